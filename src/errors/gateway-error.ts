@@ -1,0 +1,146 @@
+/** Every way in which a request can fail, as its `code` (Gemini: `reason`) tells the caller. One row each in `KINDS`. */
+export type ErrorKind =
+  | 'invalid_json'
+  | 'invalid_request'
+  | 'model_not_found'
+  | 'surface_not_supported'
+  | 'unsupported_parameter'
+  | 'previous_response_not_found'
+  | 'missing_api_key'
+  | 'invalid_api_key'
+  | 'credit_exhausted'
+  | 'credit_reserved'
+  | 'key_budget_exhausted'
+  | 'ip_not_allowed'
+  | 'account_suspended'
+  | 'unknown_path'
+  | 'not_found'
+  | 'idempotency_conflict'
+  | 'body_too_large'
+  | 'unsupported_encoding'
+  | 'unsupported_media_type'
+  | 'websocket_unsupported'
+  | 'rate_limited'
+  | 'too_many_concurrent'
+  | 'client_closed'
+  | 'upstream_rejected'
+  | 'upstream_rate_limited'
+  | 'upstream_error'
+  | 'upstream_auth'
+  | 'upstream_timeout'
+  | 'no_channel'
+  | 'billing_unavailable'
+  | 'shutting_down'
+  | 'overloaded'
+  | 'internal_error'
+
+/** Who has to act: the caller, the operator of this gateway, or the vendor. */
+export type ErrorOrigin = 'client' | 'gateway' | 'upstream'
+
+/** Where another attempt could succeed. Decided where the failure is understood (upstream/outcome.ts). */
+export type Retry = 'never' | 'same-channel' | 'next-channel'
+
+interface KindRow {
+  status: number
+  origin: ErrorOrigin
+  /** False: the same request will fail again, so clients are told not to retry (`x-should-retry: false`). */
+  callerMayRetry: boolean
+}
+
+const KINDS = {
+  invalid_json: { status: 400, origin: 'client', callerMayRetry: false },
+  invalid_request: { status: 400, origin: 'client', callerMayRetry: false },
+  model_not_found: { status: 400, origin: 'client', callerMayRetry: false },
+  surface_not_supported: { status: 400, origin: 'client', callerMayRetry: false },
+  unsupported_parameter: { status: 400, origin: 'client', callerMayRetry: false },
+  previous_response_not_found: { status: 400, origin: 'client', callerMayRetry: false },
+  missing_api_key: { status: 401, origin: 'client', callerMayRetry: false },
+  invalid_api_key: { status: 401, origin: 'client', callerMayRetry: false },
+  credit_exhausted: { status: 402, origin: 'client', callerMayRetry: false },
+  credit_reserved: { status: 402, origin: 'client', callerMayRetry: true },
+  key_budget_exhausted: { status: 402, origin: 'client', callerMayRetry: false },
+  ip_not_allowed: { status: 403, origin: 'client', callerMayRetry: false },
+  account_suspended: { status: 403, origin: 'client', callerMayRetry: false },
+  unknown_path: { status: 404, origin: 'client', callerMayRetry: false },
+  not_found: { status: 404, origin: 'client', callerMayRetry: false },
+  idempotency_conflict: { status: 409, origin: 'client', callerMayRetry: false },
+  body_too_large: { status: 413, origin: 'client', callerMayRetry: false },
+  unsupported_encoding: { status: 415, origin: 'client', callerMayRetry: false },
+  unsupported_media_type: { status: 415, origin: 'client', callerMayRetry: false },
+  websocket_unsupported: { status: 426, origin: 'client', callerMayRetry: false },
+  rate_limited: { status: 429, origin: 'client', callerMayRetry: true },
+  too_many_concurrent: { status: 429, origin: 'client', callerMayRetry: true },
+  client_closed: { status: 499, origin: 'client', callerMayRetry: false },
+  upstream_rejected: { status: 400, origin: 'client', callerMayRetry: false },
+  upstream_rate_limited: { status: 429, origin: 'upstream', callerMayRetry: true },
+  upstream_error: { status: 502, origin: 'upstream', callerMayRetry: false },
+  upstream_auth: { status: 502, origin: 'upstream', callerMayRetry: false },
+  upstream_timeout: { status: 504, origin: 'upstream', callerMayRetry: false },
+  no_channel: { status: 503, origin: 'gateway', callerMayRetry: true },
+  billing_unavailable: { status: 503, origin: 'gateway', callerMayRetry: true },
+  shutting_down: { status: 503, origin: 'gateway', callerMayRetry: true },
+  overloaded: { status: 503, origin: 'gateway', callerMayRetry: true },
+  internal_error: { status: 500, origin: 'gateway', callerMayRetry: false },
+} as const satisfies Record<ErrorKind, KindRow>
+
+export interface GatewayErrorOptions {
+  /** The request field that is wrong, as a path in the caller's body (`messages[2].content`). */
+  param?: string | undefined
+  /** Overrides the kind's status; only for `upstream_rejected`, which keeps the upstream's own. */
+  status?: number | undefined
+  /** The machine-readable code, where it is the upstream's own and not the kind. */
+  code?: string | undefined
+  /** When the caller may try again, in ms. */
+  retryAfterMs?: number | undefined
+  /** Where another attempt could succeed; `never` unless said. */
+  retry?: Retry | undefined
+  /** For the log only: may name addresses and internals, never secrets. */
+  detail?: string | undefined
+  /** Fields for the vendor's own details object (Anthropic's `error.details`). */
+  details?: Readonly<Record<string, unknown>> | undefined
+  cause?: unknown
+}
+
+/** The one error of the gateway. `message` is safe to show to the caller; `detail` and `cause` go to the log. */
+export class GatewayError extends Error {
+  readonly kind: ErrorKind
+  readonly origin: ErrorOrigin
+  readonly status: number
+  readonly code: string
+  readonly param: string | undefined
+  readonly retry: Retry
+  readonly retryAfterMs: number | undefined
+  readonly callerMayRetry: boolean
+  readonly detail: string | undefined
+  readonly details: Readonly<Record<string, unknown>> | undefined
+
+  constructor(kind: ErrorKind, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    const row: KindRow = KINDS[kind]
+    this.name = 'GatewayError'
+    this.kind = kind
+    this.origin = row.origin
+    this.status = options.status ?? row.status
+    this.code = options.code ?? kind
+    this.param = options.param
+    this.retry = options.retry ?? 'never'
+    this.retryAfterMs = options.retryAfterMs
+    this.callerMayRetry = row.callerMayRetry
+    this.detail = options.detail
+    this.details = options.details
+  }
+}
+
+/** The error as a GatewayError: itself, or an `internal_error` that keeps the original for the log only. */
+export function asGatewayError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError('internal_error', 'The gateway failed to handle this request', {
+    detail: error instanceof Error ? `${error.name}: ${error.message}` : String(error),
+    cause: error,
+  })
+}
+
+/** The message with the request id at its end, as every error of the API host shows it. */
+export function messageWithId(error: GatewayError, requestId: string): string {
+  return `${error.message} (request id: ${requestId})`
+}

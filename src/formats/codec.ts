@@ -1,0 +1,165 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Format } from '@/generation/format.ts'
+import type { Loss, RequestField } from '@/generation/loss.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import type { GenerationResponse } from '@/generation/response.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+
+/**
+ * All that Tollgate knows about one wire format. decode is wire to generation, encode is generation to wire; both
+ * are pure: ids and time are arguments, nothing is awaited. Converting A to B is A's decode, then B's encode.
+ *
+ * Used from the caller's side: decodeRequest, encodeResponse, createStreamEncoder, error, keepalive, fieldNames.
+ * Used from the upstream's side: encodeRequest, decodeResponse, createStreamDecoder, decodeFault.
+ */
+export interface Codec {
+  readonly format: Format
+
+  /**
+   * Reads a caller's request. `model` and `stream` come beside the body because Gemini has them in its path.
+   * @throws GatewayError `invalid_request` with `param` when the body breaks the format's rules.
+   */
+  decodeRequest(body: JsonObject, call: Call): GenerationRequest
+
+  /**
+   * Writes a request for an upstream. Never fails for a hint: what the format cannot say is a loss.
+   * Function and hosted tools only; custom and client tools were lowered before (formats/tool-lowering.ts).
+   * Deterministic: the same request gives the same bytes, since prompt caches live on that.
+   * @throws GatewayError `unsupported_parameter` where ignoring a field would change what the caller relies on.
+   */
+  encodeRequest(request: GenerationRequest, target: Target): EncodedRequest
+
+  /** Reads an upstream's whole answer. Unknown fields and values are carried past, never an error. */
+  decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse
+
+  /** Writes a whole answer for the caller. */
+  encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject
+
+  /**
+   * Reads an upstream's stream. A stream that ends without its terminal mark, and an error inside it, come out as an
+   * `error` event; no exception escapes whatever the upstream sends.
+   */
+  createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent>
+
+  /** Writes a stream for the caller: whole server-sent events as text, any number in one string. */
+  createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string>
+
+  /** Writes an error as the body of an answer. The message ends in the request id (contract.md 6). */
+  encodeError(error: GatewayError, requestId: string): JsonObject
+
+  /**
+   * Writes an error that comes after output in a passthrough stream, whose events so far are the upstream's own.
+   * @param lastData the JSON of the last event passed on, where the format needs to continue it (sequence numbers).
+   */
+  encodeErrorEvent(error: GatewayError, requestId: string, lastData: JsonObject | undefined): string
+
+  /** Reads an error body of an upstream: any of wire-formats 6.3's, other vendors' shapes, HTML, nothing. */
+  decodeFault(status: number, body: string): UpstreamFault
+
+  /** What goes between two events after a silence, so that every client of the format survives it. */
+  readonly keepalive: string
+
+  /**
+   * Whether an event of a passthrough stream may say something about usage, the end or an error, judged from its
+   * bytes without parsing. False negatives lose money, false positives cost a parse.
+   */
+  isTelling(event: Buffer): boolean
+
+  /** How each neutral field is spelled in a request of this format, for loss reports and errors. */
+  readonly fieldNames: Record<RequestField, string>
+
+  /** Which tool names the format accepts; others are mapped reversibly (formats/tool-lowering.ts). */
+  readonly toolNames: { pattern: RegExp; maxLength: number }
+
+  /** Counting the tokens of a prompt; undefined where the format has no call for it. */
+  readonly tokenCount: TokenCountCodec | undefined
+}
+
+/** What of a call is not in its body in every format. */
+export interface Call {
+  /** The model as the caller named it. */
+  model: string
+  stream: boolean
+}
+
+/** The upstream model that a request is written for. */
+export interface Target {
+  /** The upstream's name of the model. */
+  model: string
+  /**
+   * Who made and can read this upstream's signatures. Two channels of one vendor share it
+   * (`anthropic`, `openai`, or a host name).
+   */
+  vendor: string
+  /** The model's largest output in tokens, where the operator or the catalogue says it. */
+  maxOutputTokens: number | undefined
+}
+
+export interface EncodedRequest {
+  body: JsonObject
+  losses: Loss[]
+  /** Headers the body relies on (`anthropic-version`, `anthropic-beta`). */
+  headers: Readonly<Record<string, string>>
+  /** What the gateway must do to the answer because the format could not be asked for it. */
+  emulate: Emulation
+}
+
+/** Things done to the answer's events in the upstream's stead (formats/emulation.ts). */
+export interface Emulation {
+  /** Cut the answer's text at the first of these. */
+  stop: readonly string[]
+  /** The name of a forced tool whose input is the answer's text (structured output by tool). */
+  outputTool: string | undefined
+}
+
+export const NO_EMULATION: Emulation = { stop: [], outputTool: undefined }
+
+export interface DecodeContext {
+  /** The vendor of the upstream, put on the signatures it made. */
+  vendor: string
+  /** Makes ids for calls that the upstream gave none. Deterministic in tests. */
+  newId: () => string
+}
+
+/** Everything a reply says that is not in the answer itself. */
+export interface ReplyContext {
+  /** The gateway's request id (UUID); reply ids are built from it (`chatcmpl-…`, `resp_…`, `msg_…`). */
+  requestId: string
+  /** Seconds since 1970. */
+  createdAt: number
+  /** The model as the caller named it. */
+  model: string
+  /** The caller's request, for what a reply echoes and for what it asked to see. */
+  request: GenerationRequest
+  /** The caller's body, for the fields that are echoed word for word (Responses). */
+  wire: JsonObject
+  /** Local estimate of the prompt's tokens, for formats that name it in their first event. */
+  estimatedInputTokens: number | undefined
+}
+
+/** An upstream's complaint, before anyone decided whose fault it is (upstream/outcome.ts does). */
+export interface UpstreamFault {
+  /** The status it names itself, where it comes inside a 200; else the response's. */
+  status: number
+  /** The vendor's text without markup, keys or addresses; never empty. */
+  message: string
+  /** The vendor's machine-readable code or type. */
+  code: string | undefined
+  param: string | undefined
+  /** Retry delay that the body names (Gemini's RetryInfo), in ms. */
+  retryAfterMs: number | undefined
+  /** True when the prompt is longer than the model's context. */
+  contextLength: boolean
+}
+
+export interface TokenCountCodec {
+  /** The body of a count call for this request. */
+  encodeRequest(request: GenerationRequest, target: Target): JsonObject
+  /** The count in an upstream's answer; undefined when it is not there. */
+  decodeResponse(body: JsonObject): number | undefined
+  /** The answer to a caller. */
+  encodeResponse(tokens: number): JsonObject
+}

@@ -1,0 +1,44 @@
+import { FORMATS, type Format } from '@/generation/format.ts'
+import type { Signature } from '@/generation/part.ts'
+
+/**
+ * A signature on its way through a format that is not its own: `tollgate.1.<format>.<vendor>.<payload>` in base64url,
+ * so that it fits every opaque field (Gemini's must be base64) and is recognised when the caller sends it back.
+ */
+const PREFIX = 'tollgate.1.'
+
+/** The signature as the value of a caller's opaque field; its own value where the caller's format made it. */
+export function wrapSignature(signature: Signature, callerFormat: Format): string {
+  if (signature.format === callerFormat && signature.vendor === undefined) return signature.value
+  const plain = `${PREFIX}${FORMATS.indexOf(signature.format)}.${encodeURIComponent(signature.vendor ?? '')}.${signature.value}`
+  return Buffer.from(plain, 'utf8').toString('base64')
+}
+
+/** The start of every wrapped signature, compared before anything is decoded. */
+const MARK = Buffer.from(PREFIX, 'utf8').toString('base64').slice(0, 12)
+
+/** Reads an opaque field that a caller sent back: a wrapped signature, or one of the caller's own format. */
+export function unwrapSignature(value: string, callerFormat: Format): Signature {
+  const own: Signature = { format: callerFormat, vendor: undefined, value }
+  if (!value.startsWith(MARK)) return own
+  const plain = Buffer.from(value, 'base64').toString('utf8')
+  if (!plain.startsWith(PREFIX)) return own
+  const [index = '', vendor = ''] = plain.slice(PREFIX.length).split('.', 2)
+  const format = FORMATS[Number(index)]
+  if (format === undefined) return own
+  const payload = plain.slice(PREFIX.length + index.length + 1 + vendor.length + 1)
+  return { format, vendor: vendor === '' ? undefined : decodeURIComponent(vendor), value: payload }
+}
+
+/**
+ * The signature's value if this upstream made it, else undefined. An untagged one came from the caller in its own
+ * format, so it is believed when the formats agree.
+ */
+export function signatureFor(
+  signature: Signature | undefined,
+  format: Format,
+  vendor: string,
+): string | undefined {
+  if (signature === undefined || signature.format !== format) return undefined
+  return signature.vendor === undefined || signature.vendor === vendor ? signature.value : undefined
+}

@@ -1,0 +1,53 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { JsonValue } from '@/json/json.ts'
+import type { Citation, MediaPart, OpaquePart, Signature, ToolCallKind } from './part.ts'
+import type { Finish } from './response.ts'
+import type { Usage } from './usage.ts'
+
+/**
+ * One step of a streamed answer. `block` numbers the answer's parts in the order in which they began, over all
+ * candidates, from 0; a block's events may interleave with those of other blocks (parallel tool calls do).
+ * Lawful order: `start` first; each block start, deltas, end; `finish` of each candidate after all of its blocks
+ * ended; `usage` at any time (cumulative: a later one replaces an earlier); after `error` nothing follows.
+ */
+export type GenerationEvent =
+  | { type: 'start'; id: string | undefined; model: string | undefined; serviceTier: string | undefined }
+  | { type: 'text-start'; block: number; candidate: number }
+  | { type: 'text-delta'; block: number; text: string }
+  | { type: 'text-citation'; block: number; citation: Citation }
+  | { type: 'text-end'; block: number; signature: Signature | undefined }
+  | { type: 'refusal-start'; block: number; candidate: number }
+  | { type: 'refusal-delta'; block: number; text: string }
+  | { type: 'refusal-end'; block: number }
+  | {
+      type: 'reasoning-start'
+      block: number
+      candidate: number
+      id: string | undefined
+      /** As in ReasoningPart. */
+      raw: boolean
+      redacted: boolean
+    }
+  /** A paragraph begins (a summary part at Responses, the only one elsewhere); deltas belong to the last one begun. */
+  | { type: 'reasoning-paragraph'; block: number }
+  | { type: 'reasoning-delta'; block: number; text: string }
+  | { type: 'reasoning-end'; block: number; signature: Signature | undefined }
+  | {
+      type: 'tool-input-start'
+      block: number
+      candidate: number
+      kind: ToolCallKind
+      callId: string
+      name: string
+      namespace: string | undefined
+    }
+  | { type: 'tool-input-delta'; block: number; text: string }
+  | { type: 'tool-input-end'; block: number; signature: Signature | undefined }
+  /** A whole media part of the answer (a generated image). */
+  | { type: 'media'; block: number; candidate: number; media: MediaPart }
+  /** A whole part that only one format knows (a server tool's call or result). */
+  | { type: 'opaque'; block: number; candidate: number; part: OpaquePart }
+  | { type: 'logprobs'; candidate: number; content: readonly JsonValue[] }
+  | { type: 'usage'; usage: Usage }
+  | { type: 'finish'; candidate: number; finish: Finish }
+  | { type: 'error'; error: GatewayError }

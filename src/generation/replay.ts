@@ -1,0 +1,86 @@
+import type { GenerationEvent } from './event.ts'
+import type { Part } from './part.ts'
+import type { GenerationResponse } from './response.ts'
+
+/**
+ * The events that tell of a whole answer, the inverse of `collect`: for a caller who asked for a stream and an
+ * upstream that answered whole, and so that a format needs one writer only.
+ */
+export function replay(response: GenerationResponse): GenerationEvent[] {
+  const events: GenerationEvent[] = [
+    { type: 'start', id: response.id, model: response.model, serviceTier: response.serviceTier },
+  ]
+  let block = 0
+  for (const [candidate, answer] of response.candidates.entries()) {
+    for (const part of answer.parts) {
+      events.push(...partEvents(part, block, candidate))
+      block += 1
+    }
+    if (answer.logprobs.length > 0) events.push({ type: 'logprobs', candidate, content: answer.logprobs })
+  }
+  for (const [candidate, answer] of response.candidates.entries()) {
+    events.push({ type: 'finish', candidate, finish: answer.finish })
+  }
+  if (response.usage !== undefined) events.push({ type: 'usage', usage: response.usage })
+  return events
+}
+
+function partEvents(part: Part, block: number, candidate: number): GenerationEvent[] {
+  switch (part.type) {
+    case 'text':
+      return [
+        { type: 'text-start', block, candidate },
+        ...(part.text === '' ? [] : [{ type: 'text-delta', block, text: part.text } as const]),
+        ...part.citations.map(citation => ({ type: 'text-citation', block, citation }) as const),
+        { type: 'text-end', block, signature: part.signature },
+      ]
+    case 'refusal':
+      return [
+        { type: 'refusal-start', block, candidate },
+        { type: 'refusal-delta', block, text: part.text },
+        { type: 'refusal-end', block },
+      ]
+    case 'reasoning':
+      return [
+        {
+          type: 'reasoning-start',
+          block,
+          candidate,
+          id: part.id,
+          raw: part.raw,
+          redacted: part.redacted,
+        },
+        ...part.texts.flatMap(
+          text =>
+            [
+              { type: 'reasoning-paragraph', block },
+              { type: 'reasoning-delta', block, text },
+            ] as const,
+        ),
+        { type: 'reasoning-end', block, signature: part.signature },
+      ]
+    case 'tool-call':
+      return [
+        {
+          type: 'tool-input-start',
+          block,
+          candidate,
+          kind: part.kind,
+          callId: part.callId,
+          name: part.name,
+          namespace: part.namespace,
+        },
+        ...(part.input === '' ? [] : [{ type: 'tool-input-delta', block, text: part.input } as const]),
+        { type: 'tool-input-end', block, signature: part.signature },
+      ]
+    case 'media':
+      return [{ type: 'media', block, candidate, media: part }]
+    case 'opaque':
+      return [{ type: 'opaque', block, candidate, part }]
+    case 'tool-result':
+      // A result belongs to a prompt; no format's answer holds one.
+      return []
+    default:
+      return part satisfies never
+  }
+}

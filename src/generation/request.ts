@@ -1,0 +1,91 @@
+import type { JsonObject } from '@/json/json.ts'
+import type { Format } from './format.ts'
+import type { Part, TextPart } from './part.ts'
+import type { Tool, ToolChoice } from './tool.ts'
+
+/**
+ * One step of the conversation. Tool results stand in `user` turns, as parts before any other part; a `system` turn
+ * is system text in the middle of the talk (text at the head is `GenerationRequest.instructions`).
+ * Neighbouring turns may have the same role: encoders merge where their format wants it.
+ */
+export interface Turn {
+  role: 'user' | 'assistant' | 'system'
+  parts: readonly Part[]
+}
+
+export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
+/** How hard to think, weakest first. */
+export type Effort = (typeof EFFORTS)[number]
+
+/** What the caller said about thinking. Undefined fields are the caller's silence. */
+export interface Reasoning {
+  /** The stated effort; `none` is "do not think". */
+  effort: Effort | undefined
+  /** A stated budget in tokens; -1 is "as much as the model likes" (Gemini's dynamic, Anthropic's adaptive). */
+  budgetTokens: number | undefined
+  /** Whether thoughts should be shown, and how fully. `none`: think, but show nothing. */
+  summary: 'none' | 'auto' | 'concise' | 'detailed' | undefined
+}
+
+/** The shape the answer's text must have. */
+export type OutputFormat =
+  | { type: 'text' }
+  /** Any JSON object. */
+  | { type: 'json' }
+  | {
+      type: 'json-schema'
+      name: string | undefined
+      description: string | undefined
+      schema: JsonObject
+      strict: boolean | undefined
+    }
+
+/**
+ * A model call in no vendor's words. Every field is a required key, so that each decoder decides about each;
+ * undefined (or an empty list) means that the caller said nothing.
+ */
+export interface GenerationRequest {
+  /** The model as the caller named it. */
+  model: string
+  stream: boolean
+  /** System text at the head, in blocks. */
+  instructions: readonly TextPart[]
+  turns: readonly Turn[]
+  tools: readonly Tool[]
+  toolChoice: ToolChoice | undefined
+  /** False: at most one tool call an answer. */
+  parallelToolCalls: boolean | undefined
+  output: OutputFormat | undefined
+  /** How long the answer should be in general. */
+  verbosity: 'low' | 'medium' | 'high' | undefined
+  reasoning: Reasoning | undefined
+  /** Most tokens of the answer, reasoning included. */
+  maxOutputTokens: number | undefined
+  temperature: number | undefined
+  topP: number | undefined
+  topK: number | undefined
+  /** Texts that end the answer when the model writes them; they are not part of it. */
+  stop: readonly string[]
+  seed: number | undefined
+  presencePenalty: number | undefined
+  frequencyPenalty: number | undefined
+  logitBias: Readonly<Record<string, number>> | undefined
+  /** Log probabilities of the answer's tokens with the `top` likeliest alternatives. */
+  logprobs: { top: number | undefined } | undefined
+  /** Number of answers (`n`, `candidateCount`). */
+  candidates: number | undefined
+  /** Kinds of output asked for beside text. */
+  modalities: readonly ('text' | 'image' | 'audio')[]
+  /** Caller's id of its end user. */
+  user: string | undefined
+  metadata: Readonly<Record<string, string>> | undefined
+  promptCacheKey: string | undefined
+  serviceTier: string | undefined
+  /** Whether the vendor may keep the answer for later retrieval. */
+  store: boolean | undefined
+  /**
+   * Top-level fields that the neutral model has no name for, by the format that wrote them. Only that format's
+   * encoder reads them; towards another format each key is a declared loss.
+   */
+  extensions: Partial<Record<Format, JsonObject>>
+}

@@ -1,0 +1,47 @@
+/**
+ * What a generation used, in disjoint buckets: no token is in two of them, so they can be priced one by one and
+ * their sum is the vendor's total. Every format's arithmetic into and out of it is in that format's `usage.ts`.
+ */
+export interface Usage {
+  /** Prompt tokens that came from no cache and were written to none; audio tokens not included. */
+  inputUncached: number
+  /** Prompt tokens read from the vendor's prompt cache. */
+  cacheRead: number
+  /** Prompt tokens written to a cache with the short lifetime (5 minutes at Anthropic; the only kind elsewhere). */
+  cacheWrite5m: number
+  /** Prompt tokens written to a cache with the long lifetime (1 hour). */
+  cacheWrite1h: number
+  /** Tokens of the answer that are neither reasoning nor audio (tool calls included). */
+  outputText: number
+  /** Tokens spent thinking, where the vendor tells them apart; else 0 and they are inside `outputText`. */
+  reasoning: number
+  /** Audio tokens of the prompt. */
+  audioInput: number
+  /** Audio tokens of the answer. */
+  audioOutput: number
+  /** Calls of tools that the vendor's own server ran, by the vendor's name of the tool (`web_search`). */
+  serverTools: Readonly<Record<string, number>>
+}
+
+/** Usage with every bucket at zero. */
+export const NO_USAGE: Usage = {
+  inputUncached: 0,
+  cacheRead: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  outputText: 0,
+  reasoning: 0,
+  audioInput: 0,
+  audioOutput: 0,
+  serverTools: {},
+}
+
+/** All prompt tokens, however they were served. */
+export function inputTokens(usage: Usage): number {
+  return usage.inputUncached + usage.cacheRead + usage.cacheWrite5m + usage.cacheWrite1h + usage.audioInput
+}
+
+/** All tokens of the answer, reasoning and audio included. */
+export function outputTokens(usage: Usage): number {
+  return usage.outputText + usage.reasoning + usage.audioOutput
+}

@@ -1,0 +1,46 @@
+/** A JSON value as `JSON.parse` gives it. */
+export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
+
+/** A JSON object. Keys may be anything, `__proto__` included (`JSON.parse` makes it an own key). */
+export interface JsonObject {
+  [key: string]: JsonValue | undefined
+}
+
+/** True for `{...}`, false for arrays, null and scalars. */
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** The value as an object, or undefined when it is anything else. */
+export function asObject(value: unknown): JsonObject | undefined {
+  return isJsonObject(value) ? value : undefined
+}
+
+/** The value as an array of JSON values, or an empty array when it is anything else. */
+export function asArray(value: JsonValue | undefined): JsonValue[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** The value as a string, or undefined when it is anything else. */
+export function asString(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined
+}
+
+/** The value as a finite number, or undefined when it is anything else. */
+export function asNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isFinite(value) ? value : undefined
+}
+
+/** The value as a boolean, or undefined when it is anything else. */
+export function asBoolean(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+/** Parses text to a JSON object; undefined when it is not JSON or not an object. Never throws. */
+export function parseObject(text: string): JsonObject | undefined {
+  try {
+    return asObject(JSON.parse(text))
+  } catch {
+    return undefined
+  }
+}
