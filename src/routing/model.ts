@@ -1,0 +1,40 @@
+import type { Surface } from '@/generation/surface.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Channel } from '@/upstream/channel.ts'
+
+/** One way to serve a model: a channel, and what the upstream calls the model. */
+export interface Route {
+  channel: Channel
+  /** The upstream's name of the model. */
+  upstreamModel: string
+  /** Lower is tried first; overrides nothing of the channel, comes after its priority. */
+  priority: number
+  weight: number
+}
+
+/** A model as callers see it. */
+export interface Model {
+  /** What callers send; matched exactly. May hold `/` and `:`. */
+  id: string
+  aliases: readonly string[]
+  displayName: string
+  ownedBy: string
+  routes: readonly Route[]
+  /** Where it is offered; undefined is wherever its channels can serve. */
+  surfaces: readonly Surface[] | undefined
+  /** False: only accounts that were given it. */
+  enabledByDefault: boolean
+  contextTokens: number | undefined
+  maxOutputTokens: number | undefined
+  /** Prices as the operator wrote them (tollgate.yaml `prices`); undefined is unpriced. */
+  prices: JsonObject | undefined
+  createdAt: Date
+}
+
+/** All models of the deployment at one moment. */
+export interface Catalog {
+  /** By id or alias. */
+  find(name: string): Model | undefined
+  /** In order of id. */
+  list(): readonly Model[]
+}
