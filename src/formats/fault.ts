@@ -1,0 +1,213 @@
+import { STATUS_CODES } from 'node:http'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { UpstreamFault } from './codec.ts'
+import { saysContextLength } from './context-length.ts'
+import { redact } from './redaction.ts'
+
+/** Longest upstream text that is passed on, in UTF-16 units. */
+const MAX_MESSAGE = 2000
+
+/** Messages can hold JSON which holds a message; nobody was seen going deeper. */
+const MAX_DEPTH = 4
+
+/**
+ * Reads an upstream's error body of any vendor: JSON in each of the shapes of wire-formats 6.3, the same inside an
+ * array or a server-sent event, HTML, text, nothing. Never throws.
+ */
+export function decodeFault(status: number, body: string): UpstreamFault {
+  const value = parseBody(body)
+  if (value !== undefined) return decodeFaultValue(status, value)
+  const named = status >= 400 ? status : 502
+  return fault(named, { text: /^\s*</.test(body) ? undefined : body })
+}
+
+/** The same for a body that is parsed already: an error object inside a stream. */
+export function decodeFaultValue(status: number, value: JsonValue): UpstreamFault {
+  const complaint = readComplaint(value, 0)
+  return fault(status >= 400 ? status : namedStatus(complaint), complaint)
+}
+
+/** A fault as the error event of a stream that had begun. The fault is the error's `cause`. */
+export function faultError(fault: UpstreamFault): GatewayError {
+  return new GatewayError('upstream_error', `The upstream failed with ${fault.status}: ${fault.message}`, {
+    retry: isCallersFault(fault.status) ? 'never' : 'next-channel',
+    retryAfterMs: fault.retryAfterMs,
+    detail: fault.code,
+    cause: fault,
+  })
+}
+
+/** Statuses by which an upstream complains about the request itself; it would fail anywhere. */
+function isCallersFault(status: number): boolean {
+  return status === 400 || status === 404 || status === 413 || status === 422
+}
+
+/** What a body says, before it is cleaned. */
+interface Complaint {
+  text?: string | undefined
+  code?: string | undefined
+  param?: string | undefined
+  /** A number between 400 and 599 that the body holds as its code or status. */
+  status?: number | undefined
+  retryAfterMs?: number | undefined
+}
+
+function fault(status: number, complaint: Complaint): UpstreamFault {
+  const raw = (complaint.text ?? '').trim()
+  const said = /<!doctype|<html|<body/i.test(raw) ? '' : redact(raw).slice(0, MAX_MESSAGE)
+  const message = said === '' ? (STATUS_CODES[status] ?? `Status ${status}`) : said
+  return {
+    status,
+    message,
+    code: complaint.code,
+    param: complaint.param,
+    retryAfterMs: complaint.retryAfterMs ?? delayInText(status, raw),
+    contextLength: saysContextLength(status, complaint.code, raw),
+  }
+}
+
+function parseBody(body: string): JsonValue | undefined {
+  const event = /^(?:event:[^\n]*\n)?data:\s*(.*)/.exec(body.trimStart())
+  try {
+    const value: unknown = JSON.parse(event?.[1] ?? body)
+    return isJson(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** JSON.parse gives nothing but JSON values; only the compiler does not know. */
+function isJson(_value: unknown): _value is JsonValue {
+  return true
+}
+
+function readComplaint(value: JsonValue | undefined, depth: number): Complaint {
+  if (typeof value === 'string') return readText(value, depth)
+  // Gemini's array stream, FastAPI's list of faults.
+  if (Array.isArray(value)) return depth < MAX_DEPTH ? readComplaint(value[0], depth + 1) : {}
+  const body = asObject(value)
+  if (body === undefined || depth > MAX_DEPTH) return {}
+  const outer = readFields(body, depth)
+  const inner = body['error'] ?? body['errors'] ?? asObject(body['response'])?.['error'] ?? body['base_resp']
+  if (inner === undefined || inner === null || inner === true) return outer
+  const nested = readComplaint(inner, depth + 1)
+  return {
+    // A plain string beside a message is only a title (`{"error": "Not Found", "message": "..."}`).
+    text: typeof inner === 'string' ? (outer.text ?? nested.text) : (nested.text ?? outer.text),
+    code: nested.code ?? outer.code,
+    param: nested.param ?? outer.param,
+    status: nested.status ?? outer.status,
+    retryAfterMs: nested.retryAfterMs ?? outer.retryAfterMs,
+  }
+}
+
+/** A message: text, or JSON of an error as text (proxies nest what they got). */
+function readText(text: string, depth: number): Complaint {
+  const trimmed = text.trim()
+  if (depth < MAX_DEPTH && /^[[{]/.test(trimmed)) {
+    const value = parseBody(trimmed)
+    const nested = value === undefined ? {} : readComplaint(value, depth + 1)
+    if (nested.text !== undefined) return nested
+  }
+  return trimmed === '' ? {} : { text }
+}
+
+function readFields(body: JsonObject, depth: number): Complaint {
+  const said =
+    body['message'] ??
+    body['msg'] ??
+    body['detail'] ??
+    body['status_msg'] ??
+    body['error_msg'] ??
+    body['Message']
+  const message: Complaint = said === undefined || said === null ? {} : readComplaint(said, depth + 1)
+  // OpenRouter says "Provider returned error" and keeps the provider's own answer in metadata.raw.
+  const raw = asObject(body['metadata'])?.['raw']
+  const origin: Complaint = raw === undefined ? {} : readComplaint(raw, depth + 1)
+  const details = asArray(body['details'])
+  return {
+    text: origin.text ?? message.text,
+    code: origin.code ?? message.code ?? codeOf(body, details),
+    param: asString(body['param']) ?? fieldPath(body['loc']) ?? origin.param ?? message.param,
+    status: statusNumber(body) ?? message.status ?? origin.status,
+    retryAfterMs: retryDelay(details) ?? message.retryAfterMs,
+  }
+}
+
+function codeOf(body: JsonObject, details: readonly JsonValue[]): string | undefined {
+  const reasons = details.map(detail => asString(asObject(detail)?.['reason']))
+  const type = asString(body['type'])
+  return (
+    reasons.find(reason => reason !== undefined) ??
+    filled(body['code']) ??
+    (type === 'error' || type === undefined || type === '' ? undefined : type) ??
+    filled(body['error_code']) ??
+    filled(body['status'])
+  )
+}
+
+function filled(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}
+
+function statusNumber(body: JsonObject): number | undefined {
+  for (const name of ['code', 'status', 'status_code', 'statusCode', 'http_code']) {
+    const value = Number(body[name] ?? Number.NaN)
+    if (Number.isInteger(value) && value >= 400 && value <= 599) return value
+  }
+  return undefined
+}
+
+function fieldPath(loc: JsonValue | undefined): string | undefined {
+  const names = asArray(loc).filter(name => name !== 'body')
+  return names.length === 0 ? undefined : names.join('.')
+}
+
+/** Google's RetryInfo: `{"@type": "...RetryInfo", "retryDelay": "34.4s"}`. */
+function retryDelay(details: readonly JsonValue[]): number | undefined {
+  for (const detail of details) {
+    const delay = asString(asObject(detail)?.['retryDelay'])
+    if (delay !== undefined) return durationMs(delay)
+  }
+  return undefined
+}
+
+/** OpenAI's and Azure's "Please try again in 1m30.5s", "retry after 10 seconds". */
+function delayInText(status: number, text: string): number | undefined {
+  if (status !== 429 && status !== 503) return undefined
+  const found = /(?:try again|retry)(?: in| after)\s+((?:\d+(?:\.\d+)?\s*(?:ms|h|m|s)[a-z]*\s*)+)/i.exec(text)
+  return found?.[1] === undefined ? undefined : durationMs(found[1])
+}
+
+const UNIT_MS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
+
+function durationMs(text: string): number | undefined {
+  let total: number | undefined
+  for (const [, amount = '', unit = ''] of text.matchAll(/(\d+(?:\.\d+)?)\s*(milli|ms|h|m|s)/gi)) {
+    total = (total ?? 0) + Number(amount) * (UNIT_MS[unit.toLowerCase()] ?? 1)
+  }
+  return total === undefined ? undefined : Math.ceil(total)
+}
+
+/** The status that an error inside a 200 means, by its number or else by its machine-readable word. */
+function namedStatus(complaint: Complaint): number {
+  if (complaint.status !== undefined) return complaint.status
+  const code = (complaint.code ?? '').toLowerCase()
+  for (const [word, status] of STATUS_WORDS) if (word.test(code)) return status
+  return saysContextLength(400, undefined, complaint.text ?? '') ? 400 : 500
+}
+
+/** Codes, types and statuses of all vendors; the first that fits. */
+const STATUS_WORDS: readonly (readonly [RegExp, number])[] = [
+  [/overloaded/, 529],
+  [/unavailable/, 503],
+  [/insufficient_quota|rate_limit|resource_exhausted|too_many_requests|throttl/, 429],
+  [/billing|insufficient_(?:balance|credit)|payment/, 402],
+  [/api_key|authentication|unauthenticated|unauthorized/, 401],
+  [/permission|forbidden/, 403],
+  [/not_found/, 404],
+  [/too_large/, 413],
+  [/timeout|deadline/, 504],
+  [/context_length|invalid|failed_precondition|out_of_range|bad_request|unsupported|content_filter/, 400],
+]

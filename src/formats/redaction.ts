@@ -1,0 +1,29 @@
+/**
+ * What an upstream's text may hold that is the operator's business: keys, addresses, account ids. Replaced by a word
+ * in brackets, so that the sentence around it still reads.
+ */
+const SECRETS: readonly (readonly [RegExp, string])[] = [
+  [/\bBearer\s+[^\s"',;]+/gi, 'Bearer [key]'],
+  [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, '[url]'],
+  [/\b(?:sk|rk|pk|sess|xai|pplx|fw|nvapi|csk|key)-[A-Za-z0-9_*.-]{6,}/g, '[key]'],
+  [/\b(?:gsk|hf|r8|tgp|glpat|ghp|gho|ghu)_[A-Za-z0-9_*-]{8,}/g, '[key]'],
+  [/\bAIza[A-Za-z0-9_*-]{10,}/g, '[key]'],
+  [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[key]'],
+  [/\bya29\.[A-Za-z0-9_-]+/g, '[key]'],
+  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?/g, '[key]'],
+  [/\b(?:org|proj|acct|user)[-_][A-Za-z0-9]{8,}/g, '[account]'],
+  [/\b(organization\W{0,3})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '$1[account]'],
+  [/\b(projects?(?:_number)?\W{1,3})\d{5,}/gi, '$1[account]'],
+  [/\b\d{1,3}(?:\.\d{1,3}){3}(?::\d{1,5})?\b/g, '[address]'],
+  [
+    /\b(?:[a-z0-9](?:[a-z0-9-]*[a-z0-9])?\.)+(?:com|net|org|io|ai|dev|app|cloud|local|internal|svc|lan|cn|eu|us|de|run|sh|xyz|tech|co)(?::\d{1,5})?(?![\w-])/gi,
+    '[address]',
+  ],
+]
+
+/** The text without keys, addresses with hosts, and account ids. */
+export function redact(text: string): string {
+  let clean = text
+  for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement)
+  return clean
+}

@@ -1,0 +1,153 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeFault, faultError } from '@/formats/fault.ts'
+
+describe('edge 83: error bodies of every shape', () => {
+  test.each([
+    [
+      'OpenAI',
+      '{"error":{"message":"Bad value","type":"invalid_request_error","param":"n","code":null}}',
+      'Bad value',
+    ],
+    ['Anthropic', '{"type":"error","error":{"type":"not_found_error","message":"model: x"}}', 'model: x'],
+    ['Gemini', '{"error":{"code":400,"message":"Bad part","status":"INVALID_ARGUMENT"}}', 'Bad part'],
+    ['Gemini in an array', '[{"error":{"code":400,"message":"Bad part","status":"X"}}]', 'Bad part'],
+    ['detail as text', '{"detail":"Not authenticated"}', 'Not authenticated'],
+    ['detail as a list', '{"detail":[{"loc":["body","n"],"msg":"field required"}]}', 'field required'],
+    ['error as text', '{"error":"no such model","code":"x"}', 'no such model'],
+    ['error as a title', '{"error":"Not Found","message":"no route"}', 'no route'],
+    ['message alone', '{"message":"quota"}', 'quota'],
+    ['an integer code', '{"error":{"code":429,"message":"slow down"}}', 'slow down'],
+    ['JSON inside the message', '{"error":{"message":"{\\"error\\":{\\"message\\":\\"inner\\"}}"}}', 'inner'],
+    [
+      'OpenRouter',
+      '{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\\"detail\\":\\"deep\\"}"}}}',
+      'deep',
+    ],
+    ['a server-sent event', 'event: error\ndata: {"error":{"message":"late"}}\n\n', 'late'],
+    ['text', 'upstream connect error', 'upstream connect error'],
+    ['HTML', '<!doctype html><html><h1>nginx</h1></html>', 'Bad Request'],
+    ['HTML inside JSON', '{"message":"<html>nginx</html>"}', 'Bad Request'],
+    ['nothing', '', 'Bad Request'],
+    ['an empty object', '{}', 'Bad Request'],
+    ['null', 'null', 'Bad Request'],
+  ])('%s', (_name, body, message) => {
+    expect(decodeFault(400, body).message).toBe(message)
+  })
+
+  test('keeps code and param', () => {
+    const body =
+      '{"error":{"message":"m","type":"invalid_request_error","param":"tools[0]","code":"invalid_value"}}'
+    expect(decodeFault(400, body)).toMatchObject({ code: 'invalid_value', param: 'tools[0]' })
+    expect(decodeFault(422, '{"detail":[{"loc":["body","n"],"msg":"required"}]}').param).toBe('n')
+  })
+})
+
+describe('the status', () => {
+  test.each([
+    ['{"error":{"code":429,"message":"m"}}', 429],
+    ['{"error":{"message":"m","type":"overloaded_error"}}', 529],
+    ['{"error":{"message":"m","code":"context_length_exceeded"}}', 400],
+    ['{"error":{"message":"m","type":"server_error"}}', 500],
+    ['{"error":{"code":8,"status":"RESOURCE_EXHAUSTED","message":"m"}}', 429],
+    ['{"error":{"message":"m","code":"insufficient_quota"}}', 429],
+    ['{"error":"m"}', 500],
+    ['<html></html>', 502],
+  ])('inside a 200: %s means %d', (body, status) => {
+    expect(decodeFault(200, body).status).toBe(status)
+  })
+
+  test("is the answer's own when that is an error", () => {
+    expect(decodeFault(503, '{"error":{"code":400,"message":"m"}}').status).toBe(503)
+  })
+})
+
+describe('edge 86: a prompt beyond the context', () => {
+  test.each([
+    ["This model's maximum context length is 8192 tokens. However, your messages resulted in 9000 tokens."],
+    ['Your input exceeds the context window of this model. Please adjust your input and try again.'],
+    ['prompt is too long: 210000 tokens > 200000 maximum'],
+    ['input length and `max_tokens` exceed context limit: 190000 + 21333 > 200000'],
+    ['The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).'],
+    ['Please reduce the length of the messages or completion.'],
+    ['Invalid request: Your request exceeded model token limit: 131072'],
+    ['Prompt contains 40000 tokens, too large for model with 32768 maximum context length'],
+    ["This model's maximum prompt length is 131072 but the request contains 537812 tokens."],
+    ['Range of input length should be [1, 129024]'],
+    ['the request exceeds the available context size. try increasing the context size'],
+    ['prompt token count of 130000 exceeds the limit of 128000'],
+    ['Input is too long for requested model.'],
+    ['Prompt exceeds max length'],
+  ])('%s', message => {
+    expect(decodeFault(400, JSON.stringify({ error: { message } })).contextLength).toBe(true)
+  })
+
+  test('is told by the code alone', () => {
+    expect(decodeFault(400, '{"error":{"message":"m","code":"context_length_exceeded"}}').contextLength).toBe(
+      true,
+    )
+  })
+
+  test.each([
+    [429, 'Request too large for gpt-4 on tokens per min (TPM): Limit 10000. maximum context length'],
+    [400, "Unsupported parameter: 'max_tokens'"],
+    [400, 'messages: at least one message is required'],
+  ])('is not seen in %d %s', (status, message) => {
+    expect(decodeFault(status, JSON.stringify({ error: { message } })).contextLength).toBe(false)
+  })
+})
+
+describe("what is the operator's stays with the operator", () => {
+  test.each([
+    ['Incorrect API key provided: sk-proj-abcd1234efgh5678.', 'Incorrect API key provided: [key]'],
+    ['key AIzaSyA-1234567890abcdef is bad', 'key [key] is bad'],
+    ['header Authorization: Bearer abc.def', 'header Authorization: Bearer [key]'],
+    ['see https://internal.example.com:8443/v1?key=1 now', 'see [url] now'],
+    [
+      'Rate limit reached in organization org-abcdEFGH1234 on tokens',
+      'Rate limit reached in organization [account] on tokens',
+    ],
+    ['dial tcp 10.0.3.7:8080 refused', 'dial tcp [address] refused'],
+    ['no host api.internal.example.com found', 'no host [address] found'],
+    ["consumer 'projects/123456789' has no quota", "consumer 'projects/[account]' has no quota"],
+  ])('%s', (message, clean) => {
+    expect(decodeFault(500, JSON.stringify({ error: { message } })).message).toBe(clean)
+  })
+
+  test('what looks alike is kept', () => {
+    const message = 'task-123456 gpt-4.1-mini messages.0.content.text at risk-assessment'
+    expect(decodeFault(400, JSON.stringify({ error: { message } })).message).toBe(message)
+  })
+})
+
+describe('the delay', () => {
+  test('comes from RetryInfo', () => {
+    const body =
+      '{"error":{"code":429,"message":"m","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.4s"}]}}'
+    expect(decodeFault(429, body).retryAfterMs).toBe(34_400)
+  })
+
+  test.each([
+    ['Please try again in 20ms.', 20],
+    ['Please try again in 1m30.5s. Visit', 90_500],
+    ['Please retry after 10 seconds.', 10_000],
+  ])('comes from the text: %s', (message, delay) => {
+    expect(decodeFault(429, JSON.stringify({ error: { message } })).retryAfterMs).toBe(delay)
+  })
+
+  test('is undefined when nothing names it', () => {
+    expect(decodeFault(429, '{"error":{"message":"slow down"}}').retryAfterMs).toBeUndefined()
+  })
+})
+
+describe('faultError', () => {
+  test('carries the text and the status, and lets another channel try', () => {
+    const error = faultError(decodeFault(200, '{"error":{"code":429,"message":"slow down"}}'))
+    expect(error.kind).toBe('upstream_error')
+    expect(error.message).toBe('The upstream failed with 429: slow down')
+    expect(error.retry).toBe('next-channel')
+  })
+
+  test("does not retry what is the request's own fault", () => {
+    expect(faultError(decodeFault(400, '{"error":{"message":"bad"}}')).retry).toBe('never')
+  })
+})
