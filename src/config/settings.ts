@@ -1,0 +1,196 @@
+import { isIP } from 'node:net'
+import { redactUrl } from './redact.ts'
+
+/** Where a listener binds. Port 0 asks the system for a free one. */
+export interface Listener {
+  readonly host: string
+  readonly port: number
+}
+
+export const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const
+export type LogLevel = (typeof LOG_LEVELS)[number]
+
+export const LOG_FORMATS = ['json', 'pretty'] as const
+export type LogFormat = (typeof LOG_FORMATS)[number]
+
+/** Everything the environment says about one deployment. */
+export interface Settings {
+  /** The relay paths: `HOST`, `PORT`. */
+  readonly api: Listener
+  /** The web console: `CONSOLE_HOST`, `CONSOLE_PORT`. */
+  readonly console: Listener
+  /** Health and metrics: `OPS_HOST`, `OPS_PORT`. */
+  readonly ops: Listener
+  /** Postgres; undefined is the embedded one in `dataDir`. */
+  readonly databaseUrl: string | undefined
+  /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
+  readonly redisUrl: string | undefined
+  /** State of the embedded default. */
+  readonly dataDir: string
+  /** The declarative file, if the operator named one; undefined is `./tollgate.yaml` where it exists. */
+  readonly configFile: string | undefined
+  /** Processes sharing the API port. */
+  readonly workers: number
+  /** Encrypts upstream keys and signs sessions; undefined: one is made in `dataDir`. Never logged. */
+  readonly secret: string | undefined
+  readonly logLevel: LogLevel
+  readonly logFormat: LogFormat
+  /** Largest request body after decoding, in bytes. */
+  readonly maxBodyBytes: number
+  /** How long open streams may run on after SIGTERM, in ms. */
+  readonly shutdownGraceMs: number
+  /** What the console shows as the API's address, without a trailing slash; undefined: from the listener. */
+  readonly publicApiUrl: string | undefined
+  /** What links to the console start with, without a trailing slash; undefined: from the listener. */
+  readonly publicConsoleUrl: string | undefined
+  /** Where spans are exported to; undefined: nowhere. */
+  readonly otlpEndpoint: string | undefined
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** One or more environment variables are wrong. Each line names the variable, what it was and what it may be. */
+export class SettingsError extends Error {
+  readonly lines: readonly string[]
+
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+    this.name = 'SettingsError'
+    this.lines = lines
+  }
+}
+
+/**
+ * The settings that the environment holds. Pure: reads nothing else. A variable that is empty counts as absent.
+ * `terminal` says whether output goes to a person, which decides the default log format.
+ */
+export function readSettings(env: Environment, terminal = false): Settings {
+  const read = new Reader(env)
+  const settings: Settings = Object.freeze({
+    api: read.listener('HOST', 'PORT', { host: '0.0.0.0', port: 8080 }),
+    console: read.listener('CONSOLE_HOST', 'CONSOLE_PORT', { host: '127.0.0.1', port: 8081 }),
+    ops: read.listener('OPS_HOST', 'OPS_PORT', { host: '127.0.0.1', port: 9090 }),
+    databaseUrl: read.address('DATABASE_URL', /^postgres(ql)?:\/\/\S+$/, 'a postgres:// address'),
+    redisUrl: read.address('REDIS_URL', /^rediss?:\/\/\S+$/, 'a redis:// or rediss:// address'),
+    dataDir: read.text('DATA_DIR') ?? './data',
+    configFile: read.text('TOLLGATE_CONFIG'),
+    workers: read.integer('WORKERS', 1, 1024) ?? 1,
+    secret: read.secret('TOLLGATE_SECRET', 32),
+    logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS) ?? 'info',
+    logFormat: read.oneOf('LOG_FORMAT', LOG_FORMATS) ?? (terminal ? 'pretty' : 'json'),
+    maxBodyBytes: read.integer('MAX_BODY_BYTES', 1, Number.MAX_SAFE_INTEGER) ?? 67_108_864,
+    // A timer holds 31 bits of milliseconds; a longer one would fire at once.
+    shutdownGraceMs: read.integer('SHUTDOWN_GRACE_MS', 0, 2 ** 31 - 1) ?? 600_000,
+    publicApiUrl: read.httpUrl('PUBLIC_API_URL'),
+    publicConsoleUrl: read.httpUrl('PUBLIC_CONSOLE_URL'),
+    otlpEndpoint: read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT'),
+  })
+  const lines = [...read.lines, ...contradictions(settings, read.lines)]
+  if (lines.length > 0) throw new SettingsError(lines)
+  return settings
+}
+
+/** What is wrong with values that are right one by one. Silent about a variable that already has its line. */
+function contradictions(settings: Settings, told: readonly string[]): string[] {
+  const isTold = (name: string): boolean => told.some(line => line.startsWith(`${name} `))
+  const lines: string[] = []
+  if (settings.workers > 1 && settings.redisUrl === undefined && !isTold('REDIS_URL')) {
+    lines.push(
+      `WORKERS is "${settings.workers}" but must be 1 while REDIS_URL is not set: ` +
+        'without Redis each process counts rate limits alone, so callers would get them several times over',
+    )
+  }
+  if (settings.databaseUrl !== undefined && settings.secret === undefined && !isTold('TOLLGATE_SECRET')) {
+    lines.push(
+      'TOLLGATE_SECRET is not set but must be 32 bytes or more when DATABASE_URL is set: ' +
+        'every process needs the same one to read the upstream keys in the database',
+    )
+  }
+  return [...lines, ...sharedPorts(settings)]
+}
+
+/** Two listeners on one port would share it silently where the system lets them (SO_REUSEPORT). */
+function sharedPorts({ api, console, ops }: Settings): string[] {
+  const lines: string[] = []
+  if (collides(console, api)) lines.push(`CONSOLE_PORT is "${console.port}" but must differ from PORT`)
+  if (collides(ops, api)) lines.push(`OPS_PORT is "${ops.port}" but must differ from PORT`)
+  if (collides(ops, console)) lines.push(`OPS_PORT is "${ops.port}" but must differ from CONSOLE_PORT`)
+  return lines
+}
+
+function collides(one: Listener, other: Listener): boolean {
+  const anyHost = (host: string): boolean => host === '0.0.0.0' || host === '::'
+  const sameHost = one.host === other.host || anyHost(one.host) || anyHost(other.host)
+  return one.port !== 0 && one.port === other.port && sameHost
+}
+
+/** Reads one variable at a time and remembers what was wrong; a wrong value reads as absent. */
+class Reader {
+  readonly lines: string[] = []
+  readonly #env: Environment
+
+  constructor(env: Environment) {
+    this.#env = env
+  }
+
+  text(name: string): string | undefined {
+    const value = this.#env[name]
+    return value === undefined || value === '' ? undefined : value
+  }
+
+  integer(name: string, min: number, max: number): number | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN
+    if (number >= min && number <= max) return number
+    return this.#wrong(name, JSON.stringify(value), `a whole number from ${min} to ${max}`)
+  }
+
+  oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    const choice = choices.find(candidate => candidate === value)
+    return choice ?? this.#wrong(name, JSON.stringify(value), `one of ${choices.join(', ')}`)
+  }
+
+  listener(hostName: string, portName: string, preset: Listener): Listener {
+    const host = this.#host(hostName) ?? preset.host
+    return Object.freeze({ host, port: this.integer(portName, 0, 65_535) ?? preset.port })
+  }
+
+  /** An address that may hold a password: shown without it. */
+  address(name: string, pattern: RegExp, expected: string): string | undefined {
+    const value = this.text(name)
+    if (value === undefined || pattern.test(value)) return value
+    return this.#wrong(name, redactUrl(value), expected)
+  }
+
+  httpUrl(name: string): string | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    const url = URL.canParse(value) ? new URL(value) : undefined
+    if (url?.protocol === 'http:' || url?.protocol === 'https:') return value.replace(/\/+$/, '')
+    return this.#wrong(name, redactUrl(value), 'an http:// or https:// address')
+  }
+
+  secret(name: string, minBytes: number): string | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    const bytes = Buffer.byteLength(value)
+    if (bytes >= minBytes) return value
+    return this.#wrong(name, `${bytes} bytes long`, `${minBytes} bytes or more`)
+  }
+
+  #host(name: string): string | undefined {
+    const value = this.text(name)
+    if (value === undefined) return undefined
+    const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(value)
+    if (isIP(value) !== 0 || (isName && !/^[\d.]+$/.test(value))) return value
+    return this.#wrong(name, JSON.stringify(value), 'an IP address or a host name')
+  }
+
+  #wrong(name: string, was: string, expected: string): undefined {
+    this.lines.push(`${name} is ${was} but must be ${expected}`)
+    return undefined
+  }
+}
