@@ -1,0 +1,185 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { isJsonObject, type JsonValue } from '@/json/json.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+
+const splice = (text: string, ...edits: JsonEdit[]): string =>
+  Buffer.from(spliceJson(Buffer.from(text), edits)).toString()
+
+const edit = (path: string, value: JsonValue): JsonEdit => ({ path: path.split('.'), value })
+
+describe('replaces a value and nothing else', () => {
+  test.each([
+    ['a string', '{"model":"a","n":1.0}', '{"model":"b","n":1.0}'],
+    ['white space', ' {\r\n\t"model" : "a" , "n" : 1e3 } \n', ' {\r\n\t"model" : "b" , "n" : 1e3 } \n'],
+    ['a number', '{"model":-1.50E+07}', '{"model":"b"}'],
+    ['an object', '{"model":{"model":"c"},"x":[]}', '{"model":"b","x":[]}'],
+    ['an array as last value', '{"x":1,"model":[[],"]"]}', '{"x":1,"model":"b"}'],
+    ['an escaped key', '{"mod\\u0065l":"a"}', '{"mod\\u0065l":"b"}'],
+    [
+      'an escaped quote in a neighbour',
+      '{"x":"\\"model\\":\\\\","model":"a"}',
+      '{"x":"\\"model\\":\\\\","model":"b"}',
+    ],
+    [
+      'every duplicate',
+      '{"model":"a","x":{"model":"a"},"model":null}',
+      '{"model":"b","x":{"model":"a"},"model":"b"}',
+    ],
+    ['not the same key deeper', '{"x":[{"model":"a"}],"model":"a"}', '{"x":[{"model":"a"}],"model":"b"}'],
+    ['not the same text as a value', '{"x":"model","model":"a"}', '{"x":"model","model":"b"}'],
+  ])('%s', (_, before, after) => {
+    expect(splice(before, edit('model', 'b'))).toBe(after)
+  })
+})
+
+describe('inserts what is missing', () => {
+  test.each([
+    ['into an empty object', '{ }', '{"s":{"u":true} }'],
+    ['after the last member', '{"a":1 }', '{"a":1,"s":{"u":true} }'],
+    ['into a parent that is there', '{"s":{ "x":0 },"a":1}', '{"s":{ "x":0,"u":true },"a":1}'],
+    ['into an empty parent', '{"s":{}}', '{"s":{"u":true}}'],
+    ['in place of a null parent', '{"s": null ,"a":1}', '{"s": {"u":true} ,"a":1}'],
+    ['in place of a parent that is a list', '{"s":[{"u":1}]}', '{"s":{"u":true}}'],
+    ['into every duplicate parent', '{"s":{"u":0},"s":{}}', '{"s":{"u":true},"s":{"u":true}}'],
+  ])('%s', (_, before, after) => {
+    expect(splice(before, edit('s.u', true))).toBe(after)
+  })
+})
+
+test('applies edits one after another', () => {
+  expect(splice('{"a":0}', edit('a', 1), edit('a', 2))).toBe('{"a":2}')
+  expect(splice('{"a":0}', edit('a', { x: 1 }), edit('a.b.c', 2))).toBe('{"a":{"x":1,"b":{"c":2}}}')
+  expect(splice('{"a":{"b":0}}', edit('a.b', 1), edit('a', null))).toBe('{"a":null}')
+})
+
+test('sets __proto__ as a plain key', () => {
+  expect(splice('{"__proto__":1}', edit('__proto__', 2))).toBe('{"__proto__":2}')
+  expect(splice('{"a":0}', edit('a', {}), edit('a.__proto__.x', 1))).toBe('{"a":{"__proto__":{"x":1}}}')
+})
+
+test('keeps a BOM and bytes that are not UTF-8', () => {
+  const raw = Buffer.concat([
+    Buffer.from([0xef, 0xbb, 0xbf]),
+    Buffer.from('{"x":"'),
+    Buffer.from([0xff, 0xc3]),
+    Buffer.from('","model":"a"}'),
+  ])
+  const spliced = Buffer.from(spliceJson(raw, [edit('model', 'é')]))
+  expect(spliced.subarray(0, -3)).toEqual(
+    Buffer.concat([raw.subarray(0, -3), Buffer.from('é').subarray(0, 1)]),
+  )
+  expect(spliced.subarray(-4)).toEqual(Buffer.concat([Buffer.from('é'), Buffer.from('"}')]))
+})
+
+test('reads the view it was given, not the buffer behind it', () => {
+  const whole = Buffer.from('xx{"a":1}yy')
+  expect(Buffer.from(spliceJson(whole.subarray(2, 9), [edit('a', 2)])).toString()).toBe('{"a":2}')
+})
+
+test('gives the same bytes back when there is nothing to edit', () => {
+  const raw = Buffer.from('{"a":1}')
+  expect(spliceJson(raw, [])).toBe(raw)
+})
+
+test('cut off JSON ends the scan instead of hanging', () => {
+  const text = '{"a":{"b":["c\\"d",1.5e3,null]},"model":"x"}'
+  for (let end = 0; end <= text.length; end++) {
+    expect(splice(text.slice(0, end), edit('model', 'y'))).toBeString()
+  }
+})
+
+/** JSON text with everything that a re-serialisation would lose, and keys drawn from a small set so that paths hit. */
+const space = fc.constantFrom('', '', ' ', '\n', '\t ', '\r\n')
+const key = fc.constantFrom(
+  ...['a', 'b', 'model', '__proto__', '', 'é', '1', 'q"\\'].map(name => JSON.stringify(name)),
+  '"mod\\u0065l"',
+  '"\\u0061"',
+)
+const scalar = fc.oneof(
+  fc.constantFrom(
+    '1.0',
+    '1e3',
+    '-0',
+    '1E+2',
+    '12345678901234567890',
+    'null',
+    'true',
+    'false',
+    '"\\/\\u00e9\\ud83d\\ude00"',
+  ),
+  fc.string({ unit: 'binary', maxLength: 60 }).map(text => JSON.stringify(text)),
+  fc.constantFrom('"{"', '"]\\\\"', '"\\""', `"${'long, '.repeat(20)}\\\\\\"}"`),
+)
+const { value: jsonText } = fc.letrec<{ value: string; member: string }>(tie => ({
+  value: fc
+    .tuple(
+      space,
+      fc.oneof(
+        { depthSize: 'medium', withCrossShrink: true },
+        scalar,
+        fc.array(tie('value'), { maxLength: 4 }).map(items => `[${items.join(',')}]`),
+        fc
+          .tuple(fc.array(tie('member'), { maxLength: 5 }), space)
+          .map(([members, inner]) => `{${members.join(',')}${members.length === 0 ? inner : ''}}`),
+      ),
+      space,
+    )
+    .map(pieces => pieces.join('')),
+  member: fc.tuple(space, key, space, tie('value')).map(([a, name, b, value]) => `${a}${name}${b}:${value}`),
+}))
+const path = fc.array(fc.constantFrom('a', 'b', 'model', '__proto__', 'é', '1', 'new'), {
+  minLength: 1,
+  maxLength: 3,
+})
+const edits = fc.array(fc.record({ path, value: fc.jsonValue() as fc.Arbitrary<JsonValue> }), {
+  maxLength: 3,
+})
+
+/** The law: what an edit means, on parsed values. */
+function applied(parent: JsonValue | undefined, path: readonly string[], value: JsonValue): JsonValue {
+  const [head, ...rest] = path
+  if (head === undefined) return value
+  const members = new Map(isJsonObject(parent) ? Object.entries(parent) : [])
+  members.set(head, applied(members.get(head), rest, value))
+  return Object.fromEntries(members)
+}
+
+test('after a splice, JSON.parse gives the edit applied to the parsed value', () => {
+  fc.assert(
+    fc.property(jsonText, edits, (text, changes) => {
+      const expected = changes.reduce(
+        (value: JsonValue, change) => applied(value, change.path, change.value),
+        JSON.parse(text) as JsonValue,
+      )
+      const spliced = JSON.parse(splice(text, ...changes)) as JsonValue
+      // Through JSON, because -0 and 0 differ to the matcher but not in text.
+      expect(sorted(spliced)).toEqual(sorted(JSON.parse(JSON.stringify(expected)) as JsonValue))
+    }),
+    { numRuns: 1000 },
+  )
+})
+
+/** Objects as sorted entries: equality that sees own keys called __proto__. */
+function sorted(value: JsonValue | undefined): unknown {
+  if (Array.isArray(value)) return value.map(sorted)
+  if (!isJsonObject(value)) return Object.is(value, -0) ? 0 : value
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => [name, sorted(member)])
+}
+
+test('every byte outside of the edited spans stays', () => {
+  const MARK = '\u0001'
+  fc.assert(
+    fc.property(fc.array(jsonText, { minLength: 1, maxLength: 6 }), fc.nat(), space, (values, pick, gap) => {
+      const at = pick % values.length
+      const members = (middle: string) =>
+        values.map((value, index) => `${gap}"k${index}"${gap}:${index === at ? middle : value}`).join(',')
+      const [head = '', tail = ''] = `{${members(`${gap}${MARK}${gap}`)}}`.split(MARK)
+      const old = (values[at] ?? '').trim()
+      expect(splice(`${head}${old}${tail}`, edit(`k${at}`, 'new'))).toBe(`${head}"new"${tail}`)
+    }),
+    { numRuns: 500 },
+  )
+})
