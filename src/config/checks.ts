@@ -1,0 +1,203 @@
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { decimalPlaces, readDecimal, wholeDigits } from './decimal.ts'
+import { TOKEN_PRICE_NAMES } from './schema.ts'
+import type { Locate } from './validation.ts'
+import { child, type Issue, type YamlFile } from './yaml.ts'
+
+/** Prices per million tokens are whole pico units per token: six places. Those per unit: twelve. Money: nano units. */
+const TOKEN_PLACES = 6
+const UNIT_PLACES = 12
+const MONEY_PLACES = 9
+/** What a bigint of nano units holds, with room to add. */
+const MAX_WHOLE_DIGITS = 9
+
+/** Names that the database already knows and the file may refer to. */
+export interface Known {
+  channels: ReadonlySet<string>
+}
+
+/** Decimals of the file by pointer, in plain digits. */
+export type Decimals = ReadonlyMap<string, string>
+
+/**
+ * What the schema cannot say: references, duplicates, addresses and decimals. Looks at the value before the schema has
+ * passed it, so that one run tells everything; what has the wrong type is skipped here, the schema tells it.
+ */
+export function check(file: YamlFile, locate: Locate, known: Known): { issues: Issue[]; decimals: Decimals } {
+  const root = asObject(file.value) ?? {}
+  const checks = new Checks(file.places, locate)
+  checks.channels(members(root, '', 'channels'))
+  checks.models(members(root, '', 'models'), known)
+  if ('trial_credit' in root) checks.decimal(root['trial_credit'], '/trial_credit', MONEY_PLACES)
+  return { issues: checks.issues, decimals: checks.decimals }
+}
+
+/** A value of the file with its pointer. */
+interface Found<Value> {
+  value: Value
+  pointer: string
+}
+
+class Checks {
+  readonly issues: Issue[] = []
+  readonly decimals = new Map<string, string>()
+  readonly #places: YamlFile['places']
+  readonly #locate: Locate
+  readonly #channelNames = new Set<string>()
+
+  constructor(places: YamlFile['places'], locate: Locate) {
+    this.#places = places
+    this.#locate = locate
+  }
+
+  channels(channels: readonly Found<JsonObject>[]): void {
+    const names = channels.flatMap(channel => texts(channel, 'name'))
+    for (const { value } of names) this.#channelNames.add(value)
+    this.#distinct(names, name => `a channel named ${this.#quoted(name)} is already there`)
+    for (const channel of channels) {
+      for (const { value, pointer } of texts(channel, 'base_url')) this.#add(pointer, wrongBaseUrl(value))
+      this.#distinct(textItems(channel, 'api_keys'), () => 'is the same key as one before')
+      this.#headers(asObject(channel.value['headers']) ?? {}, child(channel.pointer, 'headers'))
+    }
+  }
+
+  models(models: readonly Found<JsonObject>[], known: Known): void {
+    const ids = models.flatMap(model => texts(model, 'id'))
+    const aliases = models.flatMap(model => textItems(model, 'aliases'))
+    // One name space: a caller's word must mean one model.
+    this.#distinct([...ids, ...aliases], name => `a model named ${this.#quoted(name)} is already there`)
+    for (const model of models) {
+      this.#routes(model, known)
+      this.#distinct(textItems(model, 'surfaces'), name => `${this.#quoted(name)} is already there`)
+      const prices = asObject(model.value['prices'])
+      if (prices !== undefined) this.#prices({ value: prices, pointer: child(model.pointer, 'prices') })
+    }
+  }
+
+  /** A number as it was written, or a text, must be a decimal with no more places than the ledger can hold. */
+  decimal(value: JsonValue | undefined, pointer: string, places: number): void {
+    const text = this.#places.get(pointer)?.number ?? asString(value)
+    if (text === undefined) return
+    const decimal = readDecimal(text)
+    const was = this.#quoted({ value: text, pointer })
+    if (decimal === undefined) this.#add(pointer, `must be a decimal number of 0 or more, but is ${was}`)
+    else if (decimalPlaces(decimal) > places) {
+      this.#add(pointer, `must have at most ${places} decimal places, but is ${was}`)
+    } else if (wholeDigits(decimal) > MAX_WHOLE_DIGITS) {
+      this.#add(pointer, `must be below ${10 ** MAX_WHOLE_DIGITS}, but is ${was}`)
+    } else this.decimals.set(pointer, decimal)
+  }
+
+  #routes(model: Found<JsonObject>, known: Known): void {
+    const routes = members(model.value, model.pointer, 'channels')
+    for (const { value, pointer } of routes.flatMap(route => texts(route, 'channel'))) {
+      if (this.#channelNames.has(value) || known.channels.has(value)) continue
+      this.#add(pointer, `there is no channel named ${this.#quoted({ value, pointer })}`)
+    }
+    const targets = routes.map(({ value, pointer }) => ({
+      value: JSON.stringify([value['channel'], value['model'] ?? model.value['id']]),
+      pointer,
+    }))
+    this.#distinct(targets, () => 'is the same channel and model as one before')
+  }
+
+  #prices(prices: Found<JsonObject>): void {
+    this.#tokenPrices(prices)
+    for (const key of ['per_request', 'per_video_second']) {
+      this.decimal(prices.value[key], child(prices.pointer, key), UNIT_PLACES)
+    }
+    const sizes = child(prices.pointer, 'per_image')
+    for (const [size, price] of Object.entries(asObject(prices.value['per_image']) ?? {})) {
+      this.decimal(price, child(sizes, size), UNIT_PLACES)
+    }
+    const tiers = members(prices.value, prices.pointer, 'tiers')
+    for (const tier of tiers) this.#tokenPrices(tier)
+    const thresholds = tiers.map(({ value, pointer }) => ({
+      value: String(value['above_input_tokens']),
+      pointer: child(pointer, 'above_input_tokens'),
+    }))
+    this.#distinct(thresholds, ({ value }) => `a tier above ${value} tokens is already there`)
+  }
+
+  #tokenPrices({ value, pointer }: Found<JsonObject>): void {
+    for (const key of TOKEN_PRICE_NAMES) this.decimal(value[key], child(pointer, key), TOKEN_PLACES)
+  }
+
+  #headers(headers: JsonObject, pointer: string): void {
+    const names = Object.keys(headers).map(name => ({
+      value: name.toLowerCase(),
+      pointer: child(pointer, name),
+    }))
+    this.#distinct(names, ({ value }) => `the header ${value} is already there`)
+    for (const { value, pointer: at } of names) {
+      if (CONNECTION_HEADERS.has(value)) this.#add(at, 'belongs to the connection and cannot be set')
+    }
+  }
+
+  #distinct(names: readonly Found<string>[], message: (name: Found<string>) => string): void {
+    const seen = new Set<string>()
+    for (const name of names) {
+      if (seen.has(name.value)) this.#add(name.pointer, message(name))
+      seen.add(name.value)
+    }
+  }
+
+  #add(pointer: string, message: string | undefined): void {
+    if (message === undefined) return
+    const { line, path } = this.#locate(pointer)
+    this.issues.push({ line, path, message })
+  }
+
+  /** As it is written: what came from a variable is shown as the variable. */
+  #quoted({ value, pointer }: Found<string>): string {
+    return JSON.stringify(this.#places.get(pointer)?.written ?? value)
+  }
+}
+
+/** The objects of a list. */
+function members(object: JsonObject, pointer: string, key: string): Found<JsonObject>[] {
+  return asArray(object[key]).flatMap((item, index) => {
+    const value = asObject(item)
+    return value === undefined ? [] : [{ value, pointer: child(child(pointer, key), index) }]
+  })
+}
+
+/** One text, or none. */
+function texts({ value, pointer }: Found<JsonObject>, key: string): Found<string>[] {
+  const text = asString(value[key])
+  return text === undefined ? [] : [{ value: text, pointer: child(pointer, key) }]
+}
+
+/** The texts of a list. */
+function textItems({ value, pointer }: Found<JsonObject>, key: string): Found<string>[] {
+  return asArray(value[key]).flatMap((item, index) =>
+    typeof item === 'string' ? [{ value: item, pointer: child(child(pointer, key), index) }] : [],
+  )
+}
+
+/** Headers that describe the connection or the body, which the gateway writes itself. */
+const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
+  'connection',
+  'content-encoding',
+  'content-length',
+  'content-type',
+  'host',
+  'keep-alive',
+  'proxy-authorization',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+])
+
+/** Never shows the address: it may hold a password. */
+function wrongBaseUrl(baseUrl: string): string | undefined {
+  if (baseUrl === 'simulator:') return undefined
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+    return 'must be an http:// or https:// address, or "simulator:"'
+  }
+  if (url.username !== '' || url.password !== '') return 'must not hold a user or a password: use api_keys'
+  if (/[?#]/.test(baseUrl)) return 'must not hold a query or a fragment'
+  return undefined
+}

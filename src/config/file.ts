@@ -1,0 +1,204 @@
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import type { Format } from '@/generation/format.ts'
+import type { Surface } from '@/generation/surface.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { check, type Decimals, type Known } from './checks.ts'
+import { substituteFrom } from './environment.ts'
+import type { ChannelContent, FileContent, LimitsContent, ModelContent, PricesContent } from './schema.ts'
+import type { Environment, Settings } from './settings.ts'
+import { locator, validate } from './validation.ts'
+import { child, type Issue, readYaml } from './yaml.ts'
+
+/** A channel as the file declares it, defaults filled in. */
+export interface ChannelEntry {
+  name: string
+  format: Format
+  /** Without a trailing slash, or `simulator:`. */
+  baseUrl: string
+  /** The pool, in order; in clear, so it goes nowhere but to the store, which seals it. */
+  apiKeys: readonly string[]
+  priority: number
+  weight: number
+  headers: Readonly<Record<string, string>>
+  /** Only those that the file gives, in ms. */
+  timeouts: { connectMs?: number; firstByteMs?: number; idleMs?: number }
+  maxConcurrent: number | undefined
+  functionToolsOnly: boolean
+}
+
+export interface RouteEntry {
+  /** Name of a channel of the file, or of one that is in the database already. */
+  channel: string
+  upstreamModel: string
+  priority: number
+  weight: number
+}
+
+/** A model as the file declares it, defaults filled in. */
+export interface ModelEntry {
+  id: string
+  aliases: readonly string[]
+  displayName: string
+  ownedBy: string
+  routes: readonly RouteEntry[]
+  surfaces: readonly Surface[] | undefined
+  enabledByDefault: boolean
+  contextTokens: number | undefined
+  maxOutputTokens: number | undefined
+  /** The keys of the file; every price is a plain decimal string, so no float ever holds one. */
+  prices: JsonObject | undefined
+}
+
+/** Undefined: not said, which leaves the deployment's value alone. */
+export interface BucketLimits {
+  requestsPerMinute: number | undefined
+  tokensPerMinute: number | undefined
+  concurrentRequests: number | undefined
+}
+
+/** tollgate.yaml, valid as a whole. */
+export interface ConfigFile {
+  channels: readonly ChannelEntry[]
+  models: readonly ModelEntry[]
+  limits: { account: BucketLimits | undefined; key: BucketLimits | undefined }
+  /** A plain decimal string in the deployment's currency. */
+  trialCredit: string | undefined
+  currency: string | undefined
+}
+
+/** The file cannot be applied. Each line names the file, the line, the path and what is wrong there. */
+export class ConfigFileError extends Error {
+  readonly lines: readonly string[]
+
+  constructor(lines: readonly string[]) {
+    super(lines.join('\n'))
+    this.name = 'ConfigFileError'
+    this.lines = lines
+  }
+}
+
+/** What a file is read with: its name for the error lines, and what it may refer to. */
+export interface FileContext {
+  name: string
+  env: Environment
+  known: Known
+}
+
+/** The file to apply at start: the one the operator named, else `./tollgate.yaml` if it is there. */
+export function configFileOf(settings: Settings): string | undefined {
+  return settings.configFile ?? (existsSync('tollgate.yaml') ? 'tollgate.yaml' : undefined)
+}
+
+export async function readConfigFile(path: string, env: Environment, known: Known): Promise<ConfigFile> {
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    throw new ConfigFileError([`${path}: cannot be read (${error.code ?? error.message})`])
+  })
+  return parseConfigFile(text, { name: path, env, known })
+}
+
+/** The file's meaning. Throws one ConfigFileError that holds every line that is wrong. */
+export function parseConfigFile(text: string, { name, env, known }: FileContext): ConfigFile {
+  const file = readYaml(text, substituteFrom(env))
+  const unreadable = file.issues.filter(issue => issue.path === '')
+  if (unreadable.length > 0) throw new ConfigFileError(lines(name, unreadable))
+  const locate = locator(file)
+  const { content, issues } = validate(file, locate)
+  const checked = check(file, locate, known)
+  const all = firstOfEachPath([...file.issues, ...issues, ...checked.issues])
+  if (content === undefined || all.length > 0) throw new ConfigFileError(lines(name, all))
+  return meaning(content, checked.decimals)
+}
+
+/** One line per place: what was found later often follows from what was found first. */
+function firstOfEachPath(issues: readonly Issue[]): Issue[] {
+  const first = new Map<string, Issue>()
+  for (const issue of issues) if (!first.has(issue.path)) first.set(issue.path, issue)
+  return [...first.values()]
+}
+
+function lines(name: string, issues: readonly Issue[]): string[] {
+  return issues
+    .toSorted((one, other) => one.line - other.line)
+    .map(({ line, path, message }) => `${name}:${line}: ${path === '' ? 'the file' : `${path}:`} ${message}`)
+}
+
+function meaning(content: FileContent, decimals: Decimals): ConfigFile {
+  return {
+    channels: (content.channels ?? []).map(channelEntry),
+    models: (content.models ?? []).map((model, index) =>
+      modelEntry(model, `/models/${index}/prices`, decimals),
+    ),
+    limits: { account: bucketLimits(content.limits?.account), key: bucketLimits(content.limits?.key) },
+    trialCredit: decimals.get('/trial_credit'),
+    currency: content.currency,
+  }
+}
+
+function channelEntry(channel: ChannelContent): ChannelEntry {
+  return {
+    name: channel.name,
+    format: channel.format,
+    baseUrl: channel.base_url.replace(/\/+$/, ''),
+    apiKeys: channel.api_keys ?? [],
+    priority: channel.priority ?? 0,
+    weight: channel.weight ?? 1,
+    headers: channel.headers ?? {},
+    timeouts: timeoutEntry(channel.timeouts ?? {}),
+    maxConcurrent: channel.max_concurrent,
+    functionToolsOnly: channel.function_tools_only ?? false,
+  }
+}
+
+function timeoutEntry(timeouts: NonNullable<ChannelContent['timeouts']>): ChannelEntry['timeouts'] {
+  const { connect_ms, first_byte_ms, idle_ms } = timeouts
+  return {
+    ...(connect_ms === undefined ? {} : { connectMs: connect_ms }),
+    ...(first_byte_ms === undefined ? {} : { firstByteMs: first_byte_ms }),
+    ...(idle_ms === undefined ? {} : { idleMs: idle_ms }),
+  }
+}
+
+function modelEntry(model: ModelContent, pricesPointer: string, decimals: Decimals): ModelEntry {
+  return {
+    id: model.id,
+    aliases: model.aliases ?? [],
+    displayName: model.display_name ?? model.id,
+    ownedBy: model.owned_by ?? 'tollgate',
+    routes: model.channels.map(route => ({
+      channel: route.channel,
+      upstreamModel: route.model ?? model.id,
+      priority: route.priority ?? 0,
+      weight: route.weight ?? 1,
+    })),
+    surfaces: model.surfaces,
+    enabledByDefault: model.enabled_by_default ?? true,
+    contextTokens: model.context_tokens,
+    maxOutputTokens: model.max_output_tokens,
+    prices: model.prices === undefined ? undefined : priceStrings(model.prices, pricesPointer, decimals),
+  }
+}
+
+function bucketLimits(limits: LimitsContent | undefined): BucketLimits | undefined {
+  return (
+    limits && {
+      requestsPerMinute: limits.requests_per_minute,
+      tokensPerMinute: limits.tokens_per_minute,
+      concurrentRequests: limits.concurrent_requests,
+    }
+  )
+}
+
+/** The prices with every decimal in plain digits, whichever way it was written. */
+function priceStrings(prices: PricesContent, pointer: string, decimals: Decimals): JsonObject {
+  const plain = (value: JsonValue, at: string): JsonValue => {
+    if (Array.isArray(value)) return value.map((item, index) => plain(item, child(at, index)))
+    if (typeof value === 'object' && value !== null) return members(value, at)
+    return decimals.get(at) ?? value
+  }
+  const members = (object: JsonObject, at: string): JsonObject =>
+    Object.fromEntries(
+      Object.entries(object).map(([key, value]) => [key, plain(value ?? null, child(at, key))]),
+    )
+  return members({ ...prices }, pointer)
+}

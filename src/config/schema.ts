@@ -1,0 +1,145 @@
+import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { FORMATS } from '@/generation/format.ts'
+import { SURFACES } from '@/generation/surface.ts'
+
+/**
+ * tollgate.yaml, key by key. What a schema cannot say (references, duplicates, decimals) is in checks.ts; what is left
+ * out gets its default in file.ts.
+ */
+
+/** Every leaf says in words what a value must be; error lines end in it. */
+const words = (expected: string) => ({ description: expected })
+
+export function expectedWords(schema: TSchema): string {
+  return schema.description ?? 'of another kind'
+}
+
+const closed = <Properties extends TProperties>(properties: Properties) =>
+  Type.Object(properties, { additionalProperties: false, ...words('a mapping') })
+
+const list = <Item extends TSchema>(item: Item) => Type.Array(item, words('a list'))
+
+const whole = (minimum: number, maximum: number) =>
+  Type.Optional(Type.Integer({ minimum, maximum, ...words(`a whole number from ${minimum} to ${maximum}`) }))
+
+const oneOf = <Choice extends string>(choices: readonly Choice[]) =>
+  Type.Unsafe<Choice>(
+    Type.Union(
+      choices.map(choice => Type.Literal(choice)),
+      words(`one of ${choices.join(', ')}`),
+    ),
+  )
+
+/** A number or a text; which numbers are allowed is decided on the text as written, never on a float. */
+const decimal = Type.Union([Type.Number(), Type.String()], words('a decimal number of 0 or more'))
+const price = Type.Optional(decimal)
+
+const flag = Type.Optional(Type.Boolean(words('true or false')))
+const name = Type.RegExp(/^[^\s\p{C}]{1,200}$/u, words('a name of 1 to 200 characters without spaces'))
+const title = Type.RegExp(/^[^\p{C}]{1,200}$/u, words('a text of 1 to 200 characters on one line'))
+/** Printable ASCII: what a header may carry, and so what a key may be. */
+const headerText = Type.RegExp(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, words('a text of printable ASCII'))
+const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+
+/** The largest number that the database's integer columns hold. */
+const INTEGER_MAX = 2_147_483_647
+const DAY_MS = 86_400_000
+
+const channel = closed({
+  name,
+  format: oneOf(FORMATS),
+  base_url: Type.String(words('an http:// or https:// address, or "simulator:"')),
+  api_keys: Type.Optional(list(headerText)),
+  priority: whole(-1_000_000, 1_000_000),
+  weight: whole(0, 1_000_000),
+  headers: Type.Optional(
+    Type.Record(Type.String({ pattern: headerName }), headerText, {
+      additionalProperties: false,
+      ...words('a mapping of header names to texts'),
+    }),
+  ),
+  timeouts: Type.Optional(
+    closed({
+      connect_ms: whole(1, DAY_MS),
+      first_byte_ms: whole(1, DAY_MS),
+      idle_ms: whole(1, DAY_MS),
+    }),
+  ),
+  max_concurrent: whole(1, INTEGER_MAX),
+  function_tools_only: flag,
+})
+
+const route = closed({
+  channel: name,
+  model: Type.Optional(name),
+  priority: whole(-1_000_000, 1_000_000),
+  weight: whole(0, 1_000_000),
+})
+
+const tokenPrices = {
+  input: price,
+  cached_input: price,
+  cache_write_5m: price,
+  cache_write_1h: price,
+  output: price,
+  reasoning: price,
+  input_audio: price,
+  output_audio: price,
+}
+
+/** The prices that are per million tokens; the others are per unit. */
+export const TOKEN_PRICE_NAMES: readonly string[] = Object.keys(tokenPrices)
+
+const prices = closed({
+  ...tokenPrices,
+  per_request: price,
+  per_image: Type.Optional(Type.Record(Type.String(), decimal, words('a mapping of sizes to prices'))),
+  per_video_second: price,
+  tiers: Type.Optional(
+    list(
+      closed({
+        above_input_tokens: Type.Integer({
+          minimum: 0,
+          maximum: INTEGER_MAX,
+          ...words(`a whole number from 0 to ${INTEGER_MAX}`),
+        }),
+        ...tokenPrices,
+      }),
+    ),
+  ),
+})
+
+const model = closed({
+  id: name,
+  aliases: Type.Optional(list(name)),
+  display_name: Type.Optional(title),
+  owned_by: Type.Optional(title),
+  channels: Type.Array(route, { minItems: 1, ...words('a list of at least one channel') }),
+  surfaces: Type.Optional(list(oneOf(SURFACES))),
+  enabled_by_default: flag,
+  context_tokens: whole(1, INTEGER_MAX),
+  max_output_tokens: whole(1, INTEGER_MAX),
+  prices: Type.Optional(prices),
+})
+
+const bucketLimits = closed({
+  requests_per_minute: whole(1, INTEGER_MAX),
+  tokens_per_minute: whole(1, Number.MAX_SAFE_INTEGER),
+  concurrent_requests: whole(1, INTEGER_MAX),
+})
+
+export const fileSchema = closed({
+  channels: Type.Optional(list(channel)),
+  models: Type.Optional(list(model)),
+  limits: Type.Optional(closed({ account: Type.Optional(bucketLimits), key: Type.Optional(bucketLimits) })),
+  trial_credit: Type.Optional(decimal),
+  currency: Type.Optional(Type.RegExp(/^[A-Z]{3}$/, words('a currency code of three capitals'))),
+})
+
+/** The file as it is written, after it passed the schema. */
+export type FileContent = Static<typeof fileSchema>
+export type ChannelContent = Static<typeof channel>
+export type ModelContent = Static<typeof model>
+export type RouteContent = Static<typeof route>
+export type PricesContent = Static<typeof prices>
+export type LimitsContent = Static<typeof bucketLimits>

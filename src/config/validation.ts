@@ -1,0 +1,53 @@
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
+import { Value } from '@sinclair/typebox/value'
+import { expectedWords, type FileContent, fileSchema } from './schema.ts'
+import { childPath, type Issue, type YamlFile } from './yaml.ts'
+
+/** Where a value of a file stands, and how it is written there, for those who find something wrong in it. */
+export type Locate = (pointer: string) => { line: number; path: string; written: string | undefined }
+
+/** The file's content if it fits the schema, else every way in which it does not. */
+export function validate(
+  file: YamlFile,
+  locate: Locate,
+): { content: FileContent | undefined; issues: Issue[] } {
+  const value: unknown = file.value
+  if (Value.Check(fileSchema, value)) return { content: value, issues: [] }
+  const issues = new Map<string, Issue>()
+  for (const error of Value.Errors(fileSchema, value)) {
+    const { line, path, written } = locate(error.path)
+    if (!issues.has(path)) issues.set(path, { line, path, message: message(error, path, written) })
+  }
+  return { content: undefined, issues: [...issues.values()] }
+}
+
+/** The place of a value, or of the nearest one around it when it is missing. */
+export function locator({ places }: YamlFile): Locate {
+  const locate: Locate = pointer => {
+    const place = places.get(pointer)
+    if (place !== undefined) return place
+    const cut = pointer.lastIndexOf('/')
+    if (cut < 0) return { line: 1, path: '', written: undefined }
+    const around = locate(pointer.slice(0, cut))
+    return { line: around.line, path: childPath(around.path, pointer.slice(cut + 1)), written: undefined }
+  }
+  return locate
+}
+
+function message(error: ValueError, path: string, written: string | undefined): string {
+  if (error.type === ValueErrorType.ObjectRequiredProperty) return 'is missing'
+  if (error.type === ValueErrorType.ObjectAdditionalProperties) {
+    const known = Object.keys(error.schema['properties'] ?? {})
+    return known.length === 0 ? 'is not a header name' : `is not known here; known are ${known.join(', ')}`
+  }
+  return `must be ${expectedWords(error.schema)}${shown(error.value, path, written)}`
+}
+
+/** The wrong value as the file has it, where that cannot be a secret. */
+function shown(value: unknown, path: string, written: string | undefined): string {
+  if (/\.(api_keys|headers|base_url)\b/.test(path)) return ''
+  if (value === null) return ', but is empty'
+  if (Array.isArray(value)) return ', but is a list'
+  if (typeof value === 'object') return ', but is a mapping'
+  return written === undefined || written.length > 60 ? '' : `, but is ${JSON.stringify(written)}`
+}

@@ -1,0 +1,366 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
+import { describe, expect, test } from 'bun:test'
+import { ConfigFileError, parseConfigFile } from '@/config/file.ts'
+import type { Environment } from '@/config/settings.ts'
+
+const NOTHING = { channels: new Set<string>() }
+const CHANNEL = '{ name: main, format: openai-responses, base_url: https://api.example.com }'
+
+function parse(text: string, env: Environment = {}, known = NOTHING) {
+  return parseConfigFile(text, { name: 'tollgate.yaml', env, known })
+}
+
+function refusal(text: string, env: Environment = {}): readonly string[] {
+  try {
+    parse(text, env)
+  } catch (error) {
+    if (error instanceof ConfigFileError) return error.lines
+    throw error
+  }
+  return []
+}
+
+const WHOLE = `
+channels:
+  - name: openai-main
+    format: openai-responses
+    base_url: https://api.openai.com/
+    api_keys: ["\${OPENAI_API_KEY}", "sk-\${SUFFIX}"]
+    priority: 2
+    weight: 3
+    headers: { x-team: gateway }
+    timeouts: { connect_ms: 1, first_byte_ms: 2 }
+    max_concurrent: 200
+    function_tools_only: true
+  - { name: demo, format: anthropic-messages, base_url: "simulator:" }
+models:
+  - id: gpt-5.1
+    aliases: [gpt-latest]
+    display_name: GPT 5.1
+    owned_by: openai
+    channels:
+      - { channel: openai-main, model: gpt-5.1-2025-11-13, priority: 1, weight: 2 }
+      - { channel: demo }
+    surfaces: [chat, responses]
+    enabled_by_default: false
+    context_tokens: 400000
+    max_output_tokens: 128000
+    prices:
+      input: 1.250
+      cached_input: "0.125"
+      output: 1e1
+      per_request: 0
+      per_image: { "1024x1024": 0.04, default: .04 }
+      tiers: [{ above_input_tokens: 200000, input: 2.5 }]
+limits:
+  account: { requests_per_minute: 600 }
+trial_credit: 1.000000001
+currency: EUR
+`
+
+test('a whole file is read, with defaults where it says nothing', () => {
+  const file = parse(WHOLE, { OPENAI_API_KEY: 'sk-one', SUFFIX: 'two' })
+  expect(file.channels).toEqual([
+    {
+      name: 'openai-main',
+      format: 'openai-responses',
+      baseUrl: 'https://api.openai.com',
+      apiKeys: ['sk-one', 'sk-two'],
+      priority: 2,
+      weight: 3,
+      headers: { 'x-team': 'gateway' },
+      timeouts: { connectMs: 1, firstByteMs: 2 },
+      maxConcurrent: 200,
+      functionToolsOnly: true,
+    },
+    {
+      name: 'demo',
+      format: 'anthropic-messages',
+      baseUrl: 'simulator:',
+      apiKeys: [],
+      priority: 0,
+      weight: 1,
+      headers: {},
+      timeouts: {},
+      maxConcurrent: undefined,
+      functionToolsOnly: false,
+    },
+  ])
+  expect(file.models).toEqual([
+    {
+      id: 'gpt-5.1',
+      aliases: ['gpt-latest'],
+      displayName: 'GPT 5.1',
+      ownedBy: 'openai',
+      routes: [
+        { channel: 'openai-main', upstreamModel: 'gpt-5.1-2025-11-13', priority: 1, weight: 2 },
+        { channel: 'demo', upstreamModel: 'gpt-5.1', priority: 0, weight: 1 },
+      ],
+      surfaces: ['chat', 'responses'],
+      enabledByDefault: false,
+      contextTokens: 400_000,
+      maxOutputTokens: 128_000,
+      prices: {
+        input: '1.25',
+        cached_input: '0.125',
+        output: '10',
+        per_request: '0',
+        per_image: { '1024x1024': '0.04', default: '0.04' },
+        tiers: [{ above_input_tokens: 200_000, input: '2.5' }],
+      },
+    },
+  ])
+  expect(file.limits.account).toEqual({
+    requestsPerMinute: 600,
+    tokensPerMinute: undefined,
+    concurrentRequests: undefined,
+  })
+  expect([file.limits.key, file.trialCredit, file.currency]).toEqual([undefined, '1.000000001', 'EUR'])
+})
+
+test('an empty file declares nothing', () => {
+  expect(parse('# nothing yet\n')).toMatchObject({ channels: [], models: [], trialCredit: undefined })
+})
+
+test('a model may use a channel that the database already has', () => {
+  const text = 'models:\n  - { id: m, channels: [{ channel: older }] }\n'
+  expect(parse(text, {}, { channels: new Set(['older']) }).models[0]?.routes[0]?.channel).toBe('older')
+})
+
+test('an anchor stands for its value', () => {
+  const text = `
+models:
+  - { id: a, channels: &routes [{ channel: main, model: x }] }
+  - { id: b, channels: *routes }
+channels: [${CHANNEL}]
+`
+  expect(parse(text).models.map(model => model.routes[0]?.upstreamModel)).toEqual(['x', 'x'])
+})
+
+test('a price keeps every digit that a float would lose', () => {
+  const text = `channels: [${CHANNEL}]\nmodels: [{ id: m, channels: [{ channel: main }], prices: { per_request: 123456789.123456789012 } }]`
+  expect(parse(text).models[0]?.prices).toEqual({ per_request: '123456789.123456789012' })
+})
+
+describe('one line per error, with line number and path', () => {
+  const channels = `channels: [${CHANNEL}]\n`
+  const model = (more: string) =>
+    `${channels}models:\n  - id: m\n    channels: [{ channel: main }]\n    ${more}\n`
+  const channel = (more: string) =>
+    `channels:\n  - name: a\n    format: openai-responses\n    base_url: https://x.example\n    ${more}\n`
+
+  test.each<[string, string, string]>([
+    [
+      'unknown key',
+      'chanels: []',
+      '1: chanels: is not known here; known are channels, models, limits, trial_credit, currency',
+    ],
+    [
+      'unknown key inside',
+      channel('api_key: x'),
+      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only',
+    ],
+    [
+      'unknown price',
+      model('prices:\n      inputs: 1'),
+      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, tiers',
+    ],
+    ['not a mapping', '- a', '1: the file must be a mapping, but is a list'],
+    [
+      'bad type',
+      channel('priority: high'),
+      '5: channels[0].priority: must be a whole number from -1000000 to 1000000, but is "high"',
+    ],
+    [
+      'fraction',
+      channel('weight: 0.5'),
+      '5: channels[0].weight: must be a whole number from 0 to 1000000, but is "0.5"',
+    ],
+    ['empty', 'channels:', '1: channels: must be a list, but is empty'],
+    ['not a list', 'channels: { a: b }', '1: channels: must be a list, but is a mapping'],
+    [
+      'missing',
+      'channels:\n  - name: a\n    base_url: https://x.example',
+      '2: channels[0].format: is missing',
+    ],
+    [
+      'format',
+      channel('').replace('openai-responses', 'openai'),
+      '3: channels[0].format: must be one of openai-chat-completions, openai-responses, anthropic-messages, gemini-generate-content, but is "openai"',
+    ],
+    [
+      'surface',
+      model('surfaces: [chat, voice]'),
+      '5: models[0].surfaces[1]: must be one of chat, responses, messages, gemini, embeddings, images, videos, audio, but is "voice"',
+    ],
+    ['surface twice', model('surfaces: [chat, chat]'), '5: models[0].surfaces[1]: "chat" is already there'],
+    [
+      'base_url scheme',
+      channel('').replace('https://x.example', 'x.example'),
+      '4: channels[0].base_url: must be an http:// or https:// address, or "simulator:"',
+    ],
+    [
+      'base_url password',
+      channel('').replace('https://x.example', 'https://u:hunter2@x.example'),
+      '4: channels[0].base_url: must not hold a user or a password: use api_keys',
+    ],
+    [
+      'base_url query',
+      channel('').replace('x.example', 'x.example/?a=b'),
+      '4: channels[0].base_url: must not hold a query or a fragment',
+    ],
+    [
+      'header of the connection',
+      channel('headers: { Host: x }'),
+      '5: channels[0].headers.Host: belongs to the connection and cannot be set',
+    ],
+    [
+      'header twice',
+      channel('headers: { x-a: x, X-A: y }'),
+      '5: channels[0].headers.X-A: the header x-a is already there',
+    ],
+    [
+      'header with a line break',
+      channel('headers: { x-a: "x\\ny" }'),
+      '5: channels[0].headers.x-a: must be a text of printable ASCII',
+    ],
+    [
+      'key twice',
+      channel('api_keys: [hunter2, hunter2]'),
+      '5: channels[0].api_keys[1]: is the same key as one before',
+    ],
+    [
+      'missing variable',
+      channel('api_keys: ["${NOPE}"]'),
+      '5: channels[0].api_keys[0]: reads the environment variable NOPE, which is not set',
+    ],
+    [
+      'empty variable',
+      channel('api_keys: ["${EMPTY}"]'),
+      '5: channels[0].api_keys[0]: reads the environment variable EMPTY, which is not set',
+    ],
+    [
+      'half a variable',
+      channel('headers: { x-a: "${NOPE" }'),
+      '5: channels[0].headers.x-a: holds "${" without a variable: write ${NAME}, or $${ for the plain characters',
+    ],
+    [
+      'channel twice',
+      `channels:\n  - ${CHANNEL}\n  - ${CHANNEL}`,
+      '3: channels[1].name: a channel named "main" is already there',
+    ],
+    [
+      'model twice',
+      `${channels}models:\n  - { id: m, channels: [{ channel: main }] }\n  - { id: m, channels: [{ channel: main }] }`,
+      '4: models[1].id: a model named "m" is already there',
+    ],
+    [
+      'alias is a model',
+      model('aliases: [x, m]'),
+      '5: models[0].aliases[1]: a model named "m" is already there',
+    ],
+    [
+      'no such channel',
+      'models:\n  - id: m\n    channels:\n      - { channel: nowhere }',
+      '4: models[0].channels[0].channel: there is no channel named "nowhere"',
+    ],
+    [
+      'no channels',
+      'models:\n  - id: m\n    channels: []',
+      '3: models[0].channels: must be a list of at least one channel, but is a list',
+    ],
+    [
+      'route twice',
+      `${channels}models:\n  - id: m\n    channels:\n      - { channel: main }\n      - { channel: main, model: m }`,
+      '6: models[0].channels[1]: is the same channel and model as one before',
+    ],
+    [
+      'negative price',
+      model('prices: { input: -1 }'),
+      '5: models[0].prices.input: must be a decimal number of 0 or more, but is "-1"',
+    ],
+    [
+      'price in words',
+      model('prices: { input: free }'),
+      '5: models[0].prices.input: must be a decimal number of 0 or more, but is "free"',
+    ],
+    [
+      'price too fine',
+      model('prices: { input: 0.0000001 }'),
+      '5: models[0].prices.input: must have at most 6 decimal places, but is "0.0000001"',
+    ],
+    [
+      'price too large',
+      model('prices: { input: 1e9 }'),
+      '5: models[0].prices.input: must be below 1000000000, but is "1e9"',
+    ],
+    [
+      'size price',
+      model('prices: { per_image: { 1024x1024: x } }'),
+      '5: models[0].prices.per_image["1024x1024"]: must be a decimal number of 0 or more, but is "x"',
+    ],
+    [
+      'tier twice',
+      model(
+        'prices:\n      tiers:\n        - { above_input_tokens: 5 }\n        - { above_input_tokens: 5 }',
+      ),
+      '8: models[0].prices.tiers[1].above_input_tokens: a tier above 5 tokens is already there',
+    ],
+    [
+      'limit',
+      'limits: { key: { requests_per_minute: 0 } }',
+      '1: limits.key.requests_per_minute: must be a whole number from 1 to 2147483647, but is "0"',
+    ],
+    ['credit', 'trial_credit: -1', '1: trial_credit: must be a decimal number of 0 or more, but is "-1"'],
+    ['currency', 'currency: euro', '1: currency: must be a currency code of three capitals, but is "euro"'],
+    ['key given twice', 'currency: USD\ncurrency: EUR', '2: currency: is given twice'],
+    [
+      'not YAML',
+      'a: [',
+      '1: the file is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+    ['contains itself', 'channels: &a [*a]', ''],
+  ])('%s', (_, text, expected) => {
+    const lines = refusal(text, { EMPTY: '' })
+    expect(lines).not.toBeEmpty()
+    if (expected !== '') expect(lines).toEqual([`tollgate.yaml:${expected}`])
+  })
+
+  test('all of them at once, in order of lines', () => {
+    const text = `
+channels:
+  - { name: a, format: openai-responses, base_url: https://x.example, colour: red }
+  - { name: a, format: openai-responses, base_url: "https://\${HOST_OF_B}" }
+models:
+  - { id: m, channels: [{ channel: b }], context_tokens: "many" }
+`
+    expect(
+      refusal(text).map(line =>
+        line.replace(/(is not known here|must be|: a channel|: there|: reads).*/, ''),
+      ),
+    ).toEqual([
+      'tollgate.yaml:3: channels[0].colour: ',
+      'tollgate.yaml:4: channels[1].base_url',
+      'tollgate.yaml:4: channels[1].name',
+      'tollgate.yaml:6: models[0].context_tokens: ',
+      'tollgate.yaml:6: models[0].channels[0].channel',
+    ])
+  })
+
+  test('no line shows what a variable held', () => {
+    const text = channel('api_keys: ["${KEY}"]\n    max_concurrent: "${KEY}"').replace(
+      'https://x.example',
+      '${KEY}',
+    )
+    const lines = refusal(text, { KEY: 'hunter2' })
+    expect(lines).toHaveLength(2)
+    expect(lines.join('\n')).not.toContain('hunter2')
+  })
+})
+
+describe('variables', () => {
+  test('a doubled dollar keeps the plain characters', () => {
+    const text = `channels: [{ name: a, format: openai-responses, base_url: https://x.example, api_keys: ["$\${X}$\${"] }]`
+    expect(parse(text).channels[0]?.apiKeys).toEqual(['${X}${'])
+  })
+})
