@@ -14,14 +14,18 @@ export function unsupported(param: string, problem: string): GatewayError {
 }
 
 /**
- * Holds a body to a compiled schema.
+ * Holds a body to a compiled schema. `spell` turns a path of the checked body into the caller's own spelling.
  * @throws GatewayError `invalid_request` for the first fault. The submitted value is never echoed.
  */
-export function assertShape<T extends TSchema>(check: TypeCheck<T>, body: JsonObject): void {
+export function assertShape<T extends TSchema>(
+  check: TypeCheck<T>,
+  body: JsonObject,
+  spell: (path: string) => string = path => path,
+): void {
   if (check.Check(body)) return
   const first = check.Errors(body).First()
   if (first === undefined) return
-  throw invalidRequest(pathOf(first.path) || 'body', first.message.toLowerCase())
+  throw invalidRequest(spell(pathOf(first.path)) || 'body', first.message.toLowerCase())
 }
 
 /** A JSON pointer (`/messages/0/content`) as a field path (`messages[0].content`). */
