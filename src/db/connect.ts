@@ -1,0 +1,67 @@
+import { drizzle } from 'drizzle-orm/postgres-js'
+import postgres from 'postgres'
+import * as schema from './schema.ts'
+
+/** One pool of connections. */
+export interface Database {
+  /** Where it is; `openListener` and `migrate` open connections of their own from it. */
+  url: string
+  /**
+   * Raw statements, for what a query builder cannot say. int8 arrives as bigint. drizzle shares this client and has
+   * taken its date parsers away: timestamps arrive as text here, and as Date through `orm`.
+   */
+  sql: postgres.Sql<{ bigint: bigint }>
+  orm: ReturnType<typeof buildOrm>
+  /** Waits for running statements (5 s at most) and closes every connection. */
+  close(): Promise<void>
+}
+
+/** What `orm.transaction` hands to its callback. */
+export type Transaction = Parameters<Parameters<Database['orm']['transaction']>[0]>[0]
+
+export interface ConnectOptions {
+  /** Most connections at once. */
+  max?: number
+  /** Shown in pg_stat_activity. */
+  applicationName?: string
+  onNotify?: (channel: string, payload: string) => void
+  /** A connection was lost or closed. */
+  onClose?: () => void
+}
+
+/** Opens a pool. Connects at the first statement, so a wrong address shows there. */
+export function connect(url: string, options: ConnectOptions = {}): Database {
+  const sql = openClient(url, { max: 10, ...options })
+  return { url, sql, orm: buildOrm(sql), close: () => sql.end({ timeout: 5 }) }
+}
+
+/** A bare client. `?host=/directory` in the URL is the directory of a unix socket, as libpq has it. */
+export function openClient(url: string, options: ConnectOptions & { max: number }) {
+  const address = splitAddress(url)
+  return postgres(address.url, {
+    max: options.max,
+    types: { bigint: postgres.BigInt },
+    connect_timeout: 10,
+    connection: { application_name: options.applicationName ?? 'tollgate' },
+    // A single connection holds something (a lock, a LISTEN) that must not end with its age.
+    ...(options.max === 1 ? { max_lifetime: null, idle_timeout: 0 } : {}),
+    ...address.socket,
+    onnotice: () => undefined,
+    ...(options.onNotify === undefined ? {} : { onnotify: options.onNotify }),
+    ...(options.onClose === undefined ? {} : { onclose: options.onClose }),
+  })
+}
+
+function buildOrm(sql: ReturnType<typeof openClient>) {
+  return drizzle(sql, { schema, casing: 'snake_case' })
+}
+
+/** The client knows unix sockets only as an option. A list of hosts is no URL to `URL`, but is to the client. */
+function splitAddress(url: string): { url: string; socket?: { path: string } } {
+  if (!URL.canParse(url)) return { url }
+  const parsed = new URL(url)
+  const directory = parsed.searchParams.get('host')
+  if (directory === null) return { url }
+  parsed.searchParams.delete('host')
+  return { url: parsed.href, socket: { path: `${directory}/.s.PGSQL.${parsed.port || 5432}` } }
+}

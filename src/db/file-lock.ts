@@ -1,0 +1,40 @@
+import { Database as Sqlite } from 'bun:sqlite'
+
+/**
+ * A lock on a file that the kernel takes back when its process dies, however it dies: it cannot go stale. Bun has no
+ * flock; SQLite takes the same kind of lock (fcntl) on a file and comes with Bun, so an empty SQLite file in an open
+ * transaction is the lock. Locks of one process exclude one another like those of two.
+ */
+export interface FileLock {
+  release(): void
+}
+
+/** The lock for one holder, or undefined if anybody holds it in either way. */
+export function tryExclusive(path: string): FileLock | undefined {
+  return tryLock(path, file => file.run('begin exclusive'))
+}
+
+/** The lock for any number of holders, or undefined while one holds it exclusively. */
+export function tryShared(path: string): FileLock | undefined {
+  return tryLock(path, file => {
+    file.run('begin')
+    // The lock is taken by the first read of the transaction.
+    file.query('select count(*) from sqlite_master').get()
+  })
+}
+
+function tryLock(path: string, take: (file: Sqlite) => void): FileLock | undefined {
+  const file = new Sqlite(path, { create: true })
+  try {
+    take(file)
+  } catch (error) {
+    file.close()
+    if (isBusy(error)) return undefined
+    throw error
+  }
+  return { release: () => file.close() }
+}
+
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}

@@ -1,0 +1,70 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { drizzle } from 'drizzle-orm/postgres-js'
+import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
+import { Refusal } from '@/errors/refusal.ts'
+import { asArray, asNumber, asObject, parseObject } from '@/json/json.ts'
+import { openClient } from './connect.ts'
+
+/** Any constant that nothing else in the database uses: "tollgate" in hexadecimal. */
+const LOCK = '8390043843661231205'
+const OLDEST_POSTGRES = 15
+
+/**
+ * Brings the database to the schema of this program and returns how many migrations that took. Any number of processes
+ * may call it at once: a session lock, held by the one connection that also migrates, lets them through one by one.
+ * That needs a direct connection, not a pgbouncer in transaction mode.
+ */
+export async function migrate(url: string): Promise<number> {
+  const client = openClient(url, { max: 1, applicationName: 'tollgate migrate' })
+  try {
+    await refuseOldServer(client)
+    await client`select pg_advisory_lock(${LOCK}::bigint)`
+    const before = await readApplied(client)
+    const folder = findFolder()
+    refuseNewerDatabase(before.latest, folder)
+    await applyMigrations(drizzle(client), { migrationsFolder: folder })
+    const after = await readApplied(client)
+    return after.count - before.count
+  } finally {
+    await client.end({ timeout: 5 })
+  }
+}
+
+type Client = ReturnType<typeof openClient>
+
+async function refuseOldServer(client: Client): Promise<void> {
+  const [row] = await client<{ version: string }[]>`select current_setting('server_version_num') as version`
+  const major = Math.floor(Number(row?.version) / 10_000)
+  if (major < OLDEST_POSTGRES) {
+    throw new Refusal(`The database is Postgres ${major}; Tollgate needs ${OLDEST_POSTGRES} or newer`)
+  }
+}
+
+async function readApplied(client: Client): Promise<{ count: number; latest: number }> {
+  const [table] = await client`select to_regclass('drizzle.__drizzle_migrations') as name`
+  if (table?.['name'] === null) return { count: 0, latest: 0 }
+  const [row] = await client<{ count: number; latest: string | null }[]>`
+    select count(*)::int as count, max(created_at)::text as latest from drizzle.__drizzle_migrations`
+  return { count: row?.count ?? 0, latest: Number(row?.latest ?? 0) }
+}
+
+/** A schema from the future would be written to by a program that does not know its columns. */
+function refuseNewerDatabase(latestApplied: number, folder: string): void {
+  const journal = parseObject(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))
+  const known = asArray(journal?.['entries']).map(entry => asNumber(asObject(entry)?.['when']) ?? 0)
+  if (latestApplied > Math.max(0, ...known)) {
+    throw new Refusal('The database was migrated by a newer Tollgate than this one')
+  }
+}
+
+/** `drizzle/` beside the sources, or beside the executable when the program is a compiled one. */
+function findFolder(): string {
+  const candidates = [
+    join(import.meta.dir, '..', '..', 'drizzle'),
+    join(dirname(process.execPath), 'drizzle'),
+  ]
+  const found = candidates.find(folder => existsSync(join(folder, 'meta', '_journal.json')))
+  if (found === undefined) throw new Refusal(`No migrations found at ${candidates.join(' or ')}`)
+  return found
+}

@@ -1,0 +1,253 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { Refusal } from '@/errors/refusal.ts'
+import type { OsUser } from './os-user.ts'
+import type { PostgresBinaries } from './postgres-binaries.ts'
+
+/** One Postgres server: its files, its programs, and as whom it runs (undefined: as ourselves). */
+export interface Cluster {
+  /** The data directory, an absolute path without symbolic links. It belongs to `user`, mode 0700. */
+  directory: string
+  binaries: PostgresBinaries
+  user: OsUser | undefined
+  /** What the server says about itself. Not in the data directory, so that it outlives it. */
+  log: string
+}
+
+/** The superuser of the cluster and owner of everything in it. */
+export const USER = 'tollgate'
+export const DATABASE = 'tollgate'
+
+/**
+ * No TCP. The socket is in the data directory, which only its owner and root can enter, and they could read the files
+ * as well: so `trust` lets nobody in who was not in already. `.` also keeps the path short for the server's side.
+ * fsync and its companions are the defaults; they are spelled out because the ledger rests on them.
+ */
+const SETTINGS = {
+  listen_addresses: '',
+  unix_socket_directories: '.',
+  unix_socket_permissions: '0700',
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  max_connections: '100',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_min_messages: 'warning',
+  log_checkpoints: 'off',
+  jit: 'off',
+  // Its worker processes would make every start slower and read nothing faster at this size.
+  io_method: 'sync',
+}
+
+/** A setting of ours that Postgres ignores; it makes the server's command line name its directory. */
+const DIRECTORY_SETTING = 'tollgate.directory'
+
+const POLL_MS = 5
+const STOP_MS = 30_000
+const READY_MS = 120_000
+const RETRY_MS = 10_000
+const LOG_LIMIT = 4 << 20
+
+/** Makes a cluster in the empty directory. Collation is built into Postgres, so no locale of the system matters. */
+export async function initialise(cluster: Cluster): Promise<void> {
+  const { exitCode, output } = await run(cluster, cluster.binaries.initdb, [
+    `--pgdata=${pathForServer(cluster)}`,
+    `--username=${USER}`,
+    '--auth=trust',
+    '--encoding=UTF8',
+    '--locale=C',
+    '--locale-provider=builtin',
+    '--builtin-locale=C.UTF-8',
+    '--no-instructions',
+  ])
+  if (exitCode !== 0) throw new Refusal(`The embedded Postgres could not be made: ${lastLine(output)}`)
+  await createDatabase(cluster)
+}
+
+/** In the server's single-user mode, so that a cluster is never seen without the database. */
+async function createDatabase(cluster: Cluster): Promise<void> {
+  const flags = ['--single', '-D', pathForServer(cluster), 'postgres']
+  const { exitCode, output } = await run(
+    cluster,
+    cluster.binaries.postgres,
+    flags,
+    `create database ${DATABASE}\n`,
+  )
+  if (exitCode === 0 && !/\b(ERROR|FATAL):/.test(output)) return
+  throw new Refusal(`The embedded Postgres could not be made: ${lastLine(output)}`)
+}
+
+/** Starts the server and returns its process id when it takes connections. Nothing of it may be running. */
+export async function start(cluster: Cluster): Promise<number> {
+  const deadline = Date.now() + RETRY_MS
+  for (;;) {
+    const logged = truncateLog(cluster.log)
+    const started = await tryStart(cluster)
+    if ('pid' in started) return started.pid
+    const said = `${readFileSync(cluster.log, 'utf8').slice(logged)}\n${started.failure}`
+    // The children of a server that was killed need a moment to notice and leave its shared memory.
+    if (!said.includes('is still in use') || Date.now() > deadline) {
+      throw new Refusal(`The embedded Postgres does not start: ${lastLine(said)} (more in ${cluster.log})`)
+    }
+    await Bun.sleep(50)
+  }
+}
+
+/** The process id of the running server of this directory; undefined when there is none, whatever files say. */
+export function findPostmaster(directory: string): number | undefined {
+  const pid = readPidFile(directory)?.pid
+  return pid !== undefined && isServerOf(pid, directory) ? pid : undefined
+}
+
+/** Waits until a server that somebody else started takes connections. */
+export async function waitUntilReady(directory: string, pid: number): Promise<boolean> {
+  const deadline = Date.now() + READY_MS
+  while (Date.now() < deadline) {
+    const file = readPidFile(directory)
+    if (file?.pid === pid && file.ready) return true
+    if (!isServerOf(pid, directory)) return false
+    await Bun.sleep(POLL_MS)
+  }
+  throw new Refusal(`The embedded Postgres (process ${pid}) does not become ready`)
+}
+
+/** Stops the server: politely to its files, not to its clients. Returns when it is gone. */
+export async function stop(directory: string, pid: number): Promise<void> {
+  for (const signal of ['SIGINT', 'SIGQUIT'] as const) {
+    sendSignal(pid, signal)
+    const deadline = Date.now() + STOP_MS
+    while (Date.now() < deadline) {
+      if (!isServerOf(pid, directory)) return
+      await Bun.sleep(POLL_MS)
+    }
+  }
+  throw new Refusal(`The embedded Postgres (process ${pid}) does not stop`)
+}
+
+/** Tells the server to stop, for a process that cannot wait any more. */
+export function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT'): void {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ESRCH')) throw error
+  }
+}
+
+async function tryStart(cluster: Cluster): Promise<{ pid: number } | { failure: string }> {
+  removeMisleadingPidFile(cluster.directory)
+  const log = openSync(cluster.log, 'a', 0o600)
+  const settings = Object.entries({ ...SETTINGS, [DIRECTORY_SETTING]: cluster.directory })
+  const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  const child = spawn(cluster.binaries.postgres, ['-D', pathForServer(cluster), ...flags], {
+    ...processOptions(cluster),
+    stdio: ['ignore', log, log],
+    // Its own session: Ctrl-C on our terminal must reach us alone, and we stop the server when we are done with it.
+    detached: true,
+  })
+  closeSync(log)
+  let failure: string | undefined
+  child.once('error', error => (failure = error.message))
+  child.once('exit', () => (failure ??= ''))
+  child.unref()
+  const deadline = Date.now() + READY_MS
+  while (failure === undefined && Date.now() < deadline) {
+    const file = readPidFile(cluster.directory)
+    if (file !== undefined && file.pid === child.pid && file.ready) return { pid: file.pid }
+    await Bun.sleep(POLL_MS)
+  }
+  return { failure: failure ?? 'it takes too long' }
+}
+
+/**
+ * After a restart of the machine or container the process id in a killed server's file can be somebody else's, at
+ * which Postgres would balk. Every other stale file it judges itself, and better.
+ */
+function removeMisleadingPidFile(directory: string): void {
+  const pid = readPidFile(directory)?.pid
+  if (pid === undefined || !isAlive(pid) || isServerOf(pid, directory)) return
+  rmSync(join(directory, 'postmaster.pid'), { force: true })
+}
+
+/**
+ * The data directory as the server may name it. Run as another user it may not be allowed to walk there from the root
+ * (`/root/...`, a temporary directory of mode 0700); it is started inside instead, and `/proc/self/cwd` leads back.
+ */
+function pathForServer(cluster: Cluster): string {
+  return cluster.user !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : cluster.directory
+}
+
+function processOptions(cluster: Cluster) {
+  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
+  return { cwd: cluster.directory, env, ...cluster.user }
+}
+
+async function run(cluster: Cluster, program: string, args: string[], input = '') {
+  const child = spawn(program, args, { ...processOptions(cluster), stdio: ['pipe', 'pipe', 'pipe'] })
+  child.stdin.on('error', () => undefined)
+  child.stdin.end(input)
+  let output = ''
+  child.stdout.on('data', chunk => (output += String(chunk)))
+  child.stderr.on('data', chunk => (output += String(chunk)))
+  const exitCode = await new Promise<number | null>(resolve => {
+    child.once('error', error => {
+      output += error.message
+      resolve(null)
+    })
+    child.once('close', resolve)
+  })
+  return { exitCode, output }
+}
+
+function readPidFile(directory: string): { pid: number; ready: boolean } | undefined {
+  try {
+    const lines = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')
+    const pid = Number(lines[0])
+    return pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * A process id alone proves nothing after a restart: a server of this directory is one that was started with its name.
+ * The command line is what any user may read of any process, also in a container (`/proc/PID/cwd` is not).
+ */
+function isServerOf(pid: number, directory: string): boolean {
+  return readCommandLine(pid).some(argument => argument.trim() === `${DIRECTORY_SETTING}=${directory}`)
+}
+
+function readCommandLine(pid: number): string[] {
+  if (process.platform !== 'linux') {
+    return Bun.spawnSync(['ps', '-o', 'command=', '-p', String(pid)])
+      .stdout.toString()
+      .split(' -c ')
+  }
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0')
+  } catch {
+    return []
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Keeps the log from growing over the years; returns how long it is now. */
+function truncateLog(path: string): number {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size < LOG_LIMIT) return size
+  truncateSync(path, 0)
+  return 0
+}
+
+function lastLine(text: string): string {
+  return text.trim().split('\n').at(-1)?.trim() ?? ''
+}
