@@ -26,7 +26,7 @@ export interface Codec {
 
   /**
    * Writes a request for an upstream. Never fails for a hint: what the format cannot say is a loss.
-   * Function and hosted tools only; custom and client tools were lowered before (formats/tool-lowering.ts).
+   * Function and hosted tools only; custom and client tools were lowered before (formats/tools/lower.ts).
    * Deterministic: the same request gives the same bytes, since prompt caches live on that.
    * @throws GatewayError `unsupported_parameter` where ignoring a field would change what the caller relies on.
    */
@@ -71,7 +71,7 @@ export interface Codec {
   /** How each neutral field is spelled in a request of this format, for loss reports and errors. */
   readonly fieldNames: Record<RequestField, string>
 
-  /** Which tool names the format accepts; others are mapped reversibly (formats/tool-lowering.ts). */
+  /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
   readonly toolNames: { pattern: RegExp; maxLength: number }
 
   /** Counting the tokens of a prompt; undefined where the format has no call for it. */

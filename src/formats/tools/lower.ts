@@ -1,0 +1,166 @@
+import type { Part, ToolCallKind, ToolResultPart } from '@/generation/part.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import { clientSignature } from './client-schemas.ts'
+import { identityKey, type NameRule, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
+
+export interface LoweredTools {
+  request: GenerationRequest
+  /** What `raiseTools` needs to give the answer's calls their own names and kinds back. */
+  table: ToolTable
+}
+
+/**
+ * Writes a request so that an upstream that knows nothing but plain functions can serve it: custom and client tools
+ * become functions, namespaces part of the name, names fit the rule; the conversation's calls, results and the tool
+ * choice follow. Hosted tools stay as they are (hosted.ts). No tool is ever left out, for an agent that loses one
+ * falls silent. A request with nothing to lower comes back itself.
+ *
+ * @throws GatewayError `unsupported_parameter` for a client tool that no function can stand for.
+ */
+export function lowerTools(request: GenerationRequest, rule: NameRule): LoweredTools {
+  const tools = lastOfEach(request.tools)
+  const names = new ToolNames(
+    tools.flatMap(tool => identityOf(tool) ?? []),
+    rule,
+  )
+  const lowered = {
+    tools: mapKept(tools, tool => lowerTool(tool, names)),
+    turns: lowerTurns(request.turns, names),
+    toolChoice: lowerChoice(request.toolChoice, names),
+  }
+  const same =
+    lowered.tools === request.tools &&
+    lowered.turns === request.turns &&
+    lowered.toolChoice === request.toolChoice
+  return { request: same ? request : { ...request, ...lowered }, table: names.table() }
+}
+
+/** Undefined for hosted tools, which the model does not call by a name of ours. */
+function identityOf(tool: Tool): ToolIdentity | undefined {
+  switch (tool.type) {
+    case 'function':
+    case 'custom':
+      return { kind: tool.type, name: tool.name, namespace: tool.namespace }
+    case 'client':
+      return { kind: tool.kind, name: tool.name, namespace: undefined }
+    case 'hosted':
+      return undefined
+    default:
+      return tool satisfies never
+  }
+}
+
+/** A tool that was defined again later in the input (`additional_tools`) counts once, as last defined. */
+function lastOfEach(tools: readonly Tool[]): readonly Tool[] {
+  const keyOf = (tool: Tool, index: number) => {
+    const identity = identityOf(tool)
+    return identity === undefined ? index : identityKey(identity)
+  }
+  const distinct = new Map(tools.map((tool, index) => [keyOf(tool, index), tool]))
+  return distinct.size === tools.length ? tools : [...distinct.values()]
+}
+
+/** `map` that gives the same list back when nothing in it changed. */
+function mapKept<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
+  const changed = list.map(change)
+  return changed.every((item, index) => item === list[index]) ? list : changed
+}
+
+function lowerTool(tool: Tool, names: ToolNames): Tool {
+  const identity = identityOf(tool)
+  if (identity === undefined) return tool
+  const name = names.of(identity)
+  switch (tool.type) {
+    case 'function':
+      return name === tool.name && tool.namespace === undefined
+        ? tool
+        : { ...tool, name, namespace: undefined }
+    case 'custom':
+      return { ...functionTool(name), description: customDescription(tool), parameters: customParameters() }
+    case 'client':
+      return { ...functionTool(name), ...clientSignature(tool) }
+    case 'hosted':
+      return tool
+    default:
+      return tool satisfies never
+  }
+}
+
+function functionTool(name: string): FunctionTool {
+  return {
+    type: 'function',
+    name,
+    namespace: undefined,
+    description: undefined,
+    parameters: undefined,
+    strict: undefined,
+    cache: undefined,
+  }
+}
+
+function customParameters(): FunctionTool['parameters'] {
+  return {
+    type: 'object',
+    properties: { input: { type: 'string', description: 'The whole input of the tool, as plain text.' } },
+    required: ['input'],
+    additionalProperties: false,
+  }
+}
+
+/** The description with the grammar under it: without the vendor's enforcement the model must read it. */
+function customDescription(tool: CustomTool): string | undefined {
+  if (tool.grammar === undefined) return tool.description
+  const { syntax, definition } = tool.grammar
+  const form = syntax === 'lark' ? 'Lark grammar' : 'regular expression'
+  const rule = `The value of \`input\` must match this ${form}:\n${definition}`
+  return tool.description === undefined ? rule : `${tool.description}\n\n${rule}`
+}
+
+function lowerTurns(turns: readonly Turn[], names: ToolNames): readonly Turn[] {
+  const calls = new Map<string, ToolIdentity>()
+  return mapKept(turns, turn => {
+    const parts = mapKept(turn.parts, part => lowerPart(part, names, calls))
+    return parts === turn.parts ? turn : { ...turn, parts }
+  })
+}
+
+/** @param calls the calls met so far by id, so that a result is given the name of its call. */
+function lowerPart(part: Part, names: ToolNames, calls: Map<string, ToolIdentity>): Part {
+  if (part.type === 'tool-result') return lowerResult(part, names, calls.get(part.callId))
+  if (part.type !== 'tool-call') return part
+  const { kind, name, namespace } = part
+  const identity = { kind, name, namespace }
+  calls.set(part.callId, identity)
+  const plain = names.of(identity)
+  if (kind === 'function' && plain === name && namespace === undefined) return part
+  const input = kind === 'custom' ? JSON.stringify({ input: part.input }) : part.input
+  return { ...part, kind: 'function', name: plain, namespace: undefined, input }
+}
+
+function lowerResult(part: ToolResultPart, names: ToolNames, call: ToolIdentity | undefined): ToolResultPart {
+  const name =
+    part.name === undefined
+      ? undefined
+      : names.of(call ?? { kind: part.kind, name: part.name, namespace: undefined })
+  return part.kind === 'function' && name === part.name ? part : { ...part, kind: 'function', name }
+}
+
+function lowerChoice(choice: ToolChoice | undefined, names: ToolNames): ToolChoice | undefined {
+  if (choice?.type === 'tool') {
+    if (typeof choice.kind === 'object') return choice
+    const name = names.ofChoice({ kind: choice.kind, name: choice.name, namespace: choice.namespace })
+    const same = choice.kind === 'function' && name === choice.name && choice.namespace === undefined
+    return same ? choice : { type: 'tool', kind: FUNCTION, name, namespace: undefined }
+  }
+  if (choice?.type === 'allowed') {
+    const tools = mapKept(choice.tools, tool => {
+      const name = names.ofChoice({ kind: FUNCTION, ...tool })
+      return name === tool.name && tool.namespace === undefined ? tool : { name, namespace: undefined }
+    })
+    return tools === choice.tools ? choice : { ...choice, tools }
+  }
+  return choice
+}
+
+const FUNCTION: ToolCallKind = 'function'

@@ -1,0 +1,94 @@
+import { collect } from '@/generation/collect.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine, type StreamMachine } from '@/generation/machine.ts'
+import { replay } from '@/generation/replay.ts'
+import type { GenerationResponse } from '@/generation/response.ts'
+import { asString, parseObject } from '@/json/json.ts'
+import { CustomInputDecoder } from './custom-input.ts'
+import type { ToolTable } from './names.ts'
+
+/**
+ * Gives an answer's calls the name, namespace and kind back that `lowerTools` took from the tools. The text of custom
+ * tools streams as it comes. A name that is not in the table passes unchanged, and so does everything but calls.
+ */
+export function raiseTools(table: ToolTable): StreamMachine<GenerationEvent, GenerationEvent> {
+  return new ToolRaiser(table)
+}
+
+/** The same for a whole answer, which comes back itself when it calls nothing that was lowered. */
+export function raiseResponse(response: GenerationResponse, table: ToolTable): GenerationResponse {
+  const concerned = response.candidates.some(candidate =>
+    candidate.parts.some(part => part.type === 'tool-call' && table.origins.has(part.name)),
+  )
+  return concerned ? collect(runMachine(raiseTools(table), replay(response))) : response
+}
+
+/** Reads a call's arguments and gives its input. */
+interface InputDecoder {
+  push(piece: string): string
+  end(): string
+}
+
+class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
+  readonly #table: ToolTable
+  /** Open calls whose input is not their arguments word for word, by block. */
+  readonly #decoders = new Map<number, InputDecoder>()
+
+  constructor(table: ToolTable) {
+    this.#table = table
+  }
+
+  push(event: GenerationEvent, emit: (output: GenerationEvent) => void): void {
+    switch (event.type) {
+      case 'tool-input-start':
+        return emit(this.#start(event))
+      case 'tool-input-delta': {
+        const decoder = this.#decoders.get(event.block)
+        if (decoder === undefined) return emit(event)
+        return emitText(event.block, decoder.push(event.text), emit)
+      }
+      case 'tool-input-end': {
+        const decoder = this.#decoders.get(event.block)
+        this.#decoders.delete(event.block)
+        if (decoder !== undefined) emitText(event.block, decoder.end(), emit)
+        return emit(event)
+      }
+      default:
+        return emit(event)
+    }
+  }
+
+  end(): void {
+    this.#decoders.clear()
+  }
+
+  #start(event: GenerationEvent & { type: 'tool-input-start' }): GenerationEvent {
+    const origin = event.kind === 'function' ? this.#table.origins.get(event.name) : undefined
+    if (origin === undefined) return event
+    if (origin.kind === 'custom') this.#decoders.set(event.block, new CustomInputDecoder())
+    if (origin.kind === 'local_shell') this.#decoders.set(event.block, new LocalShellDecoder())
+    return { ...event, kind: origin.kind, name: origin.name, namespace: origin.namespace }
+  }
+}
+
+function emitText(block: number, text: string, emit: (output: GenerationEvent) => void): void {
+  if (text !== '') emit({ type: 'tool-input-delta', block, text })
+}
+
+/** Arguments with `workdir`, as models know it, become an action with `working_directory`, as Responses calls it. */
+class LocalShellDecoder implements InputDecoder {
+  #text = ''
+
+  push(piece: string): string {
+    this.#text += piece
+    return ''
+  }
+
+  end(): string {
+    const action = parseObject(this.#text)
+    const workdir = asString(action?.['workdir'])
+    if (action === undefined || workdir === undefined) return this.#text
+    const { workdir: _, ...rest } = action
+    return JSON.stringify({ ...rest, working_directory: workdir })
+  }
+}

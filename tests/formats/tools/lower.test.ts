@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'bun:test'
+import { lowerTools } from '@/formats/tools/lower.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import type { Tool } from '@/generation/tool.ts'
+import {
+  assistant,
+  call,
+  clientTool,
+  customTool,
+  functionTool,
+  hostedTool,
+  RULE,
+  request,
+  result,
+} from './fixtures.ts'
+
+const lower = (fields: Partial<GenerationRequest>) => lowerTools(request(fields), RULE)
+const toolsOf = (...tools: Tool[]) => lower({ tools }).request.tools
+const namesOf = (...tools: Tool[]) => toolsOf(...tools).map(tool => (tool.type === 'hosted' ? '' : tool.name))
+
+test('a request with nothing to lower comes back as the same object', () => {
+  const plain = request({
+    tools: [functionTool('a'), hostedTool('web_search', 'web_search')],
+    turns: [
+      { role: 'user', parts: [] },
+      assistant(call('function', 'gone', '{}')),
+      { role: 'user', parts: [result('function', 'call_gone', 'gone')] },
+    ],
+    toolChoice: { type: 'allowed', mode: 'auto', tools: [{ name: 'a', namespace: undefined }] },
+  })
+  const lowered = lowerTools(plain, RULE)
+  expect(lowered.request).toBe(plain)
+  expect(lowered.table.origins.size).toBe(0)
+})
+
+describe('names', () => {
+  test('edge 45: equal function names in two namespaces stay apart and are restored', () => {
+    const { request: lowered, table } = lower({ tools: [functionTool('run', 'a'), functionTool('run', 'b')] })
+    expect(lowered.tools).toEqual([functionTool('a__run'), functionTool('b__run')])
+    expect(table.origins.get('a__run')).toEqual({ kind: 'function', name: 'run', namespace: 'a' })
+    expect(table.origins.get('b__run')).toEqual({ kind: 'function', name: 'run', namespace: 'b' })
+  })
+
+  test('edge 45: a name over 64 characters fits, stays readable, and two with one beginning stay apart', () => {
+    const long = 'x'.repeat(64)
+    const names = namesOf(functionTool(long, 'ns'), functionTool(`${long}y`), functionTool(`${long}z`))
+    for (const name of names) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+    expect(new Set(names).size).toBe(3)
+    expect(names[0]).toStartWith('ns__xxxx')
+    expect(namesOf(functionTool(long))).toEqual([long])
+  })
+
+  test('a name outside of the alphabet is mapped and restored', () => {
+    const { request: lowered, table } = lower({
+      tools: [functionTool('fs.read/ä'), functionTool('fs_read__')],
+    })
+    const [mapped, plain] = lowered.tools
+    expect(plain).toEqual(functionTool('fs_read__'))
+    expect(mapped?.type === 'function' && mapped.name).toMatch(/^fs_read___[0-9a-f]{8}$/)
+    expect([...table.origins.values()]).toEqual([
+      { kind: 'function', name: 'fs.read/ä', namespace: undefined },
+    ])
+  })
+
+  test('a target that wants a letter first gets none that begins with a digit', () => {
+    const rule = { pattern: /^[a-zA-Z_][a-zA-Z0-9_]*$/, maxLength: 64 }
+    const { request: lowered } = lowerTools(request({ tools: [functionTool('1-a')] }), rule)
+    const [tool] = lowered.tools
+    expect(tool?.type === 'function' && tool.name).toMatch(/^tool_[0-9a-f]{8}$/)
+  })
+
+  test('a plain function keeps its name against a namespaced one that flattens to it', () => {
+    const tools = [functionTool('b', 'a'), functionTool('a__b')]
+    const names = namesOf(...tools)
+    expect(names[1]).toBe('a__b')
+    expect(names[0]).toMatch(/^a__b_[0-9a-f]{8}$/)
+    expect(namesOf(...tools.toReversed())).toEqual(names.toReversed())
+  })
+
+  test('two that flatten to one name and two that differ in kind alone stay apart', () => {
+    expect(new Set(namesOf(functionTool('b__c', 'a'), functionTool('c', 'a__b'))).size).toBe(2)
+    const [plain, custom] = namesOf(functionTool('exec'), customTool('exec'))
+    expect(plain).toBe('exec')
+    expect(custom).toMatch(/^exec_[0-9a-f]{8}$/)
+  })
+
+  test('a tool has the same name whatever other tools join', () => {
+    const tools = [functionTool('a.b'), customTool('c', { namespace: 'n' }), clientTool('shell', 'shell')]
+    const alone = tools.flatMap(tool => namesOf(tool))
+    expect(
+      namesOf(functionTool('other', 'n'), ...tools.toReversed(), functionTool('a_b')).slice(1, 4),
+    ).toEqual(alone.toReversed())
+  })
+})
+
+describe('tools become functions', () => {
+  test('a custom tool takes one string and shows its grammar', () => {
+    const grammar = { syntax: 'lark', definition: 'start: "x"' } as const
+    const [tool] = toolsOf(customTool('apply_patch', { description: 'Edits files.', grammar }))
+    expect(tool).toMatchObject({
+      type: 'function',
+      name: 'apply_patch',
+      parameters: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+    })
+    expect(tool?.type === 'function' && tool.description).toBe(
+      'Edits files.\n\nThe value of `input` must match this Lark grammar:\nstart: "x"',
+    )
+  })
+
+  test.each([
+    ['local_shell', ['command', 'workdir', 'timeout_ms', 'env'], ['command']],
+    ['shell', ['commands', 'timeout_ms', 'max_output_length'], ['commands']],
+    ['apply_patch', ['type', 'path', 'diff'], ['type', 'path']],
+  ] as const)('%s', (kind, properties, required) => {
+    const { request: lowered, table } = lower({ tools: [clientTool(kind, kind)] })
+    const [tool] = lowered.tools
+    const parameters = tool?.type === 'function' ? tool.parameters : undefined
+    expect(Object.keys(Object(parameters?.['properties']))).toEqual([...properties])
+    expect(parameters?.['required']).toEqual([...required])
+    expect(table.origins.get(kind)).toEqual({ kind, name: kind, namespace: undefined })
+  })
+
+  test('tool_search keeps the schema and the description that the caller gave', () => {
+    const parameters = { type: 'object', properties: { q: { type: 'string' } } }
+    const wire = { execution: 'client', description: 'Finds tools.', parameters }
+    const [tool] = toolsOf(clientTool('tool_search', 'tool_search', 'tool_search', wire))
+    expect(tool).toMatchObject({
+      type: 'function',
+      name: 'tool_search',
+      description: 'Finds tools.',
+      parameters,
+    })
+  })
+
+  test.each([
+    ['bash_20250124', 'bash', ['command', 'restart']],
+    ['text_editor_20250728', 'str_replace_based_edit_tool', ['command', 'path', 'insert_text', 'view_range']],
+    ['memory_20250818', 'memory', ['command', 'path', 'old_path', 'new_path']],
+    ['computer_20250124', 'computer', ['action', 'coordinate', 'scroll_amount']],
+  ])('%s, called as %s', (wireType, name, properties) => {
+    const { request: lowered, table } = lower({ tools: [clientTool('function', name, wireType)] })
+    const [tool] = lowered.tools
+    expect(tool).toMatchObject({ type: 'function', name })
+    const parameters = tool?.type === 'function' ? tool.parameters : undefined
+    expect(Object.keys(Object(parameters?.['properties']))).toEqual(expect.arrayContaining(properties))
+    expect(table.origins.size).toBe(0)
+  })
+
+  test('an older text editor can undo, a newer one cannot', () => {
+    const commands = (version: string) =>
+      JSON.stringify(toolsOf(clientTool('function', 'edit', `text_editor_${version}`))).includes('undo_edit')
+    expect([commands('20250124'), commands('20250728')]).toEqual([true, false])
+  })
+
+  test.each([clientTool('computer', 'computer'), clientTool('function', '', 'computer_toolset_20260801')])(
+    '$wireType is refused, for its actions cannot be told to another model',
+    tool => {
+      expect(() => toolsOf(tool)).toThrow(
+        expect.objectContaining({ kind: 'unsupported_parameter', param: 'tools' }),
+      )
+    },
+  )
+
+  test('edge 46: a tool defined again in the middle of the input counts once, as last defined', () => {
+    const newer = { ...functionTool('a'), description: 'new' }
+    expect(toolsOf(functionTool('a'), functionTool('b'), newer)).toEqual([newer, functionTool('b')])
+  })
+
+  test('edge 46: tools that join in the middle of the input leave the names and bytes of the others alone', () => {
+    const first = [customTool('exec', { namespace: 'functions' }), functionTool('a.b')]
+    const joined = [functionTool('search', 'mcp'), functionTool('a_b')]
+    expect(toolsOf(...first, ...joined).slice(0, 2)).toEqual([...toolsOf(...first)])
+  })
+
+  test('hosted tools stay as they are', () => {
+    const hosted = hostedTool('web_search', 'web_search')
+    expect(toolsOf(customTool('a'), hosted)[1]).toBe(hosted)
+  })
+})
+
+describe('the conversation follows', () => {
+  const tools = [customTool('exec', { namespace: 'functions' }), functionTool('get.it')]
+
+  test('calls and results take the names and the kind of the functions', () => {
+    const { request: lowered } = lower({
+      tools,
+      turns: [
+        assistant(call('custom', 'exec', 'echo "ü\n"', 'functions'), call('function', 'get.it', '{"n":1.0}')),
+        { role: 'user', parts: [result('custom', 'call_exec'), result('function', 'call_get.it', 'get.it')] },
+      ],
+    })
+    const [, get] = lowered.tools
+    const name = get?.type === 'function' ? get.name : ''
+    expect(lowered.turns).toEqual([
+      assistant(
+        {
+          ...call('function', 'functions__exec', '{"input":"echo \\"ü\\n\\""}'),
+          callId: 'call_exec',
+        },
+        { ...call('function', name, '{"n":1.0}'), callId: 'call_get.it' },
+      ),
+      { role: 'user', parts: [result('function', 'call_exec'), result('function', 'call_get.it', name)] },
+    ])
+  })
+
+  test('turns without calls stay the same objects', () => {
+    const user = { role: 'user', parts: [] } as const
+    const { request: lowered } = lower({
+      tools,
+      turns: [user, assistant(call('custom', 'exec', 'x', 'functions'))],
+    })
+    expect(lowered.turns[0]).toBe(user)
+  })
+
+  test('calls to tools that are not defined now still get a name that fits and come back', () => {
+    const { request: lowered, table } = lower({
+      turns: [assistant(call('custom', 'old', 'x', 'ns'), call('function', 'bad name', '{}'))],
+    })
+    const names = lowered.turns[0]?.parts.map(part => part.type === 'tool-call' && part.name)
+    expect(names).toEqual(['ns__old', expect.stringMatching(/^bad_name_[0-9a-f]{8}$/)])
+    expect(table.origins.get('ns__old')).toEqual({ kind: 'custom', name: 'old', namespace: 'ns' })
+  })
+
+  test('a call made when the tool was of another kind is still a call of that tool', () => {
+    const { request: lowered, table } = lower({
+      tools: [customTool('exec')],
+      turns: [assistant(call('function', 'exec', '{"a":1}'))],
+    })
+    expect(lowered.turns[0]?.parts).toEqual([call('function', 'exec', '{"a":1}')])
+    expect(table.origins.get('exec')?.kind).toBe('custom')
+  })
+
+  test('a call of an undefined tool never takes the name of a defined one', () => {
+    const { request: lowered } = lower({
+      tools: [functionTool('a__b')],
+      turns: [assistant(call('function', 'b', '{}', 'a'))],
+    })
+    expect(lowered.turns[0]?.parts[0]).toMatchObject({ name: expect.stringMatching(/^a__b_[0-9a-f]{8}$/) })
+  })
+})
+
+describe('the tool choice follows', () => {
+  const tools = [
+    customTool('exec', { namespace: 'functions' }),
+    functionTool('a'),
+    clientTool('shell', 'shell'),
+  ]
+
+  test('a forced tool', () => {
+    const choose = (kind: 'custom' | 'shell', name: string, namespace?: string) =>
+      lower({ tools, toolChoice: { type: 'tool', kind, name, namespace } }).request.toolChoice
+    const forced = (name: string) => ({ type: 'tool', kind: 'function', name, namespace: undefined }) as const
+    expect(choose('custom', 'exec', 'functions')).toEqual(forced('functions__exec'))
+    expect(choose('custom', 'exec')).toEqual(forced('functions__exec'))
+    expect(choose('shell', 'shell')).toEqual(forced('shell'))
+  })
+
+  test('an allowed subset', () => {
+    const { request: lowered } = lower({
+      tools,
+      toolChoice: {
+        type: 'allowed',
+        mode: 'required',
+        tools: [
+          { name: 'exec', namespace: 'functions' },
+          { name: 'a', namespace: undefined },
+        ],
+      },
+    })
+    expect(lowered.toolChoice).toEqual({
+      type: 'allowed',
+      mode: 'required',
+      tools: [
+        { name: 'functions__exec', namespace: undefined },
+        { name: 'a', namespace: undefined },
+      ],
+    })
+  })
+
+  test('a forced hosted tool is left alone', () => {
+    const toolChoice = {
+      type: 'tool',
+      kind: { hosted: 'web_search', wireType: 'web_search' },
+      name: 'web_search',
+      namespace: undefined,
+    } as const
+    expect(lower({ tools, toolChoice }).request.toolChoice).toBe(toolChoice)
+  })
+})
