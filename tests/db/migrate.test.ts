@@ -1,0 +1,41 @@
+import { afterAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { emptyTestDatabase, testDatabase } from '#tests/support/database.ts'
+import { migrate } from '@/db/migrate.ts'
+
+const database = await emptyTestDatabase()
+afterAll(() => database.close())
+
+const PROGRAM = `
+  const { migrate } = await import(${JSON.stringify(join(import.meta.dir, '../../src/db/migrate.ts'))})
+  console.log(await migrate(process.argv.at(-1)))`
+
+function migrateInProcess(url: string) {
+  const child = Bun.spawn([process.execPath, '-e', PROGRAM, url], {
+    cwd: '/',
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  return Promise.all([child.exited, new Response(child.stdout).text(), new Response(child.stderr).text()])
+}
+
+test('six processes at once bring an empty database up, from any directory, and one of them applies', async () => {
+  const results = await Promise.all(Array.from({ length: 6 }, () => migrateInProcess(database.url)))
+  expect(results.map(([code, , errors]) => ({ code, errors }))).toEqual(
+    Array(6).fill({ code: 0, errors: '' }),
+  )
+  const applied = results.map(([, output]) => Number(output)).sort((a, b) => a - b)
+  expect(applied.slice(0, 5)).toEqual([0, 0, 0, 0, 0])
+  expect(applied[5]).toBeGreaterThan(0)
+}, 60_000)
+
+test('applies nothing to a database that is up to date', async () => {
+  expect(await migrate(database.url)).toBe(0)
+})
+
+test('refuses a database from the future instead of writing to it', async () => {
+  const future = await testDatabase()
+  await future.sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9999999999999)`
+  await expect(migrate(future.url)).rejects.toThrow('newer Tollgate')
+  await future.close()
+})
