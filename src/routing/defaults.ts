@@ -1,0 +1,94 @@
+import { eq, inArray } from 'drizzle-orm'
+import type { BucketLimits, ConfigFile } from '@/config/file.ts'
+import type { Database, Transaction } from '@/db/connect.ts'
+import { setting } from '@/db/schema.ts'
+import { asNumber, asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import type { Rows } from './store.ts'
+
+/** What every account or key may do unless it was given limits of its own. */
+export interface DefaultLimits {
+  requestsPerMinute: number
+  tokensPerMinute: number
+  concurrentRequests: number
+}
+
+/** What the file says about the deployment as a whole. */
+export interface Defaults {
+  limits: { account: DefaultLimits; key: DefaultLimits }
+  /** What a new account gets: a decimal string in `currency`. */
+  trialCredit: string
+  /** ISO 4217. */
+  currency: string
+}
+
+const PRESET_LIMITS: DefaultLimits = {
+  requestsPerMinute: 600,
+  tokensPerMinute: 2_000_000,
+  concurrentRequests: 100,
+}
+const PRESET = { trialCredit: '1.00', currency: 'USD' }
+
+/** Keys of the `setting` table. */
+const KEYS = {
+  accountLimits: 'limits.account',
+  keyLimits: 'limits.key',
+  trialCredit: 'trial_credit',
+  currency: 'currency',
+} as const
+
+/** The deployment's defaults as they are in the database now. */
+export async function loadDefaults(db: Database): Promise<Defaults> {
+  const values = await readSettingRows(db.orm)
+  return {
+    limits: {
+      account: storedLimits(values.get(KEYS.accountLimits)),
+      key: storedLimits(values.get(KEYS.keyLimits)),
+    },
+    trialCredit: values.get(KEYS.trialCredit) ?? PRESET.trialCredit,
+    currency: values.get(KEYS.currency) ?? PRESET.currency,
+  }
+}
+
+/** Writes what the file says; what it leaves out stays, or with `prune` goes back to the preset. True if it differs. */
+export async function writeDefaults(tx: Transaction, file: ConfigFile, prune: boolean): Promise<boolean> {
+  const stored = await readSettingRows(tx)
+  const wanted = new Map<string, string | undefined>([
+    [KEYS.accountLimits, limitsText(file.limits.account)],
+    [KEYS.keyLimits, limitsText(file.limits.key)],
+    [KEYS.trialCredit, file.trialCredit],
+    [KEYS.currency, file.currency],
+  ])
+  let changed = false
+  for (const [key, value] of wanted) {
+    if (value === stored.get(key) || (value === undefined && !prune)) continue
+    changed = true
+    if (value === undefined) await tx.delete(setting).where(eq(setting.key, key))
+    else
+      await tx
+        .insert(setting)
+        .values({ key, value })
+        .onConflictDoUpdate({ target: setting.key, set: { value } })
+  }
+  return changed
+}
+
+async function readSettingRows(rows: Rows): Promise<Map<string, string>> {
+  const found = await rows
+    .select()
+    .from(setting)
+    .where(inArray(setting.key, Object.values(KEYS)))
+  return new Map(found.map(({ key, value }) => [key, value]))
+}
+
+function limitsText(limits: BucketLimits | undefined): string | undefined {
+  return limits && JSON.stringify(limits)
+}
+
+function storedLimits(text: string | undefined): DefaultLimits {
+  const stored: JsonObject = (text === undefined ? undefined : asObject(parseObject(text))) ?? {}
+  return {
+    requestsPerMinute: asNumber(stored['requestsPerMinute']) ?? PRESET_LIMITS.requestsPerMinute,
+    tokensPerMinute: asNumber(stored['tokensPerMinute']) ?? PRESET_LIMITS.tokensPerMinute,
+    concurrentRequests: asNumber(stored['concurrentRequests']) ?? PRESET_LIMITS.concurrentRequests,
+  }
+}

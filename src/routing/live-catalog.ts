@@ -1,0 +1,79 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { Database } from '@/db/connect.ts'
+import { openListener } from '@/db/listener.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import type { Catalog, Model } from './model.ts'
+import { CATALOG_TOPIC, loadCatalog } from './store.ts'
+
+/** Reloading this often bounds how long a change that no message told can stay unseen. */
+const RELOAD_MS = 30_000
+
+export interface LiveCatalogOptions {
+  db: Database
+  secretBox: SecretBox
+  clock: Clock
+  /** A reload failed; the catalog stays as it was. */
+  onError(error: unknown): void
+}
+
+/** The catalog of a running server: always whole, swapped at once. */
+export interface LiveCatalog extends Catalog {
+  /** The catalog of this moment, for whoever looks more than once and must see the same. */
+  snapshot(): Catalog
+  /** Resolves when everything committed before the call is visible. */
+  reload(): Promise<void>
+  close(): Promise<void>
+}
+
+/** Loads the catalog and keeps it as new as the database. Fails if the first load does. */
+export async function openLiveCatalog(options: LiveCatalogOptions): Promise<LiveCatalog> {
+  const { db, secretBox, clock, onError } = options
+  let current = await loadCatalog(db, secretBox)
+  let running: Promise<void> | undefined
+  let next: Promise<void> | undefined
+
+  async function load(): Promise<void> {
+    current = await loadCatalog(db, secretBox)
+  }
+
+  /** One load at a time; calls during one share the next, since the running one may have read before the change. */
+  function reload(): Promise<void> {
+    if (next !== undefined) return next
+    if (running === undefined) {
+      running = load().finally(() => {
+        running = undefined
+      })
+      return running
+    }
+    next = running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined
+        return reload()
+      })
+    return next
+  }
+
+  const refresh = (): void => {
+    reload().catch(onError)
+  }
+  const stopTimer = clock.every(RELOAD_MS, refresh)
+  const listener = await openListener(db.url, {
+    channel: CATALOG_TOPIC,
+    onMessage: refresh,
+    onConnect: refresh,
+    onLost: () => undefined,
+  })
+
+  return {
+    find: (name: string): Model | undefined => current.find(name),
+    list: () => current.list(),
+    snapshot: () => current,
+    reload,
+    async close() {
+      stopTimer()
+      await listener.close()
+      await Promise.allSettled([running, next])
+    },
+  }
+}

@@ -1,0 +1,216 @@
+import { eq, inArray, sql } from 'drizzle-orm'
+import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
+import type { Database, Transaction } from '@/db/connect.ts'
+import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import type { Channel, Timeouts } from '@/upstream/channel.ts'
+import { createCatalog } from './catalog.ts'
+import type { Catalog, Model, Route } from './model.ts'
+
+/** Told at commit whenever channels, models or the defaults changed (live-catalog.ts). */
+export const CATALOG_TOPIC = 'tollgate_catalog'
+
+/** What a channel waits when its row does not say. */
+export const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 120_000, idleMs: 120_000 }
+
+/** Rows can be read and written through the pool or inside a transaction. */
+export type Rows = Database['orm'] | Transaction
+
+/** A channel as it is stored, with the id that routes refer to. */
+export interface StoredChannel extends ChannelEntry {
+  id: number
+  allowPrivate: boolean
+  /** False: a key of the pool cannot be opened with this deployment's secret. */
+  keysReadable: boolean
+  keyIds: readonly number[]
+}
+
+export interface StoredModel extends ModelEntry {
+  createdAt: Date
+}
+
+/**
+ * All models as they are in the database now.
+ * @throws Refusal if a channel's keys were encrypted with another secret
+ */
+export async function loadCatalog(db: Database, secretBox: SecretBox): Promise<Catalog> {
+  const [channels, models] = await db.orm.transaction(
+    async tx => [await readChannels(tx, secretBox), await readModels(tx)] as const,
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  )
+  const byName = new Map(channels.map(stored => [stored.name, liveChannel(stored)]))
+  return createCatalog(models.map(stored => liveModel(stored, byName)))
+}
+
+/** Every channel, in order of name. */
+export async function readChannels(rows: Rows, secretBox: SecretBox): Promise<StoredChannel[]> {
+  const keys = await rows.select().from(channelKey).orderBy(channelKey.position)
+  const pools = Map.groupBy(keys, key => key.channelId)
+  const found = await rows.select().from(channel).orderBy(channel.name)
+  return found.map(({ source: _, ...row }) => {
+    const pool = pools.get(row.id) ?? []
+    const secrets = pool.map(key => openKey(secretBox, key.ciphertext))
+    return {
+      ...row,
+      maxConcurrent: row.maxConcurrent ?? undefined,
+      apiKeys: secrets.map(secret => secret ?? ''),
+      keysReadable: !secrets.includes(undefined),
+      keyIds: pool.map(key => key.id),
+    }
+  })
+}
+
+/** Every model with its aliases and routes, in order of id. */
+export async function readModels(rows: Rows): Promise<StoredModel[]> {
+  const aliases = Map.groupBy(
+    await rows.select().from(modelAlias).orderBy(modelAlias.alias),
+    row => row.modelId,
+  )
+  const routes = Map.groupBy(await readRoutes(rows), row => row.modelId)
+  const found = await rows.select().from(model).orderBy(model.id)
+  return found.map(({ source: _, ...row }) => ({
+    ...row,
+    surfaces: row.surfaces ?? undefined,
+    contextTokens: row.contextTokens ?? undefined,
+    maxOutputTokens: row.maxOutputTokens ?? undefined,
+    prices: row.prices ?? undefined,
+    aliases: (aliases.get(row.id) ?? []).map(alias => alias.alias),
+    routes: (routes.get(row.id) ?? []).map(({ modelId: _, ...route }) => route),
+  }))
+}
+
+function readRoutes(rows: Rows) {
+  return rows
+    .select({
+      modelId: modelChannel.modelId,
+      channel: channel.name,
+      upstreamModel: modelChannel.upstreamModel,
+      priority: modelChannel.priority,
+      weight: modelChannel.weight,
+    })
+    .from(modelChannel)
+    .innerJoin(channel, eq(channel.id, modelChannel.channelId))
+    .orderBy(modelChannel.priority, channel.name, modelChannel.upstreamModel)
+}
+
+/** Adds a channel or, under a name that exists, replaces everything about it. Its keys are sealed here. */
+export async function writeChannel(
+  tx: Transaction,
+  secretBox: SecretBox,
+  { apiKeys, ...entry }: ChannelEntry,
+  source: Source,
+): Promise<void> {
+  // Whoever may write the file may reach private addresses anyway, and local upstreams are common.
+  const row = { ...entry, maxConcurrent: entry.maxConcurrent ?? null, allowPrivate: true, source }
+  const [stored] = await tx
+    .insert(channel)
+    .values(row)
+    .onConflictDoUpdate({ target: channel.name, set: row })
+    .returning({ id: channel.id })
+  if (stored === undefined) return
+  await tx.delete(channelKey).where(eq(channelKey.channelId, stored.id))
+  const keys = apiKeys.map((secret, position) => ({
+    channelId: stored.id,
+    ciphertext: secretBox.seal(secret),
+    position,
+  }))
+  if (keys.length > 0) await tx.insert(channelKey).values(keys)
+}
+
+/** Adds a model or, under an id that exists, replaces everything but the time it was made. */
+export async function writeModel(
+  tx: Transaction,
+  entry: ModelEntry,
+  channelIds: ReadonlyMap<string, number>,
+  source: Source,
+): Promise<void> {
+  const { aliases, routes, ...fields } = entry
+  const row = {
+    ...fields,
+    surfaces: fields.surfaces === undefined ? null : [...fields.surfaces],
+    contextTokens: fields.contextTokens ?? null,
+    maxOutputTokens: fields.maxOutputTokens ?? null,
+    prices: fields.prices ?? null,
+    source,
+  }
+  await tx.insert(model).values(row).onConflictDoUpdate({ target: model.id, set: row })
+  await tx.delete(modelChannel).where(eq(modelChannel.modelId, entry.id))
+  const links = routes.flatMap(({ channel: name, ...route }) => {
+    const channelId = channelIds.get(name)
+    return channelId === undefined ? [] : [{ ...route, channelId, modelId: entry.id }]
+  })
+  if (links.length > 0) await tx.insert(modelChannel).values(links)
+  if (aliases.length > 0)
+    await tx.insert(modelAlias).values(aliases.map(alias => ({ alias, modelId: entry.id })))
+}
+
+/** Frees the aliases of these models, so that one may move from a model to another in one go. */
+export async function removeAliases(tx: Transaction, modelIds: readonly string[]): Promise<void> {
+  if (modelIds.length > 0) await tx.delete(modelAlias).where(inArray(modelAlias.modelId, [...modelIds]))
+}
+
+/** Removes models with their aliases and routes, and takes them from the accounts that were given them. */
+export async function removeModels(tx: Transaction, ids: readonly string[]): Promise<void> {
+  if (ids.length > 0) await tx.delete(model).where(inArray(model.id, [...ids]))
+}
+
+/** Removes channels with their keys, and the routes through them. */
+export async function removeChannels(tx: Transaction, names: readonly string[]): Promise<void> {
+  if (names.length > 0) await tx.delete(channel).where(inArray(channel.name, [...names]))
+}
+
+export async function readChannelIds(rows: Rows): Promise<Map<string, number>> {
+  const found = await rows.select({ id: channel.id, name: channel.name }).from(channel)
+  return new Map(found.map(({ id, name }) => [name, id]))
+}
+
+/** One writer of channels and models at a time, until the end of the transaction. */
+export async function lockCatalog(tx: Transaction): Promise<void> {
+  await tx.execute(sql`select pg_advisory_xact_lock(hashtext(${CATALOG_TOPIC}))`)
+}
+
+/** Every process reloads when the transaction commits. */
+export async function announceCatalog(tx: Transaction): Promise<void> {
+  await tx.execute(sql`select pg_notify(${CATALOG_TOPIC}, '')`)
+}
+
+function liveChannel(stored: StoredChannel): Channel {
+  const { apiKeys, keyIds, keysReadable, ...rest } = stored
+  if (!keysReadable) {
+    throw new Refusal(
+      `TOLLGATE_SECRET is not the one that encrypted the keys of channel "${stored.name}": ` +
+        'start with that one, or apply a file that names the channel and its keys',
+    )
+  }
+  return {
+    ...rest,
+    keys: apiKeys.flatMap((secret, index) => {
+      const id = keyIds[index]
+      return id === undefined ? [] : [{ id, secret }]
+    }),
+    timeouts: { ...DEFAULT_TIMEOUTS, ...stored.timeouts },
+    vendor: vendorOf(stored.baseUrl),
+  }
+}
+
+/** The host name: upstreams on one host are taken to read each other's reasoning signatures. */
+function vendorOf(baseUrl: string): string {
+  return baseUrl === 'simulator:' ? 'simulator' : new URL(baseUrl).hostname
+}
+
+function liveModel({ routes, ...stored }: StoredModel, channels: ReadonlyMap<string, Channel>): Model {
+  const live = routes.flatMap(({ channel: name, ...rest }): Route[] => {
+    const found = channels.get(name)
+    return found === undefined ? [] : [{ ...rest, channel: found }]
+  })
+  return { ...stored, routes: live }
+}
+
+function openKey(secretBox: SecretBox, ciphertext: Uint8Array): string | undefined {
+  try {
+    return secretBox.open(ciphertext)
+  } catch {
+    return undefined
+  }
+}

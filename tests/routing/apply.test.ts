@@ -1,0 +1,273 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { testDatabase } from '#tests/support/database.ts'
+import type { ConfigFile } from '@/config/file.ts'
+import { openListener } from '@/db/listener.ts'
+import { channel, channelKey, model, setting } from '@/db/schema.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import { applyFile } from '@/routing/apply.ts'
+import { loadDefaults } from '@/routing/defaults.ts'
+import { CATALOG_TOPIC, loadCatalog } from '@/routing/store.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+import { configFile } from './config.ts'
+
+const db = await testDatabase()
+const box = secretBox('a secret of at least thirty-two bytes')
+afterAll(() => db.close())
+
+beforeEach(async () => {
+  await db.orm.delete(model)
+  await db.orm.delete(channel)
+  await db.orm.delete(setting)
+})
+
+const NOTHING = { added: 0, changed: 0, removed: 0 }
+
+const TWO_CHANNELS = `
+channels:
+  - name: main
+    format: openai-responses
+    base_url: https://api.openai.com
+    api_keys: ["\${KEY_ONE}", "\${KEY_TWO}"]
+    headers: { x-team: gateway, a: b }
+    timeouts: { connect_ms: 5 }
+    max_concurrent: 7
+  - { name: spare, format: anthropic-messages, base_url: "simulator:" }
+models:
+  - id: gpt
+    aliases: [z-latest, a-latest]
+    channels: [{ channel: spare, model: echo, priority: 1 }, { channel: main, model: gpt-1 }]
+    surfaces: [responses, chat]
+    context_tokens: 5
+    prices: { input: 1.25, tiers: [{ above_input_tokens: 5, input: 2 }] }
+  - { id: echo, channels: [{ channel: spare }] }
+limits: { account: { requests_per_minute: 5 } }
+trial_credit: "2.5"
+`
+
+function apply(file: ConfigFile, options: { prune?: boolean; dryRun?: boolean } = {}) {
+  return applyFile(db, box, file, { prune: false, dryRun: false, source: 'file', ...options })
+}
+
+async function stored() {
+  return {
+    channels: await db.orm.select().from(channel),
+    keys: await db.orm.select().from(channelKey),
+    models: await db.orm.select().from(model),
+  }
+}
+
+test('a file becomes the catalog that it describes', async () => {
+  expect(await apply(configFile(TWO_CHANNELS))).toEqual({
+    channels: { added: 2, changed: 0, removed: 0 },
+    models: { added: 2, changed: 0, removed: 0 },
+  })
+  const catalog = await loadCatalog(db, box)
+  expect(catalog.list().map(found => found.id)).toEqual(['echo', 'gpt'])
+  expect(catalog.find('a-latest')).toBe(catalog.find('gpt'))
+  expect(catalog.find('gpt')).toMatchObject({
+    displayName: 'gpt',
+    surfaces: ['responses', 'chat'],
+    contextTokens: 5,
+    maxOutputTokens: undefined,
+    enabledByDefault: true,
+    prices: { input: '1.25', tiers: [{ above_input_tokens: 5, input: '2' }] },
+  })
+  expect(catalog.find('gpt')?.routes).toMatchObject([
+    {
+      upstreamModel: 'gpt-1',
+      priority: 0,
+      channel: {
+        name: 'main',
+        baseUrl: 'https://api.openai.com',
+        keys: [{ secret: 'sk-one' }, { secret: 'sk-two' }],
+        timeouts: { connectMs: 5, firstByteMs: 120_000, idleMs: 120_000 },
+        maxConcurrent: 7,
+        vendor: 'api.openai.com',
+      },
+    },
+    { upstreamModel: 'echo', priority: 1, channel: { name: 'spare', vendor: 'simulator', keys: [] } },
+  ])
+})
+
+test('keys are sealed at rest', async () => {
+  await apply(configFile(TWO_CHANNELS))
+  const { keys } = await stored()
+  expect(keys).toHaveLength(2)
+  for (const key of keys) expect(Buffer.from(key.ciphertext).toString('latin1')).not.toContain('sk-')
+})
+
+test('applying a file again writes nothing', async () => {
+  await apply(configFile(TWO_CHANNELS))
+  const before = await stored()
+  expect(await apply(configFile(TWO_CHANNELS))).toEqual({ channels: NOTHING, models: NOTHING })
+  expect(await stored()).toEqual(before)
+})
+
+test('the order of aliases and routes is no change', async () => {
+  await apply(configFile(TWO_CHANNELS))
+  const shuffled = TWO_CHANNELS.replace('z-latest, a-latest', 'a-latest, z-latest')
+  expect(await apply(configFile(shuffled))).toEqual({ channels: NOTHING, models: NOTHING })
+})
+
+describe('a change is counted, written, and leaves the rest alone', () => {
+  test.each<[string, string, string, 'channels' | 'models']>([
+    ['a key', '"${KEY_TWO}"', '"sk-three"', 'channels'],
+    ['the order of keys', '"${KEY_ONE}", "${KEY_TWO}"', '"${KEY_TWO}", "${KEY_ONE}"', 'channels'],
+    ['a header', 'a: b', 'a: c', 'channels'],
+    ['a timeout', 'connect_ms: 5', 'idle_ms: 5', 'channels'],
+    ['an address', 'https://api.openai.com', 'https://eu.api.openai.com', 'channels'],
+    ['a price', '1.25', '1.26', 'models'],
+    ['an alias', 'z-latest', 'y-latest', 'models'],
+    ['a route', 'model: gpt-1', 'model: gpt-2', 'models'],
+    ['a surface', 'responses, chat', 'responses', 'models'],
+  ])('%s', async (_, from, to, kind) => {
+    await apply(configFile(TWO_CHANNELS))
+    const file = configFile(TWO_CHANNELS.replace(from, to))
+    const nothing = { channels: NOTHING, models: NOTHING }
+    expect(await apply(file)).toEqual({ ...nothing, [kind]: { added: 0, changed: 1, removed: 0 } })
+    expect(await apply(file)).toEqual(nothing)
+  })
+})
+
+test('a model keeps the time it was made', async () => {
+  await apply(configFile(TWO_CHANNELS))
+  const before = (await loadCatalog(db, box)).find('gpt')?.createdAt
+  await apply(configFile(TWO_CHANNELS.replace('1.25', '3')))
+  expect((await loadCatalog(db, box)).find('gpt')?.createdAt).toEqual(before as Date)
+})
+
+test('an alias may move from one model to another', async () => {
+  await apply(configFile(TWO_CHANNELS))
+  const moved = TWO_CHANNELS.replace('[z-latest, a-latest]', '[z-latest]').replace(
+    'id: echo,',
+    'id: echo, aliases: [a-latest],',
+  )
+  await apply(configFile(moved))
+  expect((await loadCatalog(db, box)).find('a-latest')?.id).toBe('echo')
+})
+
+describe('what the file does not name', () => {
+  const ONE = `
+channels: [{ name: main, format: openai-responses, base_url: https://api.openai.com }]
+models: [{ id: gpt, channels: [{ channel: main }] }]
+`
+
+  test('is left alone', async () => {
+    await apply(configFile(TWO_CHANNELS))
+    expect(await apply(configFile('currency: EUR'))).toEqual({ channels: NOTHING, models: NOTHING })
+    expect((await loadCatalog(db, box)).list()).toHaveLength(2)
+    expect(await loadDefaults(db)).toMatchObject({ trialCredit: '2.5', currency: 'EUR' })
+  })
+
+  test('goes with prune, the routes through a removed channel included', async () => {
+    await apply(configFile(TWO_CHANNELS))
+    expect(await apply(configFile(ONE), { prune: true })).toEqual({
+      channels: { added: 0, changed: 1, removed: 1 },
+      models: { added: 0, changed: 1, removed: 1 },
+    })
+    const catalog = await loadCatalog(db, box)
+    expect(catalog.list().map(({ id, routes }) => [id, routes.map(route => route.channel.name)])).toEqual([
+      ['gpt', ['main']],
+    ])
+    expect(await loadDefaults(db)).toMatchObject({ trialCredit: '1.00', currency: 'USD' })
+  })
+
+  test('may be used by the file', async () => {
+    await apply(configFile(TWO_CHANNELS))
+    await apply(configFile('models: [{ id: other, channels: [{ channel: spare }] }]', ['spare']))
+    expect((await loadCatalog(db, box)).find('other')?.routes[0]?.channel.name).toBe('spare')
+  })
+
+  test('may be gone by then, which refuses the whole file', async () => {
+    const file = configFile('models: [{ id: a, channels: [{ channel: gone }] }]\ncurrency: EUR', ['gone'])
+    await expect(apply(file)).rejects.toThrow(
+      new Refusal('Model "a" names the channel "gone", which is not there any more'),
+    )
+    expect((await loadDefaults(db)).currency).toBe('USD')
+  })
+
+  test('keeps its names', async () => {
+    await apply(configFile(TWO_CHANNELS))
+    const file = configFile('models: [{ id: other, aliases: [echo], channels: [{ channel: main }] }]', [
+      'main',
+    ])
+    await expect(apply(file)).rejects.toThrow(
+      '"echo" of model "other" is already a name of model "echo" in the database',
+    )
+    expect((await loadCatalog(db, box)).find('other')).toBeUndefined()
+  })
+})
+
+test('a dry run counts and writes nothing', async () => {
+  const counts = {
+    channels: { added: 2, changed: 0, removed: 0 },
+    models: { added: 2, changed: 0, removed: 0 },
+  }
+  expect(await apply(configFile(TWO_CHANNELS), { dryRun: true })).toEqual(counts)
+  expect(await stored()).toEqual({ channels: [], keys: [], models: [] })
+  expect((await loadDefaults(db)).trialCredit).toBe('1.00')
+})
+
+test('processes that apply at once do it one after the other', async () => {
+  const results = await Promise.all(Array.from({ length: 5 }, () => apply(configFile(TWO_CHANNELS))))
+  expect(results.map(result => result?.models.added).toSorted()).toEqual([0, 0, 0, 0, 2])
+  expect((await stored()).keys).toHaveLength(2)
+})
+
+test('another secret: the file brings the keys again, and without it the catalog is refused', async () => {
+  const other = secretBox('another secret of thirty-two bytes!!')
+  await apply(configFile(TWO_CHANNELS))
+  await expect(loadCatalog(db, other)).rejects.toThrow(
+    'TOLLGATE_SECRET is not the one that encrypted the keys of channel "main"',
+  )
+  const result = await applyFile(db, other, configFile(TWO_CHANNELS), {
+    prune: false,
+    dryRun: false,
+    source: 'file',
+  })
+  expect(result?.channels.changed).toBe(1)
+  expect((await loadCatalog(db, other)).find('gpt')?.routes[0]?.channel.keys[0]?.secret).toBe('sk-one')
+})
+
+test('every process is told at commit, but only of a change', async () => {
+  let told = 0
+  const first = Promise.withResolvers<void>()
+  const last = Promise.withResolvers<void>()
+  const listener = await openListener(db.url, {
+    channel: CATALOG_TOPIC,
+    onMessage: payload => {
+      if (payload === 'end') return last.resolve()
+      told += 1
+      first.resolve()
+    },
+    onConnect: () => undefined,
+    onLost: () => undefined,
+  })
+  await apply(configFile(TWO_CHANNELS))
+  await first.promise
+  await apply(configFile(TWO_CHANNELS))
+  await apply(configFile(TWO_CHANNELS.replace('1.25', '2')), { dryRun: true })
+  await apply(configFile(TWO_CHANNELS.replace('"2.5"', '"2.6"')))
+  await db.sql`select pg_notify(${CATALOG_TOPIC}, 'end')`
+  await last.promise
+  expect(told).toBe(2)
+  await listener.close()
+})
+
+test('defaults are the documented ones until a file says otherwise', async () => {
+  expect(await loadDefaults(db)).toEqual({
+    limits: {
+      account: { requestsPerMinute: 600, tokensPerMinute: 2_000_000, concurrentRequests: 100 },
+      key: { requestsPerMinute: 600, tokensPerMinute: 2_000_000, concurrentRequests: 100 },
+    },
+    trialCredit: '1.00',
+    currency: 'USD',
+  })
+  await apply(configFile(TWO_CHANNELS))
+  expect((await loadDefaults(db)).limits.account).toEqual({
+    requestsPerMinute: 5,
+    tokensPerMinute: 2_000_000,
+    concurrentRequests: 100,
+  })
+})
