@@ -1,0 +1,236 @@
+import type { Format } from '@/generation/format.ts'
+import { asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { chat } from './chat.ts'
+import { type DeliveryObserver, deliver, type Sleep } from './delivery.ts'
+import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
+import { Failure, simulatedFailure } from './failure.ts'
+import { gemini } from './gemini.ts'
+import { messages } from './messages.ts'
+import { modelEntry, modelList } from './models.ts'
+import type { Prompt } from './prompt.ts'
+import { responses } from './responses.ts'
+import { formatOfPath, type Route, routeOf } from './route.ts'
+import { play } from './script.ts'
+import { readSteering, type Steering } from './steering.ts'
+import { countPrompt, createPromptCache } from './usage.ts'
+
+export type Observer = DeliveryObserver
+
+export interface AnswererOptions {
+  now: () => number
+  sleep: Sleep
+  observer: Observer
+}
+
+/** Answers one request; `count` is its number since the start, so that equal requests get different ids. */
+export type Answerer = (request: Request, url: URL, body: Uint8Array, count: number) => Promise<Response>
+
+const DIALECTS = {
+  'openai-chat-completions': chat,
+  'openai-responses': responses,
+  'anthropic-messages': messages,
+  'gemini-generate-content': gemini,
+} satisfies Record<Format, Dialect>
+
+/** Neither an event stream nor JSON, and not even UTF-8. */
+const GARBAGE = new Uint8Array([
+  ...Buffer.from('<html>\x00\r\n\r\n{"data: '),
+  0xff,
+  0xfe,
+  0xc3,
+  0x28,
+  ...Buffer.from('\n\n}garbage'),
+])
+
+export function createAnswerer({ now, sleep, observer }: AnswererOptions): Answerer {
+  const cache = createPromptCache()
+
+  async function generate(context: Context): Promise<Response> {
+    const { dialect, dialectRequest, steering, seed, signal } = context
+    await wait(steering, signal)
+    if (steering.errorStatus !== undefined) throw simulatedFailure(steering.errorStatus)
+    const prompt = dialect.read(dialectRequest)
+    const exchange = planExchange(steering, prompt, context)
+    if (prompt.stream)
+      return send(dialect.stream(exchange, dialectRequest), dialect.streamType(dialectRequest), context)
+    const text = JSON.stringify(dialect.whole(exchange))
+    if (steering.cutAfter === undefined && steering.splitBytes === undefined && !steering.garbage)
+      return whole(text, 200, seed)
+    const cut = steering.cutAfter === undefined ? {} : { cutAfter: Math.min(1, steering.cutAfter) }
+    const sent = steering.cutAfter === undefined ? text : text.slice(0, text.length / 2)
+    return send([sent].values(), JSON_TYPE, { ...context, steering: { ...steering, ...cut } })
+  }
+
+  async function wait({ slowMs, hangs }: Steering, signal: AbortSignal): Promise<void> {
+    if (slowMs > 0) await sleep(slowMs, signal)
+    if (hangs) await untilAborted(signal)
+  }
+
+  function planExchange(
+    steering: Steering,
+    prompt: Prompt,
+    { dialect, dialectRequest, seed }: Context,
+  ): Exchange {
+    const output = { reasoning: 0, visible: 0 }
+    return {
+      seed,
+      createdSeconds: Math.floor(now() / 1000),
+      prompt,
+      body: dialectRequest.body,
+      input: cache.count(prompt, dialect.cachePolicy),
+      output,
+      reportsUsage: steering.reportsUsage,
+      play: () => play(steering, prompt, output),
+    }
+  }
+
+  function send(
+    frames: Iterator<string>,
+    contentType: string,
+    { steering, seed, signal }: Context,
+  ): Response {
+    const content = steering.garbage ? [GARBAGE].values() : frames
+    return new Response(deliver(content, steering, sleep, signal, observer), {
+      headers: { 'content-type': contentType, 'cache-control': 'no-cache', ...requestIds(seed) },
+    })
+  }
+
+  function whole(text: string, status: number, seed: string, more: Record<string, string> = {}): Response {
+    observer.sent(Buffer.byteLength(text))
+    observer.ended('completed')
+    return new Response(text, {
+      status,
+      headers: { 'content-type': JSON_TYPE, ...requestIds(seed), ...more },
+    })
+  }
+
+  return async (request, url, bytes, count) => {
+    const seed = Bun.hash(bytes, BigInt(count)).toString(16).padStart(16, '0')
+    const route = routeOf(request.method, url, request.headers)
+    const format = route?.format ?? formatOfPath(url.pathname)
+    try {
+      if (route === undefined)
+        throw new Failure(404, `Unknown request URL: ${request.method} ${url.pathname}.`, {
+          code: 'unknown_url',
+        })
+      requireKey(format, request.headers, url.searchParams)
+      if (route.kind === 'list') return whole(JSON.stringify(listAnswer(format, route.model)), 200, seed)
+      const context = contextOf(route, request, url, bytes, seed)
+      if (route.kind === 'generate') return await generate(context)
+      const tokens = countPrompt(context.dialect.read(context.dialectRequest))
+      return whole(JSON.stringify(context.dialect.countBody(tokens)), 200, seed)
+    } catch (error) {
+      if (error instanceof Failure) {
+        const retry: Record<string, string> = error.status === 429 ? { 'retry-after': '1' } : {}
+        return whole(errorText(format, error, seed, url), error.status, seed, retry)
+      }
+      observer.ended('cancelled')
+      throw error
+    }
+  }
+}
+
+/** What one generating or counting request needs on its way. */
+interface Context {
+  dialect: Dialect
+  dialectRequest: DialectRequest
+  steering: Steering
+  seed: string
+  signal: AbortSignal
+}
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+function contextOf(
+  route: Exclude<Route, { kind: 'list' }>,
+  request: Request,
+  url: URL,
+  bytes: Uint8Array,
+  seed: string,
+): Context {
+  const dialect = DIALECTS[route.format]
+  const body = parseObject(new TextDecoder().decode(bytes))
+  if (body === undefined)
+    throw new Failure(
+      400,
+      'We could not parse the JSON body of your request. The API expects a JSON object.',
+      { code: 'invalid_json' },
+    )
+  const dialectRequest: DialectRequest = {
+    pathModel: route.pathModel,
+    pathStreams: route.kind === 'generate' && route.pathStreams,
+    counts: route.kind === 'count',
+    headers: request.headers,
+    query: url.searchParams,
+    body,
+  }
+  const model = route.pathModel === '' ? asString(body['model']) : route.pathModel
+  if (model === undefined) dialect.read(dialectRequest)
+  return {
+    dialect,
+    dialectRequest,
+    steering: requireModel(route.format, model ?? ''),
+    seed,
+    signal: request.signal,
+  }
+}
+
+function requireModel(format: Format, model: string): Steering {
+  const steering = readSteering(model)
+  if (steering !== undefined) return steering
+  throw new Failure(404, UNKNOWN_MODEL[format](model), { code: 'model_not_found', param: 'model' })
+}
+
+const UNKNOWN_MODEL = {
+  'openai-chat-completions': model =>
+    `The model \`${model}\` does not exist or you do not have access to it.`,
+  'openai-responses': model => `The requested model '${model}' does not exist.`,
+  'anthropic-messages': model => `model: ${model}`,
+  'gemini-generate-content': model =>
+    `models/${model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
+} satisfies Record<Format, (model: string) => string>
+
+/** Any key is good, none is a 401; each vendor looks in its own places. */
+function requireKey(format: Format, headers: Headers, query: URLSearchParams): void {
+  const bearer = /^Bearer \S/i.test(headers.get('authorization') ?? '')
+  switch (format) {
+    case 'anthropic-messages':
+      if (bearer || headers.get('x-api-key')) return
+      throw new Failure(401, 'x-api-key header is required', { code: 'authentication_error' })
+    case 'gemini-generate-content':
+      if (bearer || headers.get('x-goog-api-key') || query.get('key')) return
+      throw new Failure(401, 'Request is missing required authentication credential.', {
+        code: 'CREDENTIALS_MISSING',
+      })
+    default:
+      if (bearer) return
+      throw new Failure(
+        401,
+        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth.",
+        { code: 'invalid_api_key' },
+      )
+  }
+}
+
+function listAnswer(format: Format, model: string | undefined): JsonObject {
+  if (model === undefined) return modelList(format)
+  requireModel(format, model)
+  return modelEntry(format, model)
+}
+
+function errorText(format: Format, failure: Failure, seed: string, url: URL): string {
+  const body = DIALECTS[format].errorBody(failure, seed)
+  const inArray = url.pathname.endsWith(':streamGenerateContent') && url.searchParams.get('alt') !== 'sse'
+  return JSON.stringify(inArray ? [body] : body)
+}
+
+function requestIds(seed: string): Record<string, string> {
+  return { 'x-request-id': `req_${seed}`, 'request-id': `req_${seed}` }
+}
+
+function untilAborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason)
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+}

@@ -1,0 +1,178 @@
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { formatEvent } from '@/sse/event.ts'
+import type { Dialect, Exchange } from './exchange.ts'
+import { fold } from './fold.ts'
+import { openaiLogprob } from './log-probability.ts'
+import { openaiErrorBody } from './openai-error.ts'
+import { type FinishReason, IMAGE_BASE64, type Step } from './script.ts'
+import { readChat } from './validate-chat.ts'
+
+/** OpenAI Chat Completions, with the additions that compatible vendors share: reasoning_content and images. */
+export const chat: Dialect = {
+  cachePolicy: 'implicit-and-marks',
+  read: readChat,
+  stream: streamChat,
+  whole: wholeChat,
+  countBody: tokens => ({ total_tokens: tokens }),
+  errorBody: openaiErrorBody,
+  streamType: () => 'text/event-stream; charset=utf-8',
+}
+
+const FINISH = {
+  stop: 'stop',
+  'stop-sequence': 'stop',
+  calls: 'tool_calls',
+  length: 'length',
+  refusal: 'stop',
+  filter: 'content_filter',
+} satisfies Record<FinishReason, string>
+
+function* streamChat(exchange: Exchange): Generator<string> {
+  const wantsUsage = asObject(exchange.body['stream_options'])?.['include_usage'] === true
+  const usageNull = wantsUsage && exchange.reportsUsage ? { usage: null } : {}
+  const chunk = (choices: JsonValue[], usage: JsonObject = usageNull): string =>
+    formatEvent(undefined, JSON.stringify({ ...head(exchange, 'chat.completion.chunk'), choices, ...usage }))
+  const plays = Array.from({ length: exchange.prompt.choices }, () => exchange.play()[Symbol.iterator]())
+  for (let started = false, running = plays; running.length > 0; started = true) {
+    const next: typeof plays = []
+    for (const steps of running) {
+      const { value: step, done } = steps.next()
+      if (done === true) continue
+      if (step.type === 'error') {
+        yield formatEvent(undefined, JSON.stringify(openaiErrorBody(step.failure)))
+        return
+      }
+      const index = plays.indexOf(steps)
+      if (!started)
+        yield chunk([
+          choiceChunk(index, { role: 'assistant', content: step.type === 'call-start' ? null : '' }),
+        ])
+      const choice = choiceOf(step, index, exchange)
+      if (choice !== undefined) yield chunk([choice])
+      next.push(steps)
+    }
+    running = next
+  }
+  if (wantsUsage && exchange.reportsUsage) yield chunk([], { usage: usageOf(exchange) })
+  yield formatEvent(undefined, '[DONE]')
+}
+
+function choiceOf(step: Step, index: number, exchange: Exchange): JsonObject | undefined {
+  if (step.type === 'finish') return { index, delta: {}, logprobs: null, finish_reason: FINISH[step.reason] }
+  const delta = deltaOf(step, exchange)
+  if (delta === undefined) return undefined
+  const top = exchange.prompt.topLogprobs
+  const choice = choiceChunk(index, delta)
+  return top === undefined || step.type !== 'text'
+    ? choice
+    : { ...choice, logprobs: { content: [openaiLogprob(step.text, top)], refusal: null } }
+}
+
+function choiceChunk(index: number, delta: JsonObject): JsonObject {
+  return { index, delta, logprobs: null, finish_reason: null }
+}
+
+function deltaOf(step: Step, exchange: Exchange): JsonObject | undefined {
+  switch (step.type) {
+    case 'reasoning':
+      return { reasoning_content: step.text }
+    case 'text':
+      return { content: step.text }
+    case 'refusal':
+      return { refusal: step.text }
+    case 'call-start': {
+      const { name, kind } = step.tool
+      const call = { index: step.call, id: callId(exchange, step.call), type: kind }
+      const empty =
+        kind === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
+      return { tool_calls: [{ ...call, ...empty }] }
+    }
+    case 'call-input':
+      return {
+        tool_calls: [
+          {
+            index: step.call,
+            ...(step.tool.kind === 'custom'
+              ? { custom: { input: step.text } }
+              : { function: { arguments: step.text } }),
+          },
+        ],
+      }
+    case 'image':
+      return { images: [image()] }
+    default:
+      return undefined
+  }
+}
+
+function wholeChat(exchange: Exchange): JsonObject {
+  const choices = Array.from({ length: exchange.prompt.choices }, (_, index) => wholeChoice(exchange, index))
+  const answer = { ...head(exchange, 'chat.completion'), choices }
+  return exchange.reportsUsage ? { ...answer, usage: usageOf(exchange) } : answer
+}
+
+function wholeChoice(exchange: Exchange, index: number): JsonObject {
+  const answer = fold(exchange.play())
+  const message: JsonObject = {
+    role: 'assistant',
+    content: answer.textTokens.length > 0 ? answer.textTokens.join('') : null,
+    refusal: answer.refusal === '' ? null : answer.refusal,
+    annotations: [],
+  }
+  if (answer.reasoning !== undefined) message['reasoning_content'] = answer.reasoning
+  if (answer.hasImage) message['images'] = [image()]
+  if (answer.calls.length > 0) {
+    message['tool_calls'] = answer.calls.map(({ tool, input }, call) =>
+      tool.kind === 'custom'
+        ? { id: callId(exchange, call), type: 'custom', custom: { name: tool.name, input } }
+        : { id: callId(exchange, call), type: 'function', function: { name: tool.name, arguments: input } },
+    )
+  }
+  const top = exchange.prompt.topLogprobs
+  const logprobs =
+    top === undefined
+      ? null
+      : { content: answer.textTokens.map(token => openaiLogprob(token, top)), refusal: null }
+  return { index, message, logprobs, finish_reason: FINISH[answer.finish] }
+}
+
+function head(exchange: Exchange, object: string): JsonObject {
+  return {
+    id: `chatcmpl-${exchange.seed}`,
+    object,
+    created: exchange.createdSeconds,
+    model: exchange.prompt.model,
+    service_tier: 'default',
+    system_fingerprint: 'fp_simulator',
+  }
+}
+
+function usageOf({ input, output }: Exchange): JsonObject {
+  const written = input.cacheWrite5m + input.cacheWrite1h
+  const prompt = input.uncached + input.cacheRead + written
+  const completion = output.visible + output.reasoning
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: input.cacheRead,
+      audio_tokens: 0,
+      ...(written > 0 ? { cache_write_tokens: written } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: output.reasoning,
+      audio_tokens: 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  }
+}
+
+function callId(exchange: Exchange, call: number): string {
+  return `call_${exchange.seed}${call}`
+}
+
+function image(): JsonObject {
+  return { type: 'image_url', index: 0, image_url: { url: `data:image/png;base64,${IMAGE_BASE64}` } }
+}

@@ -1,0 +1,95 @@
+import type { Steering } from './steering.ts'
+
+/** What a body reports while it is sent. */
+export interface DeliveryObserver {
+  sent(bytes: number): void
+  ended(how: 'completed' | 'cancelled'): void
+}
+
+/** Waits; rejects at once when the signal fires. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
+
+/** Thrown into a body to drop its connection: the client sees a broken one, never a clean end. */
+class ConnectionCut extends Error {
+  constructor() {
+    super('The simulator cut this connection.')
+    this.name = 'ConnectionCut'
+  }
+}
+
+/**
+ * A body that is pulled: a frame is made when the reader has room for it, so a stalled reader costs nothing. Frames are paced,
+ * split and cut as the model name asks. Leaving the generator (cancel, cut) runs its `return`.
+ */
+export function deliver(
+  frames: Iterator<string | Uint8Array>,
+  steering: Steering,
+  sleep: Sleep,
+  clientGone: AbortSignal,
+  observer: DeliveryObserver,
+): ReadableStream<Uint8Array> {
+  const gone = new AbortController()
+  const waiting: Uint8Array[] = []
+  let events = 0
+  let ended = false
+  const finish = (how: 'completed' | 'cancelled') => {
+    if (ended) return
+    ended = true
+    clientGone.removeEventListener('abort', leave)
+    frames.return?.()
+    observer.ended(how)
+  }
+  const leave = () => {
+    gone.abort()
+    finish('cancelled')
+  }
+  clientGone.addEventListener('abort', leave)
+
+  /** Queues the pieces of the next event; false when there is none. */
+  const advance = async (): Promise<boolean> => {
+    if (events === steering.cutAfter) throw new ConnectionCut()
+    if (events > 0 && steering.paceMs > 0) await sleep(steering.paceMs, gone.signal)
+    const { value, done } = frames.next()
+    if (done === true) return false
+    events++
+    const bytes = typeof value === 'string' ? Buffer.from(value) : value
+    waiting.push(...pieces(bytes, steering.splitBytes))
+    return true
+  }
+
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          while (waiting.length === 0) {
+            if (await advance()) continue
+            controller.close()
+            return finish('completed')
+          }
+          const piece = waiting.shift()
+          if (piece === undefined) return
+          if (steering.splitBytes !== undefined) await nextTurn()
+          observer.sent(piece.byteLength)
+          controller.enqueue(piece)
+        } catch (error) {
+          if (gone.signal.aborted) return
+          controller.error(error)
+          finish('completed')
+        }
+      },
+      cancel: leave,
+    },
+    { highWaterMark: 0 },
+  )
+}
+
+function pieces(bytes: Uint8Array, size: number | undefined): Uint8Array[] {
+  if (size === undefined || bytes.byteLength <= size) return [bytes]
+  const count = Math.ceil(bytes.byteLength / size)
+  return Array.from({ length: count }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
+}
+
+/** Lets the piece before leave the process on its own instead of being joined with the next. */
+function nextTurn(): Promise<void> {
+  return new Promise(resolve => setImmediate(resolve))
+}

@@ -1,0 +1,74 @@
+import type { JsonObject } from '@/json/json.ts'
+
+/** What the simulator needs to know of a request, in no vendor's words. Made by the validate-*.ts files. */
+export interface Prompt {
+  /** The model id as asked for. */
+  model: string
+  stream: boolean
+  /** System text, tool definitions and turns in the order in which a vendor caches them. */
+  segments: Segment[]
+  /** The texts of the last user message, joined by line breaks. */
+  lastUserText: string
+  /** The results that the last turn brought; empty when the last turn is anything else. */
+  toolResults: string[]
+  tools: OfferedTool[]
+  toolChoice: ToolChoice
+  /** False: at most one tool call in an answer. */
+  parallelCalls: boolean
+  /** Counts reasoning, text and tool input, as the vendors do. */
+  maxTokens: number | undefined
+  stopSequences: string[]
+  /** Answers wanted: n, candidateCount. */
+  choices: number
+  /** Alternatives per token; undefined: no log probabilities are wanted. */
+  topLogprobs: number | undefined
+  /** The schema that the answer must fit; `any-object` for a JSON mode without a schema. */
+  output: JsonObject | 'any-object' | undefined
+  /** `off`: no thinking; `hidden`: it happens, but its text is not shown. */
+  reasoning: 'shown' | 'hidden' | 'off'
+}
+
+/** A piece of the prompt; a cache can end only between two of them. */
+export interface Segment {
+  text: string
+  /** Images, sounds and files in it. */
+  media: number
+  /** A cache mark at its end, with its time to live. */
+  mark: '5m' | '1h' | undefined
+}
+
+export interface OfferedTool {
+  name: string
+  /** The group that Responses' namespace tools live in. */
+  namespace: string | undefined
+  /** `custom` takes free text instead of JSON. */
+  kind: 'function' | 'custom'
+  /** JSON Schema of the input; types may be in capitals (Gemini). */
+  schema: JsonObject
+}
+
+export interface ToolChoice {
+  mode: 'auto' | 'none' | 'required'
+  /** The names it may choose from; undefined: all of them. */
+  allowed: string[] | undefined
+}
+
+/** A prompt that asks for nothing special; readers overwrite what their request says. */
+export function emptyPrompt(model: string, stream: boolean): Prompt {
+  return {
+    model,
+    stream,
+    segments: [],
+    lastUserText: '',
+    toolResults: [],
+    tools: [],
+    toolChoice: { mode: 'auto', allowed: undefined },
+    parallelCalls: true,
+    maxTokens: undefined,
+    stopSequences: [],
+    choices: 1,
+    topLogprobs: undefined,
+    output: undefined,
+    reasoning: 'shown',
+  }
+}

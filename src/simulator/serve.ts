@@ -1,0 +1,34 @@
+import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts'
+
+export interface ServeSimulatorOptions extends SimulatorOptions {
+  /** 0 takes a free port. */
+  port: number
+  hostname: string
+}
+
+export interface SimulatorServer {
+  /** Without a slash at the end. */
+  url: string
+  simulator: Simulator
+  /** Closes the listener and every open connection. */
+  stop(): Promise<void>
+}
+
+/** The simulator as a server of its own. */
+export function serveSimulator({ port, hostname, ...options }: ServeSimulatorOptions): SimulatorServer {
+  const simulator = createSimulator(options)
+  const server = Bun.serve({
+    port,
+    hostname,
+    reusePort: false,
+    idleTimeout: 0,
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch: request => simulator.fetch(request),
+    error: () => new Response(null, { status: 500 }),
+  })
+  return {
+    url: `http://${hostname}:${server.port}`,
+    simulator,
+    stop: () => server.stop(true),
+  }
+}

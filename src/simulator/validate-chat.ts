@@ -1,0 +1,355 @@
+import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { DialectRequest } from './exchange.ts'
+import { Failure } from './failure.ts'
+import { emptyPrompt, type OfferedTool, type Prompt, type Segment, type ToolChoice } from './prompt.ts'
+import {
+  optionalNumber,
+  refuseOpenai,
+  refuseType,
+  requireArray,
+  requireObject,
+  requireOpenaiName,
+  requireString,
+  strictSchemaFault,
+} from './validate.ts'
+
+/** Reads a Chat Completions request as strictly as OpenAI does where that catches a wrong conversion. */
+export function readChat({ body }: DialectRequest): Prompt {
+  const prompt = emptyPrompt(requireString(body['model'], 'model'), body['stream'] === true)
+  prompt.tools = readTools(body)
+  prompt.toolChoice = readToolChoice(body, prompt.tools)
+  prompt.parallelCalls = body['parallel_tool_calls'] !== false
+  if (body['parallel_tool_calls'] !== undefined && prompt.tools.length === 0) {
+    refuseOpenai("'parallel_tool_calls' is only allowed when 'tools' are specified.", 'parallel_tool_calls')
+  }
+  if (isJsonObject(body['stream_options']) && !prompt.stream) {
+    refuseOpenai("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options')
+  }
+  for (const tool of prompt.tools)
+    prompt.segments.push({ text: JSON.stringify(tool), media: 0, mark: undefined })
+  readSampling(body, prompt)
+  readMessages(body, prompt)
+  prompt.output = readResponseFormat(body['response_format'])
+  if (body['reasoning_effort'] === 'none') prompt.reasoning = 'off'
+  return prompt
+}
+
+function readSampling(body: JsonObject, prompt: Prompt): void {
+  const limit = optionalNumber(body, 'max_completion_tokens', 1)
+  const oldLimit = optionalNumber(body, 'max_tokens', 1)
+  if (limit !== undefined && oldLimit !== undefined) {
+    refuseOpenai(
+      "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.",
+      'max_tokens',
+    )
+  }
+  if (oldLimit !== undefined && /^(o\d|gpt-[5-9])/.test(prompt.model)) {
+    refuseOpenai(
+      "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
+      'max_tokens',
+      'unsupported_parameter',
+    )
+  }
+  prompt.maxTokens = limit ?? oldLimit
+  optionalNumber(body, 'temperature', 0, 2)
+  optionalNumber(body, 'top_p', 0, 1)
+  optionalNumber(body, 'presence_penalty', -2, 2)
+  optionalNumber(body, 'frequency_penalty', -2, 2)
+  prompt.choices = optionalNumber(body, 'n', 1, 128) ?? 1
+  const topLogprobs = optionalNumber(body, 'top_logprobs', 0, 20)
+  if (topLogprobs !== undefined && body['logprobs'] !== true) {
+    refuseOpenai("The 'top_logprobs' parameter is only allowed when 'logprobs' is enabled.", 'top_logprobs')
+  }
+  if (body['logprobs'] === true) prompt.topLogprobs = topLogprobs ?? 0
+  const stop = body['stop'] ?? []
+  prompt.stopSequences = (Array.isArray(stop) ? stop : [stop]).map((text, index) =>
+    requireString(text, `stop[${index}]`),
+  )
+  if (prompt.stopSequences.length > 4) {
+    refuseOpenai(
+      "Invalid 'stop': array too long. Expected an array with maximum length 4.",
+      'stop',
+      'array_above_max_length',
+    )
+  }
+}
+
+function readTools(body: JsonObject): OfferedTool[] {
+  const tools = body['tools'] === undefined ? [] : requireArray(body['tools'], 'tools')
+  if (Array.isArray(body['tools']) && tools.length === 0) {
+    refuseOpenai(
+      "Invalid 'tools': empty array. Expected an array with minimum length 1.",
+      'tools',
+      'empty_array',
+    )
+  }
+  const legacy = asArray(body['functions']).map(tool => ({ type: 'function', function: tool }))
+  return [...tools, ...legacy].map((value, index) =>
+    readTool(requireObject(value, `tools[${index}]`), `tools[${index}]`),
+  )
+}
+
+function readTool(tool: JsonObject, param: string): OfferedTool {
+  const type = tool['type']
+  if (type === 'custom') {
+    const custom = requireObject(tool['custom'], `${param}.custom`)
+    return {
+      name: requireOpenaiName(custom['name'], `${param}.custom.name`),
+      namespace: undefined,
+      kind: 'custom',
+      schema: {},
+    }
+  }
+  if (type !== 'function') {
+    throw new Failure(
+      422,
+      `${param}.type: Input should be 'function' or 'custom', got ${JSON.stringify(type)}`,
+      { param },
+    )
+  }
+  const definition = requireObject(tool['function'], `${param}.function`)
+  const name = requireOpenaiName(definition['name'], `${param}.function.name`)
+  const schema = definition['parameters'] ?? { type: 'object', properties: {} }
+  if (!isJsonObject(schema)) return refuseType(`${param}.function.parameters`, 'an object', schema)
+  if (schema['type'] !== undefined && schema['type'] !== 'object') {
+    refuseOpenai(
+      `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(schema['type'])}'.`,
+      `${param}.function.parameters`,
+      'invalid_function_parameters',
+    )
+  }
+  const fault = definition['strict'] === true ? strictSchemaFault(schema) : undefined
+  if (fault !== undefined) {
+    refuseOpenai(
+      `Invalid schema for function '${name}': ${fault}`,
+      `${param}.function.parameters`,
+      'invalid_function_parameters',
+    )
+  }
+  return { name, namespace: undefined, kind: 'function', schema }
+}
+
+function readToolChoice(body: JsonObject, tools: OfferedTool[]): ToolChoice {
+  const choice = body['tool_choice'] ?? body['function_call']
+  if (choice === undefined || choice === null) return { mode: 'auto', allowed: undefined }
+  if (tools.length === 0)
+    refuseOpenai(
+      "Invalid value for 'tool_choice': 'tool_choice' is only allowed when 'tools' are specified.",
+      'tool_choice',
+    )
+  if (choice === 'auto' || choice === 'none' || choice === 'required')
+    return { mode: choice, allowed: undefined }
+  const object = requireObject(choice, 'tool_choice')
+  if (object['type'] === 'allowed_tools') {
+    const allowed = requireObject(object['allowed_tools'], 'tool_choice.allowed_tools')
+    return {
+      mode: allowed['mode'] === 'required' ? 'required' : 'auto',
+      allowed: asArray(allowed['tools']).map(tool =>
+        namedIn(requireObject(tool, 'tool_choice.allowed_tools.tools')),
+      ),
+    }
+  }
+  const name = namedIn(object)
+  if (!tools.some(tool => tool.name === name)) {
+    refuseOpenai(`Tool choice '${name}' not found in 'tools' parameter.`, 'tool_choice')
+  }
+  return { mode: 'required', allowed: [name] }
+}
+
+function namedIn(tool: JsonObject): string {
+  const inner = asObject(tool['function']) ?? asObject(tool['custom']) ?? tool
+  return requireString(inner['name'], 'tool_choice.function.name')
+}
+
+function readResponseFormat(format: JsonValue | undefined): Prompt['output'] {
+  if (format === undefined || format === null) return undefined
+  const object = requireObject(format, 'response_format')
+  if (object['type'] === 'text') return undefined
+  if (object['type'] === 'json_object') return 'any-object'
+  if (object['type'] !== 'json_schema') {
+    refuseOpenai(
+      "Invalid value: supported values for 'response_format.type' are: 'json_object', 'json_schema', and 'text'.",
+      'response_format.type',
+    )
+  }
+  const definition = requireObject(object['json_schema'], 'response_format.json_schema')
+  const name = requireOpenaiName(definition['name'], 'response_format.json_schema.name')
+  const schema = requireObject(definition['schema'] ?? {}, 'response_format.json_schema.schema')
+  const fault = definition['strict'] === true ? strictSchemaFault(schema) : undefined
+  if (fault !== undefined)
+    refuseOpenai(`Invalid schema for response_format '${name}': ${fault}`, 'response_format')
+  return schema
+}
+
+/** Walks the messages in order, keeping the calls that still wait for their tool message. */
+function readMessages(body: JsonObject, prompt: Prompt): void {
+  const messages = requireArray(body['messages'], 'messages')
+  if (messages.length === 0) {
+    refuseOpenai(
+      "Invalid 'messages': empty array. Expected an array with minimum length 1.",
+      'messages',
+      'empty_array',
+    )
+  }
+  let unanswered: string[] = []
+  let callers: string[] = []
+  for (const [index, value] of messages.entries()) {
+    const param = `messages[${index}]`
+    const message = requireObject(value, param)
+    const role = message['role']
+    if (role === 'tool') {
+      unanswered = answerCall(message, callers, unanswered, param)
+      prompt.toolResults.push(readContent(message, param, prompt.segments, TEXT_ONLY))
+      continue
+    }
+    if (unanswered.length > 0) refuseUnanswered(unanswered)
+    prompt.toolResults = []
+    callers = role === 'assistant' ? readAssistant(message, param, prompt.segments) : []
+    unanswered = callers
+    if (role !== 'assistant') readOther(message, param, prompt)
+  }
+  if (unanswered.length > 0) refuseUnanswered(unanswered)
+}
+
+function answerCall(message: JsonObject, callers: string[], unanswered: string[], param: string): string[] {
+  const id = requireString(message['tool_call_id'], `${param}.tool_call_id`)
+  if (callers.length === 0) {
+    refuseOpenai(
+      "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.",
+      `${param}.role`,
+    )
+  }
+  if (!callers.includes(id))
+    refuseOpenai(
+      `Invalid parameter: 'tool_call_id' of '${id}' not found in 'tool_calls' of previous message.`,
+      `${param}.tool_call_id`,
+    )
+  return unanswered.filter(call => call !== id)
+}
+
+function refuseUnanswered(ids: string[]): never {
+  return refuseOpenai(
+    `An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: ${ids.join(', ')}`,
+    'messages',
+  )
+}
+
+function readAssistant(message: JsonObject, param: string, segments: Segment[]): string[] {
+  const calls =
+    message['tool_calls'] === undefined ? [] : requireArray(message['tool_calls'], `${param}.tool_calls`)
+  if (message['tool_calls'] !== undefined && calls.length === 0) {
+    refuseOpenai(
+      `Invalid '${param}.tool_calls': empty array. Expected an array with minimum length 1.`,
+      `${param}.tool_calls`,
+      'empty_array',
+    )
+  }
+  const says = message['content'] !== undefined && message['content'] !== null
+  if (says) readContent(message, param, segments, ['text', 'refusal'])
+  const excused = calls.length > 0 || isJsonObject(message['function_call']) || isJsonObject(message['audio'])
+  if (!says && !excused && typeof message['refusal'] !== 'string')
+    refuseType(`${param}.content`, 'a string', message['content'] ?? null)
+  return calls.map((call, index) =>
+    readCall(requireObject(call, `${param}.tool_calls[${index}]`), `${param}.tool_calls[${index}]`, segments),
+  )
+}
+
+function readCall(call: JsonObject, param: string, segments: Segment[]): string {
+  const id = requireString(call['id'], `${param}.id`)
+  if (id.length > 40) {
+    refuseOpenai(
+      `Invalid '${param}.id': string too long. Expected a string with maximum length 40, but got a string with length ${id.length} instead.`,
+      `${param}.id`,
+      'string_above_max_length',
+    )
+  }
+  if (call['type'] === 'custom') {
+    const custom = requireObject(call['custom'], `${param}.custom`)
+    const name = requireOpenaiName(custom['name'], `${param}.custom.name`)
+    segments.push({
+      text: `${name} ${requireString(custom['input'], `${param}.custom.input`)}`,
+      media: 0,
+      mark: undefined,
+    })
+    return id
+  }
+  if (call['type'] !== 'function')
+    refuseOpenai(
+      `Invalid value: '${asString(call['type'])}'. Supported values are: 'function' and 'custom'.`,
+      `${param}.type`,
+    )
+  const called = requireObject(call['function'], `${param}.function`)
+  const name = requireOpenaiName(called['name'], `${param}.function.name`)
+  segments.push({
+    text: `${name} ${requireString(called['arguments'], `${param}.function.arguments`)}`,
+    media: 0,
+    mark: undefined,
+  })
+  return id
+}
+
+function readOther(message: JsonObject, param: string, prompt: Prompt): void {
+  switch (message['role']) {
+    case 'user':
+      prompt.lastUserText = readContent(message, param, prompt.segments, USER_PARTS) || prompt.lastUserText
+      return
+    case 'system':
+    case 'developer':
+      readContent(message, param, prompt.segments, TEXT_ONLY)
+      return
+    case 'function':
+      prompt.toolResults = [readContent(message, param, prompt.segments, TEXT_ONLY)]
+      return
+    default:
+      refuseOpenai(
+        `Invalid value: ${JSON.stringify(message['role'] ?? null)}. Supported values are: 'system', 'assistant', 'user', 'function', 'tool', and 'developer'.`,
+        `${param}.role`,
+      )
+  }
+}
+
+const TEXT_ONLY = ['text']
+const USER_PARTS = ['text', 'image_url', 'input_audio', 'file', 'video_url']
+
+/** Reads a message's content into segments and returns its text. */
+function readContent(message: JsonObject, param: string, segments: Segment[], kinds: string[]): string {
+  const content = message['content']
+  if (typeof content === 'string') {
+    segments.push({ text: content, media: 0, mark: undefined })
+    return content
+  }
+  if (!Array.isArray(content)) return refuseType(`${param}.content`, 'a string or an array of parts', content)
+  if (content.length === 0)
+    refuseOpenai(`Invalid '${param}.content': empty array.`, `${param}.content`, 'empty_array')
+  const texts = content.map((value, index) =>
+    readPart(
+      requireObject(value, `${param}.content[${index}]`),
+      `${param}.content[${index}]`,
+      segments,
+      kinds,
+    ),
+  )
+  return texts.filter(text => text !== undefined).join('\n')
+}
+
+function readPart(part: JsonObject, param: string, segments: Segment[], kinds: string[]): string | undefined {
+  const type = asString(part['type']) ?? ''
+  if (!kinds.includes(type)) {
+    refuseOpenai(
+      `Invalid value: '${type}'. Supported values are: ${kinds.map(kind => `'${kind}'`).join(', ')}.`,
+      `${param}.type`,
+    )
+  }
+  const mark =
+    isJsonObject(part['prompt_cache_breakpoint']) || isJsonObject(part['cache_control']) ? '5m' : undefined
+  if (type === 'text' || type === 'refusal') {
+    const text = requireString(part[type], `${param}.${type}`)
+    segments.push({ text, media: 0, mark })
+    return text
+  }
+  const media = requireObject(part[type], `${param}.${type}`)
+  if (type === 'image_url') requireString(media['url'], `${param}.image_url.url`)
+  if (type === 'input_audio') requireString(media['data'], `${param}.input_audio.data`)
+  segments.push({ text: '', media: 1, mark })
+  return undefined
+}

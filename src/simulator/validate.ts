@@ -1,0 +1,98 @@
+import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { Failure } from './failure.ts'
+
+/** A function name at OpenAI. */
+export const OPENAI_NAME = /^[a-zA-Z0-9_-]{1,64}$/
+
+/** A 400 in OpenAI's words. */
+export function refuseOpenai(message: string, param: string, code = 'invalid_value'): never {
+  throw new Failure(400, message, { param, code })
+}
+
+/** OpenAI's answer to a field of the wrong type. */
+export function refuseType(param: string, expected: string, value: JsonValue | undefined): never {
+  if (value === undefined)
+    refuseOpenai(`Missing required parameter: '${param}'.`, param, 'missing_required_parameter')
+  return refuseOpenai(
+    `Invalid type for '${param}': expected ${expected}, but got ${describe(value)} instead.`,
+    param,
+    'invalid_type',
+  )
+}
+
+export function requireString(value: JsonValue | undefined, param: string): string {
+  return typeof value === 'string' ? value : refuseType(param, 'a string', value)
+}
+
+export function requireObject(value: JsonValue | undefined, param: string): JsonObject {
+  return isJsonObject(value) ? value : refuseType(param, 'an object', value)
+}
+
+export function requireArray(value: JsonValue | undefined, param: string): JsonValue[] {
+  return Array.isArray(value) ? value : refuseType(param, 'an array of objects', value)
+}
+
+export function requireOpenaiName(value: JsonValue | undefined, param: string): string {
+  const name = requireString(value, param)
+  if (OPENAI_NAME.test(name)) return name
+  return refuseOpenai(
+    `Invalid '${param}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$' and is at most 64 characters long.`,
+    param,
+  )
+}
+
+/** An optional number inside its bounds; `null` counts as absent, as at OpenAI. */
+export function optionalNumber(
+  body: JsonObject,
+  param: string,
+  lowest: number,
+  highest = Number.MAX_SAFE_INTEGER,
+): number | undefined {
+  const value = body[param]
+  if (value === undefined || value === null) return undefined
+  if (typeof value !== 'number') return refuseType(param, 'a number', value)
+  if (value < lowest) {
+    refuseOpenai(
+      `Invalid '${param}': below minimum value. Expected a value >= ${lowest}, but got ${value} instead.`,
+      param,
+      Number.isInteger(value) ? 'integer_below_min_value' : 'decimal_below_min_value',
+    )
+  }
+  if (value > highest) {
+    refuseOpenai(
+      `Invalid '${param}': above maximum value. Expected a value <= ${highest}, but got ${value} instead.`,
+      param,
+      Number.isInteger(value) ? 'integer_above_max_value' : 'decimal_above_max_value',
+    )
+  }
+  return value
+}
+
+/** The first place where a schema breaks OpenAI's strict mode, in its words; undefined when there is none. */
+export function strictSchemaFault(schema: JsonValue | undefined, context = '()'): string | undefined {
+  if (!isJsonObject(schema)) return undefined
+  const properties = isJsonObject(schema['properties']) ? schema['properties'] : {}
+  if (schema['type'] === 'object') {
+    if (schema['additionalProperties'] !== false) {
+      return `In context=${context}, 'additionalProperties' is required to be supplied and to be false.`
+    }
+    const required = Array.isArray(schema['required']) ? schema['required'] : []
+    const missing = Object.keys(properties).find(name => !required.includes(name))
+    if (missing !== undefined) {
+      return `In context=${context}, 'required' is required to be supplied and to be an array including every key in properties. Missing '${missing}'.`
+    }
+  }
+  for (const [name, property] of Object.entries(properties)) {
+    const fault = strictSchemaFault(property, `('properties', '${name}')`)
+    if (fault !== undefined) return fault
+  }
+  return strictSchemaFault(schema['items'], `${context.slice(0, -1)}, 'items')`)
+}
+
+function describe(value: JsonValue): string {
+  if (value === null) return 'null'
+  if (Array.isArray(value)) return 'an array'
+  if (typeof value === 'object') return 'an object'
+  if (typeof value === 'number') return Number.isInteger(value) ? 'an integer' : 'a decimal number'
+  return typeof value === 'boolean' ? 'a boolean' : 'a string'
+}
