@@ -1,0 +1,72 @@
+import type { AccountStatus, CapPeriod } from '@/db/schema.ts'
+
+/** Limits of an account or a key; undefined is the deployment's default. */
+export interface Limits {
+  requestsPerMinute: number | undefined
+  tokensPerMinute: number | undefined
+  concurrentRequests: number | undefined
+}
+
+/** Who pays. */
+export interface Account {
+  id: number
+  email: string
+  status: AccountStatus
+  /** What is left to spend, in nano units. */
+  balanceNano: bigint
+  /** True while nothing was ever paid for. */
+  onTrial: boolean
+  limits: Limits
+  /** Models given explicitly, beside those that every account has; in order of id. */
+  models: readonly string[]
+  createdAt: Date
+}
+
+/** A key as lists show it; nothing here lets anybody in. */
+export interface ApiKey {
+  id: number
+  accountId: number
+  name: string
+  /** The characters after `sk-`, by which its owner can tell it. */
+  lookup: string
+  models: readonly string[] | undefined
+  expiresAt: Date | undefined
+  allowIps: readonly string[] | undefined
+  cap: SpendCap | undefined
+  limits: Limits
+  revokedAt: Date | undefined
+  createdAt: Date
+  lastUsedAt: Date | undefined
+}
+
+/** Most that a key may spend in each period. */
+export interface SpendCap {
+  amountNano: bigint
+  period: CapPeriod
+}
+
+/** Who is calling: what every later decision about a request needs to know of its account and key. */
+export interface Caller {
+  accountId: number
+  keyId: number
+  /** Not `active` is refused with 403, after the key itself was found good. */
+  accountStatus: AccountStatus
+  onTrial: boolean
+  accountLimits: Limits
+  keyLimits: Limits
+  /** The key's own list; undefined narrows nothing. */
+  keyModels: readonly string[] | undefined
+  /** Models given to the account explicitly, beside those that every account has. */
+  accountModels: readonly string[]
+  /** Addresses and ranges the key may be used from; undefined is anywhere (ip-range.ts). */
+  allowIps: readonly string[] | undefined
+  expiresAt: Date | undefined
+  cap: SpendCap | undefined
+}
+
+/** What is stored about a presented key. */
+export interface KeyRecord {
+  hash: Uint8Array
+  revoked: boolean
+  caller: Caller
+}

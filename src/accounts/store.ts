@@ -1,0 +1,306 @@
+import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
+import type { Database, Transaction } from '@/db/connect.ts'
+import { account, accountModel, apiKey } from '@/db/schema.ts'
+import { FOREIGN_KEY_VIOLATION, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import type { Account, ApiKey, KeyRecord, Limits, SpendCap } from './account.ts'
+import { mintKey } from './api-key.ts'
+
+/** The NOTIFY channel on which every process hears that something about keys changed (key-cache.ts). */
+export const KEYS_CHANNEL = 'tollgate_keys'
+
+export interface NewAccount {
+  email: string
+  creditNano: bigint
+  /** Whether the credit was given rather than paid for. */
+  onTrial: boolean
+  models: readonly string[]
+}
+
+export interface NewKey {
+  accountId: number
+  name: string
+  models: readonly string[] | undefined
+  expiresAt: Date | undefined
+  allowIps: readonly string[] | undefined
+  cap: SpendCap | undefined
+}
+
+/** New values of limits: undefined leaves one as it is, null puts it back to the deployment's default. */
+export type LimitChanges = { [Name in keyof Limits]?: number | null }
+
+const MODEL_MISSING = 'One of these models does not exist'
+
+/** The only SQL for accounts and keys. What cannot be done is a Refusal. */
+export interface AccountStore {
+  createAccount(input: NewAccount): Promise<Account>
+  /** In order of id. */
+  listAccounts(): Promise<Account[]>
+  findAccount(id: number): Promise<Account>
+  findAccountByEmail(email: string): Promise<Account | undefined>
+  suspendAccount(id: number): Promise<Account>
+  resumeAccount(id: number): Promise<Account>
+  changeLimits(id: number, changes: LimitChanges): Promise<Account>
+  /** Replaces the models given to the account. */
+  setModels(id: number, models: readonly string[]): Promise<Account>
+  /** The key itself is in this answer and nowhere else. */
+  createKey(input: NewKey): Promise<{ id: number; key: string }>
+  /** In order of id, revoked ones included. */
+  listKeys(accountId: number): Promise<ApiKey[]>
+  /** For good; revoking twice is no error. */
+  revokeKey(id: number): Promise<ApiKey>
+  changeKeyLimits(id: number, changes: LimitChanges): Promise<ApiKey>
+  findKey(hash: Uint8Array): Promise<KeyRecord | undefined>
+  /** Notes that the keys were used just now. */
+  touchKeys(ids: readonly number[]): Promise<void>
+}
+
+export function accountStore(database: Database, random: (bytes: number) => Uint8Array): AccountStore {
+  const { orm } = database
+  const findKeyByHash = prepareFindKey(database)
+
+  async function findAccount(id: number): Promise<Account> {
+    const [found] = await selectAccounts(orm, eq(account.id, id))
+    return found ?? refuse(`There is no account ${id}`)
+  }
+
+  /** Changes the account and lets every process forget what it knew of its keys, both or neither. */
+  async function changeAccount(id: number, change: (tx: Transaction) => Promise<unknown>): Promise<Account> {
+    await orm.transaction(async tx => {
+      await change(tx)
+      await notify(tx, `account:${id}`)
+    })
+    return findAccount(id)
+  }
+
+  async function changeKey(id: number, change: Partial<typeof apiKey.$inferInsert>): Promise<ApiKey> {
+    return orm.transaction(async tx => {
+      const [row] = await tx.update(apiKey).set(change).where(eq(apiKey.id, id)).returning()
+      if (row === undefined) throw new Refusal(`There is no key ${id}`)
+      await notify(tx, `key:${Buffer.from(row.hash).toString('hex')}`)
+      return toApiKey(row)
+    })
+  }
+
+  return {
+    async createAccount(input) {
+      const email = readEmail(input.email)
+      const row = { email, creditNano: input.creditNano, onTrial: input.onTrial }
+      const id = await orm
+        .transaction(async tx => {
+          const [created] = await tx.insert(account).values(row).returning({ id: account.id })
+          if (created === undefined) throw new Error('insert returned nothing')
+          await insertModels(tx, created.id, input.models)
+          return created.id
+        })
+        .catch(error =>
+          explain(error, {
+            taken: `There is an account with the e-mail address ${email} already`,
+            missing: MODEL_MISSING,
+          }),
+        )
+      return findAccount(id)
+    },
+    listAccounts: () => selectAccounts(orm, undefined),
+    findAccount,
+    async findAccountByEmail(email) {
+      const [found] = await selectAccounts(orm, eq(account.email, email.trim().toLowerCase()))
+      return found
+    },
+    suspendAccount: id => changeAccount(id, tx => setStatus(tx, id, 'suspended')),
+    resumeAccount: id => changeAccount(id, tx => setStatus(tx, id, 'active')),
+    changeLimits: (id, changes) =>
+      changeAccount(id, async tx => {
+        const values = limitColumns(changes)
+        if (Object.keys(values).length > 0) await tx.update(account).set(values).where(eq(account.id, id))
+      }),
+    async setModels(id, models) {
+      await findAccount(id)
+      return changeAccount(id, async tx => {
+        await tx.delete(accountModel).where(eq(accountModel.accountId, id))
+        await insertModels(tx, id, models)
+      }).catch(error => explain(error, { missing: MODEL_MISSING }))
+    },
+    async createKey(input) {
+      const { key, lookup, hash } = mintKey(random)
+      const row = {
+        accountId: input.accountId,
+        name: input.name,
+        lookup,
+        hash,
+        models: input.models === undefined ? null : [...input.models],
+        expiresAt: input.expiresAt ?? null,
+        allowIps: input.allowIps === undefined ? null : [...input.allowIps],
+        capNano: input.cap?.amountNano ?? null,
+        capPeriod: input.cap?.period ?? null,
+      }
+      const [created] = await orm
+        .insert(apiKey)
+        .values(row)
+        .returning({ id: apiKey.id })
+        .catch(error => explain(error, { missing: `There is no account ${input.accountId}` }))
+      if (created === undefined) throw new Error('insert returned nothing')
+      return { id: created.id, key }
+    },
+    async listKeys(accountId) {
+      await findAccount(accountId)
+      const rows = await orm
+        .select()
+        .from(apiKey)
+        .where(eq(apiKey.accountId, accountId))
+        .orderBy(asc(apiKey.id))
+      return rows.map(toApiKey)
+    },
+    revokeKey: id =>
+      changeKey(id, { status: 'revoked', revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` }),
+    changeKeyLimits: (id, changes) => changeKey(id, limitColumns(changes)),
+    async findKey(hash) {
+      const [row] = await findKeyByHash.execute({ hash })
+      return row === undefined ? undefined : toKeyRecord(row)
+    },
+    async touchKeys(ids) {
+      if (ids.length === 0) return
+      await orm
+        .update(apiKey)
+        .set({ lastUsedAt: sql`now()` })
+        .where(inArray(apiKey.id, [...ids]))
+    },
+  }
+}
+
+type Orm = Database['orm']
+
+async function selectAccounts(orm: Orm, where: SQL | undefined): Promise<Account[]> {
+  const rows = await orm
+    .select({
+      account,
+      models: sql<string[] | null>`array_agg(${accountModel.modelId} order by ${accountModel.modelId})
+        filter (where ${accountModel.modelId} is not null)`,
+    })
+    .from(account)
+    .leftJoin(accountModel, eq(accountModel.accountId, account.id))
+    .where(where)
+    .groupBy(account.id)
+    .orderBy(asc(account.id))
+  return rows.map(row => toAccount(row.account, row.models ?? []))
+}
+
+function prepareFindKey({ orm }: Database) {
+  return orm
+    .select({
+      key: apiKey,
+      account,
+      models: sql<string[]>`array(select ${accountModel.modelId} from ${accountModel}
+        where ${accountModel.accountId} = ${account.id} order by 1)`,
+    })
+    .from(apiKey)
+    .innerJoin(account, eq(account.id, apiKey.accountId))
+    .where(eq(apiKey.hash, sql.placeholder('hash')))
+    .prepare('find_key')
+}
+
+async function setStatus(tx: Transaction, id: number, status: 'active' | 'suspended'): Promise<void> {
+  const open = and(eq(account.id, id), ne(account.status, 'closed'))
+  const changed = await tx.update(account).set({ status }).where(open).returning({ id: account.id })
+  if (changed.length === 0) throw new Refusal(`There is no account ${id} that could be ${status}`)
+}
+
+async function insertModels(tx: Transaction, accountId: number, models: readonly string[]): Promise<void> {
+  const rows = [...new Set(models)].map(modelId => ({ accountId, modelId }))
+  if (rows.length > 0) await tx.insert(accountModel).values(rows)
+}
+
+async function notify(tx: Transaction, payload: string): Promise<void> {
+  await tx.execute(sql`select pg_notify(${KEYS_CHANNEL}, ${payload})`)
+}
+
+function limitColumns(changes: LimitChanges): LimitChanges {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
+}
+
+function readEmail(text: string): string {
+  const email = text.trim().toLowerCase()
+  return /^[^\s@]+@[^\s@]+$/.test(email) ? email : refuse(`"${text}" is not an e-mail address`)
+}
+
+/** A broken constraint as a sentence for the operator; anything else as it is. */
+function explain(error: unknown, say: { taken?: string; missing?: string }): never {
+  const code = sqlErrorOf(error)?.code
+  if (code === UNIQUE_VIOLATION && say.taken !== undefined) throw new Refusal(say.taken, { cause: error })
+  if (code === FOREIGN_KEY_VIOLATION && say.missing !== undefined)
+    throw new Refusal(say.missing, { cause: error })
+  throw error
+}
+
+function refuse(message: string): never {
+  throw new Refusal(message)
+}
+
+function toAccount(row: typeof account.$inferSelect, models: readonly string[]): Account {
+  return {
+    id: row.id,
+    email: row.email,
+    status: row.status,
+    balanceNano: row.creditNano,
+    onTrial: row.onTrial,
+    limits: toLimits(row),
+    models,
+    createdAt: row.createdAt,
+  }
+}
+
+function toApiKey(row: typeof apiKey.$inferSelect): ApiKey {
+  return {
+    id: row.id,
+    accountId: row.accountId,
+    name: row.name,
+    lookup: row.lookup,
+    models: row.models ?? undefined,
+    expiresAt: row.expiresAt ?? undefined,
+    allowIps: row.allowIps ?? undefined,
+    cap: toCap(row),
+    limits: toLimits(row),
+    revokedAt: row.revokedAt ?? undefined,
+    createdAt: row.createdAt,
+    lastUsedAt: row.lastUsedAt ?? undefined,
+  }
+}
+
+interface KeyRow {
+  key: typeof apiKey.$inferSelect
+  account: typeof account.$inferSelect
+  models: string[]
+}
+
+function toKeyRecord({ key, account: owner, models }: KeyRow): KeyRecord {
+  return {
+    hash: key.hash,
+    revoked: key.status === 'revoked',
+    caller: {
+      accountId: owner.id,
+      keyId: key.id,
+      accountStatus: owner.status,
+      onTrial: owner.onTrial,
+      accountLimits: toLimits(owner),
+      keyLimits: toLimits(key),
+      keyModels: key.models ?? undefined,
+      accountModels: models,
+      allowIps: key.allowIps ?? undefined,
+      expiresAt: key.expiresAt ?? undefined,
+      cap: toCap(key),
+    },
+  }
+}
+
+function toLimits(row: { [Name in keyof Limits]: number | null }): Limits {
+  return {
+    requestsPerMinute: row.requestsPerMinute ?? undefined,
+    tokensPerMinute: row.tokensPerMinute ?? undefined,
+    concurrentRequests: row.concurrentRequests ?? undefined,
+  }
+}
+
+function toCap(row: Pick<typeof apiKey.$inferSelect, 'capNano' | 'capPeriod'>): SpendCap | undefined {
+  if (row.capNano === null || row.capPeriod === null) return undefined
+  return { amountNano: row.capNano, period: row.capPeriod }
+}

@@ -1,0 +1,18 @@
+/** What Postgres said was wrong with a statement. */
+export interface SqlError {
+  /** SQLSTATE, five characters. */
+  code: string
+  constraint: string | undefined
+}
+
+export const UNIQUE_VIOLATION = '23505'
+export const FOREIGN_KEY_VIOLATION = '23503'
+
+/** The database's own error behind what drizzle or the client threw; undefined if the database said nothing. */
+export function sqlErrorOf(error: unknown): SqlError | undefined {
+  if (!(error instanceof Error)) return undefined
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
+  if (!/^[0-9A-Z]{5}$/.test(code)) return sqlErrorOf(error.cause)
+  const named = 'constraint_name' in error && typeof error.constraint_name === 'string'
+  return { code, constraint: named ? error.constraint_name : undefined }
+}

@@ -1,0 +1,93 @@
+import { afterAll, beforeEach, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { testDatabase } from '#tests/support/database.ts'
+import { authenticator } from '@/accounts/authenticate.ts'
+import { keyCache } from '@/accounts/key-cache.ts'
+import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
+import { openListener } from '@/db/listener.ts'
+
+const database = await testDatabase()
+const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
+let asked = 0
+let heard = Promise.withResolvers<void>()
+let now = Date.parse('2026-01-01T00:00:00Z')
+
+const cache = keyCache({
+  load: hash => {
+    asked += 1
+    return store.findKey(Buffer.from(hash, 'hex'))
+  },
+  now: () => now,
+  random: () => 0.5,
+})
+const listener = await openListener(database.url, {
+  channel: KEYS_CHANNEL,
+  ...cache,
+  onMessage: message => {
+    cache.onMessage(message)
+    heard.resolve()
+  },
+})
+const authenticate = authenticator(cache, () => now)
+
+afterAll(async () => {
+  await listener.close()
+  await database.close()
+})
+
+const { id: accountId } = await store.createAccount({
+  email: 'a@b',
+  creditNano: 0n,
+  onTrial: true,
+  models: [],
+})
+
+beforeEach(() => {
+  asked = 0
+  heard = Promise.withResolvers<void>()
+})
+
+const createKey = (expiresAt?: Date) =>
+  store.createKey({ accountId, name: '', models: undefined, expiresAt, allowIps: undefined, cap: undefined })
+
+test('knows a key it was shown before without asking again', async () => {
+  const { id, key } = await createKey()
+  expect(await authenticate(key)).toMatchObject({ ok: true, caller: { keyId: id, accountId } })
+  await authenticate(key)
+  expect(asked).toBe(1)
+})
+
+test('refuses a malformed key without asking', async () => {
+  expect(await authenticate('sk-nonsense')).toEqual({ ok: false, reason: 'malformed' })
+  expect(asked).toBe(0)
+})
+
+test('refuses a well-formed key that nobody has', async () => {
+  const { id, key } = await createKey()
+  await database.sql`delete from api_key where id = ${id}`
+  expect(await authenticate(key)).toEqual({ ok: false, reason: 'unknown' })
+})
+
+test('refuses an expired key from the moment on, also one it has cached', async () => {
+  const { key } = await createKey(new Date(now + 1_000))
+  expect((await authenticate(key)).ok).toBe(true)
+  now += 1_000
+  expect(await authenticate(key)).toEqual({ ok: false, reason: 'expired' })
+  expect(asked).toBe(1)
+})
+
+test('hears of a revocation and refuses the key at once', async () => {
+  const { id, key } = await createKey()
+  expect((await authenticate(key)).ok).toBe(true)
+  await store.revokeKey(id)
+  await heard.promise
+  expect(await authenticate(key)).toEqual({ ok: false, reason: 'revoked' })
+})
+
+test('hears of a suspension; the key stays good and the status tells', async () => {
+  const { key } = await createKey()
+  expect(await authenticate(key)).toMatchObject({ caller: { accountStatus: 'active' } })
+  await store.suspendAccount(accountId)
+  await heard.promise
+  expect(await authenticate(key)).toMatchObject({ ok: true, caller: { accountStatus: 'suspended' } })
+})

@@ -1,0 +1,172 @@
+import { beforeEach, expect, test } from 'bun:test'
+import type { Caller, KeyRecord } from '@/accounts/account.ts'
+import { type KeyCache, keyCache } from '@/accounts/key-cache.ts'
+
+let now: number
+let stored: Map<string, KeyRecord>
+let loads: string[]
+let answer: (hash: string) => Promise<KeyRecord | undefined>
+let cache: KeyCache
+
+beforeEach(() => {
+  now = 1_000_000
+  stored = new Map()
+  loads = []
+  answer = async hash => stored.get(hash)
+  cache = build()
+  cache.onConnect()
+})
+
+function build(random = 0.5, capacity = 100): KeyCache {
+  return keyCache({
+    load: hash => {
+      loads.push(hash)
+      return answer(hash)
+    },
+    now: () => now,
+    random: () => random,
+    capacity,
+  })
+}
+
+test('asks once for a known key and again after 30 s', async () => {
+  stored.set('a', record(1))
+  await cache.find('a')
+  now += 29_999
+  expect(await cache.find('a')).toEqual(record(1))
+  expect(loads).toEqual(['a'])
+  now += 1
+  await cache.find('a')
+  expect(loads).toEqual(['a', 'a'])
+})
+
+test.each([
+  [0, 24_000],
+  [0.999999, 36_000],
+])('spreads expiry by a fifth: random %p lives for %p ms', async (random, lifetime) => {
+  cache = build(random)
+  stored.set('a', record(1))
+  await cache.find('a')
+  now += lifetime - 1
+  await cache.find('a')
+  expect(loads).toHaveLength(1)
+  now += 1
+  await cache.find('a')
+  expect(loads).toHaveLength(2)
+})
+
+test('believes for 5 s that a key does not exist', async () => {
+  expect(await cache.find('a')).toBeUndefined()
+  stored.set('a', record(1))
+  now += 4_999
+  expect(await cache.find('a')).toBeUndefined()
+  now += 1
+  expect(await cache.find('a')).toEqual(record(1))
+})
+
+test('random keys do not push good ones out', async () => {
+  cache = build(0.5, 2)
+  stored.set('good', record(1))
+  await cache.find('good')
+  for (let n = 0; n < 1_000; n += 1) await cache.find(`bad${n}`)
+  loads = []
+  await cache.find('good')
+  expect(loads).toEqual([])
+})
+
+test('lets go of the key that was not used for longest', async () => {
+  cache = build(0.5, 2)
+  for (const hash of ['a', 'b', 'c']) stored.set(hash, record(1))
+  await cache.find('a')
+  await cache.find('b')
+  await cache.find('a')
+  await cache.find('c')
+  loads = []
+  await cache.find('a')
+  expect(loads).toEqual([])
+  await cache.find('b')
+  expect(loads).toEqual(['b'])
+})
+
+test('asks once for all who wait for the same key', async () => {
+  const gate = Promise.withResolvers<KeyRecord>()
+  answer = () => gate.promise
+  const both = Promise.all([cache.find('a'), cache.find('a')])
+  gate.resolve(record(1))
+  expect(await both).toEqual([record(1), record(1)])
+  expect(loads).toEqual(['a'])
+})
+
+test('remembers no failure of the database', async () => {
+  answer = () => Promise.reject(new Error('away'))
+  await expect(cache.find('a')).rejects.toThrow('away')
+  answer = async () => record(1)
+  expect(await cache.find('a')).toEqual(record(1))
+})
+
+test.each(['key:a', 'account:7', 'something new'])('forgets at the message %p', async message => {
+  stored.set('a', record(7))
+  await cache.find('a')
+  stored.set('a', { ...record(7), revoked: true })
+  cache.onMessage(message)
+  expect((await cache.find('a'))?.revoked).toBe(true)
+})
+
+test.each(['key:b', 'account:8'])('keeps what the message %p is not about', async message => {
+  stored.set('a', record(7))
+  await cache.find('a')
+  cache.onMessage(message)
+  await cache.find('a')
+  expect(loads).toEqual(['a'])
+})
+
+test.each(['key:a', 'account:7'])('does not keep an answer that %p overtook on its way', async message => {
+  const gate = Promise.withResolvers<KeyRecord>()
+  answer = () => gate.promise
+  const early = cache.find('a')
+  cache.onMessage(message)
+  answer = async () => ({ ...record(7), revoked: true })
+  expect((await cache.find('a'))?.revoked).toBe(true)
+  gate.resolve(record(7))
+  await early
+  expect((await cache.find('a'))?.revoked).toBe(true)
+})
+
+test('forgets everything when the listener is back, since messages may be missed', async () => {
+  stored.set('a', record(1))
+  await cache.find('a')
+  cache.onLost()
+  cache.onConnect()
+  await cache.find('a')
+  expect(loads).toEqual(['a', 'a'])
+})
+
+test('believes nothing for longer than 2 s while it hears nothing', async () => {
+  stored.set('a', record(1))
+  await cache.find('a')
+  cache.onLost()
+  now += 1_999
+  await cache.find('a')
+  expect(loads).toHaveLength(1)
+  now += 1
+  await cache.find('a')
+  expect(loads).toHaveLength(2)
+})
+
+function record(accountId: number): KeyRecord {
+  const none = { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined }
+  const caller: Caller = {
+    accountId,
+    keyId: 1,
+    accountStatus: 'active',
+    onTrial: false,
+    accountLimits: none,
+    keyLimits: none,
+    keyModels: undefined,
+    accountModels: [],
+    allowIps: undefined,
+    expiresAt: undefined,
+    cap: undefined,
+  }
+  return { hash: new Uint8Array(32), revoked: false, caller }
+}

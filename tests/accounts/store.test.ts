@@ -1,0 +1,182 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { testDatabase } from '#tests/support/database.ts'
+import { hashKey } from '@/accounts/api-key.ts'
+import { accountStore, type NewKey } from '@/accounts/store.ts'
+import { model } from '@/db/schema.ts'
+
+const database = await testDatabase()
+const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
+afterAll(() => database.close())
+
+beforeAll(async () => {
+  const rows = ['gpt-5.1', 'vendor/model:free'].map(id => ({
+    id,
+    displayName: id,
+    ownedBy: 'x',
+    source: 'cli' as const,
+  }))
+  await database.orm.insert(model).values(rows)
+})
+
+let serial = 0
+async function newAccount(models: string[] = []) {
+  serial += 1
+  return store.createAccount({
+    email: `user${serial}@example.com`,
+    creditNano: 5_000_000_000n,
+    onTrial: true,
+    models,
+  })
+}
+
+const plainKey = (accountId: number): NewKey => ({
+  accountId,
+  name: '',
+  models: undefined,
+  expiresAt: undefined,
+  allowIps: undefined,
+  cap: undefined,
+})
+
+test('creates an account with its credit and the models it was given', async () => {
+  const created = await store.createAccount({
+    email: ' New@Example.COM ',
+    creditNano: 9_007_199_254_740_993n,
+    onTrial: false,
+    models: ['vendor/model:free', 'gpt-5.1', 'gpt-5.1'],
+  })
+  expect(created).toMatchObject({
+    email: 'new@example.com',
+    status: 'active',
+    balanceNano: 9_007_199_254_740_993n,
+    onTrial: false,
+    models: ['gpt-5.1', 'vendor/model:free'],
+    limits: { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined },
+  })
+  expect(created.createdAt).toBeInstanceOf(Date)
+  expect(await store.findAccount(created.id)).toEqual(created)
+  expect(await store.findAccountByEmail('NEW@example.com')).toEqual(created)
+  expect(await store.listAccounts()).toContainEqual(created)
+})
+
+test('refuses a second account for an address in other capitals, in one line', async () => {
+  const { email } = await newAccount()
+  const again = store.createAccount({ email: email.toUpperCase(), creditNano: 0n, onTrial: true, models: [] })
+  await expect(again).rejects.toThrow(`There is an account with the e-mail address ${email} already`)
+})
+
+test.each(['', 'nobody', 'a b@c', '@'])('refuses %p as an e-mail address', async email => {
+  await expect(store.createAccount({ email, creditNano: 0n, onTrial: true, models: [] })).rejects.toThrow(
+    'not an e-mail',
+  )
+})
+
+test('refuses a model that does not exist and then creates nothing', async () => {
+  const email = 'no-such-model@example.com'
+  const refused = store.createAccount({ email, creditNano: 0n, onTrial: true, models: ['gpt-0'] })
+  await expect(refused).rejects.toThrow('does not exist')
+  expect(await store.findAccountByEmail(email)).toBeUndefined()
+})
+
+test('suspends and resumes', async () => {
+  const { id } = await newAccount()
+  expect((await store.suspendAccount(id)).status).toBe('suspended')
+  expect((await store.resumeAccount(id)).status).toBe('active')
+})
+
+test('changes only the limits it was told, and puts one back with null', async () => {
+  const { id } = await newAccount()
+  await store.changeLimits(id, { requestsPerMinute: 60, tokensPerMinute: 1000 })
+  const { limits } = await store.changeLimits(id, { requestsPerMinute: null, concurrentRequests: 3 })
+  expect(limits).toEqual({ requestsPerMinute: undefined, tokensPerMinute: 1000, concurrentRequests: 3 })
+  expect((await store.changeLimits(id, {})).limits).toEqual(limits)
+})
+
+test('replaces the models of an account', async () => {
+  const { id } = await newAccount(['gpt-5.1'])
+  expect((await store.setModels(id, ['vendor/model:free'])).models).toEqual(['vendor/model:free'])
+  await expect(store.setModels(id, ['gpt-0'])).rejects.toThrow('does not exist')
+  expect((await store.findAccount(id)).models).toEqual(['vendor/model:free'])
+})
+
+test('stores the hash of a key and nothing else of it', async () => {
+  const { id: accountId } = await newAccount()
+  const { id, key } = await store.createKey(plainKey(accountId))
+  const [row] = await database.sql<
+    { row: string }[]
+  >`select api_key::text as row from api_key where id = ${id}`
+  expect(row?.row).toContain(Buffer.from(hashKey(key)).toString('hex'))
+  expect(row?.row).not.toContain(key.slice(11))
+})
+
+test('finds by its hash everything that later decisions need', async () => {
+  const { id: accountId } = await newAccount(['gpt-5.1'])
+  await store.changeLimits(accountId, { requestsPerMinute: 7 })
+  const expiresAt = new Date('2030-01-02T03:04:05.678Z')
+  const cap = { amountNano: 2_000_000_000n, period: 'month' as const }
+  const models = ['gpt-5.1', 'od"d,{name}\\']
+  const { id, key } = await store.createKey({
+    accountId,
+    name: 'ci',
+    models,
+    expiresAt,
+    allowIps: ['10.0.0.0/8'],
+    cap,
+  })
+  await store.changeKeyLimits(id, { concurrentRequests: 2 })
+  expect(await store.findKey(hashKey(key))).toMatchObject({
+    revoked: false,
+    caller: {
+      accountId,
+      keyId: id,
+      accountStatus: 'active',
+      onTrial: true,
+      accountLimits: { requestsPerMinute: 7 },
+      keyLimits: { concurrentRequests: 2 },
+      keyModels: models,
+      accountModels: ['gpt-5.1'],
+      allowIps: ['10.0.0.0/8'],
+      expiresAt,
+      cap,
+    },
+  })
+  expect(await store.findKey(hashKey(`${key}0`))).toBeUndefined()
+})
+
+test('a key without a list, limits or dates says so with undefined', async () => {
+  const { id: accountId } = await newAccount()
+  const { id, key } = await store.createKey(plainKey(accountId))
+  const caller = (await store.findKey(hashKey(key)))?.caller
+  expect(caller).toMatchObject({ accountModels: [] })
+  expect([caller?.keyModels, caller?.allowIps, caller?.expiresAt, caller?.cap]).toEqual(
+    Array(4).fill(undefined),
+  )
+  await store.touchKeys([id])
+  expect((await store.listKeys(accountId))[0]?.lastUsedAt).toBeInstanceOf(Date)
+})
+
+test('revokes for good, and at the first time', async () => {
+  const { id: accountId } = await newAccount()
+  const { id, key } = await store.createKey(plainKey(accountId))
+  const { revokedAt } = await store.revokeKey(id)
+  expect(revokedAt).toBeInstanceOf(Date)
+  expect((await store.revokeKey(id)).revokedAt?.getTime()).toBe(revokedAt?.getTime() ?? 0)
+  expect((await store.findKey(hashKey(key)))?.revoked).toBe(true)
+  expect(await store.listKeys(accountId)).toMatchObject([{ id, revokedAt }])
+})
+
+test.each([
+  ['find', () => store.findAccount(999_999)],
+  ['suspend', () => store.suspendAccount(999_999)],
+  ['limits', () => store.changeLimits(999_999, { requestsPerMinute: 1 })],
+  ['models', () => store.setModels(999_999, [])],
+  ['create a key for', () => store.createKey(plainKey(999_999))],
+  ['list the keys of', () => store.listKeys(999_999)],
+])('cannot %s an account that does not exist', async (_name, act) => {
+  await expect(act()).rejects.toThrow('There is no account 999999')
+})
+
+test('cannot revoke a key that does not exist', async () => {
+  await expect(store.revokeKey(999_999)).rejects.toThrow('There is no key 999999')
+})

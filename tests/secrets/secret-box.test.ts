@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import { deriveKey, secretBox } from '@/secrets/secret-box.ts'
+
+const box = secretBox('a secret of more than thirty-two bytes')
+
+test('opens what it sealed', () => {
+  expect(box.open(box.seal('sk-upstream ключ'))).toBe('sk-upstream ключ')
+  expect(box.open(box.seal(''))).toBe('')
+})
+
+test('never seals one text to the same bytes twice', () => {
+  expect(Buffer.from(box.seal('x')).equals(Buffer.from(box.seal('x')))).toBe(false)
+})
+
+test('tells a wrong secret in words an operator understands', () => {
+  const other = secretBox('another secret of more than 32 bytes')
+  expect(() => other.open(box.seal('x'))).toThrow('TOLLGATE_SECRET is not the one')
+})
+
+test('refuses a sealed value with any byte changed or cut off', () => {
+  const sealed = box.seal('upstream key')
+  for (let at = 0; at < sealed.length; at += 1) {
+    const changed = Uint8Array.from(sealed, (byte, index) => (index === at ? byte ^ 1 : byte))
+    expect(() => box.open(changed)).toThrow()
+    expect(() => box.open(sealed.subarray(0, at))).toThrow()
+  }
+})
+
+test('gives each purpose a key of its own', () => {
+  expect(deriveKey('s', 'sessions')).not.toEqual(deriveKey('s', 'secret box'))
+  expect(deriveKey('s', 'sessions')).toEqual(deriveKey('s', 'sessions'))
+})

@@ -1,0 +1,47 @@
+import { afterAll, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { loadSecret } from '@/secrets/secret.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'tollgate-secret-'))
+afterAll(() => rmSync(root, { recursive: true }))
+
+const embedded = (dataDir: string) => ({ secret: undefined, databaseUrl: undefined, dataDir })
+
+test('is made once, readable by its owner only, and is the same afterwards', () => {
+  const dataDir = join(root, 'made', 'deep')
+  const secret = loadSecret(embedded(dataDir))
+  expect(Buffer.byteLength(secret)).toBeGreaterThanOrEqual(32)
+  expect(loadSecret(embedded(dataDir))).toBe(secret)
+  expect(statSync(join(dataDir, 'secret')).mode & 0o777).toBe(0o600)
+  expect(readdirSync(dataDir)).toEqual(['secret'])
+})
+
+test('is the one of the environment when that is set', () => {
+  const secret = 'from the environment, 32 bytes and more'
+  expect(loadSecret({ ...embedded(join(root, 'given')), secret })).toBe(secret)
+})
+
+test('must be given when the database is shared', () => {
+  const settings = { ...embedded(root), databaseUrl: 'postgres://localhost/x' }
+  expect(() => loadSecret(settings)).toThrow('TOLLGATE_SECRET is not set')
+})
+
+test('must not be short', () => {
+  expect(() => loadSecret({ ...embedded(root), secret: 'short' })).toThrow('TOLLGATE_SECRET is 5 bytes long')
+})
+
+test('is one and the same for processes that start together', async () => {
+  const dataDir = join(root, 'together')
+  const program = `
+    const { loadSecret } = await import(${JSON.stringify(join(import.meta.dir, '../../src/secrets/secret.ts'))})
+    console.log(loadSecret({ dataDir: ${JSON.stringify(dataDir)} }))`
+  const outputs = await Promise.all(
+    Array.from({ length: 4 }, () =>
+      new Response(Bun.spawn([process.execPath, '-e', program], { stdout: 'pipe' }).stdout).text(),
+    ),
+  )
+  expect(new Set(outputs).size).toBe(1)
+  expect(outputs[0]?.trim()).toBe(loadSecret(embedded(dataDir)))
+})
