@@ -1,7 +1,7 @@
 import type { Format } from '@/generation/format.ts'
 import { asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { chat } from './chat.ts'
-import { type DeliveryObserver, deliver, type Sleep } from './delivery.ts'
+import { type Delivery, deliver } from './delivery.ts'
 import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
 import { Failure, simulatedFailure } from './failure.ts'
 import { gemini } from './gemini.ts'
@@ -14,12 +14,9 @@ import { play } from './script.ts'
 import { readSteering, type Steering } from './steering.ts'
 import { countPrompt, createPromptCache } from './usage.ts'
 
-export type Observer = DeliveryObserver
-
-export interface AnswererOptions {
+export interface AnswererOptions extends Delivery {
+  /** The clock, in milliseconds since 1970. */
   now: () => number
-  sleep: Sleep
-  observer: Observer
 }
 
 /** Answers one request; `count` is its number since the start, so that equal requests get different ids. */
@@ -42,7 +39,8 @@ const GARBAGE = new Uint8Array([
   ...Buffer.from('\n\n}garbage'),
 ])
 
-export function createAnswerer({ now, sleep, observer }: AnswererOptions): Answerer {
+export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer {
+  const { sleep, observer } = delivery
   const cache = createPromptCache()
 
   async function generate(context: Context): Promise<Response> {
@@ -90,7 +88,7 @@ export function createAnswerer({ now, sleep, observer }: AnswererOptions): Answe
     { steering, seed, signal }: Context,
   ): Response {
     const content = steering.garbage ? [GARBAGE].values() : frames
-    return new Response(deliver(content, steering, sleep, signal, observer), {
+    return new Response(deliver(content, steering, signal, delivery), {
       headers: { 'content-type': contentType, 'cache-control': 'no-cache', ...requestIds(seed) },
     })
   }

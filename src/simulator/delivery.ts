@@ -9,13 +9,16 @@ export interface DeliveryObserver {
 /** Waits; rejects at once when the signal fires. */
 export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>
 
-/** Thrown into a body to drop its connection: the client sees a broken one, never a clean end. */
-class ConnectionCut extends Error {
-  constructor() {
-    super('The simulator cut this connection.')
-    this.name = 'ConnectionCut'
-  }
+/** What is shared by all bodies of one simulator. */
+export interface Delivery {
+  sleep: Sleep
+  observer: DeliveryObserver
+  /** What the body of a cut answer fails with. */
+  cutError: unknown
 }
+
+/** A reset overtakes bytes that the client has not read yet; this leaves it the time to see the events before the cut. */
+const BEFORE_CUT_MS = 50
 
 /**
  * A body that is pulled: a frame is made when the reader has room for it, so a stalled reader costs nothing. Frames are paced,
@@ -24,9 +27,8 @@ class ConnectionCut extends Error {
 export function deliver(
   frames: Iterator<string | Uint8Array>,
   steering: Steering,
-  sleep: Sleep,
   clientGone: AbortSignal,
-  observer: DeliveryObserver,
+  { sleep, observer, cutError }: Delivery,
 ): ReadableStream<Uint8Array> {
   const gone = new AbortController()
   const waiting: Uint8Array[] = []
@@ -47,7 +49,10 @@ export function deliver(
 
   /** Queues the pieces of the next event; false when there is none. */
   const advance = async (): Promise<boolean> => {
-    if (events === steering.cutAfter) throw new ConnectionCut()
+    if (events === steering.cutAfter) {
+      await sleep(BEFORE_CUT_MS, gone.signal)
+      throw cutError
+    }
     if (events > 0 && steering.paceMs > 0) await sleep(steering.paceMs, gone.signal)
     const { value, done } = frames.next()
     if (done === true) return false

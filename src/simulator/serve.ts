@@ -14,9 +14,12 @@ export interface SimulatorServer {
   stop(): Promise<void>
 }
 
+/** Bun resets the connection whatever a body fails with, but prints it unless it is null. */
+const SILENT = null
+
 /** The simulator as a server of its own. */
 export function serveSimulator({ port, hostname, ...options }: ServeSimulatorOptions): SimulatorServer {
-  const simulator = createSimulator(options)
+  const simulator = createSimulator({ cutError: SILENT, ...options })
   const server = Bun.serve({
     port,
     hostname,

@@ -1,5 +1,5 @@
-import { createAnswerer, type Observer } from './answer.ts'
-import type { Sleep } from './delivery.ts'
+import { createAnswerer } from './answer.ts'
+import type { DeliveryObserver, Sleep } from './delivery.ts'
 import { createRecordings, type Recordings } from './recordings.ts'
 
 export interface SimulatorOptions {
@@ -8,6 +8,8 @@ export interface SimulatorOptions {
   /** The clock, in milliseconds since 1970. */
   now?: () => number
   sleep?: Sleep
+  /** What the body of a cut answer fails with; an Error by default. */
+  cutError?: unknown
 }
 
 export interface SimulatorStats {
@@ -36,7 +38,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
   const recordings = createRecordings()
   const counts = { started: 0, completed: 0, cancelled: 0, bytes: 0 }
   const stats = () => ({ active: counts.started - counts.completed - counts.cancelled, ...counts })
-  const observer: Observer = {
+  const observer: DeliveryObserver = {
     sent: bytes => {
       counts.bytes += bytes
     },
@@ -44,7 +46,12 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       counts[how]++
     },
   }
-  const answer = createAnswerer({ now: options.now ?? Date.now, sleep: options.sleep ?? sleepFor, observer })
+  const answer = createAnswerer({
+    now: options.now ?? Date.now,
+    sleep: options.sleep ?? sleepFor,
+    cutError: 'cutError' in options ? options.cutError : new Error('The simulator cut this connection.'),
+    observer,
+  })
   return {
     recordings,
     stats,
