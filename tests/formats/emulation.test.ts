@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { callEvents } from '#tests/formats/tools/fixtures.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { emulateStop, unwrapOutputTool } from '@/formats/emulation.ts'
 import { collect } from '@/generation/collect.ts'
@@ -8,7 +9,6 @@ import { runMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { StopReason } from '@/generation/response.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { callEvents } from './tools/fixtures.ts'
 
 function text(pieces: readonly string[], block = 0, candidate = 0): GenerationEvent[] {
   return [
