@@ -52,7 +52,7 @@ interface Plan<Entry> {
 /**
  * Brings channels, models and defaults to what the file says, in one transaction, one process at a time. Applying the
  * same file again changes nothing.
- * @throws Refusal if a name of the file means something else in the database already
+ * @throws Refusal if the file contradicts what stays in the database
  */
 export function applyFile(db: Database, secretBox: SecretBox, file: ConfigFile, options: ApplyOptions) {
   return db.orm.transaction(async (tx): Promise<ApplyResult | undefined> => {
@@ -79,8 +79,8 @@ function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredCh
     prune,
     entry => entry.name,
     (entry, row) => {
-      const { id: _, keyIds: __, allowPrivate, keysReadable, ...rest } = row
-      return allowPrivate && keysReadable && isDeepStrictEqual(rest, entry)
+      const { id: _, keyIds: __, allowPrivate, ...rest } = row
+      return allowPrivate && isDeepStrictEqual(rest, entry)
     },
   )
 }

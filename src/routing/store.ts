@@ -2,7 +2,6 @@ import { eq, inArray, sql } from 'drizzle-orm'
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
 import type { Database, Transaction } from '@/db/connect.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
-import { Refusal } from '@/errors/refusal.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Channel, Timeouts } from '@/upstream/channel.ts'
 import { createCatalog } from './catalog.ts'
@@ -21,8 +20,7 @@ export type Rows = Database['orm'] | Transaction
 export interface StoredChannel extends ChannelEntry {
   id: number
   allowPrivate: boolean
-  /** False: a key of the pool cannot be opened with this deployment's secret. */
-  keysReadable: boolean
+  /** In the order of `apiKeys`. */
   keyIds: readonly number[]
 }
 
@@ -43,19 +41,17 @@ export async function loadCatalog(db: Database, secretBox: SecretBox): Promise<C
   return createCatalog(models.map(stored => liveModel(stored, byName)))
 }
 
-/** Every channel, in order of name. */
+/** Every channel, in order of name. Refuses when the secret is not the one that sealed the keys. */
 export async function readChannels(rows: Rows, secretBox: SecretBox): Promise<StoredChannel[]> {
   const keys = await rows.select().from(channelKey).orderBy(channelKey.position)
   const pools = Map.groupBy(keys, key => key.channelId)
   const found = await rows.select().from(channel).orderBy(channel.name)
   return found.map(({ source: _, ...row }) => {
     const pool = pools.get(row.id) ?? []
-    const secrets = pool.map(key => openKey(secretBox, key.ciphertext))
     return {
       ...row,
       maxConcurrent: row.maxConcurrent ?? undefined,
-      apiKeys: secrets.map(secret => secret ?? ''),
-      keysReadable: !secrets.includes(undefined),
+      apiKeys: pool.map(key => secretBox.open(key.ciphertext)),
       keyIds: pool.map(key => key.id),
     }
   })
@@ -176,13 +172,7 @@ export async function announceCatalog(tx: Transaction): Promise<void> {
 }
 
 function liveChannel(stored: StoredChannel): Channel {
-  const { apiKeys, keyIds, keysReadable, ...rest } = stored
-  if (!keysReadable) {
-    throw new Refusal(
-      `TOLLGATE_SECRET is not the one that encrypted the keys of channel "${stored.name}": ` +
-        'start with that one, or apply a file that names the channel and its keys',
-    )
-  }
+  const { apiKeys, keyIds, ...rest } = stored
   return {
     ...rest,
     keys: apiKeys.flatMap((secret, index) => {
@@ -205,12 +195,4 @@ function liveModel({ routes, ...stored }: StoredModel, channels: ReadonlyMap<str
     return found === undefined ? [] : [{ ...rest, channel: found }]
   })
   return { ...stored, routes: live }
-}
-
-function openKey(secretBox: SecretBox, ciphertext: Uint8Array): string | undefined {
-  try {
-    return secretBox.open(ciphertext)
-  } catch {
-    return undefined
-  }
 }

@@ -1,0 +1,48 @@
+import anthropic from './catalogue/anthropic.yaml' with { type: 'text' }
+import demo from './catalogue/demo.yaml' with { type: 'text' }
+import gemini from './catalogue/gemini.yaml' with { type: 'text' }
+import openai from './catalogue/openai.yaml' with { type: 'text' }
+import { type ConfigFile, parseConfigFile } from './file.ts'
+import type { Environment } from './settings.ts'
+
+/** A vendor whose models ship with the gateway: files of the same grammar as tollgate.yaml. */
+export interface Vendor {
+  name: string
+  /** Enabled by this variable, which holds the vendor's key. */
+  variable: string
+  text: string
+}
+
+export const VENDORS: readonly Vendor[] = [
+  { name: 'OpenAI', variable: 'OPENAI_API_KEY', text: openai },
+  { name: 'Anthropic', variable: 'ANTHROPIC_API_KEY', text: anthropic },
+  { name: 'Gemini', variable: 'GEMINI_API_KEY', text: gemini },
+]
+
+/** The vendors whose keys the environment holds. */
+export function vendorsIn(env: Environment): Vendor[] {
+  return VENDORS.filter(({ variable }) => (env[variable] ?? '') !== '')
+}
+
+/** The channels and models of these vendors as one file. */
+export function vendorFile(vendors: readonly Vendor[], env: Environment): ConfigFile {
+  const files = vendors.map(vendor => parse(vendor.name, vendor.text, env))
+  return {
+    ...parse('nothing', '', env),
+    channels: files.flatMap(file => file.channels),
+    models: files.flatMap(file => file.models),
+  }
+}
+
+/** The simulator in every format, and the model `demo/echo` on it. */
+export function demoFile(): ConfigFile {
+  return parse('demo', demo, {})
+}
+
+function parse(name: string, text: string, env: Environment): ConfigFile {
+  return parseConfigFile(text, {
+    name: `the shipped catalogue (${name})`,
+    env,
+    known: { channels: new Set() },
+  })
+}
