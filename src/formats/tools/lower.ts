@@ -19,7 +19,7 @@ export interface LoweredTools {
  * @throws GatewayError `unsupported_parameter` for a client tool that no function can stand for.
  */
 export function lowerTools(request: GenerationRequest, rule: NameRule): LoweredTools {
-  const tools = lastOfEach(request.tools)
+  const tools = firstOfEach(request.tools)
   const names = new ToolNames(
     tools.flatMap(tool => identityOf(tool) ?? []),
     rule,
@@ -51,14 +51,16 @@ function identityOf(tool: Tool): ToolIdentity | undefined {
   }
 }
 
-/** A tool that was defined again later in the input (`additional_tools`) counts once, as last defined. */
-function lastOfEach(tools: readonly Tool[]): readonly Tool[] {
-  const keyOf = (tool: Tool, index: number) => {
+/** A tool that is defined again later in the input (`additional_tools`) counts once, so that the prompt's head stays. */
+function firstOfEach(tools: readonly Tool[]): readonly Tool[] {
+  const seen = new Set<string>()
+  const distinct = tools.filter(tool => {
     const identity = identityOf(tool)
-    return identity === undefined ? index : identityKey(identity)
-  }
-  const distinct = new Map(tools.map((tool, index) => [keyOf(tool, index), tool]))
-  return distinct.size === tools.length ? tools : [...distinct.values()]
+    if (identity === undefined) return true
+    const key = identityKey(identity)
+    return !seen.has(key) && seen.add(key)
+  })
+  return distinct.length === tools.length ? tools : distinct
 }
 
 /** `map` that gives the same list back when nothing in it changed. */

@@ -3,7 +3,6 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
-import { asString, parseObject } from '@/json/json.ts'
 import { CustomInputDecoder } from './custom-input.ts'
 import type { ToolTable } from './names.ts'
 
@@ -23,16 +22,10 @@ export function raiseResponse(response: GenerationResponse, table: ToolTable): G
   return concerned ? collect(runMachine(raiseTools(table), replay(response))) : response
 }
 
-/** Reads a call's arguments and gives its input. */
-interface InputDecoder {
-  push(piece: string): string
-  end(): string
-}
-
 class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
   readonly #table: ToolTable
-  /** Open calls whose input is not their arguments word for word, by block. */
-  readonly #decoders = new Map<number, InputDecoder>()
+  /** Open calls of custom tools, by block. */
+  readonly #decoders = new Map<number, CustomInputDecoder>()
 
   constructor(table: ToolTable) {
     this.#table = table
@@ -66,29 +59,10 @@ class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
     const origin = event.kind === 'function' ? this.#table.origins.get(event.name) : undefined
     if (origin === undefined) return event
     if (origin.kind === 'custom') this.#decoders.set(event.block, new CustomInputDecoder())
-    if (origin.kind === 'local_shell') this.#decoders.set(event.block, new LocalShellDecoder())
     return { ...event, kind: origin.kind, name: origin.name, namespace: origin.namespace }
   }
 }
 
 function emitText(block: number, text: string, emit: (output: GenerationEvent) => void): void {
   if (text !== '') emit({ type: 'tool-input-delta', block, text })
-}
-
-/** Arguments with `workdir`, as models know it, become an action with `working_directory`, as Responses calls it. */
-class LocalShellDecoder implements InputDecoder {
-  #text = ''
-
-  push(piece: string): string {
-    this.#text += piece
-    return ''
-  }
-
-  end(): string {
-    const action = parseObject(this.#text)
-    const workdir = asString(action?.['workdir'])
-    if (action === undefined || workdir === undefined) return this.#text
-    const { workdir: _, ...rest } = action
-    return JSON.stringify({ ...rest, working_directory: workdir })
-  }
 }

@@ -161,9 +161,12 @@ describe('tools become functions', () => {
     },
   )
 
-  test('edge 46: a tool defined again in the middle of the input counts once, as last defined', () => {
-    const newer = { ...functionTool('a'), description: 'new' }
-    expect(toolsOf(functionTool('a'), functionTool('b'), newer)).toEqual([newer, functionTool('b')])
+  test('edge 46: a tool defined again in the middle of the input counts once, as first defined', () => {
+    const again = { ...functionTool('a'), description: 'again' }
+    expect(toolsOf(functionTool('a'), functionTool('b'), again)).toEqual([
+      functionTool('a'),
+      functionTool('b'),
+    ])
   })
 
   test('edge 46: tools that join in the middle of the input leave the names and bytes of the others alone', () => {
