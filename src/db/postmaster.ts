@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { closeSync, openSync, readFileSync, rmSync, statSync, truncateSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '@/errors/refusal.ts'
 import type { OsUser } from './os-user.ts'
@@ -47,7 +47,7 @@ const DIRECTORY_SETTING = 'tollgate.directory'
 const POLL_MS = 5
 const STOP_MS = 30_000
 const READY_MS = 120_000
-const RETRY_MS = 10_000
+const RETRY_MS = 30_000
 const LOG_LIMIT = 4 << 20
 
 /** Makes a cluster in the empty directory. Collation is built into Postgres, so no locale of the system matters. */
@@ -62,7 +62,7 @@ export async function initialise(cluster: Cluster): Promise<void> {
     '--builtin-locale=C.UTF-8',
     '--no-instructions',
   ])
-  if (exitCode !== 0) throw new Refusal(`The embedded Postgres could not be made: ${lastLine(output)}`)
+  if (exitCode !== 0) throw new Refusal(`The embedded Postgres could not be made: ${theFault(output)}`)
   await createDatabase(cluster)
 }
 
@@ -76,7 +76,7 @@ async function createDatabase(cluster: Cluster): Promise<void> {
     `create database ${DATABASE}\n`,
   )
   if (exitCode === 0 && !/\b(ERROR|FATAL):/.test(output)) return
-  throw new Refusal(`The embedded Postgres could not be made: ${lastLine(output)}`)
+  throw new Refusal(`The embedded Postgres could not be made: ${theFault(output)}`)
 }
 
 /** Starts the server and returns its process id when it takes connections. Nothing of it may be running. */
@@ -89,9 +89,9 @@ export async function start(cluster: Cluster): Promise<number> {
     const said = `${readFileSync(cluster.log, 'utf8').slice(logged)}\n${started.failure}`
     // The children of a server that was killed need a moment to notice and leave its shared memory.
     if (!said.includes('is still in use') || Date.now() > deadline) {
-      throw new Refusal(`The embedded Postgres does not start: ${lastLine(said)} (more in ${cluster.log})`)
+      throw new Refusal(`The embedded Postgres does not start: ${theFault(said)} (more in ${cluster.log})`)
     }
-    await Bun.sleep(50)
+    await Bun.sleep(200)
   }
 }
 
@@ -136,7 +136,7 @@ export function sendSignal(pid: number, signal: 'SIGINT' | 'SIGQUIT'): void {
 }
 
 async function tryStart(cluster: Cluster): Promise<{ pid: number } | { failure: string }> {
-  removeMisleadingPidFile(cluster.directory)
+  correctStaleFiles(cluster.directory)
   const log = openSync(cluster.log, 'a', 0o600)
   const settings = Object.entries({ ...SETTINGS, [DIRECTORY_SETTING]: cluster.directory })
   const flags = settings.flatMap(([name, value]) => ['-c', `${name}=${value}`])
@@ -161,13 +161,18 @@ async function tryStart(cluster: Cluster): Promise<{ pid: number } | { failure: 
 }
 
 /**
- * After a restart of the machine or container the process id in a killed server's file can be somebody else's, at
- * which Postgres would balk. Every other stale file it judges itself, and better.
+ * A killed server leaves two files with its process id. That can be somebody else's by now (a restarted machine or
+ * container), or a corpse that nobody buries (a container without an init), and Postgres would take either for a
+ * server that runs. Our own id in its place says what is true: a server cannot be its own parent. The rest of the file
+ * must stay, for Postgres finds by it whether children of the killed server are still at work.
  */
-function removeMisleadingPidFile(directory: string): void {
-  const pid = readPidFile(directory)?.pid
-  if (pid === undefined || !isAlive(pid) || isServerOf(pid, directory)) return
-  rmSync(join(directory, 'postmaster.pid'), { force: true })
+function correctStaleFiles(directory: string): void {
+  for (const name of ['postmaster.pid', '.s.PGSQL.5432.lock']) {
+    const pid = readPidFile(directory, name)?.pid
+    if (pid === undefined || !isAlive(pid) || isServerOf(pid, directory)) continue
+    const path = join(directory, name)
+    writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)))
+  }
 }
 
 /**
@@ -200,9 +205,12 @@ async function run(cluster: Cluster, program: string, args: string[], input = ''
   return { exitCode, output }
 }
 
-function readPidFile(directory: string): { pid: number; ready: boolean } | undefined {
+function readPidFile(
+  directory: string,
+  name = 'postmaster.pid',
+): { pid: number; ready: boolean } | undefined {
   try {
-    const lines = readFileSync(join(directory, 'postmaster.pid'), 'utf8').split('\n')
+    const lines = readFileSync(join(directory, name), 'utf8').split('\n')
     const pid = Number(lines[0])
     return pid > 0 ? { pid, ready: lines[7]?.trim() === 'ready' } : undefined
   } catch {
@@ -248,6 +256,7 @@ function truncateLog(path: string): number {
   return 0
 }
 
-function lastLine(text: string): string {
-  return text.trim().split('\n').at(-1)?.trim() ?? ''
+function theFault(text: string): string {
+  const lines = text.trim().split('\n')
+  return (lines.findLast(line => /\b(FATAL|PANIC|ERROR|error):/.test(line)) ?? lines.at(-1) ?? '').trim()
 }

@@ -13,6 +13,6 @@ export function sqlErrorOf(error: unknown): SqlError | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
   if (!/^[0-9A-Z]{5}$/.test(code)) return sqlErrorOf(error.cause)
-  const named = 'constraint_name' in error && typeof error.constraint_name === 'string'
-  return { code, constraint: named ? error.constraint_name : undefined }
+  const constraint = 'constraint_name' in error ? error.constraint_name : undefined
+  return { code, constraint: typeof constraint === 'string' ? constraint : undefined }
 }
