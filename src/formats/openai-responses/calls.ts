@@ -1,0 +1,116 @@
+import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import type { ItemStatus, OutputItemType } from './wire.ts'
+
+/** What of a tool call its item is made of. */
+export type Call = Pick<ToolCallPart, 'kind' | 'callId' | 'name' | 'namespace' | 'input'>
+
+/** How each kind of call is written as an item. `input` is the key that holds what the tool is given. */
+export const CALL_ITEMS = {
+  function: { type: 'function_call', input: 'arguments', idPrefix: 'fc' },
+  custom: { type: 'custom_tool_call', input: 'input', idPrefix: 'ctc' },
+  local_shell: { type: 'local_shell_call', input: 'action', idPrefix: 'lsh' },
+  shell: { type: 'shell_call', input: 'action', idPrefix: 'sh' },
+  apply_patch: { type: 'apply_patch_call', input: 'operation', idPrefix: 'apc' },
+  tool_search: { type: 'tool_search_call', input: 'arguments', idPrefix: 'tsc' },
+  computer: { type: 'computer_call', input: 'action', idPrefix: 'cu' },
+} as const satisfies Record<ToolCallKind, { type: OutputItemType; input: string; idPrefix: string }>
+
+const KIND_OF_ITEM = new Map<string, ToolCallKind>(
+  (['function', 'custom', 'local_shell', 'shell', 'apply_patch', 'tool_search', 'computer'] as const).map(
+    kind => [CALL_ITEMS[kind].type, kind],
+  ),
+)
+
+/**
+ * The kind of call that an item is: one the client executes.
+ * @returns undefined for items that are no calls, and for a tool search that the vendor's server runs.
+ */
+export function callKind(item: JsonObject): ToolCallKind | undefined {
+  const kind = KIND_OF_ITEM.get(asString(item['type']) ?? '')
+  return kind === 'tool_search' && item['execution'] === 'server' ? undefined : kind
+}
+
+/** The id that links a call to its output. Copilot and old local shells give none but the item's own. */
+export function linkOf(item: JsonObject): string | undefined {
+  return filled(item['call_id']) ?? filled(item['id'])
+}
+
+/** What the tool is given, as the neutral model has it: JSON text, and free text for custom tools. */
+export function callInput(item: JsonObject, kind: ToolCallKind): string {
+  if (kind === 'computer' && item['action'] === undefined && item['actions'] !== undefined) {
+    return JSON.stringify({ actions: item['actions'] })
+  }
+  const value = item[CALL_ITEMS[kind].input]
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+/** The name by which the model calls the tool; the typed kinds have only one tool each. */
+export function callName(item: JsonObject, kind: ToolCallKind): string {
+  return kind === 'function' || kind === 'custom' ? (asString(item['name']) ?? '') : kind
+}
+
+/**
+ * A call as an item. Input that is not the JSON its kind wants is still written, in the nearest shape, since a
+ * client that gets no call falls silent.
+ */
+export function encodeCall(call: Call, id: string | undefined, status: ItemStatus): JsonObject {
+  const head = { ...(id === undefined ? {} : { id }), type: CALL_ITEMS[call.kind].type, status }
+  const link = { call_id: call.callId }
+  const group = call.namespace === undefined ? {} : { namespace: call.namespace }
+  switch (call.kind) {
+    case 'function':
+      return { ...head, arguments: call.input, ...link, name: call.name, ...group }
+    case 'custom':
+      return { ...head, ...link, input: call.input, name: call.name, ...group }
+    case 'local_shell':
+      return { ...head, ...link, action: localShellAction(call.input) }
+    case 'shell':
+      return { ...head, ...link, action: shellAction(call.input), environment: null }
+    case 'apply_patch':
+      return { ...head, ...link, operation: patchOperation(call.input) }
+    case 'tool_search':
+      return { ...head, ...link, execution: 'client', arguments: parseObject(call.input) ?? {} }
+    case 'computer':
+      return { ...head, ...link, ...computerActions(call.input), pending_safety_checks: [] }
+    default:
+      return call.kind satisfies never
+  }
+}
+
+function localShellAction(input: string): JsonObject {
+  const { command, workdir, ...given } = parseObject(input) ?? { command: input }
+  return {
+    env: {},
+    ...(workdir === undefined ? {} : { working_directory: workdir }),
+    ...given,
+    type: 'exec',
+    command: typeof command === 'string' && command !== '' ? ['bash', '-lc', command] : asArray(command),
+  }
+}
+
+function shellAction(input: string): JsonObject {
+  const { commands, ...given } = parseObject(input) ?? { commands: input }
+  return {
+    max_output_length: null,
+    timeout_ms: null,
+    ...given,
+    commands: typeof commands === 'string' && commands !== '' ? [commands] : asArray(commands),
+  }
+}
+
+function patchOperation(input: string): JsonObject {
+  const given = parseObject(input)
+  if (given !== undefined) return asObject(given['operation']) ?? given
+  return { type: 'update_file', path: '', diff: input }
+}
+
+function computerActions(input: string): JsonObject {
+  const given = parseObject(input) ?? {}
+  return Array.isArray(given['actions']) ? { actions: given['actions'] } : { action: given }
+}
+
+function filled(value: JsonValue | undefined): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined
+}

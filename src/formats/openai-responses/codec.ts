@@ -1,0 +1,69 @@
+import { asNumber } from '@/json/json.ts'
+import type { Codec } from '../codec.ts'
+import { decodeFault } from '../fault.ts'
+import { encodeOpenaiError } from '../openai-error.ts'
+import { encodeErrorEvent } from './error.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeCountRequest, encodeRequest } from './request-encode.ts'
+import { decodeResponse, encodeResponse } from './response.ts'
+import { createStreamDecoder } from './stream-decode.ts'
+import { createStreamEncoder } from './stream-encode.ts'
+
+/** OpenAI's Responses API. */
+export const openaiResponses: Codec = {
+  format: 'openai-responses',
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  createStreamDecoder,
+  createStreamEncoder,
+  encodeError: encodeOpenaiError,
+  encodeErrorEvent,
+  decodeFault,
+  keepalive: ': keepalive\n\n',
+  // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.
+  isTelling: event => event.includes('"response"') || event.includes('"error"'),
+  toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
+  tokenCount: {
+    encodeRequest: encodeCountRequest,
+    decodeResponse: body => asNumber(body['input_tokens']),
+    encodeResponse: tokens => ({ object: 'response.input_tokens', input_tokens: tokens }),
+  },
+  fieldNames: {
+    instructions: 'instructions',
+    tools: 'tools',
+    toolChoice: 'tool_choice',
+    parallelToolCalls: 'parallel_tool_calls',
+    output: 'text.format',
+    verbosity: 'text.verbosity',
+    reasoning: 'reasoning',
+    maxOutputTokens: 'max_output_tokens',
+    temperature: 'temperature',
+    topP: 'top_p',
+    topK: 'top_k',
+    stop: 'stop',
+    seed: 'seed',
+    presencePenalty: 'presence_penalty',
+    frequencyPenalty: 'frequency_penalty',
+    logitBias: 'logit_bias',
+    logprobs: 'top_logprobs',
+    candidates: 'n',
+    modalities: 'modalities',
+    user: 'user',
+    metadata: 'metadata',
+    promptCacheKey: 'prompt_cache_key',
+    serviceTier: 'service_tier',
+    store: 'store',
+    cacheMark: 'prompt_cache_breakpoint',
+    toolStrict: 'tools.strict',
+    outputStrict: 'text.format.strict',
+    imageDetail: 'input_image.detail',
+    filename: 'input_file.filename',
+    documentTitle: 'input_file.title',
+    citations: 'annotations',
+    media: 'input',
+    reasoningHistory: 'reasoning.encrypted_content',
+    toolResultError: 'function_call_output.status',
+  },
+}

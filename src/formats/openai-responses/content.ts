@@ -1,0 +1,153 @@
+import type { CacheMark, Citation, MediaPart, RefusalPart, TextPart } from '@/generation/part.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { parseDataUri } from './data-uri.ts'
+import { phaseSignature } from './phase.ts'
+
+/**
+ * A content part of a message or of a tool's output.
+ * @returns undefined for a type this codec does not know, and for a part without its payload.
+ */
+export function decodeContent(
+  part: JsonObject,
+  phase: JsonValue | undefined,
+): TextPart | RefusalPart | MediaPart | undefined {
+  switch (part['type']) {
+    case 'input_text':
+    case 'output_text':
+    case 'text':
+    case 'summary_text':
+    case 'reasoning_text':
+      return {
+        type: 'text',
+        text: asString(part['text']) ?? '',
+        cache: decodeCacheMark(part),
+        citations: asArray(part['annotations']).flatMap(decodeAnnotation),
+        signature: phaseSignature(phase),
+      }
+    case 'refusal':
+      return { type: 'refusal', text: asString(part['refusal']) ?? '' }
+    case 'input_image':
+    case 'computer_screenshot':
+      return decodeImage(part)
+    case 'input_file':
+      return decodeFile(part)
+    case 'input_audio':
+      return decodeAudio(part)
+    default:
+      return undefined
+  }
+}
+
+/** An annotation as a citation; its own words go back to a caller of the same format. */
+export function decodeAnnotation(value: JsonValue): Citation[] {
+  const annotation = asObject(value)
+  if (annotation === undefined) return []
+  return [
+    {
+      url: asString(annotation['url']),
+      title: asString(annotation['title']) ?? asString(annotation['filename']),
+      citedText: undefined,
+      start: asNumber(annotation['start_index']),
+      end: asNumber(annotation['end_index']),
+      wire: { format: 'openai-responses', value: annotation },
+    },
+  ]
+}
+
+/**
+ * A citation as an annotation. Without its own words only one with a URL can be said.
+ * @param length of the text so far, in UTF-16 units: what a citation without a span is about.
+ */
+export function encodeAnnotation(citation: Citation, length: number): JsonObject | undefined {
+  if (citation.wire?.format === 'openai-responses') return citation.wire.value
+  if (citation.url === undefined) return undefined
+  return {
+    type: 'url_citation',
+    url: citation.url,
+    title: citation.title ?? citation.url,
+    start_index: citation.start ?? 0,
+    end_index: citation.end ?? length,
+  }
+}
+
+/** `prompt_cache_breakpoint`: the short lifetime is 30 minutes here, the long one 12 hours (wire-formats 7.8). */
+function decodeCacheMark(part: JsonObject): CacheMark | undefined {
+  const mark = asObject(part['prompt_cache_breakpoint'])
+  if (mark === undefined) return undefined
+  const ttl = mark['ttl']
+  return { ttl: ttl === '30m' ? '5m' : ttl === '12h' ? '1h' : undefined }
+}
+
+export function encodeCacheMark(mark: CacheMark): JsonObject {
+  const ttl = mark.ttl === undefined ? {} : { ttl: mark.ttl === '1h' ? '12h' : '30m' }
+  return { mode: 'explicit', ...ttl }
+}
+
+const DETAILS = ['auto', 'low', 'high', 'original'] as const
+
+function decodeImage(part: JsonObject): MediaPart | undefined {
+  const url = asString(part['image_url'])
+  const rest = {
+    filename: undefined,
+    detail: DETAILS.find(level => level === part['detail']),
+    cache: decodeCacheMark(part),
+  }
+  if (url !== undefined && url !== '') return { ...mediaAt('image', url), ...rest }
+  return fileId('image', part, rest)
+}
+
+function decodeFile(part: JsonObject): MediaPart | undefined {
+  const rest = { filename: asString(part['filename']), detail: undefined, cache: decodeCacheMark(part) }
+  const data = asString(part['file_data'])
+  if (data !== undefined && data !== '') {
+    const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: 'application/pdf', base64: data }
+    return { ...media('document', mediaType, { type: 'base64', data: base64 }), ...rest }
+  }
+  const url = asString(part['file_url'])
+  if (url !== undefined && url !== '') return { ...mediaAt('document', url), ...rest }
+  return fileId('document', part, rest)
+}
+
+function decodeAudio(part: JsonObject): MediaPart | undefined {
+  const audio = asObject(part['input_audio']) ?? part
+  const data = asString(audio['data'])
+  if (data === undefined) return undefined
+  return media('audio', `audio/${asString(audio['format']) ?? 'wav'}`, { type: 'base64', data })
+}
+
+function fileId(
+  kind: MediaPart['kind'],
+  part: JsonObject,
+  rest: Pick<MediaPart, 'filename' | 'detail' | 'cache'>,
+): MediaPart | undefined {
+  const id = asString(part['file_id'])
+  if (id === undefined || id === '') return undefined
+  return { ...media(kind, undefined, { type: 'file-id', id, format: 'openai-responses' }), ...rest }
+}
+
+/** What a URL points to; a data URI holds it. */
+function mediaAt(kind: MediaPart['kind'], url: string): MediaPart {
+  const inline = parseDataUri(url)
+  return inline === undefined
+    ? media(kind, undefined, { type: 'url', url })
+    : media(kind, inline.mediaType, { type: 'base64', data: inline.base64 })
+}
+
+/** A media part with nothing but its bytes. */
+export function media(
+  kind: MediaPart['kind'],
+  mediaType: string | undefined,
+  source: MediaPart['source'],
+): MediaPart {
+  return {
+    type: 'media',
+    kind,
+    mediaType,
+    source,
+    filename: undefined,
+    title: undefined,
+    context: undefined,
+    detail: undefined,
+    cache: undefined,
+  }
+}

@@ -1,0 +1,72 @@
+import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
+import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { formatEvent } from '@/sse/event.ts'
+import { decodeFaultValue, faultError } from '../fault.ts'
+import { emptyResponse } from './reply.ts'
+
+/** The error inside a response whose status is `failed` or `cancelled`. */
+export function responseError(response: JsonObject): GatewayError {
+  const error = asObject(response['error'])
+  if (error !== undefined) return faultError(decodeFaultValue(200, { error }))
+  const status = asString(response['status']) ?? 'failed'
+  return faultError(decodeFaultValue(200, { error: { message: `The response was ${status}` } }))
+}
+
+/** An `error` event: flat in the types, nested under `error` in traffic. */
+export function eventError(event: JsonObject): GatewayError {
+  return faultError(decodeFaultValue(200, event))
+}
+
+/** The `error` object of a failed response. */
+export function encodeFailure(error: GatewayError, requestId: string): JsonObject {
+  return { code: failureCode(error), message: messageWithId(error, requestId) }
+}
+
+/**
+ * Codex acts on these whatever the status was. `context_length_exceeded` makes it compact its history,
+ * `insufficient_quota` makes it stop asking.
+ */
+const CODES_KEPT: ReadonlySet<string> = new Set([
+  'context_length_exceeded',
+  'insufficient_quota',
+  'invalid_prompt',
+  'rate_limit_exceeded',
+])
+
+/** The API's own vocabulary is closed: `server_error`, `rate_limit_exceeded`, `invalid_prompt` and image faults. */
+function failureCode(error: GatewayError): string {
+  const fault = asObject(error.cause)
+  if (fault?.['contextLength'] === true) return 'context_length_exceeded'
+  const code = asString(fault?.['code']) ?? error.code
+  if (CODES_KEPT.has(code)) return code
+  const status = asNumber(fault?.['status']) ?? error.status
+  if (status === 429) return 'rate_limit_exceeded'
+  if (status === 402) return 'insufficient_quota'
+  return status < 500 ? 'invalid_prompt' : 'server_error'
+}
+
+/** The last event of a passthrough stream that broke: continues the upstream's numbering. */
+export function encodeErrorEvent(
+  error: GatewayError,
+  requestId: string,
+  lastData: JsonObject | undefined,
+): string {
+  const known = asObject(lastData?.['response'])
+  const response = {
+    ...emptyResponse(asString(known?.['id']) ?? responseId(requestId), asString(known?.['model']) ?? ''),
+    created_at: asNumber(known?.['created_at']) ?? 0,
+    status: 'failed',
+    error: encodeFailure(error, requestId),
+  }
+  const event = {
+    type: 'response.failed',
+    sequence_number: (asNumber(lastData?.['sequence_number']) ?? -1) + 1,
+    response,
+  }
+  return formatEvent(event.type, JSON.stringify(event))
+}
+
+/** The id of the response to a request. */
+export function responseId(requestId: string): string {
+  return `resp_${requestId.replaceAll('-', '')}`
+}

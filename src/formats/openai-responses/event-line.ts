@@ -1,0 +1,13 @@
+import type { StreamEventType } from './wire.ts'
+
+/** Writes events as text with their running number. */
+export class EventLines {
+  #next = 0
+
+  /** @param fields of the event beside `type` and `sequence_number`, as JSON without its braces. */
+  line(type: StreamEventType, fields: string): string {
+    const number = this.#next
+    this.#next += 1
+    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${fields}}\n\n`
+  }
+}

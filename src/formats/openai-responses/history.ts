@@ -1,0 +1,254 @@
+import type { Loss, RequestField } from '@/generation/loss.ts'
+import type {
+  MediaPart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '@/generation/part.ts'
+import { textPart } from '@/generation/part.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { fitCallId } from '../call-id.ts'
+import type { Target } from '../codec.ts'
+import { signatureFor } from '../signature.ts'
+import { CALL_ITEMS, encodeCall } from './calls.ts'
+import { encodeCacheMark } from './content.ts'
+import { itemOf } from './item-writers.ts'
+import { encodeMedia } from './media.ts'
+import { phaseOf } from './phase.ts'
+
+const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
+
+/** What a synthetic output says: the API refuses a call without one. */
+const NO_RESULT = 'No result was given for this tool call.'
+
+export interface HistoryOptions {
+  target: Target
+  /** Whether the model takes cache marks on parts. */
+  cacheBreakpoints: boolean
+}
+
+/** The conversation as input items. */
+export function encodeHistory(
+  request: GenerationRequest,
+  options: HistoryOptions,
+  losses: Loss[],
+): JsonObject[] {
+  return new HistoryWriter(request.turns, options, losses).write()
+}
+
+class HistoryWriter {
+  readonly #turns: readonly Turn[]
+  readonly #options: HistoryOptions
+  readonly #losses: Loss[]
+  readonly #items: JsonObject[] = []
+  readonly #called = new Set<string>()
+  readonly #answered = new Set<string>()
+  /** The last turn in which each call is answered. */
+  readonly #answers = new Map<string, number>()
+
+  constructor(turns: readonly Turn[], options: HistoryOptions, losses: Loss[]) {
+    this.#turns = turns
+    this.#options = options
+    this.#losses = losses
+    for (const [index, turn] of turns.entries()) {
+      for (const part of turn.parts) if (part.type === 'tool-result') this.#answers.set(part.callId, index)
+    }
+  }
+
+  write(): JsonObject[] {
+    for (const [index, turn] of this.#turns.entries()) {
+      if (turn.role === 'assistant') this.#assistant(turn.parts, index)
+      else this.#prompt(turn)
+    }
+    return this.#items
+  }
+
+  #prompt(turn: Turn): void {
+    let content: JsonObject[] = []
+    const flush = () => {
+      if (content.length > 0) this.#items.push({ type: 'message', role: turn.role, content })
+      content = []
+    }
+    for (const part of turn.parts) {
+      if (part.type === 'tool-result' && this.#answersCall(part)) {
+        flush()
+        this.#items.push(this.#output(part))
+      } else if (part.type === 'opaque') {
+        flush()
+        this.#opaque(part)
+      } else content.push(...this.#promptContent(part))
+    }
+    flush()
+  }
+
+  /** Whether a result has a call before it and no other result did. */
+  #answersCall(part: ToolResultPart): boolean {
+    return this.#called.has(part.callId) && !this.#answered.has(part.callId)
+  }
+
+  #promptContent(part: Part): JsonObject[] {
+    switch (part.type) {
+      case 'text':
+        return part.text === '' ? [] : [this.#inputText(part)]
+      case 'refusal':
+        return part.text === '' ? [] : [{ type: 'input_text', text: part.text }]
+      case 'media':
+        return [this.#media(part)]
+      case 'tool-result':
+        return this.#orphan(part)
+      case 'reasoning':
+        this.#lose('reasoningHistory')
+        return []
+      default:
+        // A call is the model's, in whatever turn it stands; opaque items were written before.
+        if (part.type === 'tool-call') this.#call(part)
+        return []
+    }
+  }
+
+  /** A result whose call is gone: still worth reading. */
+  #orphan(part: ToolResultPart): JsonObject[] {
+    const label = textPart(`Result of tool call ${part.name ?? part.callId}:`)
+    return [label, ...part.content].flatMap(content => this.#promptContent(content))
+  }
+
+  #assistant(parts: readonly Part[], turn: number): void {
+    const unanswered: ToolCallPart[] = []
+    let message: { content: JsonObject[]; phase: string | undefined } | undefined
+    for (const [place, part] of parts.entries()) {
+      const said = this.#assistantContent(part)
+      if (said !== undefined) {
+        const phase = part.type === 'text' ? phaseOf(part.signature) : undefined
+        if (message === undefined || message.phase !== phase) {
+          message = { content: [], phase }
+          const named = phase === undefined ? {} : { phase }
+          this.#items.push({ type: 'message', role: 'assistant', content: message.content, ...named })
+        }
+        message.content.push(said)
+        continue
+      }
+      if (part.type === 'text' || part.type === 'refusal') continue
+      message = undefined
+      if (part.type === 'reasoning') this.#reasoning(part, parts.slice(place + 1))
+      else if (part.type === 'opaque') this.#opaque(part)
+      else if (part.type === 'media') this.#image(part)
+      else if (part.type === 'tool-call') {
+        this.#call(part)
+        if ((this.#answers.get(part.callId) ?? -1) <= turn) unanswered.push(part)
+      }
+    }
+    for (const call of unanswered) this.#items.push(this.#output(noResult(call)))
+  }
+
+  #assistantContent(part: Part): JsonObject | undefined {
+    if (part.type === 'refusal' && part.text !== '') return { type: 'refusal', refusal: part.text }
+    if (part.type !== 'text' || part.text === '') return undefined
+    if (part.cache !== undefined) this.#lose('cacheMark')
+    const annotations = part.citations.flatMap(({ wire }): JsonObject[] =>
+      wire?.format === 'openai-responses' ? [wire.value] : [],
+    )
+    return { type: 'output_text', text: part.text, ...(annotations.length === 0 ? {} : { annotations }) }
+  }
+
+  /** Only its maker can read it, and only in front of what it led to. */
+  #reasoning(part: ReasoningPart, following: readonly Part[]): void {
+    const encrypted = signatureFor(part.signature, 'openai-responses', this.#options.target.vendor)
+    const leads = following.some(next => next.type !== 'reasoning' && !isEmptyText(next))
+    if (encrypted === undefined || !leads) return this.#lose('reasoningHistory')
+    const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
+    this.#items.push({
+      type: 'reasoning',
+      ...(part.id === undefined ? {} : { id: part.id }),
+      summary: part.raw ? [] : texts,
+      ...(part.raw ? { content: texts } : {}),
+      encrypted_content: encrypted,
+    })
+  }
+
+  #call(part: ToolCallPart): void {
+    this.#called.add(part.callId)
+    const callId = fitCallId(part.callId, CALL_ID)
+    const input = part.kind === 'function' && part.input === '' ? '{}' : part.input
+    const { status, ...item } = encodeCall({ ...part, callId, input }, undefined, 'completed')
+    const plain = part.kind === 'function' || part.kind === 'custom'
+    this.#items.push(plain ? item : { id: `${CALL_ITEMS[part.kind].idPrefix}_${callId}`, status, ...item })
+  }
+
+  #output(part: ToolResultPart): JsonObject {
+    this.#answered.add(part.callId)
+    const type = part.kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output'
+    const content = part.isError ? markError(part.content) : part.content
+    const texts = content.filter(piece => piece.type === 'text')
+    const marked = part.cache ?? texts.find(text => text.cache !== undefined)?.cache
+    const plain = texts.length === content.length && (marked === undefined || !this.#options.cacheBreakpoints)
+    if (plain && marked !== undefined) this.#lose('cacheMark')
+    return {
+      type,
+      call_id: fitCallId(part.callId, CALL_ID),
+      output: plain
+        ? texts.map(text => text.text).join('\n')
+        : content.map(piece => (piece.type === 'text' ? this.#inputText(piece) : this.#media(piece))),
+    }
+  }
+
+  #opaque(part: Extract<Part, { type: 'opaque' }>): void {
+    const item = part.format === 'openai-responses' ? itemOf(part.value) : undefined
+    if (item === undefined) this.#losses.push({ field: 'extension', name: part.name })
+    else this.#items.push(item)
+  }
+
+  /** An image that the model made. Anything else it made has no item. */
+  #image(part: MediaPart): void {
+    if (part.kind !== 'image' || part.source.type !== 'base64') return this.#lose('media')
+    const { data } = part.source
+    const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
+    this.#items.push({ type: 'image_generation_call', id: `ig_${hash}`, status: 'completed', result: data })
+  }
+
+  #inputText(part: TextPart): JsonObject {
+    return { type: 'input_text', text: part.text, ...this.#cacheMark(part.cache) }
+  }
+
+  #media(part: MediaPart): JsonObject {
+    return { ...encodeMedia(part, this.#losses), ...this.#cacheMark(part.cache) }
+  }
+
+  #cacheMark(mark: TextPart['cache']): JsonObject {
+    if (mark === undefined) return {}
+    if (this.#options.cacheBreakpoints) return { prompt_cache_breakpoint: encodeCacheMark(mark) }
+    this.#lose('cacheMark')
+    return {}
+  }
+
+  #lose(field: RequestField): void {
+    this.#losses.push({ field, name: undefined })
+  }
+}
+
+function isEmptyText(part: Part): boolean {
+  return (part.type === 'text' || part.type === 'refusal') && part.text === ''
+}
+
+function noResult(call: ToolCallPart): ToolResultPart {
+  return {
+    type: 'tool-result',
+    kind: call.kind,
+    callId: call.callId,
+    name: call.name,
+    content: [textPart(NO_RESULT)],
+    isError: false,
+    cache: undefined,
+  }
+}
+
+/** The format has no error flag, so the text says it unless it does already. */
+function markError(content: ToolResultPart['content']): ToolResultPart['content'] {
+  const [first, ...rest] = content
+  if (first?.type !== 'text') return [textPart('Error:'), ...content]
+  return /error|fail|exception/i.test(first.text)
+    ? content
+    : [{ ...first, text: `Error: ${first.text}` }, ...rest]
+}

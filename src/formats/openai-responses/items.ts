@@ -1,0 +1,87 @@
+import type { MediaPart, OpaquePart, Part, ReasoningPart, ToolCallPart } from '@/generation/part.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { unwrapSignature } from '../signature.ts'
+import { callInput, callKind, callName, linkOf } from './calls.ts'
+import { decodeContent, media } from './content.ts'
+
+/** Who made an item and who makes ids for it; the same for a whole answer and for its stream. */
+export interface ItemSource {
+  vendor: string
+  newId: () => string
+}
+
+/** The parts of one item of an answer. Unknown items are carried as they are. */
+export function decodeItem(item: JsonObject, source: ItemSource): Part[] {
+  const type = asString(item['type'])
+  if (type === 'message') return decodeMessage(item)
+  if (type === 'reasoning') {
+    const part = decodeReasoning(item, source.vendor)
+    return part === undefined ? [] : [part]
+  }
+  if (type === 'image_generation_call') return [decodeImageCall(item)]
+  const kind = callKind(item)
+  if (kind === undefined) return type === undefined ? [] : [opaqueItem(item, type)]
+  const call: ToolCallPart = {
+    type: 'tool-call',
+    kind,
+    callId: linkOf(item) ?? source.newId(),
+    name: callName(item, kind),
+    namespace: asString(item['namespace']),
+    input: callInput(item, kind),
+    signature: undefined,
+    cache: undefined,
+  }
+  return [call]
+}
+
+function decodeMessage(item: JsonObject): Part[] {
+  return asArray(item['content']).flatMap(value => {
+    const part = asObject(value)
+    const known = part === undefined ? undefined : decodeContent(part, item['phase'])
+    return known === undefined || known.type === 'media' ? [] : [known]
+  })
+}
+
+/**
+ * A reasoning item: its summary, or its raw text where there is no summary.
+ * @param vendor who made it, in an answer; undefined in a caller's history, where the signature itself may say.
+ * @returns undefined for an item that shows nothing and can restore nothing.
+ */
+export function decodeReasoning(item: JsonObject, vendor: string | undefined): ReasoningPart | undefined {
+  const summary = paragraphs(item['summary'])
+  const raw = summary.length === 0
+  const texts = raw ? paragraphs(item['content']) : summary
+  const encrypted = asString(item['encrypted_content']) ?? ''
+  if (texts.length === 0 && encrypted === '') return undefined
+  return {
+    type: 'reasoning',
+    texts,
+    raw: raw && texts.length > 0,
+    redacted: texts.length === 0,
+    signature: encrypted === '' ? undefined : reasoningSignature(encrypted, vendor),
+    id: asString(item['id']),
+  }
+}
+
+export function reasoningSignature(
+  encrypted: string,
+  vendor: string | undefined,
+): ReasoningPart['signature'] {
+  if (vendor === undefined) return unwrapSignature(encrypted, 'openai-responses')
+  return { format: 'openai-responses', vendor, value: encrypted }
+}
+
+function paragraphs(value: JsonValue | undefined): string[] {
+  return asArray(value).flatMap(part => asString(asObject(part)?.['text']) ?? [])
+}
+
+/** A generated image as media; while it holds no image it is only itself. */
+export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
+  const result = asString(item['result'])
+  if (result === undefined || result === '') return opaqueItem(item, 'image_generation_call')
+  return media('image', `image/${asString(item['output_format']) ?? 'png'}`, { type: 'base64', data: result })
+}
+
+export function opaqueItem(item: JsonObject, type: string): OpaquePart {
+  return { type: 'opaque', format: 'openai-responses', name: type, value: item }
+}

@@ -1,0 +1,74 @@
+import type { Loss } from '@/generation/loss.ts'
+import type { MediaPart } from '@/generation/part.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { unsupported } from '../invalid.ts'
+
+/**
+ * A media part as input content.
+ * @throws GatewayError `unsupported_parameter` for media that the format has no place for: without it the model
+ * would answer another question.
+ */
+export function encodeMedia(part: MediaPart, losses: Loss[]): JsonObject {
+  switch (part.kind) {
+    case 'image':
+      return { type: 'input_image', ...imageSource(part), detail: part.detail ?? 'auto' }
+    case 'document':
+      return encodeDocument(part, losses)
+    case 'audio':
+      return encodeAudio(part)
+    case 'video':
+      throw unsupported('input', 'holds a video, which the upstream cannot be given')
+    default:
+      return part.kind satisfies never
+  }
+}
+
+function imageSource(part: MediaPart): JsonObject {
+  const { source } = part
+  switch (source.type) {
+    case 'base64':
+      return { image_url: `data:${part.mediaType ?? 'image/png'};base64,${source.data}` }
+    case 'url':
+      return { image_url: source.url }
+    case 'file-id':
+      return { file_id: ownFileId(source) }
+    case 'text':
+      throw unsupported('input', 'holds an image that is text')
+    default:
+      return source satisfies never
+  }
+}
+
+function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
+  const { source } = part
+  const name = part.filename ?? part.title
+  if (part.context !== undefined) losses.push({ field: 'documentTitle', name: 'context' })
+  switch (source.type) {
+    case 'base64': {
+      const type = part.mediaType ?? 'application/pdf'
+      const filename =
+        name ?? `document.${type === 'application/pdf' ? 'pdf' : (type.split('/')[1] ?? 'txt')}`
+      return { type: 'input_file', filename, file_data: `data:${type};base64,${source.data}` }
+    }
+    case 'url':
+      return { type: 'input_file', file_url: source.url, ...(name === undefined ? {} : { filename: name }) }
+    case 'file-id':
+      return { type: 'input_file', file_id: ownFileId(source) }
+    case 'text':
+      return { type: 'input_text', text: name === undefined ? source.text : `${name}\n\n${source.text}` }
+    default:
+      return source satisfies never
+  }
+}
+
+function encodeAudio(part: MediaPart): JsonObject {
+  if (part.source.type !== 'base64') throw unsupported('input', 'holds audio that is not inline')
+  const format = /wav/.test(part.mediaType ?? '') ? 'wav' : 'mp3'
+  return { type: 'input_audio', input_audio: { data: part.source.data, format } }
+}
+
+/** Both of OpenAI's formats read the same file store. */
+function ownFileId(source: Extract<MediaPart['source'], { type: 'file-id' }>): string {
+  if (source.format === 'openai-responses' || source.format === 'openai-chat-completions') return source.id
+  throw unsupported('input', 'holds a file id that only another vendor can resolve')
+}

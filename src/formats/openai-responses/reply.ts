@@ -1,0 +1,100 @@
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+/** The keys of a response object that repeat the caller's request, with the documented default of each. */
+const ECHOED = {
+  background: false,
+  instructions: null,
+  max_output_tokens: null,
+  max_tool_calls: null,
+  metadata: {},
+  parallel_tool_calls: true,
+  previous_response_id: null,
+  prompt_cache_key: null,
+  prompt_cache_retention: null,
+  safety_identifier: null,
+  service_tier: 'default',
+  temperature: 1,
+  tool_choice: 'auto',
+  top_logprobs: 0,
+  top_p: 1,
+  truncation: 'disabled',
+  user: null,
+} as const satisfies JsonObject
+
+/** What a response says about the request. Strict readers want every key, said or not (wire-formats 3.2). */
+export function echo(wire: JsonObject): JsonObject {
+  const echoed: JsonObject = {}
+  for (const [key, fallback] of Object.entries(ECHOED)) echoed[key] = wire[key] ?? fallback
+  // Asking for `auto` leaves the tier to the vendor, whose answer is never `auto`.
+  if (echoed['service_tier'] === 'auto') echoed['service_tier'] = 'default'
+  return {
+    ...echoed,
+    frequency_penalty: 0,
+    presence_penalty: 0,
+    reasoning: { effort: null, summary: null, ...asObject(wire['reasoning']) },
+    // Nothing is kept here, whatever was asked.
+    store: false,
+    text: { verbosity: 'medium', ...asObject(wire['text']), format: echoFormat(wire['text']) },
+    tools: asArray(wire['tools']).map(echoTool),
+  }
+}
+
+function echoFormat(text: JsonValue | undefined): JsonObject {
+  const format = asObject(asObject(text)?.['format'])
+  if (format === undefined) return { type: 'text' }
+  return format['type'] === 'json_schema' ? { description: null, strict: false, ...format } : format
+}
+
+function echoTool(value: JsonValue): JsonValue {
+  const tool = asObject(value)
+  if (tool === undefined || tool['type'] !== 'function') return value
+  return { description: null, parameters: null, ...tool, strict: tool['strict'] ?? true }
+}
+
+/** What a response says about itself and its answer. */
+export interface ReplyState {
+  id: string
+  model: string
+  createdAt: number
+  status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  incompleteReason: string | null
+  error: JsonObject | null
+  output: JsonObject[]
+  usage: JsonObject | null
+  serviceTier: string | undefined
+}
+
+/** The response object, without what it repeats of the request. */
+export function responseState(state: ReplyState): JsonObject {
+  return {
+    id: state.id,
+    object: 'response',
+    created_at: state.createdAt,
+    completed_at: state.status === 'completed' ? state.createdAt : null,
+    status: state.status,
+    error: state.error,
+    incomplete_details: state.incompleteReason === null ? null : { reason: state.incompleteReason },
+    model: state.model,
+    output: state.output,
+    usage: state.usage,
+    ...(state.serviceTier === undefined ? {} : { service_tier: state.serviceTier }),
+  }
+}
+
+/** A response object of which nothing but its name is known. */
+export function emptyResponse(id: string, model: string): JsonObject {
+  return {
+    ...echo({}),
+    ...responseState({
+      id,
+      model,
+      createdAt: 0,
+      status: 'in_progress',
+      incompleteReason: null,
+      error: null,
+      output: [],
+      usage: null,
+      serviceTier: undefined,
+    }),
+  }
+}

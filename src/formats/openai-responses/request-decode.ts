@@ -1,0 +1,230 @@
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { Type } from '@sinclair/typebox/type'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { textPart } from '@/generation/part.ts'
+import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
+import { asArray, asBoolean, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import type { Call } from '../codec.ts'
+import { assertShape, invalidRequest, unsupported } from '../invalid.ts'
+import { decodeInput } from './input.ts'
+import { decodeToolChoice } from './tool-choice.ts'
+import { decodeTools, mergeTools } from './tools.ts'
+
+const open = { additionalProperties: true }
+const text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
+const number = Type.Optional(Type.Union([Type.Number(), Type.Null()]))
+const flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]))
+const object = Type.Optional(Type.Union([Type.Object({}, open), Type.Null()]))
+const objects = Type.Optional(Type.Union([Type.Array(Type.Object({}, open)), Type.Null()]))
+
+const SHAPE = TypeCompiler.Compile(
+  Type.Object(
+    {
+      input: Type.Union([Type.String(), Type.Array(Type.Object({}, open))]),
+      instructions: Type.Optional(
+        Type.Union([Type.String(), Type.Array(Type.Object({}, open)), Type.Null()]),
+      ),
+      max_output_tokens: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
+      temperature: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 2 }), Type.Null()])),
+      top_p: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()])),
+      top_logprobs: number,
+      parallel_tool_calls: flag,
+      store: flag,
+      stream: flag,
+      background: flag,
+      tools: objects,
+      text: object,
+      reasoning: object,
+      metadata: object,
+      include: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+      user: text,
+      safety_identifier: text,
+      prompt_cache_key: text,
+      service_tier: text,
+      previous_response_id: text,
+    },
+    open,
+  ),
+)
+
+/** Reads a Responses request. Throws as `Codec.decodeRequest` says. */
+export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
+  refuseServerState(body)
+  assertShape(SHAPE, body)
+  const input = decodeInput(body['input'])
+  const own = decodeInstructions(body)
+  const tools = mergeTools([...decodeTools(body['tools'], 'tools'), ...input.tools])
+  const format = asObject(body['text'])
+  const user = asString(body['user'])
+  return {
+    model: call.model,
+    stream: call.stream,
+    instructions: [...own.instructions, ...input.instructions],
+    turns: [...own.turns, ...input.turns],
+    tools,
+    toolChoice: decodeToolChoice(body['tool_choice'], tools),
+    parallelToolCalls: asBoolean(body['parallel_tool_calls']),
+    output: decodeFormat(format),
+    verbosity: oneOf(['low', 'medium', 'high'], format?.['verbosity']),
+    reasoning: decodeReasoningRequest(body),
+    maxOutputTokens: asNumber(body['max_output_tokens']),
+    temperature: asNumber(body['temperature']),
+    topP: asNumber(body['top_p']),
+    topK: undefined,
+    stop: [],
+    seed: undefined,
+    presencePenalty: undefined,
+    frequencyPenalty: undefined,
+    logitBias: undefined,
+    logprobs: decodeLogprobs(body),
+    candidates: undefined,
+    modalities: [],
+    user: asString(body['safety_identifier']) ?? user,
+    metadata: decodeMetadata(body),
+    promptCacheKey: asString(body['prompt_cache_key']),
+    serviceTier: asString(body['service_tier']),
+    store: asBoolean(body['store']),
+    extensions: { 'openai-responses': decodeExtensions(body) },
+  }
+}
+
+/** Refuses what only a server with the caller's earlier answers could do. */
+function refuseServerState(body: JsonObject): void {
+  const previous = body['previous_response_id']
+  if (previous !== undefined && previous !== null) {
+    throw new GatewayError(
+      'previous_response_not_found',
+      'No response is stored here under the given previous_response_id: send the whole conversation as input',
+      { param: 'previous_response_id' },
+    )
+  }
+  if (body['background'] === true) {
+    throw unsupported('background', 'is not supported: responses are not stored here')
+  }
+  for (const field of ['conversation', 'prompt']) {
+    if (body[field] !== undefined && body[field] !== null) {
+      throw unsupported(field, 'refers to state that is not stored here: send the items themselves')
+    }
+  }
+  if (body['input'] === undefined || body['input'] === null) {
+    throw invalidRequest('input', 'expected string or array')
+  }
+}
+
+/** `instructions`: text, or (in the echo of a stored answer) a list of items. */
+function decodeInstructions(body: JsonObject): Pick<GenerationRequest, 'instructions' | 'turns'> {
+  const wire = body['instructions']
+  if (typeof wire !== 'string') return decodeInput(wire)
+  return { instructions: wire === '' ? [] : [textPart(wire)], turns: [] }
+}
+
+function decodeFormat(config: JsonObject | undefined): OutputFormat | undefined {
+  const format = asObject(config?.['format'])
+  if (format === undefined) return undefined
+  switch (format['type']) {
+    case 'text':
+      return { type: 'text' }
+    case 'json_object':
+      return { type: 'json' }
+    case 'json_schema': {
+      const schema = asObject(format['schema'])
+      if (schema === undefined) throw invalidRequest('text.format.schema', 'expected object')
+      return {
+        type: 'json-schema',
+        name: asString(format['name']),
+        description: asString(format['description']),
+        schema,
+        strict: asBoolean(format['strict']),
+      }
+    }
+    default:
+      throw invalidRequest('text.format.type', 'expected text, json_object or json_schema')
+  }
+}
+
+function decodeReasoningRequest(body: JsonObject): Reasoning | undefined {
+  const wire = asObject(body['reasoning'])
+  if (wire === undefined) return undefined
+  return {
+    effort: oneOf(EFFORTS, wire['effort']),
+    budgetTokens: undefined,
+    summary: oneOf(['auto', 'concise', 'detailed'], wire['summary'] ?? wire['generate_summary']),
+  }
+}
+
+const ENCRYPTED = 'reasoning.encrypted_content'
+const LOGPROBS = 'message.output_text.logprobs'
+
+function decodeLogprobs(body: JsonObject): GenerationRequest['logprobs'] {
+  const top = asNumber(body['top_logprobs'])
+  if (!asArray(body['include']).includes(LOGPROBS) && (top === undefined || top === 0)) return undefined
+  return { top }
+}
+
+function decodeMetadata(body: JsonObject): Readonly<Record<string, string>> | undefined {
+  const wire = asObject(body['metadata'])
+  if (wire === undefined) return undefined
+  const metadata: Record<string, string> = {}
+  for (const [key, value] of Object.entries(wire)) {
+    if (typeof value !== 'string') throw invalidRequest(`metadata.${key}`, 'expected string')
+    metadata[key] = value
+  }
+  return metadata
+}
+
+/**
+ * Fields with a neutral name, and three that are no wish about the answer: `stream_options` pads the stream,
+ * `background` is refused unless false, `client_metadata` (Codex) describes the caller's machine and stays here.
+ */
+const READ: ReadonlySet<string> = new Set([
+  'model',
+  'input',
+  'instructions',
+  'stream',
+  'stream_options',
+  'background',
+  'client_metadata',
+  'previous_response_id',
+  'conversation',
+  'prompt',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'text',
+  'reasoning',
+  'include',
+  'max_output_tokens',
+  'temperature',
+  'top_p',
+  'top_logprobs',
+  'user',
+  'safety_identifier',
+  'metadata',
+  'prompt_cache_key',
+  'service_tier',
+  'store',
+])
+
+/** What has no neutral name. A field inside `reasoning` or `text` is keyed with a dot, as `reasoning.context`. */
+function decodeExtensions(body: JsonObject): JsonObject {
+  const extensions: JsonObject = {}
+  for (const [key, value] of Object.entries(body)) {
+    if (READ.has(key) || value === null || (key === 'truncation' && value === 'disabled')) continue
+    extensions[key] = value
+  }
+  for (const [key, value] of Object.entries(asObject(body['reasoning']) ?? {})) {
+    const read =
+      key === 'summary' || key === 'generate_summary' || (key === 'effort' && oneOf(EFFORTS, value))
+    if (value !== null && !read) extensions[`reasoning.${key}`] = value
+  }
+  for (const [key, value] of Object.entries(asObject(body['text']) ?? {})) {
+    if (value !== null && key !== 'format' && key !== 'verbosity') extensions[`text.${key}`] = value
+  }
+  const include = asArray(body['include']).filter(entry => entry !== ENCRYPTED && entry !== LOGPROBS)
+  if (include.length > 0) extensions['include'] = include
+  return extensions
+}
+
+function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
+  return values.find(candidate => candidate === value)
+}

@@ -1,0 +1,280 @@
+import type { Loss, RequestField } from '@/generation/loss.ts'
+import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import type { EncodedRequest, Target } from '../codec.ts'
+import { unsupported } from '../invalid.ts'
+import { effortOf } from './effort.ts'
+import { encodeHistory } from './history.ts'
+import { type ModelRules, modelRules } from './model-rules.ts'
+import { encodeToolChoice } from './tool-choice.ts'
+import { encodeTools } from './tools.ts'
+
+/** The API's least; smaller limits are raised to it. */
+const MIN_OUTPUT_TOKENS = 16
+
+/** The longest of OpenAI's hint strings (`user`, `prompt_cache_key`); a longer one would be refused. */
+const MAX_HINT = 64
+
+/** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
+export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
+  const losses: Loss[] = []
+  const rules = modelRules(target.model)
+  const {
+    model: _model,
+    stream,
+    instructions,
+    turns: _turns,
+    tools,
+    toolChoice,
+    parallelToolCalls,
+    output,
+    verbosity,
+    reasoning,
+    maxOutputTokens,
+    temperature,
+    topP,
+    topK,
+    stop,
+    seed,
+    presencePenalty,
+    frequencyPenalty,
+    logitBias,
+    logprobs,
+    candidates,
+    modalities,
+    user,
+    metadata,
+    promptCacheKey,
+    serviceTier,
+    store,
+    extensions,
+    ...rest
+  } = request
+  rest satisfies Record<string, never>
+  if (candidates !== undefined && candidates > 1) {
+    throw unsupported('n', 'above 1 is not supported by the upstream of this model')
+  }
+  if (modalities.includes('audio')) {
+    throw unsupported('modalities', 'asks for audio, which the upstream of this model cannot give')
+  }
+  lose(losses, 'topK', topK)
+  lose(losses, 'seed', seed)
+  lose(losses, 'presencePenalty', presencePenalty, 0)
+  lose(losses, 'frequencyPenalty', frequencyPenalty, 0)
+  lose(losses, 'logitBias', logitBias)
+  lose(
+    losses,
+    'modalities',
+    modalities.find(kind => kind === 'image'),
+  )
+  lose(losses, 'store', store, false)
+
+  const extended = ownExtensions(extensions, losses)
+  const sampling = encodeSampling({ temperature, topP, logprobs }, rules, losses)
+  const thinking = encodeReasoning(reasoning, asObject(extended['reasoning']), rules, losses)
+  const wireTools = encodeTools(tools, losses)
+  const choice = encodeToolChoice(toolChoice, wireTools, losses)
+  const format = encodeText(output, verbosity, asObject(extended['text']), rules, losses)
+  if (instructions.some(part => part.cache !== undefined))
+    losses.push({ field: 'cacheMark', name: undefined })
+  const input = encodeHistory(request, { target, cacheBreakpoints: rules.cacheBreakpoints }, losses)
+  const include = includes(
+    extended['include'],
+    thinking !== undefined || rules.reasons === true,
+    sampling.logprobs,
+  )
+
+  const body: JsonObject = {
+    ...extended,
+    model: target.model,
+    ...(instructions.length === 0 ? {} : { instructions: instructions.map(part => part.text).join('\n\n') }),
+    input,
+    ...(wireTools.length === 0 ? {} : { tools: wireTools }),
+    ...given('tool_choice', choice),
+    ...(wireTools.length === 0 ? {} : given('parallel_tool_calls', parallelToolCalls)),
+    ...given('reasoning', thinking),
+    ...given('text', format),
+    ...given('max_output_tokens', encodeLimit(maxOutputTokens, target)),
+    ...sampling.fields,
+    ...given('metadata', metadata),
+    ...given('user', user === undefined ? undefined : shortHint(user)),
+    ...given('prompt_cache_key', promptCacheKey === undefined ? undefined : shortHint(promptCacheKey)),
+    ...given('service_tier', encodeTier(serviceTier, losses)),
+    ...(include.length === 0 ? {} : { include }),
+    store: false,
+    stream,
+  }
+  return { body, losses: distinct(losses), headers: {}, emulate: { stop, outputTool: undefined } }
+}
+
+/** The part of a request that decides how many tokens its prompt has. */
+export function encodeCountRequest(request: GenerationRequest, target: Target): JsonObject {
+  const { body } = encodeRequest(request, target)
+  const counted: JsonObject = {}
+  for (const key of COUNTED) if (body[key] !== undefined) counted[key] = body[key]
+  return counted
+}
+
+const COUNTED = [
+  'model',
+  'instructions',
+  'input',
+  'tools',
+  'tool_choice',
+  'parallel_tool_calls',
+  'reasoning',
+  'text',
+  'truncation',
+] as const
+
+/** This format's own fields, those of `reasoning` and `text` back in their objects; the others' are losses. */
+function ownExtensions(extensions: GenerationRequest['extensions'], losses: Loss[]): JsonObject {
+  const own: JsonObject = {}
+  for (const [format, fields] of Object.entries(extensions)) {
+    for (const [key, value] of Object.entries(fields)) {
+      if (format !== 'openai-responses') losses.push({ field: 'extension', name: key })
+      else {
+        const [outer = '', inner] = key.split('.', 2)
+        own[outer] = inner === undefined ? value : { ...asObject(own[outer]), [inner]: value }
+      }
+    }
+  }
+  return own
+}
+
+function encodeReasoning(
+  reasoning: GenerationRequest['reasoning'],
+  extended: JsonObject | undefined,
+  rules: ModelRules,
+  losses: Loss[],
+): JsonObject | undefined {
+  if (reasoning === undefined) return extended
+  const effort = effortOf(reasoning, rules.efforts)
+  const { summary } = reasoning
+  if (rules.reasons === false) {
+    if (effort !== undefined && effort !== 'none') losses.push({ field: 'reasoning', name: undefined })
+    return undefined
+  }
+  const wire = {
+    ...extended,
+    ...given('effort', effort),
+    ...given('summary', summary === 'none' ? undefined : summary),
+  }
+  return Object.keys(wire).length === 0 ? undefined : wire
+}
+
+/** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */
+function encodeSampling(
+  asked: Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>,
+  rules: ModelRules,
+  losses: Loss[],
+): { fields: JsonObject; logprobs: boolean } {
+  const { temperature, topP, logprobs } = asked
+  if (!rules.samples) {
+    lose(losses, 'temperature', temperature, 1)
+    lose(losses, 'topP', topP, 1)
+    lose(losses, 'logprobs', logprobs)
+    return { fields: {}, logprobs: false }
+  }
+  return {
+    fields: {
+      ...given('temperature', temperature),
+      ...given('top_p', topP),
+      ...given('top_logprobs', logprobs?.top),
+    },
+    logprobs: logprobs !== undefined,
+  }
+}
+
+function encodeText(
+  output: OutputFormat | undefined,
+  verbosity: GenerationRequest['verbosity'],
+  extended: JsonObject | undefined,
+  rules: ModelRules,
+  losses: Loss[],
+): JsonObject | undefined {
+  // Models that do not reason know no verbosity but the default.
+  const refused = rules.reasons === false && verbosity !== 'medium'
+  if (refused) lose(losses, 'verbosity', verbosity)
+  const text = {
+    ...extended,
+    ...given('format', encodeFormat(output)),
+    ...given('verbosity', refused ? undefined : verbosity),
+  }
+  return Object.keys(text).length === 0 ? undefined : text
+}
+
+function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined {
+  switch (output?.type) {
+    case undefined:
+      return undefined
+    case 'text':
+      return { type: 'text' }
+    case 'json':
+      return { type: 'json_object' }
+    case 'json-schema':
+      return {
+        type: 'json_schema',
+        name: (output.name ?? '').replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'response',
+        ...given('description', output.description),
+        schema: output.schema,
+        strict: output.strict ?? false,
+      }
+    default:
+      return output satisfies never
+  }
+}
+
+function encodeLimit(limit: number | undefined, target: Target): number | undefined {
+  if (limit === undefined) return undefined
+  return Math.max(MIN_OUTPUT_TOKENS, Math.min(limit, target.maxOutputTokens ?? limit))
+}
+
+const TIERS: ReadonlySet<string> = new Set([
+  'auto',
+  'default',
+  'flex',
+  'scale',
+  'priority',
+  'fast',
+  'ultrafast',
+])
+
+/** The ordinary tier has a name of its own at each vendor. */
+function encodeTier(tier: string | undefined, losses: Loss[]): string | undefined {
+  if (tier === undefined || TIERS.has(tier)) return tier
+  if (tier === 'standard_only' || tier === 'standard') return 'default'
+  losses.push({ field: 'serviceTier', name: undefined })
+  return undefined
+}
+
+function includes(
+  extended: JsonObject[string],
+  reasons: boolean,
+  logprobs: boolean,
+): JsonObject[string][] & string[] {
+  return [
+    ...(reasons ? ['reasoning.encrypted_content'] : []),
+    ...(logprobs ? ['message.output_text.logprobs'] : []),
+    ...asArray(extended).filter(entry => typeof entry === 'string'),
+  ]
+}
+
+/** A hint that the API would refuse for its length keeps its one use: being the same for the same caller. */
+function shortHint(text: string): string {
+  return text.length <= MAX_HINT ? text : new Bun.CryptoHasher('sha256').update(text).digest('hex')
+}
+
+function lose(losses: Loss[], field: RequestField, value: unknown, harmless?: unknown): void {
+  if (value !== undefined && value !== harmless) losses.push({ field, name: undefined })
+}
+
+function distinct(losses: readonly Loss[]): Loss[] {
+  const known = new Map(losses.map(loss => [`${loss.field} ${loss.name ?? ''}`, loss]))
+  return [...known.values()]
+}
+
+/** A field that is left out when it has no value. */
+function given<T extends JsonObject[string]>(key: string, value: T | undefined): JsonObject {
+  return value === undefined ? {} : { [key]: value }
+}

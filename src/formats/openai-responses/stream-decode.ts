@@ -1,0 +1,263 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import type { DecodeContext } from '../codec.ts'
+import { eventError, responseError } from './error.ts'
+import { decodeFinish, type Seen } from './finish.ts'
+import { CallReader, type ItemReader, MessageReader, ReasoningReader, WholeReader } from './item-readers.ts'
+import { serviceTierOf } from './response.ts'
+import { decodeUsage } from './usage.ts'
+import type { StreamEventType } from './wire.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/**
+ * Reads a Responses stream. Items are told apart by `output_index` alone, since Copilot changes their ids between
+ * events; an item's `done` event fills in whatever its deltas did not say.
+ */
+export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
+  return new StreamDecoder(context)
+}
+
+class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+  readonly #context: DecodeContext
+  readonly #items = new Map<number, ItemReader>()
+  readonly #seen: Seen = { calls: false, refusal: false }
+  #lastIndex = 0
+  #blocks = 0
+  #started = false
+  #ended = false
+
+  constructor(context: DecodeContext) {
+    this.#context = context
+  }
+
+  push(input: SseEvent, emit: Emit): void {
+    if (this.#ended) return
+    const event = parseObject(input.data)
+    if (event === undefined) return
+    const name = eventType(event, input)
+    switch (name) {
+      case 'response.output_text.delta':
+        return this.#message(event, emit)?.textDelta(event, emit)
+      case 'response.refusal.delta':
+        return this.#message(event, emit)?.refusalDelta(event, emit)
+      case 'response.output_text.done':
+        return this.#message(event, emit)?.textDone(event, emit)
+      case 'response.refusal.done':
+        return this.#message(event, emit)?.refusalDone(event, emit)
+      case 'response.content_part.added':
+        return this.#partAdded(event, emit)
+      case 'response.output_text.annotation.added':
+        return this.#message(event, emit)?.annotation(event, emit)
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return this.#call(event)?.delta(event, emit)
+      case 'response.function_call_arguments.done':
+      case 'response.custom_tool_call_input.done':
+        return this.#call(event)?.inputDone(event, emit)
+      case 'response.reasoning_summary_part.added':
+        return this.#reasoning(event, emit)?.summaryPart(event, emit)
+      case 'response.reasoning_summary_text.delta':
+        return this.#reasoning(event, emit)?.summaryDelta(event, emit)
+      case 'response.reasoning_summary_text.done':
+        return this.#reasoning(event, emit)?.summaryDone(event, emit)
+      case 'response.reasoning_text.delta':
+        return this.#reasoning(event, emit)?.rawDelta(event, emit)
+      case 'response.reasoning_text.done':
+        return this.#reasoning(event, emit)?.rawDone(event, emit)
+      case 'response.output_item.added':
+        return this.#itemAdded(event, emit)
+      case 'response.output_item.done':
+        return this.#itemDone(event, emit)
+      case 'response.created':
+      case 'response.queued':
+      case 'response.in_progress':
+        return this.#start(asObject(event['response']), emit)
+      case 'response.completed':
+      case 'response.incomplete':
+      case 'response.done':
+        return this.#finish(asObject(event['response']) ?? {}, name, emit)
+      case 'response.failed':
+      case 'response.cancelled':
+        return this.#fail(responseError({ status: name.slice(9), ...asObject(event['response']) }), emit)
+      case 'error':
+        return this.#fail(eventError(event), emit)
+      // What follows repeats what a done item says, pads the stream, or tells of a hosted tool at work.
+      case 'keepalive':
+      case 'response.content_part.done':
+      case 'response.reasoning_summary_part.done':
+      case 'response.audio.delta':
+      case 'response.audio.done':
+      case 'response.audio.transcript.delta':
+      case 'response.audio.transcript.done':
+      case 'response.code_interpreter_call_code.delta':
+      case 'response.code_interpreter_call_code.done':
+      case 'response.code_interpreter_call.completed':
+      case 'response.code_interpreter_call.in_progress':
+      case 'response.code_interpreter_call.interpreting':
+      case 'response.compaction.compacting':
+      case 'response.file_search_call.completed':
+      case 'response.file_search_call.in_progress':
+      case 'response.file_search_call.searching':
+      case 'response.shell_call_command.added':
+      case 'response.shell_call_command.delta':
+      case 'response.shell_call_command.done':
+      case 'response.shell_call_output_content.delta':
+      case 'response.shell_call_output_content.done':
+      case 'response.web_search_call.completed':
+      case 'response.web_search_call.in_progress':
+      case 'response.web_search_call.searching':
+      case 'response.image_generation_call.completed':
+      case 'response.image_generation_call.generating':
+      case 'response.image_generation_call.in_progress':
+      case 'response.image_generation_call.partial_image':
+      case 'response.mcp_call_arguments.delta':
+      case 'response.mcp_call_arguments.done':
+      case 'response.mcp_call.completed':
+      case 'response.mcp_call.failed':
+      case 'response.mcp_call.in_progress':
+      case 'response.mcp_list_tools.completed':
+      case 'response.mcp_list_tools.failed':
+      case 'response.mcp_list_tools.in_progress':
+        return
+      case undefined:
+        // An error object in place of an event, as gateways in between write it.
+        if (event['error'] !== undefined && event['error'] !== null) this.#fail(eventError(event), emit)
+        return
+      default:
+        // Tomorrow's events arrive here at run time, today's are all above.
+        name satisfies never
+    }
+  }
+
+  end(emit: Emit): void {
+    if (this.#ended) return
+    this.#fail(
+      new GatewayError('upstream_error', 'The upstream closed the stream before the response was complete', {
+        retry: 'next-channel',
+      }),
+      emit,
+    )
+  }
+
+  #start(response: JsonObject | undefined, emit: Emit): void {
+    if (this.#started) return
+    this.#started = true
+    emit({
+      type: 'start',
+      id: asString(response?.['id']),
+      model: asString(response?.['model']),
+      serviceTier: response === undefined ? undefined : serviceTierOf(response),
+    })
+  }
+
+  #itemAdded(event: JsonObject, emit: Emit): void {
+    const item = asObject(event['item'])
+    if (item === undefined) return
+    const index = this.#index(event)
+    this.#replace(index, item, emit, true)
+    this.#reader(index, item, emit)?.added(item, emit)
+  }
+
+  #itemDone(event: JsonObject, emit: Emit): void {
+    const item = asObject(event['item'])
+    if (item === undefined) return
+    const index = this.#index(event)
+    this.#replace(index, item, emit, false)
+    this.#reader(index, item, emit)?.done(item, emit)
+  }
+
+  /** Makes room where an upstream numbers two items alike: the second one is no repetition of the first. */
+  #replace(index: number, item: JsonObject, emit: Emit, begins: boolean): void {
+    const known = this.#items.get(index)
+    if (known === undefined || (known.reads(item) && !(begins && known.ended))) return
+    known.cut(emit)
+    this.#items.delete(index)
+  }
+
+  #partAdded(event: JsonObject, emit: Emit): void {
+    const part = asObject(event['part'])
+    if (part?.['type'] === 'reasoning_text') this.#reasoning(event, emit)?.rawPart(event, emit)
+    else if (part !== undefined) this.#message(event, emit)?.partAdded(event, part, emit)
+  }
+
+  /** The reader of this place in the output, made for what first stands there. */
+  #reader(index: number, item: JsonObject, emit: Emit): ItemReader | undefined {
+    this.#start(undefined, emit)
+    const known = this.#items.get(index)
+    if (known !== undefined) return known.reads(item) ? known : undefined
+    const reader = this.#newReader(item)
+    this.#items.set(index, reader)
+    return reader
+  }
+
+  #newReader(item: JsonObject): ItemReader {
+    const source = { ...this.#context, nextBlock: () => this.#blocks++, seen: this.#seen }
+    if (item['type'] === 'message') return new MessageReader(source)
+    if (item['type'] === 'reasoning') return new ReasoningReader(source, item)
+    return CallReader.fits(item) ? new CallReader(source, item) : new WholeReader(source)
+  }
+
+  #message(event: JsonObject, emit: Emit): MessageReader | undefined {
+    const reader = this.#reader(this.#index(event), { type: 'message' }, emit)
+    return reader instanceof MessageReader ? reader : undefined
+  }
+
+  #reasoning(event: JsonObject, emit: Emit): ReasoningReader | undefined {
+    const reader = this.#reader(this.#index(event), { type: 'reasoning', id: event['item_id'] }, emit)
+    return reader instanceof ReasoningReader ? reader : undefined
+  }
+
+  #call(event: JsonObject): CallReader | undefined {
+    const reader = this.#items.get(this.#index(event))
+    return reader instanceof CallReader ? reader : undefined
+  }
+
+  #index(event: JsonObject): number {
+    this.#lastIndex = asNumber(event['output_index']) ?? this.#lastIndex
+    return this.#lastIndex
+  }
+
+  #finish(response: JsonObject, name: StreamEventType, emit: Emit): void {
+    const status = response['status']
+    if (status === 'failed' || status === 'cancelled') return this.#fail(responseError(response), emit)
+    this.#start(response, emit)
+    this.#settle(response, emit)
+    this.#ended = true
+    const usage = decodeUsage(response)
+    if (usage !== undefined) emit({ type: 'usage', usage })
+    const named = name === 'response.incomplete' ? { ...response, status: 'incomplete' } : response
+    emit({ type: 'finish', candidate: 0, finish: decodeFinish(named, this.#seen) })
+  }
+
+  /** Ends what is open. The final output is believed only where no item was streamed: some backends leave it empty. */
+  #settle(response: JsonObject, emit: Emit): void {
+    const output = asArray(response['output'])
+    if (this.#items.size === 0) {
+      for (const [index, value] of output.entries()) {
+        const item = asObject(value)
+        if (item !== undefined) this.#reader(index, item, emit)?.done(item, emit)
+      }
+      return
+    }
+    for (const [index, reader] of this.#items) {
+      const item = asObject(output[index])
+      if (item !== undefined && reader.reads(item)) reader.done(item, emit)
+      else reader.cut(emit)
+    }
+  }
+
+  #fail(error: GatewayError, emit: Emit): void {
+    this.#ended = true
+    emit({ type: 'error', error })
+  }
+}
+
+/** The type of an event; only the SDK's events can be told apart statically, any text may come. */
+function eventType(event: JsonObject, input: SseEvent): StreamEventType | undefined {
+  const type = asString(event['type']) ?? (input.event === 'message' ? undefined : input.event)
+  return type as StreamEventType | undefined
+}

@@ -1,0 +1,312 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { MediaPart, OpaquePart } from '@/generation/part.ts'
+import type { Finish } from '@/generation/response.ts'
+import type { Usage } from '@/generation/usage.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
+import type { ReplyContext } from '../codec.ts'
+import { encodeFailure, responseId } from './error.ts'
+import { EventLines } from './event-line.ts'
+import { INCOMPLETE_REASON } from './finish.ts'
+import {
+  CallWriter,
+  type ContentPart,
+  type ItemWriter,
+  idPrefix,
+  itemOf,
+  MessageWriter,
+  type Place,
+  ReasoningWriter,
+  WholeWriter,
+} from './item-writers.ts'
+import { echo, type ReplyState, responseState } from './reply.ts'
+import { encodeUsage } from './usage.ts'
+
+type Emit = (text: string) => void
+
+/** Writes a Responses stream: the whole lifecycle of wire-formats 3.3, for strict readers. */
+export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
+  return new ReplyWriter(context)
+}
+
+/** A block that is being written. */
+type Open =
+  | { type: 'content'; writer: MessageWriter; part: ContentPart }
+  | { type: 'reasoning'; writer: ReasoningWriter }
+  | { type: 'call'; writer: CallWriter }
+
+/**
+ * Writes an answer as events and keeps the response object that they add up to. An item's `done` waits until the
+ * next one begins or the answer ends, because only then it is known whether the item was cut short.
+ */
+export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
+  readonly #context: ReplyContext
+  readonly #lines = new EventLines()
+  readonly #echo: JsonObject
+  readonly #items: ItemWriter[] = []
+  readonly #closed = new Set<ItemWriter>()
+  readonly #blocks = new Map<number, Open>()
+  readonly #otherCandidates = new Set<number>()
+  readonly #ids = new Set<string>()
+  readonly #state: ReplyState
+  #message: MessageWriter | undefined
+  #refused = false
+  #usage: Usage | undefined
+  #finish: Finish | undefined
+  #started = false
+  #ended = false
+
+  constructor(context: ReplyContext) {
+    this.#context = context
+    this.#echo = echo(context.wire)
+    this.#state = {
+      id: responseId(context.requestId),
+      model: context.model,
+      createdAt: context.createdAt,
+      status: 'in_progress',
+      incompleteReason: null,
+      error: null,
+      output: [],
+      usage: null,
+      serviceTier: undefined,
+    }
+  }
+
+  push(event: GenerationEvent, emit: Emit): void {
+    if (this.#ended || this.#isOther(event)) return
+    switch (event.type) {
+      case 'start':
+        this.#state.serviceTier = event.serviceTier
+        return this.#start(emit)
+      case 'text-start':
+        return this.#openContent(event.block, 'text', emit)
+      case 'refusal-start':
+        this.#refused = true
+        return this.#openContent(event.block, 'refusal', emit)
+      case 'text-delta':
+      case 'refusal-delta': {
+        const open = this.#blocks.get(event.block)
+        if (open?.type === 'content' && event.text !== '') emit(open.writer.delta(open.part, event.text))
+        return
+      }
+      case 'text-citation': {
+        const open = this.#blocks.get(event.block)
+        const text = open?.type === 'content' ? open.writer.cite(open.part, event.citation) : ''
+        if (text !== '') emit(text)
+        return
+      }
+      case 'text-end':
+        return this.#endContent(event.block, event.signature)
+      case 'refusal-end':
+        return this.#endContent(event.block, undefined)
+      case 'reasoning-start':
+        return this.#openReasoning(event, emit)
+      case 'reasoning-paragraph':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+        return this.#writeReasoning(event, emit)
+      case 'tool-input-start':
+        return this.#openCall(event, emit)
+      case 'tool-input-delta':
+      case 'tool-input-end':
+        return this.#writeCall(event, emit)
+      case 'media':
+        return this.#writeMedia(event.media, emit)
+      case 'opaque':
+        return this.#writeOpaque(event.part, emit)
+      case 'logprobs':
+        this.#message?.lastText?.logprobs.push(...event.content)
+        return
+      case 'usage':
+        this.#usage = event.usage
+        // Nothing can follow a finish but its usage, and an upstream may be slow to hang up.
+        if (this.#finish !== undefined) this.#complete(this.#finish, emit)
+        return
+      case 'finish':
+        this.#finish = event.finish
+        return
+      case 'error':
+        return this.#fail(event.error, emit)
+      default:
+        event satisfies never
+    }
+  }
+
+  end(emit: Emit): void {
+    if (this.#ended) return
+    if (this.#finish !== undefined) return this.#complete(this.#finish, emit)
+    this.#fail(new GatewayError('upstream_error', 'The answer ended before it was complete'), emit)
+  }
+
+  /** The response object as it stands. */
+  response(): JsonObject {
+    const output = this.#items.map(item => item.item())
+    return { ...this.#echo, ...responseState({ ...this.#state, output, usage: encodeUsage(this.#usage) }) }
+  }
+
+  /** This format has one answer only. Blocks of another candidate are known by the start they had. */
+  #isOther(event: GenerationEvent): boolean {
+    if ('candidate' in event && event.candidate !== 0) {
+      if ('block' in event) this.#otherCandidates.add(event.block)
+      return true
+    }
+    return 'block' in event && this.#otherCandidates.has(event.block)
+  }
+
+  #start(emit: Emit): void {
+    if (this.#started) return
+    this.#started = true
+    const fields = `"response":${JSON.stringify(this.response())}`
+    emit(this.#lines.line('response.created', fields) + this.#lines.line('response.in_progress', fields))
+  }
+
+  #place(kind: Parameters<typeof idPrefix>[0], id?: string): Place {
+    const index = this.#items.length
+    const own = `${idPrefix(kind)}_${this.#context.requestId.replaceAll('-', '')}_${index}`
+    // SDKs break off at an id that comes twice.
+    const unique = id === undefined || this.#ids.has(id) ? own : id
+    this.#ids.add(unique)
+    return { lines: this.#lines, index, id: unique }
+  }
+
+  /** Begins an item after those that are over. */
+  #begin(item: ItemWriter & { open(): string }, emit: Emit): void {
+    this.#start(emit)
+    const text = this.#closeEnded()
+    this.#items.push(item)
+    emit(text + item.open())
+  }
+
+  #closeEnded(): string {
+    let text = ''
+    for (const item of this.#items) if (item.ended) text += this.#close(item, false)
+    return text
+  }
+
+  #close(item: ItemWriter, cut: boolean): string {
+    if (this.#closed.has(item)) return ''
+    this.#closed.add(item)
+    return item.close(cut)
+  }
+
+  #openContent(block: number, kind: ContentPart['kind'], emit: Emit): void {
+    const writer = this.#joinMessage(emit)
+    const { part, text } = writer.openPart(kind)
+    this.#blocks.set(block, { type: 'content', writer, part })
+    emit(text)
+  }
+
+  /** The message at the end of the output, or a new one. */
+  #joinMessage(emit: Emit): MessageWriter {
+    const open = this.#message
+    if (open?.joinable === true && this.#items.at(-1) === open) return open
+    const writer = new MessageWriter(this.#place('message'))
+    this.#begin(writer, emit)
+    this.#message = writer
+    return writer
+  }
+
+  #endContent(block: number, signature: Parameters<MessageWriter['end']>[1]): void {
+    const open = this.#blocks.get(block)
+    if (open?.type === 'content') open.writer.end(open.part, signature)
+  }
+
+  #openReasoning(event: Extract<GenerationEvent, { type: 'reasoning-start' }>, emit: Emit): void {
+    const id = event.id === '' ? undefined : event.id
+    const writer = new ReasoningWriter(this.#place('reasoning', id), event.raw, event.redacted)
+    this.#blocks.set(event.block, { type: 'reasoning', writer })
+    this.#begin(writer, emit)
+  }
+
+  #writeReasoning(
+    event: Extract<GenerationEvent, { type: 'reasoning-paragraph' | 'reasoning-delta' | 'reasoning-end' }>,
+    emit: Emit,
+  ): void {
+    const open = this.#blocks.get(event.block)
+    if (open?.type !== 'reasoning') return
+    if (event.type === 'reasoning-paragraph') emit(open.writer.paragraph())
+    else if (event.type === 'reasoning-end') emitSome(open.writer.end(event.signature), emit)
+    else if (event.text !== '') emit(open.writer.delta(event.text))
+  }
+
+  #openCall(event: Extract<GenerationEvent, { type: 'tool-input-start' }>, emit: Emit): void {
+    const writer = new CallWriter(this.#place(event.kind), event)
+    this.#blocks.set(event.block, { type: 'call', writer })
+    this.#begin(writer, emit)
+  }
+
+  #writeCall(
+    event: Extract<GenerationEvent, { type: 'tool-input-delta' | 'tool-input-end' }>,
+    emit: Emit,
+  ): void {
+    const open = this.#blocks.get(event.block)
+    if (open?.type !== 'call') return
+    if (event.type === 'tool-input-end') emitSome(open.writer.end(), emit)
+    else if (event.text !== '') emitSome(open.writer.delta(event.text), emit)
+  }
+
+  #writeMedia(media: MediaPart, emit: Emit): void {
+    if (media.kind !== 'image') return
+    if (media.source.type === 'base64') {
+      const item = {
+        type: 'image_generation_call',
+        status: 'completed',
+        output_format: media.mediaType?.split('/')[1] ?? 'png',
+        result: media.source.data,
+      }
+      return this.#begin(new WholeWriter(this.#place('image'), item), emit)
+    }
+    if (media.source.type === 'url') this.#writeText('text', `![image](${media.source.url})`, emit)
+  }
+
+  #writeOpaque(part: OpaquePart, emit: Emit): void {
+    const item = part.format === 'openai-responses' ? itemOf(part.value) : undefined
+    if (item === undefined) return
+    const id = asString(item['id']) || undefined
+    this.#begin(new WholeWriter(this.#place('other', id), item), emit)
+  }
+
+  /** A whole content part. */
+  #writeText(kind: ContentPart['kind'], text: string, emit: Emit): void {
+    const writer = this.#joinMessage(emit)
+    const opened = writer.openPart(kind)
+    emit(opened.text)
+    if (text !== '') emit(writer.delta(opened.part, text))
+    writer.end(opened.part, undefined)
+  }
+
+  #complete(finish: Finish, emit: Emit): void {
+    this.#start(emit)
+    // Clients read an answer without any message as no answer at all.
+    const silent = this.#items.every(item => item instanceof ReasoningWriter)
+    const reason = INCOMPLETE_REASON[finish.reason]
+    if (finish.reason === 'refusal' && !this.#refused) {
+      this.#writeText('refusal', finish.message ?? 'The model declined to answer.', emit)
+    } else if (this.#items.length === 0 || (silent && reason === null)) this.#writeText('text', '', emit)
+    const last = this.#items.at(-1)
+    let text = ''
+    for (const item of this.#items)
+      text += this.#close(item, reason !== null && (item === last || !item.ended))
+    this.#state.status = reason === null ? 'completed' : 'incomplete'
+    this.#state.incompleteReason = reason
+    emit(text + this.#terminal(reason === null ? 'response.completed' : 'response.incomplete'))
+  }
+
+  #fail(error: GatewayError, emit: Emit): void {
+    this.#start(emit)
+    this.#state.status = 'failed'
+    this.#state.error = encodeFailure(error, this.#context.requestId)
+    emit(this.#terminal('response.failed'))
+  }
+
+  #terminal(type: 'response.completed' | 'response.incomplete' | 'response.failed'): string {
+    this.#ended = true
+    return this.#lines.line(type, `"response":${JSON.stringify(this.response())}`)
+  }
+}
+
+/** Emits what there is. */
+function emitSome(text: string, emit: Emit): void {
+  if (text !== '') emit(text)
+}

@@ -1,0 +1,137 @@
+import type { Loss } from '@/generation/loss.ts'
+import type { Tool, ToolChoice } from '@/generation/tool.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { invalidRequest, unsupported } from '../invalid.ts'
+import { hostedKind } from './tools.ts'
+
+/**
+ * The caller's `tool_choice`.
+ * @throws GatewayError `invalid_request` when it forces a tool that is not there: nothing could answer it.
+ */
+export function decodeToolChoice(
+  wire: JsonValue | undefined,
+  tools: readonly Tool[],
+): ToolChoice | undefined {
+  if (wire === undefined || wire === null) return undefined
+  if (wire === 'auto' || wire === 'none' || wire === 'required') return { type: wire }
+  const choice = asObject(wire)
+  const type = asString(choice?.['type'])
+  if (choice === undefined || type === undefined) throw invalidRequest('tool_choice', 'unknown choice')
+  switch (type) {
+    case 'auto':
+    case 'none':
+    case 'required':
+      return { type }
+    case 'allowed_tools':
+      return decodeAllowed(choice)
+    case 'function':
+    case 'custom':
+      return decodeNamed(choice, type, tools)
+    case 'local_shell':
+    case 'shell':
+    case 'apply_patch':
+    case 'tool_search':
+      return { type: 'tool', name: type, namespace: undefined, kind: type }
+    default:
+      return {
+        type: 'tool',
+        name: asString(choice['server_label']) ?? type,
+        namespace: undefined,
+        kind: { hosted: hostedKind(type), wireType: type },
+      }
+  }
+}
+
+function decodeAllowed(choice: JsonObject): ToolChoice {
+  return {
+    type: 'allowed',
+    mode: choice['mode'] === 'required' ? 'required' : 'auto',
+    tools: asArray(choice['tools']).flatMap(value => {
+      const tool = asObject(value)
+      const name = asString(tool?.['name']) ?? asString(tool?.['server_label']) ?? asString(tool?.['type'])
+      return name === undefined ? [] : [{ name, namespace: asString(tool?.['namespace']) }]
+    }),
+  }
+}
+
+function decodeNamed(choice: JsonObject, kind: 'function' | 'custom', tools: readonly Tool[]): ToolChoice {
+  const name = asString(choice['name'])
+  if (name === undefined) throw invalidRequest('tool_choice.name', 'expected string')
+  const namespace = asString(choice['namespace'])
+  const tool = tools.find(
+    candidate =>
+      (candidate.type === 'function' || candidate.type === 'custom') &&
+      candidate.name === name &&
+      (namespace === undefined || candidate.namespace === namespace),
+  )
+  if (tool === undefined || tool.type === 'hosted' || tool.type === 'client') {
+    throw invalidRequest('tool_choice', `tool '${name}' is not in 'tools'`)
+  }
+  return { type: 'tool', name, namespace: tool.namespace, kind }
+}
+
+/** The choice as this format writes it, for an upstream that was given these tools. */
+export function encodeToolChoice(
+  choice: ToolChoice | undefined,
+  tools: readonly JsonObject[],
+  losses: Loss[],
+): JsonValue | undefined {
+  if (choice === undefined) return undefined
+  if (tools.length === 0) {
+    if (choice.type === 'tool')
+      throw unsupported('tool_choice', 'names a tool that the upstream does not have')
+    return undefined
+  }
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+    case 'required':
+      return choice.type
+    case 'tool':
+      return encodeNamed(choice, tools)
+    case 'allowed':
+      return encodeAllowed(choice, tools, losses)
+    default:
+      return choice satisfies never
+  }
+}
+
+function encodeNamed(
+  choice: Extract<ToolChoice, { type: 'tool' }>,
+  tools: readonly JsonObject[],
+): JsonObject {
+  const group = choice.namespace === undefined ? {} : { namespace: choice.namespace }
+  if (choice.kind === 'function' || choice.kind === 'custom') {
+    return { type: choice.kind, name: choice.name, ...group }
+  }
+  if (typeof choice.kind === 'string') return { type: choice.kind }
+  const { hosted, wireType } = choice.kind
+  const written = tools.find(tool => {
+    const type = asString(tool['type']) ?? ''
+    return type === wireType || (hosted !== 'other' && hostedKind(type) === hosted)
+  })
+  if (written === undefined)
+    throw unsupported('tool_choice', `names '${wireType}', which the upstream does not have`)
+  const type = asString(written['type']) ?? wireType
+  return type === 'mcp' ? { type, server_label: choice.name } : { type }
+}
+
+function encodeAllowed(
+  choice: Extract<ToolChoice, { type: 'allowed' }>,
+  tools: readonly JsonObject[],
+  losses: Loss[],
+): JsonValue {
+  const allowed = choice.tools.flatMap(({ name, namespace }): JsonObject[] => {
+    const tool = tools.find(
+      candidate => candidate['name'] === (namespace ?? name) || candidate['type'] === name,
+    )
+    if (tool === undefined) return []
+    const type = asString(tool['type']) ?? 'function'
+    if (type === 'namespace')
+      return [{ type: 'function', name, ...(namespace === undefined ? {} : { namespace }) }]
+    return [tool['name'] === undefined ? { type } : { type, name }]
+  })
+  if (allowed.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools: allowed }
+  losses.push({ field: 'toolChoice', name: undefined })
+  return choice.mode
+}

@@ -1,0 +1,223 @@
+import type { Loss } from '@/generation/loss.ts'
+import type {
+  ClientTool,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  HostedToolKind,
+  Tool,
+} from '@/generation/tool.ts'
+import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { invalidRequest } from '../invalid.ts'
+
+/**
+ * The tools of a `tools` array; groups (`namespace`) are flattened, their members keep the group's name.
+ * @param path of the array in the caller's body, for errors.
+ * @throws GatewayError `invalid_request` for a tool without its type or name.
+ */
+export function decodeTools(wire: JsonValue | undefined, path: string): Tool[] {
+  return asArray(wire).flatMap((value, index) => {
+    const tool = asObject(value)
+    if (tool === undefined) throw invalidRequest(`${path}[${index}]`, 'expected object')
+    return decodeTool(tool, undefined, `${path}[${index}]`)
+  })
+}
+
+/** Adds tools that came inside the input. The first of a name wins, so that the order never changes. */
+export function mergeTools(tools: readonly Tool[]): Tool[] {
+  const known = new Map<string, Tool>()
+  for (const tool of tools) {
+    const key = tool.type === 'hosted' ? `hosted ${JSON.stringify(tool.wire)}` : toolKey(tool)
+    if (!known.has(key)) known.set(key, tool)
+  }
+  return [...known.values()]
+}
+
+function toolKey(tool: FunctionTool | CustomTool | ClientTool): string {
+  return JSON.stringify([tool.type === 'client' ? undefined : tool.namespace, tool.name])
+}
+
+function decodeTool(tool: JsonObject, namespace: string | undefined, path: string): Tool[] {
+  const type = asString(tool['type'])
+  if (type === undefined) throw invalidRequest(`${path}.type`, 'expected string')
+  switch (type) {
+    case 'function':
+      return [decodeFunction(tool, namespace, path)]
+    case 'custom':
+      return [decodeCustom(tool, namespace, path)]
+    case 'namespace':
+      return decodeNamespace(tool, path)
+    case 'local_shell':
+    case 'apply_patch':
+      return [clientTool(type, tool)]
+    case 'shell':
+      // In a container of the vendor's the shell is the vendor's to run.
+      return [isHostedShell(tool) ? hostedTool(type, tool) : clientTool('shell', tool)]
+    case 'tool_search':
+      // Run by the server it has no one to run it elsewhere, and no use: every deferred tool is sent at once.
+      return [tool['execution'] === 'server' ? hostedTool(type, tool) : clientTool('tool_search', tool)]
+    default:
+      return [hostedTool(type, tool)]
+  }
+}
+
+function decodeFunction(tool: JsonObject, namespace: string | undefined, path: string): FunctionTool {
+  return {
+    type: 'function',
+    name: toolName(tool, path),
+    namespace,
+    description: asString(tool['description']),
+    parameters: asObject(tool['parameters']),
+    strict: asBoolean(tool['strict']),
+    cache: undefined,
+  }
+}
+
+function decodeCustom(tool: JsonObject, namespace: string | undefined, path: string): CustomTool {
+  const format = asObject(tool['format'])
+  const syntax = format?.['syntax'] === 'regex' ? 'regex' : 'lark'
+  const definition = asString(format?.['definition'])
+  return {
+    type: 'custom',
+    name: toolName(tool, path),
+    namespace,
+    description: asString(tool['description']),
+    grammar: definition === undefined ? undefined : { syntax, definition },
+  }
+}
+
+function decodeNamespace(tool: JsonObject, path: string): Tool[] {
+  const namespace = toolName(tool, path)
+  return asArray(tool['tools']).flatMap((value, index) => {
+    const member = asObject(value)
+    const memberPath = `${path}.tools[${index}]`
+    if (member === undefined) throw invalidRequest(memberPath, 'expected object')
+    return decodeTool(
+      member['type'] === undefined ? { ...member, type: 'function' } : member,
+      namespace,
+      memberPath,
+    )
+  })
+}
+
+function toolName(tool: JsonObject, path: string): string {
+  const name = asString(tool['name'])
+  if (name === undefined || name === '') throw invalidRequest(`${path}.name`, 'expected string')
+  return name
+}
+
+function clientTool(kind: ClientTool['kind'], wire: JsonObject): ClientTool {
+  return { type: 'client', kind, name: kind, format: 'openai-responses', wireType: kind, wire }
+}
+
+function isHostedShell(tool: JsonObject): boolean {
+  return asString(asObject(tool['environment'])?.['type'])?.startsWith('container') === true
+}
+
+function hostedTool(wireType: string, wire: JsonObject): HostedTool {
+  const kind = hostedKind(wireType)
+  return {
+    type: 'hosted',
+    kind,
+    format: 'openai-responses',
+    wireType,
+    wire,
+    webSearch:
+      kind === 'web_search'
+        ? {
+            maxUses: undefined,
+            allowedDomains: strings(asObject(wire['filters'])?.['allowed_domains']),
+            blockedDomains: strings(asObject(wire['filters'])?.['blocked_domains']),
+            userLocation: asObject(wire['user_location']),
+          }
+        : undefined,
+  }
+}
+
+/** What a hosted tool of this wire type does. */
+export function hostedKind(wireType: string): HostedToolKind {
+  if (wireType.startsWith('web_search')) return 'web_search'
+  if (wireType === 'file_search') return 'file_search'
+  if (wireType === 'code_interpreter') return 'code_execution'
+  return 'other'
+}
+
+function strings(value: JsonValue | undefined): string[] {
+  return asArray(value).filter(entry => typeof entry === 'string')
+}
+
+/** The tools as this format writes them; groups are put together again. What it has no word for is a loss. */
+export function encodeTools(tools: readonly Tool[], losses: Loss[]): JsonObject[] {
+  const written: JsonObject[] = []
+  const groups = new Map<string, JsonObject[]>()
+  for (const tool of tools) {
+    const wire = encodeTool(tool, losses)
+    if (wire === undefined) continue
+    const namespace = 'namespace' in tool ? tool.namespace : undefined
+    if (namespace === undefined) {
+      written.push(wire)
+      continue
+    }
+    const known = groups.get(namespace)
+    if (known !== undefined) known.push(wire)
+    else {
+      const members = [wire]
+      groups.set(namespace, members)
+      written.push({ type: 'namespace', name: namespace, description: namespace, tools: members })
+    }
+  }
+  return written
+}
+
+function encodeTool(tool: Tool, losses: Loss[]): JsonObject | undefined {
+  switch (tool.type) {
+    case 'function':
+      if (tool.cache !== undefined) losses.push({ field: 'cacheMark', name: undefined })
+      return {
+        type: 'function',
+        name: tool.name,
+        ...(tool.description === undefined ? {} : { description: tool.description }),
+        parameters: tool.parameters ?? { type: 'object', properties: {} },
+        // Silence means true here and false in every other format.
+        strict: tool.strict ?? false,
+      }
+    case 'custom':
+      return {
+        type: 'custom',
+        name: tool.name,
+        ...(tool.description === undefined ? {} : { description: tool.description }),
+        format: tool.grammar === undefined ? { type: 'text' } : { type: 'grammar', ...tool.grammar },
+      }
+    case 'client':
+      if (tool.format === 'openai-responses') return tool.wire
+      losses.push({ field: 'tools', name: tool.wireType })
+      return undefined
+    case 'hosted':
+      return encodeHosted(tool, losses)
+    default:
+      return tool satisfies never
+  }
+}
+
+function encodeHosted(tool: HostedTool, losses: Loss[]): JsonObject | undefined {
+  if (tool.format === 'openai-responses') return tool.wire
+  if (tool.kind === 'web_search') return encodeWebSearch(tool, losses)
+  if (tool.kind === 'code_execution') return { type: 'code_interpreter', container: { type: 'auto' } }
+  losses.push({ field: 'tools', name: tool.wireType })
+  return undefined
+}
+
+function encodeWebSearch(tool: HostedTool, losses: Loss[]): JsonObject {
+  const search = tool.webSearch
+  if (search?.maxUses !== undefined) losses.push({ field: 'tools', name: `${tool.wireType}.max_uses` })
+  if (search !== undefined && search.blockedDomains.length > 0) {
+    losses.push({ field: 'tools', name: `${tool.wireType}.blocked_domains` })
+  }
+  return {
+    type: 'web_search',
+    ...(search === undefined || search.allowedDomains.length === 0
+      ? {}
+      : { filters: { allowed_domains: [...search.allowedDomains] } }),
+    ...(search?.userLocation === undefined ? {} : { user_location: search.userLocation }),
+  }
+}

@@ -1,0 +1,88 @@
+import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
+import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+/**
+ * Usage of a response object. Its totals include what was cached and what was reasoned (wire-formats 6.2).
+ * @returns undefined when the response names none.
+ */
+export function decodeUsage(response: JsonObject): Usage | undefined {
+  const wire = asObject(response['usage'])
+  if (wire === undefined) return undefined
+  const input = count(wire['input_tokens'])
+  const output = count(wire['output_tokens'])
+  const details = asObject(wire['input_tokens_details'])
+  const cacheRead = Math.min(count(details?.['cached_tokens']), input)
+  const written = Math.min(count(details?.['cache_write_tokens']), input - cacheRead)
+  const ttl = asObject(details?.['cache_write_tokens_details'])
+  const cacheWrite1h = Math.min(count(ttl?.['ttl_12h_tokens']), written)
+  const thought = count(asObject(wire['output_tokens_details'])?.['reasoning_tokens'])
+  // xAI counts reasoning outside of output_tokens; only the total tells.
+  const outside = thought > 0 && count(wire['total_tokens']) === input + output + thought
+  const reasoning = outside ? thought : Math.min(thought, output)
+  return {
+    inputUncached: input - cacheRead - written,
+    cacheRead,
+    cacheWrite5m: written - cacheWrite1h,
+    cacheWrite1h,
+    outputText: outside ? output : output - reasoning,
+    reasoning,
+    audioInput: 0,
+    audioOutput: 0,
+    serverTools: serverTools(response),
+  }
+}
+
+/** Usage as a response object has it; `null` while there is none. */
+export function encodeUsage(usage: Usage | undefined): JsonObject | null {
+  if (usage === undefined) return null
+  const input = inputTokens(usage)
+  const output = outputTokens(usage)
+  const written = usage.cacheWrite5m + usage.cacheWrite1h
+  return {
+    input_tokens: input,
+    input_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: written,
+      ...(written === 0
+        ? {}
+        : {
+            cache_write_tokens_details: {
+              ttl_30m_tokens: usage.cacheWrite5m,
+              ttl_12h_tokens: usage.cacheWrite1h,
+            },
+          }),
+    },
+    output_tokens: output,
+    output_tokens_details: { reasoning_tokens: usage.reasoning },
+    total_tokens: input + output,
+  }
+}
+
+/** Output items that are calls which the vendor ran, with the vendor's name of the tool. */
+const SERVER_CALLS: Readonly<Record<string, string>> = {
+  web_search_call: 'web_search',
+  file_search_call: 'file_search',
+  code_interpreter_call: 'code_interpreter',
+  image_generation_call: 'image_generation',
+  mcp_call: 'mcp',
+}
+
+function serverTools(response: JsonObject): Record<string, number> {
+  const calls: Record<string, number> = {}
+  for (const item of asArray(response['output'])) {
+    const name = SERVER_CALLS[String(asObject(item)?.['type'])]
+    if (name !== undefined) calls[name] = (calls[name] ?? 0) + 1
+  }
+  // The count of billable searches, where it is given: opening a page is a call, too, but free.
+  const searches = asObject(asObject(response['tool_usage'])?.['web_search'])?.['num_requests']
+  if (asNumber(searches) !== undefined) {
+    delete calls['web_search']
+    if (count(searches) > 0) calls['web_search'] = count(searches)
+  }
+  return calls
+}
+
+/** A token count: a whole number from 0, whatever the wire says. */
+function count(value: JsonValue | undefined): number {
+  return Math.max(0, Math.trunc(asNumber(value) ?? 0))
+}

@@ -1,0 +1,104 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import OpenAI from 'openai'
+import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
+import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import { openaiResponses } from '@/formats/openai-responses/codec.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine } from '@/generation/machine.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+
+const TRANSCRIPTS = join(import.meta.dir, '../../transcripts/openai-responses')
+
+export const CASES = readdirSync(TRANSCRIPTS).sort()
+
+export async function recording(name: string): Promise<{
+  request: JsonObject
+  response: JsonObject | undefined
+  stream: Uint8Array
+}> {
+  const file = (part: string) => Bun.file(join(TRANSCRIPTS, name, part))
+  const response = file('response.json')
+  return {
+    request: await file('request.json').json(),
+    response: (await response.exists()) ? await response.json() : undefined,
+    stream: await file('stream.sse').bytes(),
+  }
+}
+
+export function decodeContext(): DecodeContext {
+  let made = 0
+  return {
+    vendor: 'openai',
+    newId: () => {
+      made += 1
+      return `call_made${made}`
+    },
+  }
+}
+
+export function parseSse(bytes: Uint8Array): SseEvent[] {
+  return runMachine(createSseParser(), [bytes])
+}
+
+/** The events of a stream given as the data objects of its events. */
+export function decodeData(data: readonly JsonObject[]): GenerationEvent[] {
+  const events = data.map(entry => ({ event: asString(entry['type']), data: JSON.stringify(entry) }))
+  return runMachine(openaiResponses.createStreamDecoder(decodeContext()), events)
+}
+
+export function decodeStream(bytes: Uint8Array): GenerationEvent[] {
+  return runMachine(openaiResponses.createStreamDecoder(decodeContext()), parseSse(bytes))
+}
+
+export function request(body: JsonObject): GenerationRequest {
+  return openaiResponses.decodeRequest(
+    { model: 'm', ...body },
+    { model: asString(body['model']) ?? 'm', stream: body['stream'] === true },
+  )
+}
+
+export function replyContext(wire: JsonObject = { model: 'm', input: 'hi' }): ReplyContext {
+  return {
+    requestId: '0198f7a2-0000-7000-8000-00000000000a',
+    createdAt: 1_763_600_000,
+    model: asString(wire['model']) ?? 'm',
+    request: request(wire),
+    wire,
+    estimatedInputTokens: undefined,
+  }
+}
+
+export function encodeStream(events: Iterable<GenerationEvent>, wire?: JsonObject): string {
+  return runMachine(openaiResponses.createStreamEncoder(replyContext(wire)), events).join('')
+}
+
+/** The data objects of an encoded stream. */
+export function dataOf(text: string): JsonObject[] {
+  return parseSse(Buffer.from(text)).map(event => parseObject(event.data) ?? {})
+}
+
+/** The items of the final response of an encoded stream. */
+export function finalOutput(text: string): JsonObject[] {
+  const response = asObject(dataOf(text).at(-1)?.['response'])
+  return asArray(response?.['output']).map(item => asObject(item) ?? {})
+}
+
+/** What the official SDK's own accumulator makes of these bytes. */
+export async function sdkFinal(text: string) {
+  const client = new OpenAI({
+    apiKey: 'none',
+    maxRetries: 0,
+    fetch: async () => new Response(text, { headers: { 'content-type': 'text/event-stream' } }),
+  })
+  const body: ResponseCreateParamsStreaming = { model: 'm', input: 'hi', stream: true }
+  return await client.responses.stream(body).finalResponse()
+}
+
+export function encoded(body: JsonObject, model = 'gpt-5.1'): JsonObject {
+  const target = { model, vendor: 'openai', maxOutputTokens: undefined }
+  return openaiResponses.encodeRequest(request(body), target).body
+}
