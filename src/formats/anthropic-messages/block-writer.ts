@@ -1,0 +1,206 @@
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Signature, ToolCallKind } from '@/generation/part.ts'
+import { isJsonObject, type JsonObject } from '@/json/json.ts'
+import { fitCallId } from '../call-id.ts'
+import { encodeCitation } from './citation.ts'
+import { CALL_ID } from './part-encode.ts'
+import { mediaMarkdown, replySignature } from './reply.ts'
+import type { Written } from './stop-reason.ts'
+import { toolInput } from './tool-input.ts'
+import { FORMAT } from './wire.ts'
+
+type Emit = (text: string) => void
+/** The events that belong to one block. */
+export type BlockEvent = Extract<GenerationEvent, { block: number }>
+
+/** The block being written. `shown`: its content_block_start is out; text and thoughts wait for their first words. */
+type Current =
+  | { kind: 'text'; block: number; shown: boolean }
+  | { kind: 'thinking'; block: number; shown: boolean; redacted: boolean; paragraphs: number }
+  | { kind: 'tool'; block: number; tool: ToolCallKind; input: string; written: boolean }
+
+/**
+ * Writes content blocks one after the other, numbered from 0. Blocks that would be empty are left out, since no API
+ * takes an empty text block back in the history.
+ */
+export class BlockWriter {
+  /** What the answer holds so far. */
+  readonly written: Written = { toolUse: false, refusal: false }
+  readonly #showThoughts: boolean
+  #index = 0
+  #current: Current | undefined
+
+  /** @param showThoughts false: thinking blocks have their signature only (`display: "omitted"`). */
+  constructor(showThoughts: boolean) {
+    this.#showThoughts = showThoughts
+  }
+
+  /** The number of the open block, as its events carry it. */
+  get block(): number | undefined {
+    return this.#current?.block
+  }
+
+  /** An event of the open block, or the first of a new one while none is open. */
+  write(event: BlockEvent, emit: Emit): void {
+    switch (event.type) {
+      case 'text-delta':
+      case 'refusal-delta':
+        return this.#text(event.text, emit)
+      case 'reasoning-delta':
+        return this.#thought(event.text, emit)
+      case 'tool-input-delta':
+        return this.#input(event.text, emit)
+      case 'text-start':
+      case 'refusal-start':
+        this.written.refusal ||= event.type === 'refusal-start'
+        this.#current = { kind: 'text', block: event.block, shown: false }
+        return
+      case 'text-citation': {
+        const citation = encodeCitation(event.citation)
+        if (citation === undefined || this.#current?.kind !== 'text') return
+        this.#show(this.#current, TEXT_BLOCK, emit)
+        return this.#delta({ type: 'citations_delta', citation }, emit)
+      }
+      case 'reasoning-start': {
+        const { block, redacted } = event
+        this.#current = { kind: 'thinking', block, redacted, shown: false, paragraphs: 0 }
+        return
+      }
+      case 'reasoning-paragraph':
+        if (this.#current?.kind === 'thinking') this.#paragraph(this.#current, emit)
+        return
+      case 'tool-input-start':
+        return this.#startTool(event, emit)
+      case 'text-end':
+      case 'refusal-end':
+      case 'tool-input-end':
+        return this.close(emit)
+      case 'reasoning-end':
+        return this.#endThought(event.signature, emit)
+      case 'media':
+        return this.#whole(
+          { type: 'text', text: '' },
+          { type: 'text_delta', text: mediaMarkdown(event.media) },
+          emit,
+        )
+      case 'opaque':
+        if (event.part.format === FORMAT && isJsonObject(event.part.value)) {
+          this.#whole(event.part.value, undefined, emit)
+        }
+        return
+      default:
+        event satisfies never
+    }
+  }
+
+  /** Ends the open block, if one is open. */
+  close(emit: Emit): void {
+    const current = this.#current
+    if (current === undefined) return
+    if (current.kind === 'thinking') return this.#endThought(undefined, emit)
+    if (current.kind === 'tool') this.#flushInput(current, emit)
+    else if (!current.shown) return this.#forget()
+    this.#stop(emit)
+  }
+
+  #text(text: string, emit: Emit): void {
+    if (text === '' || this.#current?.kind !== 'text') return
+    if (!this.#current.shown) this.#show(this.#current, TEXT_BLOCK, emit)
+    emit(
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`,
+    )
+  }
+
+  #paragraph(current: Extract<Current, { kind: 'thinking' }>, emit: Emit): void {
+    current.paragraphs += 1
+    if (current.paragraphs > 1 && current.shown) this.#thought('\n\n', emit)
+  }
+
+  #thought(text: string, emit: Emit): void {
+    const current = this.#current
+    if (text === '' || !this.#showThoughts || current?.kind !== 'thinking' || current.redacted) return
+    if (!current.shown) this.#show(current, THINKING_BLOCK, emit)
+    emit(
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"thinking_delta","thinking":${JSON.stringify(text)}}}\n\n`,
+    )
+  }
+
+  #endThought(signature: Signature | undefined, emit: Emit): void {
+    const current = this.#current
+    if (current?.kind !== 'thinking') return
+    if (current.redacted) {
+      if (signature === undefined) return this.#forget()
+      return this.#whole({ type: 'redacted_thinking', data: replySignature(signature) }, undefined, emit)
+    }
+    // A thought that says nothing and proves nothing is left out.
+    if (!current.shown && signature === undefined && this.#showThoughts) return this.#forget()
+    if (!current.shown) this.#show(current, THINKING_BLOCK, emit)
+    this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)
+    this.#stop(emit)
+  }
+
+  #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>, emit: Emit): void {
+    this.written.toolUse = true
+    this.#current = { kind: 'tool', block: event.block, tool: event.kind, input: '', written: false }
+    const id = fitCallId(event.callId, CALL_ID)
+    this.#startBlock(JSON.stringify({ type: 'tool_use', id, name: event.name, input: {} }), emit)
+  }
+
+  #input(text: string, emit: Emit): void {
+    const current = this.#current
+    if (text === '' || current?.kind !== 'tool') return
+    // Free text is no JSON and becomes a member of an object, which needs all of it.
+    if (current.tool === 'custom') current.input += text
+    else this.#partialJson(current, text, emit)
+  }
+
+  #flushInput(current: Extract<Current, { kind: 'tool' }>, emit: Emit): void {
+    if (current.tool === 'custom') {
+      this.#partialJson(current, JSON.stringify(toolInput('custom', current.input)), emit)
+    } else if (!current.written) this.#partialJson(current, '{}', emit)
+  }
+
+  #partialJson(current: Extract<Current, { kind: 'tool' }>, text: string, emit: Emit): void {
+    current.written = true
+    emit(
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"input_json_delta","partial_json":${JSON.stringify(text)}}}\n\n`,
+    )
+  }
+
+  #whole(block: JsonObject, delta: JsonObject | undefined, emit: Emit): void {
+    this.#startBlock(JSON.stringify(block), emit)
+    if (delta !== undefined) this.#delta(delta, emit)
+    this.#stop(emit)
+  }
+
+  #show(current: { shown: boolean }, block: string, emit: Emit): void {
+    if (current.shown) return
+    current.shown = true
+    this.#startBlock(block, emit)
+  }
+
+  #startBlock(block: string, emit: Emit): void {
+    emit(
+      `event: content_block_start\ndata: {"type":"content_block_start","index":${this.#index},"content_block":${block}}\n\n`,
+    )
+  }
+
+  #delta(delta: JsonObject, emit: Emit): void {
+    emit(
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":${JSON.stringify(delta)}}\n\n`,
+    )
+  }
+
+  #stop(emit: Emit): void {
+    emit(`event: content_block_stop\ndata: {"type":"content_block_stop","index":${this.#index}}\n\n`)
+    this.#index += 1
+    this.#forget()
+  }
+
+  #forget(): void {
+    this.#current = undefined
+  }
+}
+
+const TEXT_BLOCK = '{"type":"text","text":""}'
+const THINKING_BLOCK = '{"type":"thinking","thinking":"","signature":""}'

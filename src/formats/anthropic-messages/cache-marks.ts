@@ -1,0 +1,51 @@
+import type { CacheMark } from '@/generation/part.ts'
+import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { Losses } from './losses.ts'
+
+/** The API's limit for one request. */
+const MAX_MARKS = 4
+
+/** The block with its cache mark, or as it is. */
+export function marked(block: JsonObject, cache: CacheMark | undefined): JsonObject {
+  if (cache === undefined) return block
+  const ttl = cache.ttl
+  return { ...block, cache_control: ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
+}
+
+/**
+ * Holds the body to the API's rules for marks: at most four (the last ones are kept, they cover the longest prefix),
+ * and no long lifetime after a short one. The body is ours and fresh, so it is edited in place.
+ */
+export function limitCacheMarks(body: JsonObject, losses: Losses): void {
+  const blocks = markedBlocks(body)
+  const room = MAX_MARKS - (asObject(body['cache_control']) === undefined ? 0 : 1)
+  for (const block of blocks.splice(0, Math.max(0, blocks.length - room))) {
+    delete block['cache_control']
+    losses.add('cacheMark')
+  }
+  let short = false
+  for (const block of blocks) {
+    const long = asObject(block['cache_control'])?.['ttl'] === '1h'
+    if (long && short) {
+      block['cache_control'] = { type: 'ephemeral' }
+      losses.add('cacheMark')
+    }
+    short ||= !long
+  }
+}
+
+/** Every block with a mark, in the order in which the API reads a prompt: tools, system, messages. */
+function markedBlocks(body: JsonObject): JsonObject[] {
+  const found: JsonObject[] = []
+  const visit = (blocks: readonly unknown[]) => {
+    for (const block of blocks) {
+      if (!isJsonObject(block)) continue
+      if (block['type'] === 'tool_result') visit(asArray(block['content']))
+      if (isJsonObject(block['cache_control'])) found.push(block)
+    }
+  }
+  visit(asArray(body['tools']))
+  visit(asArray(body['system']))
+  for (const message of asArray(body['messages'])) visit(asArray(asObject(message)?.['content']))
+  return found
+}

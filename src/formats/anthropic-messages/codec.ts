@@ -1,0 +1,68 @@
+import type { RequestField } from '@/generation/loss.ts'
+import type { Codec } from '../codec.ts'
+import { decodeFault } from '../fault.ts'
+import { encodeError, encodeErrorEvent } from './error.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+import { decodeResponse, encodeResponse } from './response.ts'
+import { createStreamDecoder } from './stream-decode.ts'
+import { createStreamEncoder } from './stream-encode.ts'
+import { tokenCount } from './token-count.ts'
+import { FORMAT } from './wire.ts'
+
+const FIELD_NAMES: Record<RequestField, string> = {
+  instructions: 'system',
+  tools: 'tools',
+  toolChoice: 'tool_choice',
+  parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
+  output: 'output_config.format',
+  verbosity: 'verbosity',
+  reasoning: 'thinking',
+  maxOutputTokens: 'max_tokens',
+  temperature: 'temperature',
+  topP: 'top_p',
+  topK: 'top_k',
+  stop: 'stop_sequences',
+  seed: 'seed',
+  presencePenalty: 'presence_penalty',
+  frequencyPenalty: 'frequency_penalty',
+  logitBias: 'logit_bias',
+  logprobs: 'logprobs',
+  candidates: 'n',
+  modalities: 'modalities',
+  user: 'metadata.user_id',
+  metadata: 'metadata',
+  promptCacheKey: 'prompt_cache_key',
+  serviceTier: 'service_tier',
+  store: 'store',
+  cacheMark: 'cache_control',
+  toolStrict: 'tools.strict',
+  outputStrict: 'output_config.format.strict',
+  imageDetail: 'messages.content.detail',
+  filename: 'messages.content.filename',
+  documentTitle: 'messages.content.title',
+  citations: 'messages.content.citations',
+  media: 'messages.content',
+  reasoningHistory: 'messages.content.thinking',
+  toolResultError: 'messages.content.is_error',
+}
+
+/** Anthropic's Messages API. */
+export const anthropicMessages: Codec = {
+  format: FORMAT,
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  createStreamDecoder,
+  createStreamEncoder,
+  encodeError,
+  encodeErrorEvent,
+  decodeFault,
+  keepalive: 'event: ping\ndata: {"type":"ping"}\n\n',
+  // The three message_ events hold usage and the end; "error" is the type of an error event and its object's name.
+  isTelling: event => event.includes('message_') || event.includes('"error"'),
+  fieldNames: FIELD_NAMES,
+  toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
+  tokenCount,
+}

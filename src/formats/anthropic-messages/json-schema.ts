@@ -1,0 +1,124 @@
+import { asArray, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+/** A schema as `input_schema` wants it: an object at the top, without a choice between several there. */
+export function objectSchema(schema: JsonObject | undefined): JsonObject {
+  if (schema === undefined) return { type: 'object', properties: {} }
+  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap(key => asArray(schema[key]).filter(isJsonObject))
+  if (branches.length === 0) return schema['type'] === 'object' ? schema : { ...schema, type: 'object' }
+  const { anyOf: _anyOf, oneOf: _oneOf, allOf, ...rest } = schema
+  const every = asArray(allOf).filter(isJsonObject)
+  const required = [rest, ...every].flatMap(branch => asArray(branch['required']))
+  return {
+    ...rest,
+    type: 'object',
+    properties: mergedProperties([...branches, rest]),
+    ...(required.length > 0 && { required: [...new Set(required)] }),
+  }
+}
+
+function mergedProperties(branches: readonly JsonObject[]): JsonObject {
+  const merged: JsonObject = {}
+  for (const branch of branches) {
+    const properties = branch['properties']
+    if (isJsonObject(properties)) Object.assign(merged, properties)
+  }
+  return merged
+}
+
+/** Keywords that structured outputs understand, beside those that `closedSchema` rewrites. */
+const KEPT: ReadonlySet<string> = new Set(['type', 'title', 'enum', 'const', 'default', 'required', '$ref'])
+
+/** https://platform.claude.com/docs/en/build-with-claude/structured-outputs#json-schema-limitations */
+const STRING_FORMATS: ReadonlySet<string> = new Set([
+  'date-time',
+  'time',
+  'date',
+  'duration',
+  'email',
+  'hostname',
+  'uri',
+  'ipv4',
+  'ipv6',
+  'uuid',
+])
+
+/**
+ * A schema as structured outputs and strict tools want it: every object closed, and constraints that the grammar
+ * cannot hold (`minLength`, `maximum`, ...) told in the description instead, so that the model still hears of them.
+ */
+export function closedSchema(schema: JsonObject): JsonObject {
+  const closed: JsonObject = {}
+  const told: JsonObject = {}
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined || key === '$schema' || key === '$id' || key === 'additionalProperties') continue
+    if (!keep(closed, key, value)) told[key] = value
+  }
+  if (isObjectSchema(schema)) closed['additionalProperties'] = false
+  const { description: _description, ...constraints } = told
+  const description = [asString(schema['description']), constraintText(constraints)]
+  const text = description.filter(line => line !== undefined).join('\n\n')
+  if (text !== '') closed['description'] = text
+  return closed
+}
+
+/** Writes one keyword in its accepted form; false where there is none. */
+function keep(closed: JsonObject, key: string, value: JsonValue): boolean {
+  switch (key) {
+    case 'properties':
+    case '$defs':
+    case 'definitions':
+      closed[key] = closedMembers(value)
+      return true
+    case 'items':
+      closed[key] = isJsonObject(value) ? closedSchema(value) : value
+      return true
+    case 'anyOf':
+    case 'oneOf':
+      closed['anyOf'] = closedList(value)
+      return true
+    case 'allOf':
+      closed[key] = closedList(value)
+      return true
+    case 'format':
+      if (!STRING_FORMATS.has(asString(value) ?? '')) return false
+      closed[key] = value
+      return true
+    case 'minItems':
+      if (value !== 0 && value !== 1) return false
+      closed[key] = value
+      return true
+    default:
+      if (!KEPT.has(key)) return false
+      closed[key] = value
+      return true
+  }
+}
+
+function isObjectSchema(schema: JsonObject): boolean {
+  const type = schema['type']
+  return (
+    type === 'object' ||
+    (Array.isArray(type) && type.includes('object')) ||
+    schema['properties'] !== undefined
+  )
+}
+
+function closedMembers(value: JsonValue): JsonValue {
+  if (!isJsonObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [
+      name,
+      isJsonObject(member) ? closedSchema(member) : member,
+    ]),
+  )
+}
+
+function closedList(value: JsonValue): JsonValue[] {
+  return asArray(value).map(member => (isJsonObject(member) ? closedSchema(member) : member))
+}
+
+function constraintText(constraints: JsonObject): string | undefined {
+  const entries = Object.entries(constraints)
+  if (entries.length === 0) return undefined
+  return `{${entries.map(([key, value]) => `${key}: ${JSON.stringify(value)}`).join(', ')}}`
+}

@@ -1,0 +1,118 @@
+import type { MediaPart } from '@/generation/part.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { unsupported } from '../invalid.ts'
+import { marked } from './cache-marks.ts'
+import type { Losses } from './losses.ts'
+import { FORMAT } from './wire.ts'
+
+const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
+
+/** How the base64 of each accepted kind begins, for data that came without a type. */
+const MAGIC: readonly (readonly [string, string])[] = [
+  ['/9j/', 'image/jpeg'],
+  ['iVBORw0KGgo', 'image/png'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+  ['JVBERi', 'application/pdf'],
+]
+
+/**
+ * An image or a document as its block.
+ * @throws GatewayError `unsupported_parameter` for kinds and types that the API does not read.
+ */
+export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
+  if (part.detail !== undefined && part.detail !== 'auto') losses.add('imageDetail')
+  switch (part.kind) {
+    case 'image':
+      return marked({ type: 'image', source: imageSource(part) }, part.cache)
+    case 'document':
+      return marked(encodeDocument(part), part.cache)
+    case 'audio':
+    case 'video':
+      throw unsupported(part.kind, 'input cannot be sent to this model')
+    default:
+      return part.kind satisfies never
+  }
+}
+
+function imageSource(part: MediaPart): JsonObject {
+  const { source } = part
+  switch (source.type) {
+    case 'base64': {
+      const type = mediaTypeOf(part.mediaType, source.data)
+      if (type === undefined || !IMAGE_TYPES.has(type)) {
+        throw unsupported(
+          'image',
+          `must be JPEG, PNG, GIF or WebP for this model, not ${type ?? 'of unknown type'}`,
+        )
+      }
+      return { type: 'base64', media_type: type, data: source.data }
+    }
+    case 'url':
+      return urlSource(source.url, 'image')
+    case 'file-id':
+      return fileSource(source, 'image')
+    case 'text':
+      throw unsupported('image', 'cannot be given as text')
+    default:
+      return source satisfies never
+  }
+}
+
+function encodeDocument(part: MediaPart): JsonObject {
+  const title = part.title ?? part.filename
+  return {
+    type: 'document',
+    source: documentSource(part),
+    ...(title !== undefined && { title }),
+    ...(part.context !== undefined && { context: part.context }),
+  }
+}
+
+function documentSource(part: MediaPart): JsonObject {
+  const { source } = part
+  switch (source.type) {
+    case 'base64': {
+      const type = mediaTypeOf(part.mediaType, source.data) ?? 'application/pdf'
+      if (type === 'application/pdf') return { type: 'base64', media_type: type, data: source.data }
+      if (!isText(type)) throw unsupported('document', `of type ${type} cannot be sent to this model`)
+      return textSource(Buffer.from(source.data, 'base64').toString('utf8'))
+    }
+    case 'url':
+      return urlSource(source.url, 'document')
+    case 'file-id':
+      return fileSource(source, 'document')
+    case 'text':
+      return textSource(source.text)
+    default:
+      return source satisfies never
+  }
+}
+
+function isText(mediaType: string): boolean {
+  return mediaType.startsWith('text/') || /^application\/(?:json|xml|yaml|x-yaml|javascript)$/.test(mediaType)
+}
+
+function textSource(data: string): JsonObject {
+  return { type: 'text', media_type: 'text/plain', data }
+}
+
+function urlSource(url: string, kind: string): JsonObject {
+  if (!/^https?:\/\//i.test(url))
+    throw unsupported(kind, 'must be given by an http or https address, or as data')
+  return { type: 'url', url }
+}
+
+/** File ids mean something to the vendor that gave them only. */
+function fileSource(source: { id: string; format: string }, kind: string): JsonObject {
+  if (source.format !== FORMAT) throw unsupported(kind, "is a file id of another vendor's file store")
+  return { type: 'file', file_id: source.id }
+}
+
+/** The media type without parameters, in the API's spelling; else what the data's first bytes say. */
+function mediaTypeOf(declared: string | undefined, data: string): string | undefined {
+  const type = declared?.split(';')[0]?.trim().toLowerCase()
+  if (type === 'image/jpg') return 'image/jpeg'
+  if (type !== undefined && type !== '' && type !== 'application/octet-stream') return type
+  return MAGIC.find(([start]) => data.startsWith(start))?.[1] ?? type
+}

@@ -1,0 +1,54 @@
+import { type Part, type TextPart, textPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonValue } from '@/json/json.ts'
+import { invalidRequest } from '../invalid.ts'
+import { decodeBlock } from './block-decode.ts'
+
+/** `system`: a string or text blocks. Blocks of other kinds have nothing to say to another vendor. */
+export function decodeSystem(system: JsonValue | undefined): TextPart[] {
+  return contentParts(system, 'system').filter(part => part.type === 'text')
+}
+
+/** `messages`, one turn each. Neighbours of one role stay apart: encoders merge where their format wants it. */
+export function decodeMessages(messages: readonly JsonValue[]): Turn[] {
+  return messages.map((message, index) => decodeMessage(message, `messages[${index}]`))
+}
+
+function decodeMessage(message: JsonValue, path: string): Turn {
+  const wire = asObject(message) ?? {}
+  const parts = contentParts(wire['content'], `${path}.content`)
+  switch (wire['role']) {
+    case 'user':
+      return { role: 'user', parts: resultsFirst(parts) }
+    case 'assistant':
+      return { role: 'assistant', parts }
+    // Claude Code writes system text in the middle of the talk (clients.md 1.6).
+    case 'system':
+      return { role: 'system', parts }
+    default:
+      throw invalidRequest(`${path}.role`, "expected 'user', 'assistant' or 'system'")
+  }
+}
+
+/** The API wants results first but is not always obeyed; the neutral turn promises it. */
+function resultsFirst(parts: readonly Part[]): readonly Part[] {
+  const results = parts.filter(part => part.type === 'tool-result')
+  if (results.length === 0) return parts
+  return [...results, ...parts.filter(part => part.type !== 'tool-result')]
+}
+
+function contentParts(content: JsonValue | undefined, path: string): Part[] {
+  if (content === undefined || content === null) {
+    if (path === 'system') return []
+    throw invalidRequest(path, 'expected a string or an array of content blocks')
+  }
+  if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
+  if (!Array.isArray(content)) throw invalidRequest(path, 'expected a string or an array of content blocks')
+  return asArray(content).flatMap((block, index) => {
+    const at = `${path}[${index}]`
+    if (!isJsonObject(block) || asString(block['type']) === undefined) {
+      throw invalidRequest(at, "expected a content block with a 'type'")
+    }
+    return decodeBlock(block, at)
+  })
+}

@@ -1,0 +1,60 @@
+import type { OutputFormat } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { closedSchema, objectSchema } from './json-schema.ts'
+import type { Capabilities } from './models.ts'
+
+/** How the answer's shape is asked for: by the API's own format, by a forced tool, or in words. */
+export interface EncodedOutput {
+  /** `output_config.format`. */
+  format: JsonObject | undefined
+  /** A tool whose input is the answer; the gateway hands it back as text (formats/emulation.ts). */
+  tool: JsonObject | undefined
+  /** Said in the system text. */
+  instruction: string | undefined
+}
+
+const PLAIN: EncodedOutput = { format: undefined, tool: undefined, instruction: undefined }
+
+const JSON_ONLY = 'Reply with one valid JSON object and nothing else: no prose, no code fence.'
+
+export function encodeOutput(
+  output: OutputFormat | undefined,
+  hasTools: boolean,
+  model: Capabilities,
+): EncodedOutput {
+  switch (output?.type) {
+    case undefined:
+    case 'text':
+      return PLAIN
+    case 'json':
+      return { ...PLAIN, instruction: JSON_ONLY }
+    case 'json-schema':
+      return encodeSchema(output, hasTools, model)
+    default:
+      return output satisfies never
+  }
+}
+
+function encodeSchema(
+  output: Extract<OutputFormat, { type: 'json-schema' }>,
+  hasTools: boolean,
+  model: Capabilities,
+): EncodedOutput {
+  const { schema, description } = output
+  if (model.outputFormat) return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(schema) } }
+  const isObject = schema['type'] === 'object' || schema['properties'] !== undefined
+  if (hasTools || !model.forcedTools || !isObject) {
+    return { ...PLAIN, instruction: `${JSON_ONLY} It must fit this JSON Schema:\n${JSON.stringify(schema)}` }
+  }
+  const tool = {
+    name: toolName(output.name),
+    description: description ?? 'Give the whole answer as the input of this tool.',
+    input_schema: objectSchema(schema),
+  }
+  return { ...PLAIN, tool }
+}
+
+function toolName(name: string | undefined): string {
+  const safe = (name ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 128)
+  return safe === '' ? 'output' : safe
+}

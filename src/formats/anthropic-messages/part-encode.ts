@@ -1,0 +1,113 @@
+import type {
+  MediaPart,
+  Part,
+  ReasoningPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '@/generation/part.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { fitCallId } from '../call-id.ts'
+import type { Target } from '../codec.ts'
+import { unsupported } from '../invalid.ts'
+import { marked } from './cache-marks.ts'
+import { encodeCitationHistory } from './citation.ts'
+import type { Losses } from './losses.ts'
+import { encodeMedia } from './media-encode.ts'
+import { ownSignature } from './reasoning-history.ts'
+import { toolInput } from './tool-input.ts'
+import { FORMAT } from './wire.ts'
+
+/** What the API accepts as the id of a tool call; the length is ours. */
+export const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
+
+/** Of what a part's blocks depend on beside the part. */
+export interface PartContext {
+  role: 'user' | 'assistant' | 'system'
+  target: Target
+  /** Whether this turn's thoughts are sent (reasoning-history.ts). */
+  thoughts: boolean
+  losses: Losses
+}
+
+/** A part as content blocks; none where it is empty or nothing that this API knows. */
+export function encodePart(part: Part, context: PartContext): JsonObject[] {
+  switch (part.type) {
+    case 'text':
+      return encodeText(part)
+    case 'refusal':
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'media':
+      return [encodeTurnMedia(part, context)]
+    case 'reasoning':
+      return context.thoughts && context.role === 'assistant' ? encodeThought(part, context.target) : []
+    case 'tool-call':
+      return [encodeToolUse(part)]
+    case 'tool-result':
+      return [encodeToolResult(part, context.losses)]
+    case 'opaque':
+      if (part.format === FORMAT && isBlock(part.value)) return [part.value]
+      context.losses.add('extension', part.name)
+      return []
+    default:
+      return part satisfies never
+  }
+}
+
+function isBlock(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Blocks of nothing but white space are refused by the API. */
+function encodeText(part: TextPart): JsonObject[] {
+  if (part.text.trim() === '') return []
+  const citations = part.citations.map(encodeCitationHistory).filter(citation => citation !== undefined)
+  const block = { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }
+  return [marked(block, part.cache)]
+}
+
+/** Assistant turns hold no media: there the model reads that it made something, but not what. */
+function encodeTurnMedia(part: MediaPart, context: PartContext): JsonObject {
+  if (context.role !== 'assistant') return encodeMedia(part, context.losses)
+  context.losses.add('media')
+  return { type: 'text', text: `[${part.kind}]` }
+}
+
+function encodeThought(part: ReasoningPart, target: Target): JsonObject[] {
+  const signature = ownSignature(part, target)
+  if (signature === undefined) return []
+  if (part.redacted) return [{ type: 'redacted_thinking', data: signature }]
+  return [{ type: 'thinking', thinking: part.texts.join('\n\n'), signature }]
+}
+
+function encodeToolUse(part: ToolCallPart): JsonObject {
+  const block = {
+    type: 'tool_use',
+    id: fitCallId(part.callId, CALL_ID),
+    name: part.name,
+    input: toolInput(part.kind, part.input),
+  }
+  return marked(block, part.cache)
+}
+
+function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
+  const [only] = part.content
+  const plain = part.content.length === 1 && only?.type === 'text' && only.cache === undefined
+  const blocks = part.content.flatMap(inner =>
+    inner.type === 'text' ? encodeText({ ...inner, citations: [] }) : [resultMedia(inner, losses)],
+  )
+  const block = {
+    type: 'tool_result',
+    tool_use_id: fitCallId(part.callId, CALL_ID),
+    ...(plain && only.text !== '' ? { content: only.text } : blocks.length > 0 && { content: blocks }),
+    ...(part.isError && { is_error: true }),
+  }
+  return marked(block, part.cache)
+}
+
+function resultMedia(part: MediaPart, losses: Losses): JsonObject {
+  if (part.kind === 'audio' || part.kind === 'video') {
+    throw unsupported(part.kind, 'in a tool result cannot be sent to this model')
+  }
+  return encodeMedia(part, losses)
+}

@@ -1,0 +1,59 @@
+import type { Part, ReasoningPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import type { Target } from '../codec.ts'
+import { signatureFor } from '../signature.ts'
+import { FORMAT } from './wire.ts'
+
+/** Which thoughts of the conversation may go back to this upstream. */
+export interface ReasoningHistory {
+  /** Indexes of the turns whose thoughts are sent. */
+  kept: ReadonlySet<number>
+  /** True when thoughts were left out because somebody else had them. */
+  lost: boolean
+  /** True when the talk waits for the model after tool results, and the thought that led to the calls is missing. */
+  openLoopLacksThought: boolean
+}
+
+/**
+ * Thoughts go back only to their maker, and an assistant's stretch (from one word of the user to the next, tool
+ * results between) goes with all of its thoughts or with none: the API refuses a stretch that lost some.
+ */
+export function reasoningHistory(turns: readonly Turn[], target: Target): ReasoningHistory {
+  const kept = new Set<number>()
+  let lost = false
+  let lacking = false
+  for (const stretch of stretches(turns)) {
+    const thoughts = stretch.flatMap(index => reasoningParts(turns[index]?.parts))
+    const own = thoughts.length > 0 && thoughts.every(part => ownSignature(part, target) !== undefined)
+    if (own) for (const index of stretch) kept.add(index)
+    else if (thoughts.length > 0) lost = true
+    const called = stretch.some(index => turns[index]?.parts.some(part => part.type === 'tool-call'))
+    lacking = called && !own
+  }
+  const last = turns.findLast(turn => turn.role !== 'system')
+  return { kept, lost, openLoopLacksThought: lacking && last !== undefined && answersCalls(last) }
+}
+
+/** The signature to send, if this upstream made it. One of ours without content is nobody's. */
+export function ownSignature(part: ReasoningPart, target: Target): string | undefined {
+  const value = signatureFor(part.signature, FORMAT, target.vendor)
+  return value === '' ? undefined : value
+}
+
+/** Indexes of the assistant turns of each stretch. */
+function stretches(turns: readonly Turn[]): number[][] {
+  const found: number[][] = [[]]
+  for (const [index, turn] of turns.entries()) {
+    if (turn.role === 'assistant') found.at(-1)?.push(index)
+    else if (turn.role === 'user' && !answersCalls(turn)) found.push([])
+  }
+  return found
+}
+
+function answersCalls(turn: Turn): boolean {
+  return turn.role === 'user' && turn.parts.some(part => part.type === 'tool-result')
+}
+
+function reasoningParts(parts: readonly Part[] | undefined): ReasoningPart[] {
+  return (parts ?? []).filter(part => part.type === 'reasoning')
+}

@@ -1,0 +1,52 @@
+import type { MediaPart, Signature } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import type { ReplyContext } from '../codec.ts'
+import { wrapSignature } from '../signature.ts'
+import { FORMAT } from './wire.ts'
+
+/** The id of a reply. */
+export function replyId(context: ReplyContext): string {
+  return `msg_${context.requestId.replaceAll('-', '')}`
+}
+
+/**
+ * How thoughts are shown: not at all when the caller switched thinking off, `sealed` (empty, with their signature)
+ * when it asked for `display: "omitted"`.
+ */
+export function thoughtDisplay(request: GenerationRequest): 'shown' | 'sealed' | 'hidden' {
+  const { reasoning } = request
+  if (reasoning === undefined) return 'shown'
+  if (reasoning.effort === 'none' || reasoning.budgetTokens === 0) return 'hidden'
+  return reasoning.summary === 'none' ? 'sealed' : 'shown'
+}
+
+/**
+ * Clients give thinking back only with a signature, so a thought that came with none gets one that no vendor made:
+ * on its return it is told apart and never reaches an upstream.
+ */
+const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
+
+export function replySignature(signature: Signature | undefined): string {
+  return wrapSignature(signature ?? NOBODYS, FORMAT)
+}
+
+/** A generated image or sound as markdown: assistant messages have no block for media. */
+export function mediaMarkdown(part: MediaPart): string {
+  const { source } = part
+  switch (source.type) {
+    case 'base64':
+      return link(part, `data:${part.mediaType ?? 'application/octet-stream'};base64,${source.data}`)
+    case 'url':
+      return link(part, source.url)
+    case 'file-id':
+      return `[${part.kind}: ${source.id}]`
+    case 'text':
+      return source.text
+    default:
+      return source satisfies never
+  }
+}
+
+function link(part: MediaPart, address: string): string {
+  return part.kind === 'image' ? `![image](${address})` : `[${part.kind}](${address})`
+}

@@ -1,0 +1,190 @@
+import { FORMATS } from '@/generation/format.ts'
+import { type TextPart, textPart } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { EncodedRequest, Target } from '../codec.ts'
+import { unsupported } from '../invalid.ts'
+import { limitCacheMarks, marked } from './cache-marks.ts'
+import { Losses } from './losses.ts'
+import { encodeMessages, splitHead } from './message-encode.ts'
+import { capabilitiesOf } from './models.ts'
+import { encodeOutput } from './output-encode.ts'
+import { reasoningHistory } from './reasoning-history.ts'
+import { encodeSampling, encodeThinking } from './thinking-encode.ts'
+import { encodeTools } from './tool-encode.ts'
+import { FORMAT } from './wire.ts'
+
+/** The version that still takes sampling parameters (wire-formats 1.2). */
+const HEADERS = { 'anthropic-version': '2023-06-01' }
+
+/** Writes a request for an upstream. Keys always come in the same order: prompt caches live on equal bytes. */
+export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
+  refuseImpossible(request)
+  const losses = new Losses()
+  const model = capabilitiesOf(target.model)
+  const { head, headTurns } = splitHead(request.turns)
+  const turns = request.turns.slice(headTurns)
+  const history = reasoningHistory(turns, target)
+  if (history.lost) losses.add('reasoningHistory')
+
+  const offered = encodeTools(request, model, losses)
+  const output = encodeOutput(request.output, offered.tools.length > 0, model)
+  const forced = offered.forced || output.tool !== undefined
+  const conditions = { forced, thoughtMissing: history.openLoopLacksThought }
+  const thinking = encodeThinking(request, target, model, conditions, losses)
+  const context = { target, model, thoughts: history.kept, thinking: thinking.on, losses }
+  const spoken = [offered.instruction, output.instruction].flatMap(text =>
+    text === undefined ? [] : textPart(text),
+  )
+  const stop = request.stop.filter(text => text.trim() !== '')
+
+  const body: JsonObject = {
+    model: target.model,
+    max_tokens: thinking.maxTokens,
+    ...encodeSystem([...request.instructions, ...head, ...spoken]),
+    messages: encodeMessages(turns, context),
+    ...toolFields(offered.tools, offered.choice, output.tool),
+    ...present('thinking', thinking.thinking),
+    ...outputConfig(thinking.effort, output.format, ownExtensions(request)['output_config']),
+    ...encodeSampling(request, thinking.on, model, losses),
+    ...(stop.length > 0 && { stop_sequences: stop }),
+    ...(request.user !== undefined && { metadata: { user_id: request.user } }),
+    ...encodeTier(request.serviceTier, losses),
+    ...(request.stream && { stream: true }),
+    ...extensionFields(ownExtensions(request)),
+  }
+  limitCacheMarks(body, losses)
+  reportUnsaid(request, losses)
+  return {
+    body,
+    losses: losses.list,
+    headers: HEADERS,
+    emulate: {
+      // The API refuses stop sequences of nothing but white space.
+      stop: request.stop.filter(text => text.trim() === ''),
+      outputTool: output.tool === undefined ? undefined : String(output.tool['name']),
+    },
+  }
+}
+
+/** What the caller relies on and this API cannot give in any way. */
+function refuseImpossible(request: GenerationRequest): void {
+  if (request.candidates !== undefined && request.candidates > 1) {
+    throw unsupported('n', 'must be 1: this model gives one answer a request')
+  }
+  const modalities = new Set(request.modalities)
+  if (modalities.has('audio') || (modalities.has('image') && !modalities.has('text'))) {
+    throw unsupported('modalities', 'asks for output other than text, which this model does not make')
+  }
+}
+
+/** One text, or blocks where a cache mark needs its place. */
+function encodeSystem(parts: readonly TextPart[]): JsonObject {
+  const texts = parts.filter(part => part.text.trim() !== '')
+  if (texts.length === 0) return {}
+  if (texts.every(part => part.cache === undefined)) {
+    return { system: texts.map(part => part.text).join('\n\n') }
+  }
+  return { system: texts.map(part => marked({ type: 'text', text: part.text }, part.cache)) }
+}
+
+function toolFields(
+  tools: readonly JsonObject[],
+  choice: JsonObject | undefined,
+  outputTool: JsonObject | undefined,
+): JsonObject {
+  if (outputTool !== undefined) {
+    const forced = { type: 'tool', name: outputTool['name'], disable_parallel_tool_use: true }
+    return { tools: [outputTool], tool_choice: forced }
+  }
+  if (tools.length === 0) return {}
+  return { tools: [...tools], ...present('tool_choice', choice) }
+}
+
+function outputConfig(
+  effort: string | undefined,
+  format: JsonObject | undefined,
+  extension: JsonValue | undefined,
+): JsonObject {
+  const config = { ...present('effort', effort), ...present('format', format), ...asObject(extension) }
+  return Object.keys(config).length === 0 ? {} : { output_config: config }
+}
+
+function present(key: string, value: JsonValue | undefined): JsonObject {
+  return value === undefined ? {} : { [key]: value }
+}
+
+/** `default` is the neutral word for what is `standard_only` here; a wish for priority is `auto`. */
+function encodeTier(tier: string | undefined, losses: Losses): JsonObject {
+  switch (tier) {
+    case undefined:
+      return {}
+    case 'auto':
+    case 'priority':
+      return { service_tier: 'auto' }
+    case 'default':
+    case 'standard':
+    case 'standard_only':
+      return { service_tier: 'standard_only' }
+    default:
+      losses.add('serviceTier')
+      return {}
+  }
+}
+
+function ownExtensions(request: GenerationRequest): JsonObject {
+  return request.extensions[FORMAT] ?? {}
+}
+
+function extensionFields(own: JsonObject): JsonObject {
+  const { output_config: _merged, ...fields } = own
+  return fields
+}
+
+/** The fields that `encodeRequest` writes, in its own words or by other means. */
+type Said =
+  | 'model'
+  | 'stream'
+  | 'instructions'
+  | 'turns'
+  | 'tools'
+  | 'toolChoice'
+  | 'parallelToolCalls'
+  | 'output'
+  | 'reasoning'
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'stop'
+  | 'candidates'
+  | 'user'
+  | 'serviceTier'
+  | 'extensions'
+
+/** Every other field has no words here: whether this request loses it. A new field must go on one of the two lists. */
+const UNSAID: Record<Exclude<keyof GenerationRequest, Said>, (request: GenerationRequest) => boolean> = {
+  verbosity: ({ verbosity }) => verbosity !== undefined,
+  seed: ({ seed }) => seed !== undefined,
+  presencePenalty: ({ presencePenalty = 0 }) => presencePenalty !== 0,
+  frequencyPenalty: ({ frequencyPenalty = 0 }) => frequencyPenalty !== 0,
+  logitBias: ({ logitBias = {} }) => Object.keys(logitBias).length > 0,
+  logprobs: ({ logprobs }) => logprobs !== undefined,
+  modalities: ({ modalities }) => modalities.includes('image'),
+  metadata: ({ metadata = {} }) => Object.keys(metadata).length > 0,
+  promptCacheKey: ({ promptCacheKey }) => promptCacheKey !== undefined,
+  store: ({ store }) => store === true,
+}
+
+function reportUnsaid(request: GenerationRequest, losses: Losses): void {
+  for (const [field, isLost] of Object.entries(UNSAID)) if (isLost(request)) losses.add(unsaidField(field))
+  for (const format of FORMATS) {
+    if (format === FORMAT) continue
+    for (const key of Object.keys(request.extensions[format] ?? {})) losses.add('extension', key)
+  }
+}
+
+/** `Object.entries` forgets the key type; these keys are UNSAID's own. */
+function unsaidField(key: string): keyof typeof UNSAID {
+  return key as keyof typeof UNSAID
+}

@@ -1,0 +1,159 @@
+import type { Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
+import { textPart } from '@/generation/part.ts'
+import type { GenerationResponse } from '@/generation/response.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { fitCallId } from '../call-id.ts'
+import type { DecodeContext, ReplyContext } from '../codec.ts'
+import { decodeFaultValue, faultError } from '../fault.ts'
+import { decodeOpaque } from './block-decode.ts'
+import { decodeCitations, encodeCitation } from './citation.ts'
+import { CALL_ID } from './part-encode.ts'
+import { mediaMarkdown, replyId, replySignature, thoughtDisplay } from './reply.ts'
+import { decodeFinish, encodeFinish, type Written } from './stop-reason.ts'
+import { toolInput } from './tool-input.ts'
+import { decodeUsage, encodeUsage } from './usage.ts'
+import { FORMAT } from './wire.ts'
+
+/**
+ * Reads an upstream's whole answer.
+ * @throws GatewayError when the body is an error that came with status 200.
+ */
+export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
+  if (body['type'] === 'error' || (body['content'] === undefined && body['error'] !== undefined)) {
+    throw faultError(decodeFaultValue(200, body))
+  }
+  const usage = asObject(body['usage'])
+  const blocks = asArray(body['content']).filter(isJsonObject)
+  return {
+    id: asString(body['id']),
+    model: asString(body['model']),
+    candidates: [
+      {
+        parts: blocks.map(block => decodeAnswerBlock(block, context)),
+        finish: decodeFinish(body),
+        logprobs: [],
+      },
+    ],
+    usage: usage === undefined ? undefined : decodeUsage(usage),
+    serviceTier: asString(usage?.['service_tier']),
+  }
+}
+
+function decodeAnswerBlock(block: JsonObject, context: DecodeContext): Part {
+  switch (block['type']) {
+    case 'text':
+      return { ...textPart(asString(block['text']) ?? ''), citations: decodeCitations(block['citations']) }
+    case 'thinking': {
+      const text = asString(block['thinking']) ?? ''
+      return thought(text === '' ? [] : [text], false, block['signature'], context)
+    }
+    case 'redacted_thinking':
+      return thought([], true, block['data'], context)
+    case 'tool_use':
+      return {
+        type: 'tool-call',
+        kind: 'function',
+        callId: asString(block['id']) ?? context.newId(),
+        name: asString(block['name']) ?? '',
+        namespace: undefined,
+        input: JSON.stringify(block['input'] ?? {}),
+        signature: undefined,
+        cache: undefined,
+      }
+    default:
+      return decodeOpaque(block)
+  }
+}
+
+function thought(
+  texts: string[],
+  redacted: boolean,
+  secret: JsonValue | undefined,
+  context: DecodeContext,
+): ReasoningPart {
+  const value = asString(secret) ?? ''
+  const signature = value === '' ? undefined : { format: FORMAT, vendor: context.vendor, value }
+  return { type: 'reasoning', texts, raw: false, redacted, signature, id: undefined } as const
+}
+
+/** Writes a whole answer for the caller. This format has one candidate. */
+export function encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject {
+  const candidate = response.candidates[0]
+  const parts = candidate?.parts ?? []
+  const written: Written = {
+    toolUse: parts.some(part => part.type === 'tool-call'),
+    refusal: parts.some(part => part.type === 'refusal'),
+  }
+  const finish = candidate?.finish ?? { reason: 'other', stopSequence: undefined, message: undefined }
+  const tier = encodeTier(response.serviceTier)
+  return {
+    id: replyId(context),
+    type: 'message',
+    role: 'assistant',
+    model: context.model,
+    content: parts.flatMap(part => encodeAnswerPart(part, context)),
+    ...encodeFinish(finish, written),
+    container: null,
+    usage: {
+      ...encodeUsage(response.usage ?? NO_USAGE),
+      ...(tier !== undefined && { service_tier: tier }),
+    },
+  }
+}
+
+/** A part as content blocks; empty text is left out, since no API takes it back. */
+function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
+  switch (part.type) {
+    case 'text':
+      return encodeText(part)
+    case 'refusal':
+      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+    case 'reasoning':
+      return encodeThought(part, context)
+    case 'tool-call':
+      return [encodeToolUse(part)]
+    case 'media':
+      return [{ type: 'text', text: mediaMarkdown(part) }]
+    case 'opaque':
+      return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : []
+    case 'tool-result':
+      return []
+    default:
+      return part satisfies never
+  }
+}
+
+function encodeText(part: TextPart): JsonObject[] {
+  const citations = part.citations.map(encodeCitation).filter(citation => citation !== undefined)
+  if (part.text === '' && citations.length === 0) return []
+  return [{ type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }]
+}
+
+function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[] {
+  const display = thoughtDisplay(context.request)
+  if (display === 'hidden') return []
+  if (part.redacted) {
+    return part.signature === undefined
+      ? []
+      : [{ type: 'redacted_thinking', data: replySignature(part.signature) }]
+  }
+  const text = display === 'shown' ? part.texts.join('\n\n') : ''
+  if (text === '' && part.signature === undefined && display === 'shown') return []
+  return [{ type: 'thinking', thinking: text, signature: replySignature(part.signature) }]
+}
+
+function encodeToolUse(part: ToolCallPart): JsonObject {
+  return {
+    type: 'tool_use',
+    id: fitCallId(part.callId, CALL_ID),
+    name: part.name,
+    input: toolInput(part.kind, part.input),
+  }
+}
+
+/** The tiers that this API names; OpenAI's `default` is `standard`. */
+function encodeTier(tier: string | undefined): string | undefined {
+  if (tier === 'default') return 'standard'
+  return tier === 'standard' || tier === 'priority' || tier === 'batch' ? tier : undefined
+}

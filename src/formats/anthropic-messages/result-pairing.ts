@@ -1,0 +1,66 @@
+import { asArray, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { Entry } from './message-encode.ts'
+
+/**
+ * Puts each call's result where the API wants it: all results of an assistant message at the start of the next user
+ * message, in the order of the calls. A missing one is made up (the caller cut the history), one without a call
+ * becomes text.
+ */
+export function pairResults(entries: readonly Entry[]): Entry[] {
+  const paired: Entry[] = []
+  let open: string[] = []
+  const waiting: Entry[] = []
+  const release = () => {
+    paired.push(...waiting.splice(0))
+    open = []
+  }
+  for (const entry of entries) {
+    // A system message between calls and results would tear them apart: it goes after the results.
+    if (entry.role === 'system' && open.length > 0) {
+      waiting.push(entry)
+      continue
+    }
+    if (entry.role === 'user') {
+      paired.push({ role: 'user', blocks: answered(open, entry.blocks) })
+      release()
+      continue
+    }
+    if (open.length > 0) paired.push({ role: 'user', blocks: answered(open, []) })
+    release()
+    paired.push(entry)
+    if (entry.role === 'assistant') open = callIds(entry.blocks)
+  }
+  if (open.length > 0) paired.push({ role: 'user', blocks: answered(open, []) })
+  release()
+  return paired
+}
+
+function callIds(blocks: readonly JsonObject[]): string[] {
+  const ids = blocks.flatMap(block => (block['type'] === 'tool_use' ? (asString(block['id']) ?? []) : []))
+  return [...new Set(ids)]
+}
+
+/** The user's blocks with exactly one result for each of these calls in front. */
+function answered(ids: readonly string[], blocks: readonly JsonObject[]): JsonObject[] {
+  const results = new Map<string, JsonObject>()
+  const rest: JsonObject[] = []
+  for (const block of blocks) {
+    const id = block['type'] === 'tool_result' ? asString(block['tool_use_id']) : undefined
+    if (id === undefined) rest.push(block)
+    else if (ids.includes(id) && !results.has(id)) results.set(id, block)
+    else rest.push(...orphan(id, block))
+  }
+  return [...ids.map(id => results.get(id) ?? noResult(id)), ...rest]
+}
+
+function noResult(id: string): JsonObject {
+  return { type: 'tool_result', tool_use_id: id, content: 'no result', is_error: true }
+}
+
+/** A result whose call is not in the message before: what it says, as the user's words. */
+function orphan(id: string, block: JsonObject): JsonObject[] {
+  const content = block['content']
+  const blocks = typeof content === 'string' ? [] : asArray(content).filter(isJsonObject)
+  const text = typeof content === 'string' ? content : ''
+  return [{ type: 'text', text: `Result of tool call ${id}: ${text}`.trimEnd() }, ...blocks]
+}

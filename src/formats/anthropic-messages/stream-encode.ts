@@ -1,0 +1,145 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { Finish } from '@/generation/response.ts'
+import type { Usage } from '@/generation/usage.ts'
+import { formatEvent } from '@/sse/event.ts'
+import type { ReplyContext } from '../codec.ts'
+import { type BlockEvent, BlockWriter } from './block-writer.ts'
+import { encodeErrorEvent } from './error.ts'
+import { replyId, thoughtDisplay } from './reply.ts'
+import { encodeFinish } from './stop-reason.ts'
+import { encodeUsage } from './usage.ts'
+
+type Emit = (text: string) => void
+
+/**
+ * Writes a stream for the caller. The format has one block open at a time: what belongs to another block waits until
+ * the open one ends, while the open block's own deltas flow at once. The end is written when the upstream has ended,
+ * because the true usage may come after the finish.
+ */
+export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
+  return new StreamEncoder(context)
+}
+
+class StreamEncoder implements StreamMachine<GenerationEvent, string> {
+  readonly #context: ReplyContext
+  readonly #writer: BlockWriter
+  readonly #thoughts: boolean
+  /** Events of blocks that began while another was open, in the order of their beginnings. */
+  readonly #waiting = new Map<number, BlockEvent[]>()
+  #started = false
+  #failed = false
+  #finish: Finish | undefined
+  #usage: Usage | undefined
+
+  constructor(context: ReplyContext) {
+    const display = thoughtDisplay(context.request)
+    this.#context = context
+    this.#thoughts = display !== 'hidden'
+    this.#writer = new BlockWriter(display === 'shown')
+  }
+
+  push(event: GenerationEvent, emit: Emit): void {
+    if (this.#failed) return
+    switch (event.type) {
+      case 'start':
+        return this.#start(emit)
+      case 'usage':
+        this.#usage = event.usage
+        return
+      case 'finish':
+        if (event.candidate === 0) this.#finish = event.finish
+        return
+      case 'error':
+        return this.#fail(event.error, emit)
+      case 'logprobs':
+        return
+      default:
+        this.#start(emit)
+        this.#route(event, emit)
+    }
+  }
+
+  end(emit: Emit): void {
+    if (this.#failed) return
+    const finish = this.#finish
+    if (finish === undefined) return this.#fail(unfinished(), emit)
+    this.#start(emit)
+    this.#writer.close(emit)
+    while (this.#waiting.size > 0) {
+      this.#openWaiting(emit)
+      this.#writer.close(emit)
+    }
+    emit(formatEvent('message_delta', JSON.stringify(this.#messageDelta(finish))))
+    emit('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+  }
+
+  #start(emit: Emit): void {
+    if (this.#started) return
+    this.#started = true
+    const { model, estimatedInputTokens = 0 } = this.#context
+    const message = {
+      id: replyId(this.#context),
+      type: 'message',
+      role: 'assistant',
+      model,
+      content: [],
+      stop_reason: null,
+      stop_sequence: null,
+      usage: {
+        input_tokens: estimatedInputTokens,
+        cache_creation_input_tokens: 0,
+        cache_read_input_tokens: 0,
+        output_tokens: 0,
+      },
+    }
+    emit(formatEvent('message_start', JSON.stringify({ type: 'message_start', message })))
+  }
+
+  /** To the open block, into a new one, or into the queue. */
+  #route(event: BlockEvent, emit: Emit): void {
+    if (event.block === this.#writer.block) {
+      this.#writer.write(event, emit)
+      this.#openWaiting(emit)
+    } else if (!('candidate' in event)) {
+      this.#waiting.get(event.block)?.push(event)
+    } else if (this.#isShown(event)) {
+      if (this.#writer.block === undefined) this.#writer.write(event, emit)
+      else this.#waiting.set(event.block, [event])
+    }
+  }
+
+  /** Blocks of other candidates and hidden thoughts are left out with all of their events. */
+  #isShown(event: Extract<BlockEvent, { candidate: number }>): boolean {
+    return event.candidate === 0 && (this.#thoughts || event.type !== 'reasoning-start')
+  }
+
+  /** Writes the waiting blocks in the order of their beginnings, up to one that has not ended yet. */
+  #openWaiting(emit: Emit): void {
+    for (const [block, events] of this.#waiting) {
+      if (this.#writer.block !== undefined) return
+      this.#waiting.delete(block)
+      for (const event of events) this.#writer.write(event, emit)
+    }
+  }
+
+  #messageDelta(finish: Finish): object {
+    const { stop_reason, stop_sequence, stop_details } = encodeFinish(finish, this.#writer.written)
+    return {
+      type: 'message_delta',
+      delta: { stop_reason, stop_sequence, ...(stop_details !== null && { stop_details }) },
+      // SDKs want the object; without counts from the upstream it holds no invented ones.
+      usage: this.#usage === undefined ? { output_tokens: 0 } : encodeUsage(this.#usage),
+    }
+  }
+
+  #fail(error: GatewayError, emit: Emit): void {
+    this.#failed = true
+    emit(encodeErrorEvent(error, this.#context.requestId))
+  }
+}
+
+function unfinished(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream ended before the answer was complete')
+}

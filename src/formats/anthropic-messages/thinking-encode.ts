@@ -1,0 +1,186 @@
+import type { Effort, GenerationRequest, Reasoning } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Target } from '../codec.ts'
+import type { Losses } from './losses.ts'
+import { type Capabilities, nearestEffort } from './models.ts'
+
+/** The API's smallest budget. */
+const MIN_BUDGET = 1024
+
+/** `max_tokens` for a model of which nobody knows the limit, when the caller names none either. */
+const UNKNOWN_MAX_TOKENS = 8192
+
+/** Thinking, its price in tokens, and the sampling parameters that depend on it. */
+export interface EncodedThinking {
+  maxTokens: number
+  thinking: JsonObject | undefined
+  effort: Effort | undefined
+  /** Whether the answer will think. */
+  on: boolean
+}
+
+/** What else decides whether the model may think. */
+export interface ThinkingConditions {
+  /** A forced tool call: the API refuses it together with thinking, and the caller relies on the call. */
+  forced: boolean
+  /** Tool results wait for the model, and its thought before the calls is missing: budget thinking is refused. */
+  thoughtMissing: boolean
+}
+
+export function encodeThinking(
+  request: GenerationRequest,
+  target: Target,
+  model: Capabilities,
+  conditions: ThinkingConditions,
+  losses: Losses,
+): EncodedThinking {
+  const limit = target.maxOutputTokens ?? model.maxOutputTokens
+  const maxTokens = maxTokensOf(request.maxOutputTokens, limit, losses)
+  const wish = wishOf(request.reasoning)
+  if (wish === 'on' && blocked(model, conditions)) {
+    losses.add('reasoning')
+    return { maxTokens, ...off(model, losses) }
+  }
+  if (wish === 'off' || conditions.forced) return { maxTokens, ...off(model, losses, wish !== 'off') }
+  // max_tokens 0 warms the cache: no answer, no thought, and no budget that could be below it.
+  if (wish === 'silent' || request.reasoning === undefined || maxTokens === 0) {
+    return { maxTokens, thinking: undefined, effort: undefined, on: model.thinksByDefault }
+  }
+  return model.thinking === 'adaptive'
+    ? { maxTokens, ...adaptive(request.reasoning, model) }
+    : budgeted(request.reasoning, maxTokens, limit, losses)
+}
+
+function maxTokensOf(asked: number | undefined, limit: number | undefined, losses: Losses): number {
+  if (asked === undefined) return limit ?? UNKNOWN_MAX_TOKENS
+  if (limit === undefined || asked <= limit) return asked
+  losses.add('maxOutputTokens')
+  return limit
+}
+
+/** Whether the caller wants thought; `silent` where it leaves that to the model. */
+function wishOf(reasoning: Reasoning | undefined): 'on' | 'off' | 'silent' {
+  if (reasoning === undefined) return 'silent'
+  const { effort, budgetTokens, summary } = reasoning
+  if (effort === 'none' || budgetTokens === 0) return 'off'
+  if (effort !== undefined || budgetTokens !== undefined) return 'on'
+  return summary === undefined || summary === 'none' ? 'silent' : 'on'
+}
+
+function blocked(model: Capabilities, conditions: ThinkingConditions): boolean {
+  if (model.thinking === 'none' || conditions.forced) return true
+  return conditions.thoughtMissing && model.thinking === 'budget'
+}
+
+/** No thinking, as far as the model can be told so. */
+function off(model: Capabilities, losses: Losses, unasked = false): Omit<EncodedThinking, 'maxTokens'> {
+  const silent = { thinking: undefined, effort: undefined, on: false }
+  if (model.thinking === 'none' || (unasked && !model.thinksByDefault)) return silent
+  if (model.thinkingOff !== 'never') return { ...silent, thinking: { type: model.thinkingOff } }
+  losses.add('reasoning')
+  return { thinking: undefined, effort: model.efforts[0], on: true }
+}
+
+function adaptive(reasoning: Reasoning, model: Capabilities): Omit<EncodedThinking, 'maxTokens'> {
+  const { effort, budgetTokens = -1, summary } = reasoning
+  const wanted = effort ?? (budgetTokens > 0 ? effortOfBudget(budgetTokens) : undefined)
+  return {
+    thinking: { type: 'adaptive', ...display(summary) },
+    effort: wanted === undefined ? undefined : nearestEffort(wanted, model.efforts),
+    on: true,
+  }
+}
+
+function display(summary: Reasoning['summary']): JsonObject {
+  if (summary === undefined) return {}
+  return { display: summary === 'none' ? 'omitted' : 'summarized' }
+}
+
+function budgeted(
+  reasoning: Reasoning,
+  maxTokens: number,
+  limit: number | undefined,
+  losses: Losses,
+): EncodedThinking {
+  const { effort = 'medium', budgetTokens = -1 } = reasoning
+  const wanted = Math.max(MIN_BUDGET, budgetTokens > 0 ? budgetTokens : budgetOfEffort(effort, limit))
+  const fitted = fitBudget(wanted, maxTokens, limit)
+  if (fitted === undefined) {
+    losses.add('reasoning')
+    return { maxTokens, thinking: undefined, effort: undefined, on: false }
+  }
+  const shown = reasoning.summary === 'none' ? { display: 'omitted' } : {}
+  const thinking = { type: 'enabled', budget_tokens: fitted.budget, ...shown }
+  return { maxTokens: fitted.maxTokens, thinking, effort: undefined, on: true }
+}
+
+/**
+ * A budget below `max_tokens`. Where the caller's limit leaves no room it was meant for the visible text, so the
+ * budget is added to it; where the model's limit leaves no room, thinking gets three quarters.
+ */
+function fitBudget(
+  wanted: number,
+  maxTokens: number,
+  limit: number | undefined,
+): { budget: number; maxTokens: number } | undefined {
+  if (wanted < maxTokens) return { budget: wanted, maxTokens }
+  const raised = Math.max(maxTokens, Math.min(maxTokens + wanted, limit ?? Number.POSITIVE_INFINITY))
+  const room = Math.max(raised - maxTokens, Math.floor((raised * 3) / 4), MIN_BUDGET)
+  const budget = Math.min(wanted, room)
+  return budget < raised ? { budget, maxTokens: raised } : undefined
+}
+
+function budgetOfEffort(effort: Effort, limit: number | undefined): number {
+  switch (effort) {
+    case 'none':
+    case 'minimal':
+    case 'low':
+      return MIN_BUDGET
+    case 'medium':
+      return 8192
+    case 'high':
+      return 16_384
+    case 'xhigh':
+      return 32_768
+    case 'max':
+      return limit ?? 65_536
+    default:
+      return effort satisfies never
+  }
+}
+
+function effortOfBudget(budget: number): Effort {
+  if (budget < MIN_BUDGET) return 'minimal'
+  if (budget <= 4096) return 'low'
+  if (budget <= 12_288) return 'medium'
+  return budget <= 24_576 ? 'high' : 'xhigh'
+}
+
+/** `temperature`, `top_p` and `top_k`, as far as the model takes them beside this thinking. */
+export function encodeSampling(
+  request: GenerationRequest,
+  thinking: boolean,
+  model: Capabilities,
+  losses: Losses,
+): JsonObject {
+  const { temperature, topP, topK } = request
+  const sampling: JsonObject = {}
+  const takesAny = model.sampling !== 'none'
+  if (temperature !== undefined) {
+    const clamped = Math.min(1, Math.max(0, temperature))
+    // While thinking, only 1 is accepted, which is also the default.
+    if (takesAny && !thinking) sampling['temperature'] = clamped
+    const effective = takesAny && !thinking ? clamped : 1
+    if (effective !== temperature) losses.add('temperature')
+  }
+  if (topP !== undefined) {
+    const alone = model.sampling === 'all' || sampling['temperature'] === undefined
+    if (takesAny && alone && (!thinking || topP >= 0.95)) sampling['top_p'] = topP
+    else if (topP !== 1) losses.add('topP')
+  }
+  if (topK !== undefined) {
+    if (takesAny && !thinking) sampling['top_k'] = topK
+    else losses.add('topK')
+  }
+  return sampling
+}

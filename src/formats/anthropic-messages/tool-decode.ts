@@ -1,0 +1,103 @@
+import type {
+  ClientTool,
+  FunctionTool,
+  HostedTool,
+  HostedToolKind,
+  Tool,
+  ToolChoice,
+} from '@/generation/tool.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { invalidRequest } from '../invalid.ts'
+import { cacheMark } from './block-decode.ts'
+import { FORMAT } from './wire.ts'
+
+/** Tools that the caller runs itself, by the beginning of their versioned type. Their calls are plain tool_use. */
+const CLIENT_TOOLS = ['bash_', 'text_editor_', 'memory_', 'computer_', 'browser_']
+
+/** Tools that Anthropic's server runs. */
+const HOSTED_TOOLS: readonly (readonly [string, HostedToolKind])[] = [
+  ['web_search_', 'web_search'],
+  ['web_fetch_', 'web_fetch'],
+  ['code_execution_', 'code_execution'],
+]
+
+export function decodeTools(tools: readonly JsonValue[]): Tool[] {
+  return tools.map((tool, index) => decodeTool(asObject(tool) ?? {}, `tools[${index}]`))
+}
+
+function decodeTool(wire: JsonObject, path: string): Tool {
+  const type = asString(wire['type']) ?? 'custom'
+  if (type === 'custom') return decodeFunction(wire, path)
+  if (CLIENT_TOOLS.some(prefix => type.startsWith(prefix))) return decodeClient(wire, type)
+  return decodeHosted(wire, type)
+}
+
+function decodeFunction(wire: JsonObject, path: string): FunctionTool {
+  const name = asString(wire['name'])
+  if (name === undefined || name === '') throw invalidRequest(`${path}.name`, 'expected a string')
+  return {
+    type: 'function',
+    name,
+    namespace: undefined,
+    description: asString(wire['description']),
+    parameters: asObject(wire['input_schema']),
+    strict: typeof wire['strict'] === 'boolean' ? wire['strict'] : undefined,
+    cache: cacheMark(wire),
+  }
+}
+
+function decodeClient(wire: JsonObject, type: string): ClientTool {
+  const name = asString(wire['name']) ?? type.replace(/_\d+$/, '')
+  return { type: 'client', kind: 'function', name, format: FORMAT, wireType: type, wire }
+}
+
+function decodeHosted(wire: JsonObject, type: string): HostedTool {
+  const kind = HOSTED_TOOLS.find(([prefix]) => type.startsWith(prefix))?.[1] ?? 'other'
+  return {
+    type: 'hosted',
+    kind,
+    format: FORMAT,
+    wireType: type,
+    wire,
+    webSearch:
+      kind !== 'web_search'
+        ? undefined
+        : {
+            maxUses: asNumber(wire['max_uses']),
+            allowedDomains: strings(wire['allowed_domains']),
+            blockedDomains: strings(wire['blocked_domains']),
+            userLocation: asObject(wire['user_location']),
+          },
+  }
+}
+
+function strings(value: JsonValue | undefined): string[] {
+  return asArray(value).filter(item => typeof item === 'string')
+}
+
+export function decodeToolChoice(
+  wire: JsonObject | undefined,
+  tools: readonly Tool[],
+): ToolChoice | undefined {
+  if (wire === undefined) return undefined
+  switch (wire['type']) {
+    case 'auto':
+      return { type: 'auto' }
+    case 'none':
+      return { type: 'none' }
+    case 'any':
+      return { type: 'required' }
+    case 'tool':
+      return decodeForced(asString(wire['name']), tools)
+    default:
+      throw invalidRequest('tool_choice.type', "expected 'auto', 'any', 'tool' or 'none'")
+  }
+}
+
+function decodeForced(name: string | undefined, tools: readonly Tool[]): ToolChoice {
+  if (name === undefined) throw invalidRequest('tool_choice.name', 'expected a string')
+  const hosted = tools.find(tool => tool.type === 'hosted' && asString(tool.wire['name']) === name)
+  const kind =
+    hosted?.type === 'hosted' ? { hosted: hosted.kind, wireType: hosted.wireType } : ('function' as const)
+  return { type: 'tool', name, namespace: undefined, kind }
+}

@@ -1,0 +1,166 @@
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
+import { unsupported } from '../invalid.ts'
+import { marked } from './cache-marks.ts'
+import { closedSchema, objectSchema } from './json-schema.ts'
+import type { Losses } from './losses.ts'
+import type { Capabilities } from './models.ts'
+import { FORMAT } from './wire.ts'
+
+/** The tool part of a request. */
+export interface EncodedTools {
+  tools: JsonObject[]
+  choice: JsonObject | undefined
+  /** Whether the choice forces a call; then the model must not think. */
+  forced: boolean
+  /** Said in the system text where the model cannot be forced. */
+  instruction: string | undefined
+}
+
+export function encodeTools(request: GenerationRequest, model: Capabilities, losses: Losses): EncodedTools {
+  const { toolChoice, turns } = request
+  const tools = chosen(request.tools, toolChoice).flatMap(tool => encodeTool(tool, model, losses))
+  if (tools.length === 0) {
+    refuseLostTool(request, tools)
+    const called = calledTools(turns)
+    const choice = called.length > 0 ? { type: 'none' } : undefined
+    return { tools: called, choice, forced: false, instruction: undefined }
+  }
+  refuseLostTool(request, tools)
+  const choice = encodeChoice(toolChoice, request.parallelToolCalls === false)
+  const forced = choice?.['type'] === 'any' || choice?.['type'] === 'tool'
+  if (!forced || model.forcedTools) return { tools, choice, forced, instruction: undefined }
+  losses.add('toolChoice')
+  const { name: _name, ...rest } = choice
+  return {
+    tools,
+    choice: { ...rest, type: 'auto' },
+    forced: false,
+    instruction: forceInWords(choice['name']),
+  }
+}
+
+function forceInWords(name: unknown): string {
+  const which = typeof name === 'string' ? `the tool \`${name}\`` : 'one of the tools'
+  return `Your next reply must call ${which}; do not reply with text alone.`
+}
+
+/** The tools that a subset choice leaves; the format has no other way to say it. */
+function chosen(tools: readonly Tool[], choice: ToolChoice | undefined): readonly Tool[] {
+  if (choice?.type !== 'allowed') return tools
+  const allowed = new Set(choice.tools.map(tool => tool.name))
+  return tools.filter(tool => tool.type === 'hosted' || allowed.has(tool.name))
+}
+
+function encodeTool(tool: Tool, model: Capabilities, losses: Losses): JsonObject[] {
+  switch (tool.type) {
+    case 'function':
+      return [encodeFunction(tool, model, losses)]
+    case 'custom':
+      return [encodeCustom(tool)]
+    case 'client':
+      if (tool.format === FORMAT) return [tool.wire]
+      return [{ name: tool.name, input_schema: objectSchema(undefined) }]
+    case 'hosted':
+      return encodeHosted(tool, model, losses)
+    default:
+      return tool satisfies never
+  }
+}
+
+function encodeFunction(tool: FunctionTool, model: Capabilities, losses: Losses): JsonObject {
+  const strict = tool.strict === true && model.outputFormat
+  if (tool.strict === true && !strict) losses.add('toolStrict')
+  const block = {
+    name: tool.name,
+    ...(tool.description !== undefined && tool.description !== '' && { description: tool.description }),
+    input_schema: strict ? closedSchema(objectSchema(tool.parameters)) : objectSchema(tool.parameters),
+    ...(strict && { strict: true }),
+  }
+  return marked(block, tool.cache)
+}
+
+function encodeCustom(tool: CustomTool): JsonObject {
+  return {
+    name: tool.name,
+    ...(tool.description !== undefined && { description: tool.description }),
+    input_schema: { type: 'object', properties: { input: { type: 'string' } }, required: ['input'] },
+  }
+}
+
+/** Anthropic's own are given back; a foreign web search becomes Anthropic's; the rest nobody would run. */
+function encodeHosted(tool: HostedTool, model: Capabilities, losses: Losses): JsonObject[] {
+  if (tool.format === FORMAT) return [tool.wire]
+  if (tool.kind === 'web_search' && model.hostedTools) return [webSearch(tool)]
+  losses.add('tools', tool.wireType)
+  return []
+}
+
+function webSearch(tool: HostedTool): JsonObject {
+  const { maxUses, allowedDomains = [], blockedDomains = [], userLocation } = tool.webSearch ?? {}
+  return {
+    type: 'web_search_20250305',
+    name: 'web_search',
+    ...(maxUses !== undefined && { max_uses: maxUses }),
+    // The API takes one of the two lists.
+    ...(allowedDomains.length > 0
+      ? { allowed_domains: [...allowedDomains] }
+      : blockedDomains.length > 0 && { blocked_domains: [...blockedDomains] }),
+    ...(userLocation !== undefined && { user_location: { ...userLocation, type: 'approximate' } }),
+  }
+}
+
+/**
+ * A tool that the caller forces must be there: silently answering in words would break what it relies on. A choice
+ * without any tools says nothing.
+ */
+function refuseLostTool(request: GenerationRequest, tools: readonly JsonObject[]): void {
+  const choice = request.toolChoice
+  if (request.tools.length === 0 || choice === undefined) return
+  if (choice.type === 'tool') {
+    const name = wireName(choice)
+    if (!tools.some(tool => asString(tool['name']) === name)) {
+      throw unsupported(
+        'tool_choice',
+        `forces the tool '${choice.name}', which cannot be offered to this model`,
+      )
+    }
+  }
+  if (choice.type === 'required' && tools.length === 0) {
+    throw unsupported('tool_choice', 'forces a tool call, but none of the tools can be offered to this model')
+  }
+}
+
+function wireName(choice: Extract<ToolChoice, { type: 'tool' }>): string {
+  const hostedSearch = typeof choice.kind === 'object' && choice.kind.hosted === 'web_search'
+  return hostedSearch ? 'web_search' : choice.name
+}
+
+function encodeChoice(choice: ToolChoice | undefined, oneAtATime: boolean): JsonObject | undefined {
+  const single = oneAtATime ? { disable_parallel_tool_use: true } : {}
+  switch (choice?.type) {
+    case undefined:
+      return oneAtATime ? { type: 'auto', ...single } : undefined
+    case 'auto':
+      return { type: 'auto', ...single }
+    case 'none':
+      return { type: 'none' }
+    case 'required':
+      return { type: 'any', ...single }
+    case 'tool':
+      return { type: 'tool', name: wireName(choice), ...single }
+    case 'allowed':
+      return { type: choice.mode === 'required' ? 'any' : 'auto', ...single }
+    default:
+      return choice satisfies never
+  }
+}
+
+/** A history with calls needs its tools defined, though the caller offers none any more. */
+function calledTools(turns: readonly Turn[]): JsonObject[] {
+  const names = turns.flatMap(turn =>
+    turn.parts.flatMap(part => (part.type === 'tool-call' ? part.name : [])),
+  )
+  return [...new Set(names)].map(name => ({ name, input_schema: objectSchema(undefined) }))
+}

@@ -1,0 +1,76 @@
+import type { Usage } from '@/generation/usage.ts'
+import { outputTokens } from '@/generation/usage.ts'
+import { asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+/**
+ * Anthropic's counts into disjoint buckets. `input_tokens` excludes what was read from and written to the cache;
+ * `output_tokens` includes thinking. Missing and null counts are 0; so is anything below it.
+ */
+export function decodeUsage(wire: JsonObject): Usage {
+  const output = count(wire['output_tokens'])
+  const reasoning = Math.min(output, count(asObject(wire['output_tokens_details'])?.['thinking_tokens']))
+  const { short, long } = cacheWrites(wire)
+  return {
+    inputUncached: count(wire['input_tokens']),
+    cacheRead: count(wire['cache_read_input_tokens']),
+    cacheWrite5m: short,
+    cacheWrite1h: long,
+    outputText: output - reasoning,
+    reasoning,
+    audioInput: 0,
+    audioOutput: 0,
+    serverTools: serverTools(asObject(wire['server_tool_use'])),
+  }
+}
+
+/** The inverse. Audio has no bucket of its own here and counts as plain tokens. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const tools = Object.entries(usage.serverTools)
+  return {
+    input_tokens: usage.inputUncached + usage.audioInput,
+    cache_creation_input_tokens: usage.cacheWrite5m + usage.cacheWrite1h,
+    cache_read_input_tokens: usage.cacheRead,
+    cache_creation: {
+      ephemeral_5m_input_tokens: usage.cacheWrite5m,
+      ephemeral_1h_input_tokens: usage.cacheWrite1h,
+    },
+    output_tokens: outputTokens(usage),
+    ...(usage.reasoning > 0 && { output_tokens_details: { thinking_tokens: usage.reasoning } }),
+    ...(tools.length > 0 && {
+      server_tool_use: Object.fromEntries(tools.map(([name, calls]) => [`${name}_requests`, calls])),
+    }),
+  }
+}
+
+/** Fields as they stand after an event that says more: what it names replaces, what it leaves null stays. */
+export function overlay(known: JsonObject, later: JsonObject | undefined): JsonObject {
+  const merged = { ...known }
+  for (const [name, value] of Object.entries(later ?? {})) {
+    if (value !== null && value !== undefined) merged[name] = value
+  }
+  return merged
+}
+
+/** The total is what is billed; the split by lifetime is a later addition and fills in how it divides. */
+function cacheWrites(wire: JsonObject): { short: number; long: number } {
+  const split = asObject(wire['cache_creation'])
+  const short = count(split?.['ephemeral_5m_input_tokens'])
+  const long = count(split?.['ephemeral_1h_input_tokens'])
+  const total = count(wire['cache_creation_input_tokens'])
+  if (total === 0) return { short, long }
+  return { short: total - Math.min(long, total), long: Math.min(long, total) }
+}
+
+/** `{web_search_requests: 2}` as `{web_search: 2}`. */
+function serverTools(wire: JsonObject | undefined): Record<string, number> {
+  const calls: Record<string, number> = {}
+  for (const [name, value] of Object.entries(wire ?? {})) {
+    if (name.endsWith('_requests') && count(value) > 0)
+      calls[name.slice(0, -'_requests'.length)] = count(value)
+  }
+  return calls
+}
+
+function count(value: JsonValue | undefined): number {
+  return Math.max(0, asNumber(value) ?? 0)
+}

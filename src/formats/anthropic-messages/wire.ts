@@ -1,0 +1,24 @@
+import type {
+  RawContentBlockDelta,
+  RawMessageStreamEvent,
+  StopReason as SdkStopReason,
+} from '@anthropic-ai/sdk/resources/messages/messages'
+import type { ErrorType as SdkErrorType } from '@anthropic-ai/sdk/resources/shared'
+
+/** This format's own name, as signatures, citations and opaque parts carry it. */
+export const FORMAT = 'anthropic-messages' as const
+
+/**
+ * Why an answer ended. `compaction` is the beta API's only: the server cut the context and the turn can go on.
+ * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons
+ */
+export type StopReason = SdkStopReason | 'compaction'
+
+/** The `type` of an error; `request_too_large` is documented but missing from the SDK's list. */
+export type ErrorType = SdkErrorType | 'request_too_large'
+
+/** The `type` of a streamed event; the SDK hides `ping` and `error` from its users. */
+export type StreamEventType = RawMessageStreamEvent['type'] | 'ping' | 'error'
+
+/** The `type` of a block's delta; `compaction_delta` is the beta API's only. */
+export type DeltaType = RawContentBlockDelta['type'] | 'compaction_delta'
