@@ -1,4 +1,5 @@
 import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from '@/db/connect.ts'
 import { account, accountModel, apiKey } from '@/db/schema.ts'
 import { FOREIGN_KEY_VIOLATION, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
@@ -73,7 +74,7 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
     return findAccount(id)
   }
 
-  async function changeKey(id: number, change: Partial<typeof apiKey.$inferInsert>): Promise<ApiKey> {
+  async function changeKey(id: number, change: PgUpdateSetSource<typeof apiKey>): Promise<ApiKey> {
     return orm.transaction(async tx => {
       const [row] = await tx.update(apiKey).set(change).where(eq(apiKey.id, id)).returning()
       if (row === undefined) throw new Refusal(`There is no key ${id}`)

@@ -92,18 +92,30 @@ function restoreMode(path: string): void {
 function reachable(native: string, version: string, user: OsUser | undefined): string {
   if (user === undefined || canReach(join(native, 'bin', 'postgres'), user)) return native
   const copy = join(SHARED_DIRECTORY, `postgres-${version}`)
-  if (!existsSync(copy)) {
-    mkdirSync(SHARED_DIRECTORY, { recursive: true, mode: 0o755 })
-    const partial = `${copy}.${process.pid}`
-    cpSync(native, partial, { recursive: true, verbatimSymlinks: true })
-    chmodSync(partial, 0o755)
-    renameOver(partial, copy)
+  try {
+    if (!existsSync(copy)) makeCopy(native, copy)
+    if (canReach(join(copy, 'bin', 'postgres'), user)) return copy
+  } catch (cause) {
+    throw unreachable(native, copy, user, cause)
   }
-  if (canReach(join(copy, 'bin', 'postgres'), user)) return copy
-  throw new Refusal(
-    `Postgres runs as user ${user.uid}, who cannot reach ${native} nor ${copy}: ` +
+  throw unreachable(native, copy, user)
+}
+
+function unreachable(native: string, copy: string, user: OsUser, cause?: unknown): Refusal {
+  return new Refusal(
+    `Postgres runs as user ${user.uid}, who can use neither ${native} nor a copy in ${copy}: ` +
       'run Tollgate as an ordinary user, or from a directory that others may enter',
+    { cause },
   )
+}
+
+function makeCopy(native: string, copy: string): void {
+  mkdirSync(SHARED_DIRECTORY, { recursive: true })
+  chmodSync(SHARED_DIRECTORY, 0o755)
+  const partial = `${copy}.${process.pid}`
+  cpSync(native, partial, { recursive: true, verbatimSymlinks: true })
+  chmodSync(partial, 0o755)
+  renameOver(partial, copy)
 }
 
 /** Two processes may copy at once; the second finds the first one's result, which is as good. */

@@ -1,0 +1,16 @@
+import { afterAll, expect, test } from 'bun:test'
+import { testDatabase } from '#tests/support/database.ts'
+import { checkSecret } from '@/db/secret-check.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+
+const database = await testDatabase()
+afterAll(() => database.close())
+
+test('the first secret a database is used with is the one it wants ever after', async () => {
+  const box = secretBox('the secret of this deployment, 32+ bytes')
+  await checkSecret(database, box)
+  await checkSecret(database, box)
+  await expect(checkSecret(database, secretBox('another one of at least 32 bytes'))).rejects.toThrow(
+    'TOLLGATE_SECRET is not the one',
+  )
+})
