@@ -1,0 +1,75 @@
+import type { RequestField } from '@/generation/loss.ts'
+import type { Codec } from '../codec.ts'
+import { decodeFault } from '../fault.ts'
+import { encodeError, encodeErrorEvent } from './error.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+import { decodeResponse, encodeResponse } from './response.ts'
+import { createStreamDecoder } from './stream-decode.ts'
+import { createStreamEncoder } from './stream-encode.ts'
+import { tokenCount } from './token-count.ts'
+import { FORMAT } from './wire.ts'
+
+const FIELD_NAMES: Record<RequestField, string> = {
+  instructions: 'systemInstruction',
+  tools: 'tools',
+  toolChoice: 'toolConfig.functionCallingConfig',
+  parallelToolCalls: 'toolConfig.functionCallingConfig',
+  output: 'generationConfig.responseJsonSchema',
+  verbosity: 'verbosity',
+  reasoning: 'generationConfig.thinkingConfig',
+  maxOutputTokens: 'generationConfig.maxOutputTokens',
+  temperature: 'generationConfig.temperature',
+  topP: 'generationConfig.topP',
+  topK: 'generationConfig.topK',
+  stop: 'generationConfig.stopSequences',
+  seed: 'generationConfig.seed',
+  presencePenalty: 'generationConfig.presencePenalty',
+  frequencyPenalty: 'generationConfig.frequencyPenalty',
+  logitBias: 'logitBias',
+  logprobs: 'generationConfig.responseLogprobs',
+  candidates: 'generationConfig.candidateCount',
+  modalities: 'generationConfig.responseModalities',
+  user: 'user',
+  metadata: 'labels',
+  promptCacheKey: 'promptCacheKey',
+  serviceTier: 'serviceTier',
+  store: 'store',
+  cacheMark: 'cachedContent',
+  toolStrict: 'tools.functionDeclarations',
+  outputStrict: 'generationConfig.responseJsonSchema',
+  imageDetail: 'generationConfig.mediaResolution',
+  filename: 'contents.parts.inlineData.displayName',
+  documentTitle: 'contents.parts.inlineData.displayName',
+  citations: 'groundingMetadata',
+  media: 'contents.parts.inlineData',
+  reasoningHistory: 'contents.parts.thoughtSignature',
+  toolResultError: 'contents.parts.functionResponse.response',
+}
+
+/** Google's Gemini API, generateContent and streamGenerateContent (wire-formats 5). */
+export const geminiGenerateContent: Codec = {
+  format: FORMAT,
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  createStreamDecoder,
+  createStreamEncoder,
+  encodeError,
+  encodeErrorEvent,
+  decodeFault,
+  // An empty line: the SDK of Gemini CLI dies of comments and event names (clients.md, surprise 2).
+  keepalive: '\n',
+  isTelling: event => TELLING.some(mark => event.includes(mark)),
+  fieldNames: FIELD_NAMES,
+  toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
+  tokenCount,
+}
+
+const TELLING = [
+  Buffer.from('"usageMetadata"'),
+  Buffer.from('"finishReason"'),
+  Buffer.from('"promptFeedback"'),
+  Buffer.from('"error"'),
+]

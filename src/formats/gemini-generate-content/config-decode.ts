@@ -1,0 +1,93 @@
+import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import {
+  asArray,
+  asBoolean,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
+import type { ConfigFields } from './config-encode.ts'
+import { levelEffort } from './models.ts'
+import { liftSchema } from './openapi-schema.ts'
+
+export type DecodedConfig = ConfigFields & Pick<GenerationRequest, 'output'>
+
+/** The fields of `generationConfig` that every format can mean; `configExtensions` has the others. */
+export function decodeConfig(config: JsonObject): DecodedConfig {
+  return {
+    temperature: asNumber(config['temperature']),
+    topP: asNumber(config['topP']),
+    topK: asNumber(config['topK']),
+    candidates: asNumber(config['candidateCount']),
+    maxOutputTokens: asNumber(config['maxOutputTokens']),
+    stop: asArray(config['stopSequences']).filter(text => typeof text === 'string'),
+    seed: asNumber(config['seed']),
+    presencePenalty: asNumber(config['presencePenalty']),
+    frequencyPenalty: asNumber(config['frequencyPenalty']),
+    logprobs: config['responseLogprobs'] === true ? { top: asNumber(config['logprobs']) } : undefined,
+    modalities: asArray(config['responseModalities']).flatMap(modality => decodeModality(modality) ?? []),
+    reasoning: decodeThinking(asObject(config['thinkingConfig'])),
+    output: decodeOutput(config),
+  }
+}
+
+const NEUTRAL = new Set([
+  'temperature',
+  'topP',
+  'topK',
+  'candidateCount',
+  'maxOutputTokens',
+  'stopSequences',
+  'seed',
+  'presencePenalty',
+  'frequencyPenalty',
+  'responseLogprobs',
+  'logprobs',
+  'responseModalities',
+  'thinkingConfig',
+  'responseMimeType',
+  'responseSchema',
+  'responseJsonSchema',
+])
+
+/** The fields of `generationConfig` that only Gemini has. */
+export function configExtensions(config: JsonObject): JsonObject {
+  // An enum answer is text to every other format; its schema would mean JSON there.
+  const output =
+    decodeOutput(config)?.type === 'text' ? ['responseMimeType', 'responseSchema', 'responseJsonSchema'] : []
+  const own = (key: string) => !NEUTRAL.has(key) || (output.includes(key) && config[key] !== 'text/plain')
+  return Object.fromEntries(Object.entries(config).filter(([key]) => own(key)))
+}
+
+const MODALITIES = [undefined, 'text', 'image', 'audio'] as const
+
+function decodeModality(value: JsonValue): 'text' | 'image' | 'audio' | undefined {
+  if (typeof value === 'number') return MODALITIES[value]
+  const name = asString(value)?.toLowerCase()
+  return MODALITIES.find(modality => modality !== undefined && modality === name)
+}
+
+function decodeOutput(config: JsonObject): OutputFormat | undefined {
+  const mimeType = asString(config['responseMimeType'])
+  if (mimeType === undefined) return undefined
+  if (mimeType !== 'application/json') return { type: 'text' }
+  const openapi = asObject(config['responseSchema'])
+  const schema =
+    asObject(config['responseJsonSchema']) ?? (openapi === undefined ? undefined : liftSchema(openapi))
+  if (schema === undefined) return { type: 'json' }
+  return { type: 'json-schema', name: undefined, description: undefined, schema, strict: undefined }
+}
+
+function decodeThinking(config: JsonObject | undefined): Reasoning | undefined {
+  if (config === undefined) return undefined
+  const budgetTokens = asNumber(config['thinkingBudget'])
+  const shown = asBoolean(config['includeThoughts'])
+  const named = levelEffort(asString(config['thinkingLevel']) ?? '')
+  return {
+    effort: budgetTokens === 0 ? 'none' : named,
+    budgetTokens,
+    summary: shown === undefined ? undefined : shown ? 'auto' : 'none',
+  }
+}

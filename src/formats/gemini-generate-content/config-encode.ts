@@ -1,0 +1,111 @@
+import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import { unsupported } from '../invalid.ts'
+import type { Losses } from './losses.ts'
+import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
+import { lowerSchema } from './schema.ts'
+import { present, type WireGenerationConfig } from './wire.ts'
+
+/** Most stop sequences of a request. */
+const MAX_STOPS = 5
+
+/** The fields of a request that stand in `generationConfig`. */
+export type ConfigFields = Pick<
+  GenerationRequest,
+  | 'maxOutputTokens'
+  | 'temperature'
+  | 'topP'
+  | 'topK'
+  | 'stop'
+  | 'seed'
+  | 'presencePenalty'
+  | 'frequencyPenalty'
+  | 'logprobs'
+  | 'candidates'
+  | 'modalities'
+  | 'reasoning'
+>
+
+export function encodeConfig(
+  fields: ConfigFields,
+  output: OutputFormat | undefined,
+  limits: { traits: ModelTraits; maxOutputTokens: number | undefined },
+  losses: Losses,
+): WireGenerationConfig {
+  const { traits } = limits
+  if (fields.stop.length > MAX_STOPS) throw unsupported('stop', `takes at most ${MAX_STOPS} sequences here`)
+  const max = fields.maxOutputTokens
+  return present({
+    temperature: fields.temperature,
+    topP: fields.topP,
+    topK: fields.topK,
+    candidateCount: candidateCount(fields.candidates, traits),
+    maxOutputTokens: max === undefined ? undefined : Math.min(max, limits.maxOutputTokens ?? max),
+    stopSequences: fields.stop.length === 0 ? undefined : [...fields.stop],
+    seed: seed(fields.seed, losses),
+    presencePenalty: fields.presencePenalty,
+    frequencyPenalty: fields.frequencyPenalty,
+    responseLogprobs: fields.logprobs === undefined ? undefined : true,
+    logprobs: fields.logprobs?.top,
+    responseModalities:
+      fields.modalities.length === 0 ? undefined : fields.modalities.map(name => name.toUpperCase()),
+    thinkingConfig: encodeThinking(fields.reasoning, traits, losses),
+    ...outputKeywords(output, traits),
+  })
+}
+
+function candidateCount(candidates: number | undefined, traits: ModelTraits): number | undefined {
+  if (candidates === undefined || candidates === 1) return undefined
+  if (candidates > traits.maxCandidates) {
+    throw unsupported('candidates', `takes at most ${traits.maxCandidates} with this model`)
+  }
+  return candidates
+}
+
+/** The vendor's seed is a signed 32-bit number. */
+function seed(value: number | undefined, losses: Losses): number | undefined {
+  if (value === undefined || value === (value | 0)) return value
+  losses.add('seed')
+  return undefined
+}
+
+function outputKeywords(output: OutputFormat | undefined, traits: ModelTraits): WireGenerationConfig {
+  if (output === undefined || output.type === 'text') return {}
+  const responseMimeType = 'application/json'
+  if (output.type === 'json') return { responseMimeType }
+  return traits.jsonSchema
+    ? { responseMimeType, responseJsonSchema: output.schema }
+    : { responseMimeType, responseSchema: lowerSchema(output.schema) }
+}
+
+function encodeThinking(reasoning: Reasoning | undefined, traits: ModelTraits, losses: Losses) {
+  if (reasoning === undefined) return undefined
+  const { effort, budgetTokens, summary } = reasoning
+  const { thinking } = traits
+  if (thinking.type === 'none') {
+    const wanted = (effort !== undefined && effort !== 'none') || (budgetTokens ?? 0) !== 0
+    if (wanted) losses.add('reasoning')
+    return undefined
+  }
+  const amount =
+    thinking.type === 'budget'
+      ? { thinkingBudget: thinkingBudget(reasoning, thinking) }
+      : { thinkingLevel: thinkingLevel(reasoning, thinking.levels) }
+  const shown = summary !== undefined && summary !== 'none' && effort !== 'none' && budgetTokens !== 0
+  const config = present({ ...amount, includeThoughts: shown ? true : undefined })
+  return Object.keys(config).length === 0 ? undefined : config
+}
+
+function thinkingBudget(
+  { effort, budgetTokens }: Reasoning,
+  range: { min: number; max: number; canDisable: boolean },
+): number | undefined {
+  const wanted = budgetTokens ?? (effort === undefined ? undefined : EFFORT_BUDGET[effort])
+  if (wanted === undefined || wanted < 0) return wanted === undefined ? undefined : -1
+  if (wanted === 0 && range.canDisable) return 0
+  return Math.min(Math.max(wanted, range.min), range.max)
+}
+
+function thinkingLevel({ effort, budgetTokens }: Reasoning, levels: Parameters<typeof levelFor>[1]) {
+  const wanted = effort ?? (budgetTokens === undefined ? undefined : budgetEffort(budgetTokens))
+  return wanted === undefined ? undefined : levelFor(wanted, levels)
+}

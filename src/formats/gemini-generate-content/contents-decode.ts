@@ -1,0 +1,129 @@
+import {
+  type OpaquePart,
+  type Part,
+  type ReasoningPart,
+  type Signature,
+  textPart,
+} from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { unwrapSignature } from '../signature.ts'
+import { CallIds } from './call-ids.ts'
+import { decodeResult } from './function-response.ts'
+import { decodeMedia } from './media.ts'
+import { FORMAT } from './wire.ts'
+
+/**
+ * A caller's `contents` as turns. Neighbouring contents of one role are one turn: the SDK keeps a streamed answer as
+ * one content per chunk. Results come first in their turn.
+ */
+export function decodeContents(contents: readonly JsonValue[]): Turn[] {
+  const ids = new CallIds()
+  const turns: { role: 'user' | 'assistant'; parts: Part[] }[] = []
+  for (const value of contents) {
+    const content = asObject(value) ?? {}
+    const role = content['role'] === 'model' ? 'assistant' : 'user'
+    for (const part of asArray(content['parts'])) {
+      const wire = asObject(part) ?? {}
+      // A result is the user's, whatever the role of its content.
+      const side = asObject(wire['functionResponse']) === undefined ? role : 'user'
+      if (turns.at(-1)?.role !== side) turns.push({ role: side, parts: [] })
+      turns.at(-1)?.parts.push(...decodePart(wire, ids, turns.length))
+    }
+  }
+  return turns.map(({ role, parts }) => ({
+    role,
+    parts: role === 'assistant' ? joinChunks(parts) : resultsFirst(parts),
+  }))
+}
+
+/** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts). */
+function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
+  const value = asString(wire['thoughtSignature'])
+  const signature = value === undefined || value === '' ? undefined : unwrapSignature(value, FORMAT)
+  const own = signature?.format === FORMAT || wire['thought'] === true ? signature : undefined
+  const foreign = signature === undefined || own !== undefined ? [] : [reasoning([], signature)]
+  return [...foreign, ...decodeData(wire, own, ids, turn)]
+}
+
+function decodeData(wire: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part[] {
+  const text = asString(wire['text'])
+  if (wire['thought'] === true) {
+    if (text === undefined) return signature === undefined ? [] : [reasoning([], signature)]
+    return text === '' && signature === undefined ? [] : [reasoning(text === '' ? [] : [text], signature)]
+  }
+  const call = asObject(wire['functionCall'])
+  if (call !== undefined) {
+    const name = asString(call['name']) ?? ''
+    return [
+      {
+        type: 'tool-call',
+        kind: 'function',
+        callId: ids.call(name, asString(call['id']), turn),
+        name,
+        namespace: undefined,
+        input: JSON.stringify(call['args'] ?? {}),
+        signature,
+        cache: undefined,
+      },
+    ]
+  }
+  const response = asObject(wire['functionResponse'])
+  if (response !== undefined) {
+    const name = asString(response['name']) ?? ''
+    const callId = ids.result(name, asString(response['id']))
+    return [
+      { type: 'tool-result', kind: 'function', callId, name, ...decodeResult(response), cache: undefined },
+    ]
+  }
+  const media = decodeMedia(wire)
+  if (media !== undefined) return [media]
+  const opaque = decodeOpaque(wire)
+  if (opaque !== undefined) return [opaque]
+  if ((text === undefined || text === '') && signature === undefined) return []
+  return [{ ...textPart(text ?? ''), signature }]
+}
+
+/** Fields that stand beside a part's data. */
+const BESIDE = new Set([
+  'text',
+  'thought',
+  'thoughtSignature',
+  'videoMetadata',
+  'mediaResolution',
+  'partMetadata',
+])
+
+/** A part of a kind that only Gemini has (`executableCode`, `toolCall`, tomorrow's); undefined for text. */
+export function decodeOpaque(wire: JsonObject): OpaquePart | undefined {
+  const name = Object.keys(wire).find(key => !BESIDE.has(key))
+  return name === undefined || wire['text'] !== undefined
+    ? undefined
+    : { type: 'opaque', format: FORMAT, name, value: wire }
+}
+
+function reasoning(texts: readonly string[], signature: Signature | undefined): ReasoningPart {
+  return { type: 'reasoning', texts, raw: false, redacted: false, signature, id: undefined }
+}
+
+/** Joins what streaming had cut: thoughts up to their signature, and text that carries none. */
+function joinChunks(parts: readonly Part[]): Part[] {
+  const joined: Part[] = []
+  for (const part of parts) {
+    const last = joined.at(-1)
+    if (last?.type === 'reasoning' && part.type === 'reasoning' && last.signature === undefined) {
+      const text = [...last.texts, ...part.texts].join('')
+      joined[joined.length - 1] = reasoning(text === '' ? [] : [text], part.signature)
+    } else if (last?.type === 'text' && part.type === 'text' && last.signature === undefined) {
+      joined[joined.length - 1] = { ...textPart(last.text + part.text), signature: part.signature }
+    } else {
+      joined.push(part)
+    }
+  }
+  return joined
+}
+
+function resultsFirst(parts: readonly Part[]): Part[] {
+  const results = parts.filter(part => part.type === 'tool-result')
+  return [...results, ...parts.filter(part => part.type !== 'tool-result')]
+}

@@ -1,0 +1,101 @@
+import type { MediaPart, Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import { encodeResult, resultText } from './function-response.ts'
+import { encodeMedia } from './media.ts'
+import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-encode.ts'
+import { matchResults } from './result-matching.ts'
+import { present, type WireContent, type WirePart } from './wire.ts'
+
+/** What stands for a tool result that the history lost: Gemini refuses calls and results of different number. */
+const NO_RESULT = { result: 'No result was recorded for this call.' }
+/** The user's turn where the conversation has none to begin with. */
+const OPENING: WirePart = { text: '.' }
+
+/** Neighbouring turns of one side. System text in the middle of the talk stays in its place as the user's. */
+interface Group {
+  model: boolean
+  parts: Part[]
+}
+
+/**
+ * The conversation as Gemini wants it: user and model alternate, the user begins, and the results of a model turn
+ * stand together behind it, one for each call in the order of the calls.
+ */
+export function encodeContents(turns: readonly Turn[], to: PartDestination): WireContent[] {
+  const groups = groupTurns(turns)
+  const { resultOf, matched } = matchResults(groups.map(group => group.parts))
+  const current = groups.findLastIndex(
+    group => !group.model && group.parts.some(part => part.type !== 'tool-result'),
+  )
+  const contents: WireContent[] = []
+  for (const [index, group] of groups.entries()) {
+    if (!group.model) {
+      const parts = group.parts.filter(part => part.type !== 'tool-result' || !matched.has(part))
+      append(
+        contents,
+        'user',
+        parts.flatMap(part => userParts(part, to)),
+      )
+      continue
+    }
+    append(contents, 'model', encodeModelParts(group.parts, to, index > current))
+    const calls = group.parts.filter(part => part.type === 'tool-call')
+    append(contents, 'user', encodeResults(calls, resultOf, to))
+  }
+  if (contents[0]?.role !== 'user') contents.unshift({ role: 'user', parts: [OPENING] })
+  return contents
+}
+
+function groupTurns(turns: readonly Turn[]): Group[] {
+  const groups: Group[] = []
+  for (const turn of turns) {
+    const model = turn.role === 'assistant'
+    const last = groups.at(-1)
+    if (last?.model === model) last.parts.push(...turn.parts)
+    else groups.push({ model, parts: [...turn.parts] })
+  }
+  return groups
+}
+
+function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart[]): void {
+  if (parts.length === 0) return
+  const last = contents.at(-1)
+  if (last?.role === role) last.parts.push(...parts)
+  else contents.push({ role, parts })
+}
+
+/** A part of a user's turn; a result without a call becomes text. */
+function userParts(part: Part, to: PartDestination): WirePart[] {
+  if (part.type !== 'tool-result') return encodeUserPart(part, to)
+  const text = resultText(part)
+  const media = resultMedia(part).map(item => encodeMedia(item, to))
+  return [...(text === '' ? [] : [{ text }]), ...media]
+}
+
+function encodeResults(
+  calls: readonly ToolCallPart[],
+  resultOf: ReadonlyMap<ToolCallPart, ToolResultPart>,
+  to: PartDestination,
+): WirePart[] {
+  const responses: WirePart[] = []
+  const following: WirePart[] = []
+  for (const call of calls) {
+    const result = resultOf.get(call)
+    if (result?.cache !== undefined) to.losses.add('cacheMark')
+    const media = result === undefined ? [] : resultMedia(result).map(item => encodeMedia(item, to))
+    const inside = to.traits.mediaInResults ? media.filter(part => part.text === undefined) : []
+    following.push(...media.filter(part => !inside.includes(part)))
+    const functionResponse = present({
+      id: to.traits.callIds ? call.callId : undefined,
+      name: call.name,
+      response: result === undefined ? NO_RESULT : encodeResult(result),
+      parts: inside.length === 0 ? undefined : inside,
+    })
+    responses.push({ functionResponse })
+  }
+  return [...responses, ...following]
+}
+
+function resultMedia(result: ToolResultPart): MediaPart[] {
+  return result.content.filter(part => part.type === 'media')
+}

@@ -1,0 +1,145 @@
+import type { MediaPart, MediaSource } from '@/generation/part.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
+import { unsupported } from '../invalid.ts'
+import type { Losses } from './losses.ts'
+import { FORMAT, present, type WirePart } from './wire.ts'
+
+/** A part that is `inlineData` or `fileData` as media; undefined for other parts. */
+export function decodeMedia(part: JsonObject): MediaPart | undefined {
+  const { inlineData: blob, fileData: file } = part
+  if (isData(blob)) {
+    const source: MediaSource = { type: 'base64', data: asString(blob['data']) ?? '' }
+    return media(blob, source, kindOfType(asString(blob['mimeType'])))
+  }
+  if (!isData(file)) return undefined
+  const uri = asString(file['fileUri']) ?? ''
+  const type = asString(file['mimeType']) ?? typeByExtension(uri)
+  return media(file, urlSource(uri), VIDEO_SITE.test(uri) ? 'video' : kindOfType(type))
+}
+
+function isData(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function media(data: JsonObject, source: MediaSource, kind: MediaPart['kind']): MediaPart {
+  return {
+    type: 'media',
+    kind,
+    mediaType: asString(data['mimeType']),
+    source,
+    filename: asString(data['displayName']),
+    title: undefined,
+    context: undefined,
+    detail: undefined,
+    cache: undefined,
+  }
+}
+
+function kindOfType(mediaType: string | undefined): MediaPart['kind'] {
+  const [family] = (mediaType ?? '').split('/')
+  return family === 'image' || family === 'audio' || family === 'video' ? family : 'document'
+}
+
+const VIDEO_SITE = /^https:\/\/(?:www\.)?(?:youtube\.com|youtu\.be)\//
+/** Addresses that only Google can resolve: its Files API and its buckets. */
+const GOOGLE_FILE = /^(?:gs:\/\/|https:\/\/generativelanguage\.googleapis\.com\/|files\/)/
+
+function urlSource(uri: string): MediaSource {
+  return GOOGLE_FILE.test(uri) ? { type: 'file-id', id: uri, format: FORMAT } : { type: 'url', url: uri }
+}
+
+export interface MediaDestination {
+  /** Whether the model fetches public https addresses itself. */
+  fetchesUrls: boolean
+  losses: Losses
+}
+
+/**
+ * A media part as Gemini takes it.
+ * @throws GatewayError `unsupported_parameter` for what the model cannot be given: an input that silently vanished
+ * would be answered as if it had been seen.
+ */
+export function encodeMedia(part: MediaPart, to: MediaDestination): WirePart {
+  reportLosses(part, to.losses)
+  const { source } = part
+  switch (source.type) {
+    case 'base64': {
+      const mimeType = part.mediaType ?? sniff(source.data) ?? DEFAULT_TYPE[part.kind]
+      return { inlineData: { mimeType, data: source.data } }
+    }
+    case 'text':
+      return { text: [part.title, part.context, source.text].filter(Boolean).join('\n\n') }
+    case 'file-id':
+      if (source.format !== FORMAT) throw unsupported('media', 'is a file in the store of another vendor')
+      return fileData(source.id, part.mediaType)
+    case 'url':
+      return encodeUrl(source.url, part.mediaType, to)
+    default:
+      return source satisfies never
+  }
+}
+
+function reportLosses(part: MediaPart, losses: Losses): void {
+  if (part.cache !== undefined) losses.add('cacheMark')
+  if (part.filename !== undefined) losses.add('filename')
+  if (part.detail !== undefined && part.detail !== 'auto') losses.add('imageDetail')
+  const named = part.title !== undefined || part.context !== undefined
+  if (named && part.source.type !== 'text') losses.add('documentTitle')
+}
+
+function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestination): WirePart {
+  const data = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url)
+  if (data !== null) {
+    const payload = (data[2] ?? '').replace(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/')
+    return { inlineData: { mimeType: data[1] || mediaType || sniff(payload) || 'image/png', data: payload } }
+  }
+  const own = GOOGLE_FILE.test(url) || VIDEO_SITE.test(url)
+  if (own || (to.fetchesUrls && url.startsWith('https://'))) return fileData(url, mediaType)
+  throw unsupported('media', 'has an address that this model cannot fetch; send the data itself')
+}
+
+function fileData(uri: string, mediaType: string | undefined): WirePart {
+  return { fileData: present({ mimeType: mediaType ?? typeByExtension(uri), fileUri: uri }) }
+}
+
+const DEFAULT_TYPE: Record<MediaPart['kind'], string> = {
+  image: 'image/png',
+  document: 'application/pdf',
+  audio: 'audio/wav',
+  video: 'video/mp4',
+}
+
+/** First base64 characters of the formats that come without a type. */
+const MAGIC: readonly (readonly [string, string])[] = [
+  ['/9j/', 'image/jpeg'],
+  ['iVBORw0KGgo', 'image/png'],
+  ['R0lGOD', 'image/gif'],
+  ['UklGR', 'image/webp'],
+  ['JVBERi0', 'application/pdf'],
+  ['SUQz', 'audio/mp3'],
+]
+
+function sniff(data: string): string | undefined {
+  return MAGIC.find(([start]) => data.startsWith(start))?.[1]
+}
+
+const EXTENSIONS: Readonly<Record<string, string>> = {
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  png: 'image/png',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  heic: 'image/heic',
+  pdf: 'application/pdf',
+  txt: 'text/plain',
+  mp3: 'audio/mp3',
+  wav: 'audio/wav',
+  mp4: 'video/mp4',
+  mov: 'video/mov',
+  webm: 'video/webm',
+}
+
+function typeByExtension(uri: string): string | undefined {
+  const extension = /\.([a-z0-9]+)(?:[?#].*)?$/i.exec(uri)?.[1]?.toLowerCase() ?? ''
+  return Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
+}

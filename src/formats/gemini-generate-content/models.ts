@@ -1,0 +1,126 @@
+import { EFFORTS, type Effort } from '@/generation/request.ts'
+
+/** How a model is told to think. */
+export type Thinking =
+  | { type: 'none' }
+  /** `thinkingBudget` in tokens; 0 switches it off where `canDisable`. */
+  | { type: 'budget'; min: number; max: number; canDisable: boolean }
+  /** `thinkingLevel`; the levels it takes, weakest first. */
+  | { type: 'level'; levels: readonly ThinkingLevel[] }
+
+export const THINKING_LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
+export type ThinkingLevel = (typeof THINKING_LEVELS)[number]
+
+/** What a request for a model may say. */
+export interface ModelTraits {
+  thinking: Thinking
+  /** Takes `parametersJsonSchema` and `responseJsonSchema`. */
+  jsonSchema: boolean
+  /** Takes built-in tools and a JSON answer beside function declarations. */
+  mixedTools: boolean
+  /** Gives calls an id and wants it back; refuses calls of the current turn without a signature. */
+  callIds: boolean
+  /** Takes media inside a functionResponse. */
+  mediaInResults: boolean
+  /** Fetches public https addresses itself. */
+  fetchesUrls: boolean
+  maxCandidates: number
+}
+
+const OLDER: ModelTraits = {
+  thinking: { type: 'none' },
+  jsonSchema: false,
+  mixedTools: false,
+  callIds: false,
+  mediaInResults: false,
+  fetchesUrls: false,
+  maxCandidates: 8,
+}
+
+const GEMINI_2_5: ModelTraits = { ...OLDER, jsonSchema: true, fetchesUrls: true }
+
+const GEMINI_3: ModelTraits = {
+  thinking: { type: 'level', levels: THINKING_LEVELS },
+  jsonSchema: true,
+  mixedTools: true,
+  callIds: true,
+  mediaInResults: true,
+  fetchesUrls: true,
+  maxCandidates: 8,
+}
+
+const NO_THINKING: Thinking = { type: 'none' }
+
+/**
+ * By name, the first row that fits. https://ai.google.dev/gemini-api/docs/thinking has the ranges. A name that
+ * fits nowhere is taken for a model newer than this table.
+ */
+const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
+  [/gemma|learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
+  [/gemini-2\.5-.*(?:image|tts|audio|live)/, { ...GEMINI_2_5, thinking: NO_THINKING, maxCandidates: 1 }],
+  [/gemini-2\.5-flash-lite/, { ...GEMINI_2_5, thinking: budget(512, 24_576, true) }],
+  [/gemini-2\.5-flash/, { ...GEMINI_2_5, thinking: budget(1, 24_576, true) }],
+  [/gemini-2\.5/, { ...GEMINI_2_5, thinking: budget(128, 32_768, false) }],
+  [/gemini-(?:1\.0|pro(?:-vision)?$)/, { ...OLDER, maxCandidates: 1 }],
+  [/gemini-[12](?:\.|-|$)/, OLDER],
+  [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, maxCandidates: 1 }],
+  [/gemini-3-pro-image/, { ...GEMINI_3, thinking: NO_THINKING, maxCandidates: 1 }],
+  [
+    /gemini-.*image/,
+    { ...GEMINI_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] }, maxCandidates: 1 },
+  ],
+  [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
+  [/gemini-.*pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } }],
+]
+
+/** What is known of a model, `models/` and `tunedModels/` in front of its name or not. */
+export function modelTraits(model: string): ModelTraits {
+  const name = model.toLowerCase()
+  return MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? GEMINI_3
+}
+
+function budget(min: number, max: number, canDisable: boolean): Thinking {
+  return { type: 'budget', min, max, canDisable }
+}
+
+/** Tokens of thought that an effort stands for (wire-formats 7.5); models clamp it to their range. */
+export const EFFORT_BUDGET: Readonly<Record<Effort, number>> = {
+  none: 0,
+  minimal: 512,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 32_768,
+  max: Number.MAX_SAFE_INTEGER,
+}
+
+/** The effort that a budget stands for; undefined for -1, the vendor's own choice. */
+export function budgetEffort(tokens: number): Effort | undefined {
+  if (tokens < 0) return undefined
+  if (tokens === 0) return 'none'
+  if (tokens < 1024) return 'minimal'
+  if (tokens <= 4096) return 'low'
+  if (tokens <= 12_288) return 'medium'
+  return tokens <= 24_576 ? 'high' : 'xhigh'
+}
+
+const LEVEL_OF_EFFORT: Readonly<Record<Effort, ThinkingLevel>> = {
+  none: 'MINIMAL',
+  minimal: 'MINIMAL',
+  low: 'LOW',
+  medium: 'MEDIUM',
+  high: 'HIGH',
+  xhigh: 'HIGH',
+  max: 'HIGH',
+}
+
+/** The level for an effort: the one it names, else the next stronger that the model takes, else its strongest. */
+export function levelFor(effort: Effort, levels: readonly ThinkingLevel[]): ThinkingLevel | undefined {
+  const wanted = THINKING_LEVELS.indexOf(LEVEL_OF_EFFORT[effort])
+  return levels.find(level => THINKING_LEVELS.indexOf(level) >= wanted) ?? levels.at(-1)
+}
+
+/** A `thinkingLevel` as an effort; level names are efforts in capitals. */
+export function levelEffort(level: string): Effort | undefined {
+  return EFFORTS.find(effort => effort === level.toLowerCase())
+}

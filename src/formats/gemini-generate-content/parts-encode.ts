@@ -1,0 +1,116 @@
+import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
+import { isJsonObject } from '@/json/json.ts'
+import { signatureFor } from '../signature.ts'
+import { encodeArgs } from './arguments.ts'
+import type { Losses } from './losses.ts'
+import { encodeMedia } from './media.ts'
+import type { ModelTraits } from './models.ts'
+import { FORMAT, present, type WirePart } from './wire.ts'
+
+/** What parts are written for. */
+export interface PartDestination {
+  traits: ModelTraits
+  vendor: string
+  fetchesUrls: boolean
+  losses: Losses
+}
+
+/**
+ * Google's documented stand-in where no signature is known: a Gemini 3 refuses calls of the current turn without one.
+ * https://ai.google.dev/gemini-api/docs/thought-signatures
+ */
+const SIGNATURE_BYPASS = 'skip_thought_signature_validator'
+
+/** A part of a user's turn that is no tool result. */
+export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
+  switch (part.type) {
+    case 'text':
+      if (part.cache !== undefined) to.losses.add('cacheMark')
+      return part.text === '' ? [] : [{ text: part.text }]
+    case 'refusal':
+      return part.text === '' ? [] : [{ text: part.text }]
+    case 'media':
+      return [encodeMedia(part, to)]
+    case 'opaque':
+      if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
+      to.losses.add('extension', part.name)
+      return []
+    case 'reasoning':
+    case 'tool-call':
+    case 'tool-result':
+      return []
+    default:
+      return part satisfies never
+  }
+}
+
+/**
+ * The parts of a model's turn, its signatures on the parts they belong to.
+ * @param current whether it belongs to the turn that the model is still working on.
+ */
+export function encodeModelParts(parts: readonly Part[], to: PartDestination, current: boolean): WirePart[] {
+  const carried = carriedSignatures(parts, to)
+  const encoded = parts.flatMap(part => encodeModelPart(part, carried.get(part), to))
+  const call = encoded.find(part => part.functionCall !== undefined)
+  if (current && to.traits.callIds && call !== undefined && call.thoughtSignature === undefined) {
+    call.thoughtSignature = SIGNATURE_BYPASS
+  }
+  return encoded
+}
+
+/**
+ * Formats without a slot on calls and text bring a signature back in a reasoning part of its own; Google wants it
+ * where it was: on the part that follows, or else on a call just before.
+ */
+function carriedSignatures(parts: readonly Part[], to: PartDestination): Map<Part, string> {
+  const carried = new Map<Part, string>()
+  const isBare = (part: Part | undefined): part is Part =>
+    (part?.type === 'text' || part?.type === 'tool-call') &&
+    part.signature === undefined &&
+    !carried.has(part)
+  for (const [index, part] of parts.entries()) {
+    if (part.type !== 'reasoning') continue
+    const value = signatureFor(part.signature, FORMAT, to.vendor)
+    if (value === undefined) continue
+    const [next, previous] = [parts[index + 1], parts[index - 1]]
+    if (isBare(next)) carried.set(next, value)
+    else if (previous?.type === 'tool-call' && isBare(previous)) carried.set(previous, value)
+    else carried.set(part, value)
+  }
+  return carried
+}
+
+function encodeModelPart(part: Part, carried: string | undefined, to: PartDestination): WirePart[] {
+  switch (part.type) {
+    case 'text': {
+      if (part.cache !== undefined) to.losses.add('cacheMark')
+      const thoughtSignature = carried ?? ownSignature(part.signature, to)
+      if (part.text === '' && thoughtSignature === undefined) return []
+      return [present({ text: part.text, thoughtSignature })]
+    }
+    case 'reasoning':
+      return encodeReasoning(part, carried, to)
+    case 'tool-call': {
+      if (part.cache !== undefined) to.losses.add('cacheMark')
+      const id = to.traits.callIds ? part.callId : undefined
+      const functionCall = present({ id, name: part.name, args: encodeArgs(part.input) })
+      return [present({ functionCall, thoughtSignature: carried ?? ownSignature(part.signature, to) })]
+    }
+    default:
+      return encodeUserPart(part, to)
+  }
+}
+
+/** Thoughts go back only with a signature of their own: without one Google has no use for them. */
+function encodeReasoning(part: ReasoningPart, carried: string | undefined, to: PartDestination): WirePart[] {
+  ownSignature(part.signature, to)
+  if (carried === undefined) return []
+  return [{ text: part.texts.join('\n\n'), thought: true, thoughtSignature: carried }]
+}
+
+/** The signature if this upstream made it; a foreign one is a loss. */
+function ownSignature(signature: Signature | undefined, to: PartDestination): string | undefined {
+  const value = signatureFor(signature, FORMAT, to.vendor)
+  if (signature !== undefined && value === undefined) to.losses.add('reasoningHistory')
+  return value
+}

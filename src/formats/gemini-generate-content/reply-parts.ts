@@ -1,0 +1,66 @@
+import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
+import type { ReplyContext } from '../codec.ts'
+import { wrapSignature } from '../signature.ts'
+import { parseExact } from './arguments.ts'
+import { FORMAT, present, type WireFunctionCall, type WirePart } from './wire.ts'
+
+/** True when the caller asked to see thoughts (`includeThoughts`); Google sends none unasked. */
+export function showsThoughts(context: ReplyContext): boolean {
+  const summary = context.request.reasoning?.summary
+  return summary !== undefined && summary !== 'none'
+}
+
+export function signatureValue(signature: Signature | undefined): string | undefined {
+  return signature === undefined ? undefined : wrapSignature(signature, FORMAT)
+}
+
+/**
+ * The signature of thoughts as it may travel to this caller. Hidden thoughts lose theirs, since their maker wants
+ * both back or neither; OpenAI's holds the thoughts themselves. A redacted one has no slot here.
+ */
+export function carriedSignature(
+  reasoning: Pick<ReasoningPart, 'redacted' | 'signature'>,
+  thoughts: 'shown' | 'hidden' | 'none',
+): Signature | undefined {
+  const { signature } = reasoning
+  if (signature === undefined || reasoning.redacted) return undefined
+  return thoughts === 'hidden' && signature.format !== 'openai-responses' ? undefined : signature
+}
+
+/** A call as its part; undefined when the input is no JSON object, which the caller's SDK could not hold. */
+export function callPart(
+  call: { kind: ToolCallKind; callId: string; name: string },
+  input: string,
+  signature: Signature | undefined,
+): WirePart | undefined {
+  const args = call.kind === 'custom' ? { input } : input.trim() === '' ? {} : parseExact(input)
+  if (args === undefined) return undefined
+  const functionCall: WireFunctionCall = { id: call.callId, name: call.name, args }
+  return present({ functionCall, thoughtSignature: signatureValue(signature) })
+}
+
+/** Media of an answer; undefined for what has neither bytes nor address. */
+export function mediaPart(media: MediaPart): WirePart | undefined {
+  const { source } = media
+  switch (source.type) {
+    case 'base64':
+      return {
+        inlineData: { mimeType: media.mediaType ?? FALLBACK[media.kind], data: source.data },
+      }
+    case 'url':
+      return { fileData: present({ mimeType: media.mediaType, fileUri: source.url }) }
+    case 'file-id':
+      return { fileData: present({ mimeType: media.mediaType, fileUri: source.id }) }
+    case 'text':
+      return source.text === '' ? undefined : { text: source.text }
+    default:
+      return source satisfies never
+  }
+}
+
+const FALLBACK: Record<MediaPart['kind'], string> = {
+  image: 'image/png',
+  audio: 'audio/wav',
+  video: 'video/mp4',
+  document: 'application/octet-stream',
+}

@@ -1,0 +1,156 @@
+import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
+import { type EncodedRequest, NO_EMULATION, type Target } from '../codec.ts'
+import { encodeConfig } from './config-encode.ts'
+import { encodeContents } from './contents-encode.ts'
+import { Losses } from './losses.ts'
+import { type ModelTraits, modelTraits } from './models.ts'
+import { encodeTools } from './tools-encode.ts'
+import { FORMAT, present } from './wire.ts'
+
+/** Writes a request for a Gemini upstream; the model and the wish to stream stand in its path (Codec.encodeRequest). */
+export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
+  const {
+    model: _model,
+    stream: _stream,
+    instructions,
+    turns,
+    tools,
+    toolChoice,
+    parallelToolCalls,
+    output,
+    verbosity,
+    reasoning,
+    maxOutputTokens,
+    temperature,
+    topP,
+    topK,
+    stop,
+    seed,
+    presencePenalty,
+    frequencyPenalty,
+    logitBias,
+    logprobs,
+    candidates,
+    modalities,
+    user,
+    metadata,
+    promptCacheKey,
+    serviceTier,
+    store,
+    extensions,
+    ...rest
+  } = request
+  rest satisfies Record<string, never>
+
+  const traits = modelTraits(target.model)
+  const losses = new Losses()
+  if (parallelToolCalls === false && tools.length > 0) losses.add('parallelToolCalls')
+  if (verbosity !== undefined) losses.add('verbosity')
+  if (logitBias !== undefined) losses.add('logitBias')
+  if (user !== undefined) losses.add('user')
+  if (metadata !== undefined) losses.add('metadata')
+  if (promptCacheKey !== undefined) losses.add('promptCacheKey')
+  if (store === true) losses.add('store')
+  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
+
+  const encodedTools = encodeTools(tools, toolChoice, traits, losses)
+  const asked = askFor(output, encodedTools.tools, traits, losses)
+  const system = [...instructions.map(part => part.text), asked.instruction].filter(text => text !== '')
+  const config = encodeConfig(
+    {
+      maxOutputTokens,
+      temperature,
+      topP,
+      topK,
+      stop,
+      seed,
+      presencePenalty,
+      frequencyPenalty,
+      logprobs,
+      candidates,
+      modalities,
+      reasoning,
+    },
+    asked.output,
+    { traits, maxOutputTokens: target.maxOutputTokens },
+    losses,
+  )
+  const body: JsonObject = present({
+    systemInstruction: system.length === 0 ? undefined : { parts: [{ text: system.join('\n\n') }] },
+    contents: encodeContents(turns, {
+      traits,
+      vendor: target.vendor,
+      fetchesUrls: traits.fetchesUrls,
+      losses,
+    }),
+    tools: encodedTools.tools.length === 0 ? undefined : encodedTools.tools,
+    toolConfig: encodedTools.toolConfig,
+    generationConfig: Object.keys(config).length === 0 ? undefined : config,
+    serviceTier: encodeServiceTier(serviceTier, losses),
+  })
+  return {
+    body: withExtensions(body, extensions, losses),
+    losses: losses.list,
+    headers: {},
+    emulate: NO_EMULATION,
+  }
+}
+
+/**
+ * The output format to ask for, or the words that ask for it: models before Gemini 3 refuse a JSON answer beside
+ * function declarations.
+ */
+function askFor(
+  output: OutputFormat | undefined,
+  tools: readonly JsonObject[],
+  traits: ModelTraits,
+  losses: Losses,
+): { output: OutputFormat | undefined; instruction: string } {
+  const structured = output !== undefined && output.type !== 'text'
+  const declares = tools.some(tool => tool['functionDeclarations'] !== undefined)
+  if (!structured || !declares || traits.mixedTools) return { output, instruction: '' }
+  losses.add('output')
+  const schema =
+    output.type === 'json-schema' ? ` that fits this JSON Schema: ${JSON.stringify(output.schema)}` : ''
+  return { output: undefined, instruction: `When you answer in text, answer with one JSON object${schema}` }
+}
+
+const SERVICE_TIERS: Readonly<Record<string, string>> = {
+  default: 'standard',
+  standard: 'standard',
+  standard_only: 'standard',
+  flex: 'flex',
+  priority: 'priority',
+}
+
+function encodeServiceTier(tier: string | undefined, losses: Losses): string | undefined {
+  if (tier === undefined || tier === 'auto' || tier === 'unspecified') return undefined
+  if (!Object.hasOwn(SERVICE_TIERS, tier)) losses.add('serviceTier')
+  return Object.hasOwn(SERVICE_TIERS, tier) ? SERVICE_TIERS[tier] : undefined
+}
+
+/** Objects of the body whose own unknown fields are kept under a dotted name (request-decode.ts). */
+export const NESTED_EXTENSIONS = ['generationConfig', 'toolConfig'] as const
+
+/** Adds what only this format has words for; every other format's extension is a loss. */
+function withExtensions(
+  body: JsonObject,
+  extensions: GenerationRequest['extensions'],
+  losses: Losses,
+): JsonObject {
+  for (const [format, fields] of Object.entries(extensions)) {
+    if (format === FORMAT) continue
+    for (const name of Object.keys(fields ?? {})) losses.add('extension', name)
+  }
+  let extended = body
+  for (const [key, value] of Object.entries(extensions[FORMAT] ?? {})) {
+    const parent = NESTED_EXTENSIONS.find(name => key.startsWith(`${name}.`))
+    const added: JsonObject =
+      parent === undefined
+        ? { [key]: value }
+        : { [parent]: { ...asObject(extended[parent]), [key.slice(parent.length + 1)]: value } }
+    extended = { ...extended, ...added }
+  }
+  return extended
+}

@@ -1,0 +1,136 @@
+import { Collector } from '@/generation/collect.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Part, Signature } from '@/generation/part.ts'
+import type { Candidate, GenerationResponse } from '@/generation/response.ts'
+import { asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { DecodeContext, ReplyContext } from '../codec.ts'
+import { encodeBlockReason, encodeFinishReason } from './finish.ts'
+import { type CitedText, encodeGrounding } from './grounding.ts'
+import { encodeLogprobs } from './logprobs.ts'
+import { callPart, carriedSignature, mediaPart, showsThoughts, signatureValue } from './reply-parts.ts'
+import { GeminiDecoder } from './stream-decode.ts'
+import { encodeUsage } from './usage.ts'
+import { FORMAT, present, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
+
+/**
+ * Reads a whole answer: a stream of one chunk, but that it is complete even where it gives no reason to end.
+ * @throws GatewayError `upstream_error` for an error in a 200, or a body that is no answer.
+ */
+export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
+  const decoder = new GeminiDecoder(context)
+  const collector = new Collector()
+  const emit = (event: GenerationEvent) => {
+    if (event.type === 'error') throw event.error
+    collector.push(event)
+  }
+  decoder.read(withReasons(body), emit)
+  decoder.end(emit)
+  return collector.response()
+}
+
+function withReasons(body: JsonObject): JsonObject {
+  if (!Array.isArray(body['candidates'])) return body
+  const candidates = body['candidates'].map(candidate =>
+    isJsonObject(candidate)
+      ? { ...candidate, finishReason: candidate['finishReason'] || 'OTHER' }
+      : candidate,
+  )
+  return { ...body, candidates }
+}
+
+/** Writes a whole answer (Codec.encodeResponse). */
+export function encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject {
+  const blocked = response.candidates.find(
+    ({ finish, parts }) => finish.reason === 'prompt-blocked' && parts.length === 0,
+  )
+  const reply: WireResponse = {
+    candidates:
+      blocked === undefined
+        ? response.candidates.map((one, index) => encodeCandidate(one, index, context))
+        : undefined,
+    promptFeedback:
+      blocked === undefined ? undefined : { blockReason: encodeBlockReason(blocked.finish.message) },
+    usageMetadata: response.usage === undefined ? undefined : encodeUsage(response.usage),
+    modelVersion: context.model,
+    responseId: context.requestId,
+  }
+  return present(reply)
+}
+
+function encodeCandidate(candidate: Candidate, index: number, context: ReplyContext): WireCandidate {
+  const { parts, cited, malformed } = encodeParts(candidate.parts, showsThoughts(context))
+  const reason = encodeFinishReason(
+    malformed && candidate.finish.reason !== 'length' ? 'malformed-tool-call' : candidate.finish.reason,
+    parts.length > 0,
+  )
+  return present({
+    content: parts.length === 0 ? undefined : { parts, role: 'model' },
+    finishReason: reason,
+    index,
+    finishMessage: candidate.finish.message,
+    groundingMetadata: encodeGrounding(cited),
+    logprobsResult: encodeLogprobs(candidate.logprobs),
+  })
+}
+
+interface EncodedParts {
+  parts: WirePart[]
+  cited: CitedText[]
+  /** A call could not be written. */
+  malformed: boolean
+}
+
+function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
+  const encoded: EncodedParts = { parts: [], cited: [], malformed: false }
+  // The signature of thoughts that stand before the next part.
+  let pending: Signature | undefined
+  for (const part of parts) {
+    if (part.type === 'reasoning') {
+      const text = part.texts.join('\n\n')
+      const shown = shows && text !== ''
+      const signature = carriedSignature(part, text === '' ? 'none' : shown ? 'shown' : 'hidden')
+      pending = shown ? undefined : signature
+      if (shown)
+        encoded.parts.push(present({ text, thought: true, thoughtSignature: signatureValue(signature) }))
+      continue
+    }
+    const written = encodePart(part, pending)
+    if (written !== undefined) {
+      if (part.type === 'text' && part.citations.length > 0) {
+        encoded.cited.push({ partIndex: encoded.parts.length, text: part.text, citations: part.citations })
+      }
+      encoded.parts.push(written)
+      if (part.type !== 'media' && part.type !== 'opaque') pending = undefined
+    } else if (part.type === 'tool-call') {
+      encoded.malformed = true
+    }
+  }
+  return encoded
+}
+
+function encodePart(
+  part: Exclude<Part, { type: 'reasoning' }>,
+  pending: Signature | undefined,
+): WirePart | undefined {
+  switch (part.type) {
+    case 'text': {
+      const thoughtSignature = signatureValue(part.signature ?? pending)
+      if (part.text === '' && part.signature === undefined) return undefined
+      return present({ text: part.text, thoughtSignature })
+    }
+    case 'refusal':
+      return part.text === ''
+        ? undefined
+        : present({ text: part.text, thoughtSignature: signatureValue(pending) })
+    case 'tool-call':
+      return callPart(part, part.input, part.signature ?? pending)
+    case 'media':
+      return mediaPart(part)
+    case 'opaque':
+      return part.format === FORMAT ? asObject(part.value) : undefined
+    case 'tool-result':
+      return undefined
+    default:
+      return part satisfies never
+  }
+}

@@ -1,0 +1,82 @@
+import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+/**
+ * One schema that says what all of these say together, as `allOf` means it: properties and requirements are united,
+ * bounds and enums narrowed; for anything else the later schema wins.
+ */
+export function mergeSchemas(schemas: readonly JsonObject[]): JsonObject {
+  const merged = new Map<string, JsonValue | undefined>()
+  for (const schema of schemas) {
+    for (const [key, value] of Object.entries(schema))
+      merged.set(key, mergeKeyword(key, merged.get(key), value))
+  }
+  return Object.fromEntries(merged)
+}
+
+function mergeKeyword(
+  key: string,
+  left: JsonValue | undefined,
+  right: JsonValue | undefined,
+): JsonValue | undefined {
+  if (left === undefined) return right
+  if (right === undefined) return left
+  switch (key) {
+    case 'properties':
+    case '$defs':
+    case 'definitions':
+      return mergeProperties(asObject(left) ?? {}, asObject(right) ?? {})
+    case 'required':
+      return [...new Set([...asArray(left), ...asArray(right)])]
+    case 'allOf':
+      return [...asArray(left), ...asArray(right)]
+    case 'enum':
+      return narrow(asArray(left), asArray(right))
+    case 'type':
+      return narrowTypes(left, right)
+    case 'minimum':
+    case 'exclusiveMinimum':
+    case 'minLength':
+    case 'minItems':
+    case 'minProperties':
+      return extreme(left, right, Math.max)
+    case 'maximum':
+    case 'exclusiveMaximum':
+    case 'maxLength':
+    case 'maxItems':
+    case 'maxProperties':
+      return extreme(left, right, Math.min)
+    default:
+      return right
+  }
+}
+
+function mergeProperties(left: JsonObject, right: JsonObject): JsonObject {
+  const entries = Object.entries(right).map(([name, value]): [string, JsonValue | undefined] => {
+    const known = Object.hasOwn(left, name) ? asObject(left[name]) : undefined
+    const added = asObject(value)
+    // Left to the walk, which merges `allOf` at its own depth.
+    return [name, known === undefined || added === undefined ? value : { allOf: [known, added] }]
+  })
+  return Object.fromEntries([...Object.entries(left), ...entries])
+}
+
+function narrow(left: readonly JsonValue[], right: readonly JsonValue[]): JsonValue[] {
+  const common = right.filter(value => left.includes(value))
+  return common.length > 0 ? common : [...right]
+}
+
+/** The types both sides allow; an integer is a number. Sides that contradict each other leave the later one. */
+function narrowTypes(left: JsonValue, right: JsonValue): JsonValue {
+  const first = Array.isArray(left) ? left : [left]
+  const second = Array.isArray(right) ? right : [right]
+  const common = second.filter(
+    type => first.includes(type) || (type === 'integer' && first.includes('number')),
+  )
+  if (common.length === 0) return first.includes('integer') && second.includes('number') ? left : right
+  return common.length === 1 ? (common[0] ?? right) : common
+}
+
+function extreme(left: JsonValue, right: JsonValue, pick: (a: number, b: number) => number): JsonValue {
+  const [a, b] = [asNumber(left), asNumber(right)]
+  return a === undefined || b === undefined ? right : pick(a, b)
+}

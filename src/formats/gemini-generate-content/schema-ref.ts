@@ -1,0 +1,26 @@
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+/** What a local reference (`#/$defs/Node`) points to; an empty schema when it leads nowhere or outside. */
+export function resolveRef(root: JsonObject, ref: string): JsonObject {
+  if (!ref.startsWith('#')) return {}
+  let here: JsonValue | undefined = root
+  for (const raw of ref.slice(1).split('/').filter(Boolean)) {
+    here = step(here, unescapePointer(raw))
+  }
+  return asObject(here) ?? {}
+}
+
+function step(here: JsonValue | undefined, key: string): JsonValue | undefined {
+  if (Array.isArray(here)) return here[Number(key)]
+  const object = asObject(here)
+  return object !== undefined && Object.hasOwn(object, key) ? object[key] : undefined
+}
+
+function unescapePointer(segment: string): string {
+  const plain = segment.replaceAll('~1', '/').replaceAll('~0', '~')
+  try {
+    return decodeURIComponent(plain)
+  } catch {
+    return plain
+  }
+}

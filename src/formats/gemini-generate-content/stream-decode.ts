@@ -1,0 +1,284 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { Signature } from '@/generation/part.ts'
+import type { StopReason } from '@/generation/response.ts'
+import { asArray, asNumber, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import type { DecodeContext } from '../codec.ts'
+import { decodeFaultValue, faultError } from '../fault.ts'
+import { parseDigits } from './arguments.ts'
+import { decodeOpaque } from './contents-decode.ts'
+import { decodeBlockReason, decodeFinishReason } from './finish.ts'
+import { decodeCitations } from './grounding.ts'
+import { decodeLogprobs } from './logprobs.ts'
+import { decodeMedia } from './media.ts'
+import { PartialArgs } from './partial-args.ts'
+import { decodeUsage } from './usage.ts'
+import { FORMAT } from './wire.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/** The block that the next part may continue. */
+type OpenBlock =
+  | { type: 'text'; block: number; text: string; signature: Signature | undefined }
+  | { type: 'reasoning'; block: number; signature: Signature | undefined }
+  | { type: 'call'; block: number; args: PartialArgs; signature: Signature | undefined }
+
+interface CandidateState {
+  index: number
+  open: OpenBlock | undefined
+  called: boolean
+  finished: boolean
+}
+
+/** Reads the chunks of an answer, whose parts are increments (wire-formats 5.2). One answer, whole or streamed. */
+export class GeminiDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+  readonly #context: DecodeContext
+  readonly #candidates = new Map<number, CandidateState>()
+  #blocks = 0
+  #started = false
+  #failed = false
+
+  constructor(context: DecodeContext) {
+    this.#context = context
+  }
+
+  push(event: SseEvent, emit: Emit): void {
+    if (this.#failed) return
+    try {
+      for (const chunk of chunksOf(event.data)) this.read(chunk, emit)
+    } catch (cause) {
+      this.#fail(emit, new GatewayError('upstream_error', 'The upstream sent an unreadable event', { cause }))
+    }
+  }
+
+  end(emit: Emit): void {
+    if (this.#failed) return
+    const states = [...this.#candidates.values()]
+    if (states.length > 0 && states.every(state => state.finished)) return
+    const problem = this.#started ? 'ended its answer without a finish reason' : 'closed without an answer'
+    this.#fail(emit, new GatewayError('upstream_error', `The upstream ${problem}`, { retry: 'next-channel' }))
+  }
+
+  /** One GenerateContentResponse of the answer. */
+  read(chunk: JsonObject, emit: Emit): void {
+    if (this.#failed) return
+    if (chunk['error'] !== undefined && chunk['error'] !== null) {
+      this.#fail(emit, faultError(decodeFaultValue(200, chunk)))
+      return
+    }
+    this.#start(chunk, emit)
+    const candidates = asArray(chunk['candidates']).filter(isJsonObject)
+    for (const candidate of candidates) this.#readParts(candidate, emit)
+    const usage = asObject(chunk['usageMetadata'])
+    if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
+    for (const candidate of candidates) this.#readFinish(candidate, emit)
+    this.#readPromptFeedback(asObject(chunk['promptFeedback']), emit)
+  }
+
+  #start(chunk: JsonObject, emit: Emit): void {
+    if (this.#started) return
+    this.#started = true
+    emit({
+      type: 'start',
+      id: asString(chunk['responseId']),
+      model: asString(chunk['modelVersion']),
+      serviceTier: asString(asObject(chunk['usageMetadata'])?.['serviceTier']),
+    })
+  }
+
+  #readParts(candidate: JsonObject, emit: Emit): void {
+    const state = this.#stateOf(candidate)
+    if (state.finished) return
+    for (const part of asArray(asObject(candidate['content'])?.['parts'])) {
+      if (isJsonObject(part)) this.#readPart(state, part, emit)
+    }
+    const logprobs = decodeLogprobs(asObject(candidate['logprobsResult']))
+    if (logprobs.length > 0) emit({ type: 'logprobs', candidate: state.index, content: logprobs })
+  }
+
+  #stateOf(candidate: JsonObject): CandidateState {
+    const index = asNumber(candidate['index']) ?? 0
+    const known = this.#candidates.get(index)
+    if (known !== undefined) return known
+    const state: CandidateState = { index, open: undefined, called: false, finished: false }
+    this.#candidates.set(index, state)
+    return state
+  }
+
+  #readPart(state: CandidateState, part: JsonObject, emit: Emit): void {
+    const text = asString(part['text'])
+    const signature = this.#signature(part)
+    if (text !== undefined) {
+      if (text === '' && signature === undefined) return
+      if (part['thought'] === true) this.#readThought(state, text, signature, emit)
+      else this.#readText(state, text, signature, emit)
+      return
+    }
+    const call = asObject(part['functionCall'])
+    if (call !== undefined) return this.#readCall(state, call, signature, emit)
+    const media = part['thought'] === true ? undefined : decodeMedia(part)
+    const opaque = media === undefined ? decodeOpaque(part) : undefined
+    if (media !== undefined || opaque !== undefined) this.#close(state, emit)
+    const at = { candidate: state.index, block: this.#blocks }
+    if (media !== undefined) emit({ type: 'media', ...at, media })
+    else if (opaque !== undefined) emit({ type: 'opaque', ...at, part: opaque })
+    else if (signature !== undefined) return this.#readText(state, '', signature, emit)
+    else return
+    this.#blocks += 1
+  }
+
+  #signature(part: JsonObject): Signature | undefined {
+    const value = asString(part['thoughtSignature'])
+    if (value === undefined || value === '') return undefined
+    return { format: FORMAT, vendor: this.#context.vendor, value }
+  }
+
+  #readText(state: CandidateState, text: string, signature: Signature | undefined, emit: Emit): void {
+    let open = state.open
+    // A signature ends its block: it must come back on a part that holds this text and no more.
+    if (open?.type !== 'text' || open.signature !== undefined) {
+      this.#close(state, emit)
+      open = { type: 'text', block: this.#blocks++, text: '', signature: undefined }
+      state.open = open
+      emit({ type: 'text-start', block: open.block, candidate: state.index })
+    }
+    open.text += text
+    open.signature = signature
+    if (text !== '') emit({ type: 'text-delta', block: open.block, text })
+  }
+
+  #readThought(state: CandidateState, text: string, signature: Signature | undefined, emit: Emit): void {
+    let open = state.open
+    if (open?.type !== 'reasoning' || open.signature !== undefined) {
+      this.#close(state, emit)
+      const block = this.#blocks++
+      open = { type: 'reasoning', block, signature: undefined }
+      state.open = open
+      emit({
+        type: 'reasoning-start',
+        block,
+        candidate: state.index,
+        id: undefined,
+        raw: false,
+        redacted: false,
+      })
+      if (text !== '') emit({ type: 'reasoning-paragraph', block })
+    }
+    open.signature = signature
+    if (text !== '') emit({ type: 'reasoning-delta', block: open.block, text })
+  }
+
+  /** A call, whole in one part, or begun by its name and continued by nameless parts (edge 74). */
+  #readCall(state: CandidateState, call: JsonObject, signature: Signature | undefined, emit: Emit): void {
+    const name = asString(call['name']) ?? ''
+    let open = state.open
+    if (name !== '') {
+      this.#close(state, emit)
+      open = { type: 'call', block: this.#blocks++, args: new PartialArgs(), signature: undefined }
+      state.open = open
+      state.called = true
+      emit({
+        type: 'tool-input-start',
+        block: open.block,
+        candidate: state.index,
+        kind: 'function',
+        callId: asString(call['id']) || this.#context.newId(),
+        name,
+        namespace: undefined,
+      })
+    }
+    if (open?.type !== 'call') return
+    open.signature ??= signature
+    open.args.merge(asObject(call['args']) ?? {})
+    open.args.push(call['partialArgs'])
+    if (call['willContinue'] !== true) this.#close(state, emit)
+  }
+
+  #close(state: CandidateState, emit: Emit): void {
+    const { open } = state
+    state.open = undefined
+    switch (open?.type) {
+      case undefined:
+        return
+      case 'text':
+        return emit({ type: 'text-end', block: open.block, signature: open.signature })
+      case 'reasoning':
+        return emit({ type: 'reasoning-end', block: open.block, signature: open.signature })
+      case 'call':
+        emit({ type: 'tool-input-delta', block: open.block, text: open.args.text() })
+        return emit({ type: 'tool-input-end', block: open.block, signature: open.signature })
+      default:
+        return open satisfies undefined
+    }
+  }
+
+  #readFinish(candidate: JsonObject, emit: Emit): void {
+    const reason = decodeFinishReason(candidate['finishReason'])
+    const state = this.#stateOf(candidate)
+    if (state.finished) return
+    this.#cite(state, candidate, emit)
+    if (reason === undefined) return
+    this.#finish(
+      state,
+      reason === 'end' && state.called ? 'tool-calls' : reason,
+      asString(candidate['finishMessage']),
+      emit,
+    )
+  }
+
+  #cite(state: CandidateState, candidate: JsonObject, emit: Emit): void {
+    const { open } = state
+    if (open?.type !== 'text') return
+    for (const citation of decodeCitations(candidate, open.text)) {
+      emit({ type: 'text-citation', block: open.block, citation })
+    }
+  }
+
+  #readPromptFeedback(feedback: JsonObject | undefined, emit: Emit): void {
+    const reason = decodeBlockReason(feedback?.['blockReason'])
+    if (reason === undefined) return
+    const state = this.#stateOf({})
+    if (state.finished) return
+    const text = asString(feedback?.['blockReasonMessage'])
+    this.#finish(state, 'prompt-blocked', text === undefined ? reason : `${reason}: ${text}`, emit)
+  }
+
+  #finish(state: CandidateState, reason: StopReason, message: string | undefined, emit: Emit): void {
+    this.#close(state, emit)
+    state.finished = true
+    emit({ type: 'finish', candidate: state.index, finish: { reason, stopSequence: undefined, message } })
+  }
+
+  #fail(emit: Emit, error: GatewayError): void {
+    this.#failed = true
+    emit({ type: 'error', error })
+  }
+}
+
+/**
+ * The responses in one event's data: one as a rule, several where an upstream streams its JSON array (`[{…}`, `,{…}`,
+ * `]`) as events.
+ * @throws SyntaxError when the data is no JSON.
+ */
+function chunksOf(data: string): JsonObject[] {
+  const text = data.trim()
+  if (text === '[DONE]' || /^[\s,[\]]*$/.test(text)) return []
+  const value = /^[[,]|[,\]]$/.test(text) ? parseElements(text) : parseChunk(text)
+  return (Array.isArray(value) ? value : [value]).filter(isJsonObject)
+}
+
+function parseElements(text: string): unknown {
+  const elements = text.replace(/^[\s,[]+/, '').replace(/[\s,\]]+$/, '')
+  return parseChunk(`[${elements}]`)
+}
+
+/** Only arguments need every digit of their numbers; counts and probabilities do not. */
+function parseChunk(text: string): unknown {
+  return text.includes('"functionCall"') ? parseDigits(text) : JSON.parse(text)
+}
+
+export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
+  return new GeminiDecoder(context)
+}

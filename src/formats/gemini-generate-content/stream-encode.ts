@@ -1,0 +1,332 @@
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { Citation, Signature } from '@/generation/part.ts'
+import type { Finish } from '@/generation/response.ts'
+import type { Usage } from '@/generation/usage.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { ReplyContext } from '../codec.ts'
+import { parseExact } from './arguments.ts'
+import { encodeErrorEvent } from './error.ts'
+import { encodeBlockReason, encodeFinishReason } from './finish.ts'
+import { type CitedText, encodeGrounding } from './grounding.ts'
+import { encodeLogprobs } from './logprobs.ts'
+import { callPart, carriedSignature, mediaPart, showsThoughts, signatureValue } from './reply-parts.ts'
+import { encodeUsage } from './usage.ts'
+import { FORMAT, present, type WireCandidate, type WireContent, type WireResponse } from './wire.ts'
+
+type Emit = (text: string) => void
+type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
+
+/** Text that may still grow, by its last character (see `#write`). */
+interface HeldText {
+  text: string
+  thought: boolean
+  signature: string | undefined
+}
+
+interface CandidateState {
+  index: number
+  /** What is written with the next chunk: the end of a text, or a whole part as JSON. */
+  held: HeldText | string | undefined
+  saidAnything: boolean
+  malformed: boolean
+  /** The signature of thoughts that the next part carries. */
+  pending: Signature | undefined
+  finish: Finish | undefined
+  logprobs: JsonValue[]
+  cited: CitedText[]
+  parts: number
+}
+
+/** A block of the answer and what is known of it until it ends. */
+type Block =
+  | { type: 'text'; of: CandidateState; text: string; citations: Citation[]; partIndex: number }
+  | { type: 'reasoning'; of: CandidateState; paragraphs: number; hasText: boolean; redacted: boolean }
+  | { type: 'call'; of: CandidateState; start: EventOf<'tool-input-start'>; input: string }
+
+/**
+ * Writes a stream as Google does: chunks whose parts are increments, calls whole, reason and usage in the last one.
+ * The SDK's chat drops the whole turn from its history when any chunk has no part or (1.x) an empty one. So the last
+ * chunk must hold something: of every text its last character, and every other part, waits for what comes next.
+ * That also keeps surrogate pairs together and gives a text's signature a part to stand on.
+ */
+class StreamEncoder implements StreamMachine<GenerationEvent, string> {
+  readonly #context: ReplyContext
+  readonly #shows: boolean
+  /** The end of every chunk. */
+  readonly #tail: string
+  readonly #candidates = new Map<number, CandidateState>()
+  readonly #blocks = new Map<number, Block>()
+  #usage: Usage | undefined
+  #failed = false
+
+  constructor(context: ReplyContext) {
+    this.#context = context
+    this.#shows = showsThoughts(context)
+    this.#tail = `,"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.requestId)}}\r\n\r\n`
+  }
+
+  push(event: GenerationEvent, emit: Emit): void {
+    switch (event.type) {
+      case 'start':
+        return
+      case 'text-delta':
+      case 'refusal-delta': {
+        const block = this.#blocks.get(event.block)
+        if (block?.type !== 'text') return
+        block.text += event.text
+        return this.#write(block.of, event.text, false, emit)
+      }
+      case 'text-start':
+      case 'refusal-start': {
+        const of = this.#stateOf(event.candidate)
+        this.#blocks.set(event.block, { type: 'text', of, text: '', citations: [], partIndex: of.parts++ })
+        return
+      }
+      case 'text-citation': {
+        const block = this.#blocks.get(event.block)
+        if (block?.type === 'text') block.citations.push(event.citation)
+        return
+      }
+      case 'text-end':
+        return this.#endText(event.block, event.signature, emit)
+      case 'refusal-end':
+        return this.#endText(event.block, undefined, emit)
+      case 'reasoning-start': {
+        const of = this.#stateOf(event.candidate)
+        const { redacted } = event
+        this.#blocks.set(event.block, { type: 'reasoning', of, paragraphs: 0, hasText: false, redacted })
+        if (this.#shows) of.parts += 1
+        return
+      }
+      case 'reasoning-paragraph': {
+        const block = this.#blocks.get(event.block)
+        if (block?.type === 'reasoning') block.paragraphs += 1
+        return
+      }
+      case 'reasoning-delta':
+        return this.#think(event.block, event.text, emit)
+      case 'reasoning-end':
+        return this.#endReasoning(event.block, event.signature)
+      case 'tool-input-start': {
+        const of = this.#stateOf(event.candidate)
+        this.#blocks.set(event.block, { type: 'call', of, start: event, input: '' })
+        return
+      }
+      case 'tool-input-delta': {
+        const block = this.#blocks.get(event.block)
+        if (block?.type === 'call') block.input += event.text
+        return
+      }
+      case 'tool-input-end':
+        return this.#endCall(event.block, event.signature, emit)
+      case 'media': {
+        const part = mediaPart(event.media)
+        return part === undefined ? undefined : this.#hold(this.#stateOf(event.candidate), part, emit)
+      }
+      case 'opaque': {
+        const { format, value } = event.part
+        if (format === FORMAT && isJsonObject(value)) this.#hold(this.#stateOf(event.candidate), value, emit)
+        return
+      }
+      case 'logprobs':
+        this.#stateOf(event.candidate).logprobs.push(...event.content)
+        return
+      case 'usage':
+        this.#usage = event.usage
+        return
+      case 'finish':
+        this.#stateOf(event.candidate).finish = event.finish
+        return
+      case 'error':
+        return this.#fail(event, emit)
+      default:
+        event satisfies never
+    }
+  }
+
+  /** The last chunk waits for the end, because some upstreams tell the usage after the reason. */
+  end(emit: Emit): void {
+    const finished = [...this.#candidates.values()].filter(state => state.finish !== undefined)
+    if (this.#failed || finished.length === 0) return
+    const blocked = finished.find(state => state.finish?.reason === 'prompt-blocked' && !state.saidAnything)
+    const reply: WireResponse = {
+      candidates: blocked === undefined ? finished.map(state => this.#lastOf(state)) : undefined,
+      promptFeedback:
+        blocked === undefined ? undefined : { blockReason: encodeBlockReason(blocked.finish?.message) },
+      usageMetadata: this.#usageMetadata(),
+    }
+    this.#emitReply(reply, emit)
+  }
+
+  #emitReply(reply: WireResponse, emit: Emit): void {
+    emit(`data: ${JSON.stringify(reply).slice(0, -1)}${this.#tail}`)
+  }
+
+  #usageMetadata(): JsonObject | undefined {
+    return this.#usage === undefined ? undefined : encodeUsage(this.#usage)
+  }
+
+  #stateOf(index: number): CandidateState {
+    const known = this.#candidates.get(index)
+    if (known !== undefined) return known
+    const state: CandidateState = {
+      index,
+      held: undefined,
+      saidAnything: false,
+      malformed: false,
+      pending: undefined,
+      finish: undefined,
+      logprobs: [],
+      cited: [],
+      parts: 0,
+    }
+    this.#candidates.set(index, state)
+    return state
+  }
+
+  /** Writes all of the text but its last character, which waits. */
+  #write(of: CandidateState, text: string, thought: boolean, emit: Emit): void {
+    if (text === '') return
+    const { held } = of
+    const grows = typeof held === 'object' && held.thought === thought && held.signature === undefined
+    if (!grows) this.#flush(of, emit)
+    const whole = grows ? held.text + text : text
+    const cut = whole.length - lastCharacterLength(whole)
+    of.saidAnything = true
+    if (grows) held.text = cut === 0 ? whole : whole.slice(cut)
+    else of.held = { text: whole.slice(cut), thought, signature: undefined }
+    if (cut > 0) this.#writeText(of, whole.slice(0, cut), thought, emit)
+  }
+
+  #writeText(of: CandidateState, text: string, thought: boolean, emit: Emit): void {
+    const { pending } = of
+    if (thought || pending !== undefined) {
+      if (!thought) of.pending = undefined
+      const thoughtSignature = thought ? undefined : signatureValue(pending)
+      return this.#emitPart(of, textJson(text, thought, thoughtSignature), emit)
+    }
+    // The hot path: one chunk per delta, its only variable part encoded.
+    emit(
+      `data: {"candidates":[{"content":{"parts":[{"text":${JSON.stringify(text)}}],"role":"model"},"index":${of.index}}]${this.#tail}`,
+    )
+  }
+
+  #emitPart(of: CandidateState, part: string, emit: Emit): void {
+    emit(
+      `data: {"candidates":[{"content":{"parts":[${part}],"role":"model"},"index":${of.index}}]${this.#tail}`,
+    )
+  }
+
+  #hold(of: CandidateState, part: JsonObject, emit: Emit): void {
+    this.#flush(of, emit)
+    of.held = JSON.stringify(part)
+    of.saidAnything = true
+    of.parts += 1
+  }
+
+  #flush(of: CandidateState, emit: Emit): void {
+    const part = this.#takeHeld(of)
+    if (part !== undefined) this.#emitPart(of, part, emit)
+  }
+
+  #takeHeld(of: CandidateState): string | undefined {
+    const { held } = of
+    of.held = undefined
+    if (typeof held !== 'object') return held
+    const signature = held.signature ?? (held.thought ? undefined : signatureValue(of.pending))
+    if (!held.thought) of.pending = undefined
+    return textJson(held.text, held.thought, signature)
+  }
+
+  #endText(index: number, signature: Signature | undefined, emit: Emit): void {
+    const block = this.#blocks.get(index)
+    this.#blocks.delete(index)
+    if (block?.type !== 'text') return
+    const { of, text, citations, partIndex } = block
+    if (citations.length > 0) of.cited.push({ partIndex, text, citations })
+    const value = signatureValue(signature)
+    if (value === undefined) return
+    if (text !== '' && typeof of.held === 'object' && !of.held.thought) of.held.signature = value
+    // A signature without text of its own came on an empty part; it goes back on one.
+    else this.#hold(of, { text: '', thoughtSignature: value }, emit)
+  }
+
+  #think(index: number, text: string, emit: Emit): void {
+    const block = this.#blocks.get(index)
+    if (block?.type !== 'reasoning' || text === '') return
+    const separator = block.paragraphs > 1 && block.hasText ? '\n\n' : ''
+    block.paragraphs = Math.min(block.paragraphs, 1)
+    block.hasText = true
+    if (this.#shows) this.#write(block.of, separator + text, true, emit)
+  }
+
+  #endReasoning(index: number, signature: Signature | undefined): void {
+    const block = this.#blocks.get(index)
+    this.#blocks.delete(index)
+    if (block?.type !== 'reasoning') return
+    const thoughts = block.hasText ? (this.#shows ? 'shown' : 'hidden') : 'none'
+    const carried = carriedSignature({ redacted: block.redacted, signature }, thoughts)
+    const { held } = block.of
+    if (thoughts !== 'shown') block.of.pending = carried
+    else if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)
+  }
+
+  #endCall(index: number, signature: Signature | undefined, emit: Emit): void {
+    const block = this.#blocks.get(index)
+    this.#blocks.delete(index)
+    if (block?.type !== 'call') return
+    const { of, start, input } = block
+    const part = callPart(start, input, signature ?? of.pending)
+    if (part === undefined) {
+      of.malformed = true
+      return
+    }
+    of.pending = undefined
+    this.#hold(of, part, emit)
+  }
+
+  #lastOf(state: CandidateState): WireCandidate {
+    const part = this.#takeHeld(state)
+    const reason = state.finish?.reason ?? 'other'
+    const bad = state.malformed && reason !== 'length'
+    return present({
+      content: part === undefined ? undefined : contentOf(part),
+      finishReason: encodeFinishReason(bad ? 'malformed-tool-call' : reason, state.saidAnything),
+      index: state.index,
+      finishMessage: state.finish?.message,
+      groundingMetadata: encodeGrounding(state.cited),
+      logprobsResult: encodeLogprobs(state.logprobs),
+    })
+  }
+
+  #fail({ error }: EventOf<'error'>, emit: Emit): void {
+    if (this.#failed) return
+    this.#failed = true
+    const held = [...this.#candidates.values()].flatMap(state => {
+      const part = this.#takeHeld(state)
+      return part === undefined ? [] : { content: contentOf(part), index: state.index }
+    })
+    if (held.length > 0) this.#emitReply({ candidates: held, usageMetadata: this.#usageMetadata() }, emit)
+    emit(encodeErrorEvent(error, this.#context.requestId))
+  }
+}
+
+/** A held part as content; parsed so that JSON.stringify writes it, with every digit of its numbers. */
+function contentOf(part: string): WireContent {
+  return { parts: [parseExact(part) ?? {}], role: 'model' }
+}
+
+function textJson(text: string, thought: boolean, thoughtSignature: string | undefined): string {
+  return JSON.stringify({ text, thought: thought ? true : undefined, thoughtSignature })
+}
+
+function lastCharacterLength(text: string): 1 | 2 {
+  const last = text.charCodeAt(text.length - 1)
+  const before = text.charCodeAt(text.length - 2)
+  return last >= 0xdc00 && last <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? 2 : 1
+}
+
+export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
+  return new StreamEncoder(context)
+}

@@ -1,0 +1,13 @@
+import { asNumber } from '@/json/json.ts'
+import type { TokenCountCodec } from '../codec.ts'
+import { encodeRequest } from './request-encode.ts'
+
+/** `countTokens`: with instructions and tools counted, which only the long form of its request does. */
+export const tokenCount: TokenCountCodec = {
+  encodeRequest(request, target) {
+    const model = target.model.includes('/') ? target.model : `models/${target.model}`
+    return { generateContentRequest: { model, ...encodeRequest(request, target).body } }
+  },
+  decodeResponse: body => asNumber(body['totalTokens']),
+  encodeResponse: tokens => ({ totalTokens: tokens }),
+}

@@ -1,0 +1,145 @@
+import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { unsupported } from '../invalid.ts'
+import type { Losses } from './losses.ts'
+import type { ModelTraits } from './models.ts'
+import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
+import { FORMAT, present, type WireTool, type WireToolConfig } from './wire.ts'
+
+export interface EncodedTools {
+  tools: WireTool[]
+  toolConfig: WireToolConfig | undefined
+}
+
+/** Tools and the choice among them. What only another vendor's server can run is left out, and said so. */
+export function encodeTools(
+  tools: readonly Tool[],
+  choice: ToolChoice | undefined,
+  traits: ModelTraits,
+  losses: Losses,
+): EncodedTools {
+  const functions = tools.filter(tool => tool.type === 'function')
+  const mayHost = functions.length === 0 || traits.mixedTools
+  const builtIns = tools.flatMap(tool => {
+    const builtIn = tool.type === 'function' ? [] : encodeBuiltIn(tool, mayHost, losses)
+    if (builtIn === undefined) losses.add('tools', nameOf(tool))
+    return builtIn ?? []
+  })
+  const declarations = functions.map(tool => encodeDeclaration(tool, traits, losses))
+  const distinct = new Map(builtIns.map(tool => [JSON.stringify(tool), tool]))
+  return {
+    tools: [
+      ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
+      ...distinct.values(),
+    ],
+    toolConfig: encodeToolConfig(choice, functions, [...distinct.values()], losses),
+  }
+}
+
+function nameOf(tool: Tool): string {
+  return tool.type === 'hosted' ? tool.wireType : tool.type === 'client' ? tool.wireType : tool.name
+}
+
+function encodeDeclaration(tool: FunctionTool, traits: ModelTraits, losses: Losses): JsonObject {
+  if (tool.strict === true) losses.add('toolStrict')
+  if (tool.cache !== undefined) losses.add('cacheMark')
+  const schema = isEmptyObjectSchema(tool.parameters) ? undefined : tool.parameters
+  return present({
+    name: tool.name,
+    description: tool.description,
+    parametersJsonSchema: traits.jsonSchema ? schema : undefined,
+    parameters: traits.jsonSchema || schema === undefined ? undefined : lowerSchema(schema),
+  })
+}
+
+/** A built-in tool; undefined when it cannot be had and is lost. */
+function encodeBuiltIn(
+  tool: Exclude<Tool, FunctionTool>,
+  mayHost: boolean,
+  losses: Losses,
+): JsonObject[] | undefined {
+  if (tool.type === 'custom') return undefined
+  if (tool.type === 'client') return tool.format === FORMAT ? [tool.wire] : undefined
+  if (!mayHost) return undefined
+  if (tool.format === FORMAT) return [tool.wire]
+  const name = BUILT_IN[tool.kind]
+  if (name === undefined) return undefined
+  reportSearchSettings(tool, losses)
+  return [{ [name]: {} }]
+}
+
+/** Google's tool that does the same as another vendor's. */
+const BUILT_IN: Readonly<Record<HostedTool['kind'], keyof WireTool | undefined>> = {
+  web_search: 'googleSearch',
+  web_fetch: 'urlContext',
+  code_execution: 'codeExecution',
+  file_search: undefined,
+  other: undefined,
+}
+
+function reportSearchSettings(tool: HostedTool, losses: Losses): void {
+  const search = tool.webSearch
+  if (search === undefined) return
+  const filtered = search.allowedDomains.length > 0 || search.blockedDomains.length > 0
+  if (filtered || search.userLocation !== undefined || search.maxUses !== undefined) {
+    losses.add('tools', `${tool.wireType} settings`)
+  }
+}
+
+function encodeToolConfig(
+  choice: ToolChoice | undefined,
+  functions: readonly FunctionTool[],
+  builtIns: readonly WireTool[],
+  losses: Losses,
+): WireToolConfig | undefined {
+  const config = functionCallingConfig(choice, functions, builtIns, losses)
+  // Gemini 3 wants its own tools' calls in the answer when they stand beside functions.
+  const mixed = functions.length > 0 && builtIns.length > 0
+  if (config === undefined && !mixed) return undefined
+  return present({
+    functionCallingConfig: config,
+    includeServerSideToolInvocations: mixed ? true : undefined,
+  })
+}
+
+function functionCallingConfig(
+  choice: ToolChoice | undefined,
+  functions: readonly FunctionTool[],
+  builtIns: readonly WireTool[],
+  losses: Losses,
+): JsonObject | undefined {
+  if (choice === undefined) return undefined
+  if (choice.type === 'tool' && typeof choice.kind === 'object') {
+    if (builtIns.length === 0)
+      throw unsupported('toolChoice', 'forces a tool that this upstream does not have')
+    losses.add('toolChoice')
+    return undefined
+  }
+  if (functions.length === 0) return undefined
+  switch (choice.type) {
+    case 'auto':
+      return { mode: 'AUTO' }
+    case 'none':
+      return { mode: 'NONE' }
+    case 'required':
+      return { mode: 'ANY' }
+    case 'tool':
+      return { mode: 'ANY', allowedFunctionNames: known([choice.name], functions) }
+    case 'allowed': {
+      const names = known(
+        choice.tools.map(tool => tool.name),
+        functions,
+      )
+      // AUTO takes no names; VALIDATED is AUTO within them.
+      return { mode: choice.mode === 'required' ? 'ANY' : 'VALIDATED', allowedFunctionNames: names }
+    }
+    default:
+      return choice satisfies never
+  }
+}
+
+function known(names: readonly string[], functions: readonly FunctionTool[]): string[] {
+  const found = names.filter(name => functions.some(tool => tool.name === name))
+  if (found.length === 0) throw unsupported('toolChoice', 'names a tool that is not among the tools')
+  return found
+}

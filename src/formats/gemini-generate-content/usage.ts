@@ -1,0 +1,70 @@
+import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
+import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { present } from './wire.ts'
+
+/**
+ * `usageMetadata` in disjoint buckets (wire-formats 6.2). The prompt count includes cached tokens and lacks those of
+ * server tools; thoughts stand beside the candidates' count. Zero counts may be absent.
+ */
+export function decodeUsage(metadata: JsonObject): Usage {
+  const prompt = count(metadata['promptTokenCount']) + count(metadata['toolUsePromptTokenCount'])
+  const reasoning = count(metadata['thoughtsTokenCount'])
+  const cacheRead = Math.min(count(metadata['cachedContentTokenCount']), prompt)
+  const candidates =
+    asNumber(metadata['candidatesTokenCount']) ?? count(metadata['totalTokenCount']) - prompt - reasoning
+  const audioPrompt =
+    audioTokens(metadata['promptTokensDetails']) + audioTokens(metadata['toolUsePromptTokensDetails'])
+  const audioInput = clamp(audioPrompt - audioTokens(metadata['cacheTokensDetails']), prompt - cacheRead)
+  const audioOutput = clamp(audioTokens(metadata['candidatesTokensDetails']), candidates)
+  return {
+    inputUncached: prompt - cacheRead - audioInput,
+    cacheRead,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    outputText: Math.max(0, candidates - audioOutput),
+    reasoning,
+    audioInput,
+    audioOutput,
+    serverTools: {},
+  }
+}
+
+function count(value: JsonValue | undefined): number {
+  return Math.max(0, asNumber(value) ?? 0)
+}
+
+function clamp(value: number, limit: number): number {
+  return Math.max(0, Math.min(value, limit))
+}
+
+/** Modality 4 is AUDIO in the proto. */
+function audioTokens(details: JsonValue | undefined): number {
+  let tokens = 0
+  for (const detail of asArray(details)) {
+    const { modality, tokenCount } = asObject(detail) ?? {}
+    if (modality === 'AUDIO' || modality === 4) tokens += count(tokenCount)
+  }
+  return tokens
+}
+
+export function encodeUsage(usage: Usage): JsonObject {
+  const prompt = inputTokens(usage)
+  const output = outputTokens(usage)
+  const candidates = output - usage.reasoning
+  return present({
+    promptTokenCount: prompt,
+    candidatesTokenCount: candidates,
+    totalTokenCount: prompt + output,
+    cachedContentTokenCount: usage.cacheRead > 0 ? usage.cacheRead : undefined,
+    thoughtsTokenCount: usage.reasoning > 0 ? usage.reasoning : undefined,
+    promptTokensDetails: modalities(prompt, usage.audioInput),
+    candidatesTokensDetails: modalities(candidates, usage.audioOutput),
+  })
+}
+
+/** The counts by modality, where there is more than text. */
+function modalities(total: number, audio: number): JsonObject[] | undefined {
+  if (audio === 0) return undefined
+  const text = { modality: 'TEXT', tokenCount: total - audio }
+  return [...(text.tokenCount > 0 ? [text] : []), { modality: 'AUDIO', tokenCount: audio }]
+}

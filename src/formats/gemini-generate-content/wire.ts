@@ -1,0 +1,46 @@
+import type {
+  Candidate,
+  Content,
+  FinishReason,
+  FunctionCall,
+  FunctionResponse,
+  GenerateContentResponse,
+  GenerationConfig,
+  Part,
+  Schema,
+  Tool,
+  ToolConfig,
+} from '@google/genai'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+
+export const FORMAT = 'gemini-generate-content'
+
+/** The SDK's keys with JSON values: a key that the vendor renames becomes a compile error here. */
+type Wire<T> = { [K in keyof T]?: JsonValue | undefined }
+
+export type WireContent = Omit<Wire<Content>, 'parts'> & { parts: WirePart[] }
+export type WirePart = Wire<Part>
+export type WireFunctionCall = Wire<FunctionCall>
+export type WireFunctionResponse = Wire<FunctionResponse>
+export type WireCandidate = Wire<Candidate>
+export type WireTool = Wire<Tool>
+export type WireToolConfig = Wire<ToolConfig>
+export type WireGenerationConfig = Wire<GenerationConfig>
+export type WireSchema = Wire<Schema>
+
+/** The SDK's class has getters beside its fields; those are not on the wire. */
+export type WireResponse = Wire<
+  Pick<
+    GenerateContentResponse,
+    'candidates' | 'promptFeedback' | 'usageMetadata' | 'modelVersion' | 'responseId'
+  >
+>
+
+/** Two values are in the public proto but not in the SDK: https://ai.google.dev/api/generate-content#FinishReason */
+export type WireFinishReason = `${FinishReason}` | 'MODEL_ARMOR' | 'MISSING_THOUGHT_SIGNATURE'
+
+/** The object without its undefined keys, so that what is compared and counted is what will be written. */
+export function present<T extends JsonObject>(object: T): T {
+  for (const key of Object.keys(object)) if (object[key] === undefined) delete object[key]
+  return object
+}
