@@ -86,7 +86,7 @@ const KINDS = {
 export interface GatewayErrorOptions {
   /** The request field that is wrong, as a path in the caller's body (`messages[2].content`). */
   param?: string | undefined
-  /** Overrides the kind's status; only for `upstream_rejected`, which keeps the upstream's own. */
+  /** Overrides the kind's status, where the upstream's own is passed on. */
   status?: number | undefined
   /** The machine-readable code, where it is the upstream's own and not the kind. */
   code?: string | undefined

@@ -28,14 +28,28 @@ export function decodeFaultValue(status: number, value: JsonValue): UpstreamFaul
   return fault(status >= 400 ? status : namedStatus(complaint), complaint)
 }
 
-/** A fault as the error event of a stream that had begun. The fault is the error's `cause`. */
+/** An upstream's complaint as the error event of a stream that had begun; it keeps the fault it came from. */
+class UpstreamFaultError extends GatewayError {
+  readonly fault: UpstreamFault
+
+  constructor(fault: UpstreamFault) {
+    super('upstream_error', `The upstream failed with ${fault.status}: ${fault.message}`, {
+      retry: isCallersFault(fault.status) ? 'never' : 'next-channel',
+      retryAfterMs: fault.retryAfterMs,
+      detail: fault.code,
+    })
+    this.fault = fault
+  }
+}
+
+/** A fault as the error event of a stream that had begun. */
 export function faultError(fault: UpstreamFault): GatewayError {
-  return new GatewayError('upstream_error', `The upstream failed with ${fault.status}: ${fault.message}`, {
-    retry: isCallersFault(fault.status) ? 'never' : 'next-channel',
-    retryAfterMs: fault.retryAfterMs,
-    detail: fault.code,
-    cause: fault,
-  })
+  return new UpstreamFaultError(fault)
+}
+
+/** The fault that an error event was made from; undefined for errors of our own. */
+export function faultOf(error: GatewayError): UpstreamFault | undefined {
+  return error instanceof UpstreamFaultError ? error.fault : undefined
 }
 
 /** Statuses by which an upstream complains about the request itself; it would fail anywhere. */

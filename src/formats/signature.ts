@@ -42,3 +42,8 @@ export function signatureFor(
   if (signature === undefined || signature.format !== format) return undefined
   return signature.vendor === undefined || signature.vendor === vendor ? signature.value : undefined
 }
+
+/** Whether a body holds a wrapped signature, so that it may not be handed on as it is. Looks at bytes only. */
+export function carriesWrappedSignature(body: Uint8Array): boolean {
+  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(MARK)
+}

@@ -1,0 +1,32 @@
+# The image runs what `bun run start` runs: the sources on Bun, with production dependencies only.
+FROM node:20-bookworm-slim AS build
+RUN npm install --global bun@1.4.5
+WORKDIR /app
+COPY package.json bun.lock bunfig.toml ./
+RUN bun install --frozen-lockfile --production
+
+FROM debian:bookworm-slim
+# tini is process 1: it hands signals on and collects orphans (the embedded Postgres has children).
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ca-certificates tini \
+  && rm -rf /var/lib/apt/lists/* \
+  && useradd --uid 10001 --create-home --home-dir /var/lib/tollgate tollgate
+COPY --from=build /usr/local/lib/node_modules/bun/bin/bun.exe /usr/local/bin/bun
+WORKDIR /app
+COPY --from=build /app/node_modules node_modules
+COPY package.json tsconfig.json bunfig.toml ./
+COPY src src
+COPY drizzle drizzle
+RUN printf '#!/bin/sh\nexec bun /app/src/main.ts "$@"\n' > /usr/local/bin/tollgate \
+  && chmod 755 /usr/local/bin/tollgate
+ENV NODE_ENV=production \
+    BUN_CONFIG_MAX_HTTP_REQUESTS=65535 \
+    DATA_DIR=/var/lib/tollgate/data \
+    OPS_HOST=0.0.0.0
+USER tollgate
+VOLUME /var/lib/tollgate
+EXPOSE 8080 9090
+HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
+  CMD ["bun", "-e", "process.exit((await fetch('http://127.0.0.1:' + (process.env.OPS_PORT || 9090) + '/readyz')).ok ? 0 : 1)"]
+ENTRYPOINT ["tini", "--", "tollgate"]
+CMD ["serve"]

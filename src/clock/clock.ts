@@ -1,0 +1,22 @@
+/** Time as the code asks for it, so that a test can be the one who passes it. */
+export interface Clock {
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Calls `task` every `ms` until the returned function is called. Keeps no process alive. */
+  every(ms: number, task: () => void): () => void
+  /** Calls `task` once after `ms`, unless the returned function is called first. */
+  after(ms: number, task: () => void): () => void
+}
+
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  every(ms, task) {
+    const timer = setInterval(task, ms)
+    timer.unref()
+    return () => clearInterval(timer)
+  },
+  after(ms, task) {
+    const timer = setTimeout(task, ms)
+    return () => clearTimeout(timer)
+  },
+}

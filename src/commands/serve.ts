@@ -1,0 +1,94 @@
+import { systemClock } from '@/clock/clock.ts'
+import { configFileOf } from '@/config/file.ts'
+import { readSettings, type Settings } from '@/config/settings.ts'
+import { openDatabase } from '@/db/open.ts'
+import { createLog, type Log } from '@/telemetry/log.ts'
+import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
+import { applyPath } from './apply.ts'
+import { type Command, type CommandIo, readArguments } from './command.ts'
+import { openSecretBox } from './deployment.ts'
+import { firstStart } from './first-start.ts'
+import { greet } from './greeting.ts'
+import { startServer } from './server.ts'
+
+export const serveCommand: Command = {
+  name: 'serve',
+  summary: 'run the gateway',
+  usage: '',
+  details: 'Settings come from the environment; see README.md.',
+  async run(args, io) {
+    readArguments(args, {})
+    withManyRequests(io)
+    const settings = readSettings(io.env, io.terminal)
+    const log = createLog({ level: settings.logLevel, format: settings.logFormat })
+    const metrics = createMetrics()
+    surviveStrayErrors(log, metrics)
+    return serve(settings, io, log, metrics)
+  },
+}
+
+async function serve(settings: Settings, io: CommandIo, log: Log, metrics: Metrics): Promise<number> {
+  const stop = untilStopped()
+  const database = await openDatabase({ ...settings, role: 'serve' })
+  try {
+    const secretBox = await openSecretBox(database, settings)
+    const file = configFileOf(settings)
+    if (file !== undefined)
+      await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })
+    const welcome = await firstStart(database, secretBox, settings, io.env)
+    const server = await startServer({
+      settings,
+      database,
+      secretBox,
+      clock: systemClock,
+      random: Math.random,
+      log,
+      metrics,
+    })
+    greet(io, server, welcome)
+    log.info({ signal: await stop }, 'stopping')
+    await server.stop()
+  } finally {
+    await database.close()
+  }
+  log.info('stopped')
+  return 0
+}
+
+/** Bun's fetch runs 256 requests at once unless this variable says otherwise when the process starts. */
+const MANY_REQUESTS = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
+
+/** Begins anew under the same process id with room for as many upstream requests as there are callers. */
+function withManyRequests(io: CommandIo): void {
+  if (io.env[MANY_REQUESTS] !== undefined || process.execve === undefined || process.platform === 'win32')
+    return
+  const [, script = '', ...words] = process.argv
+  process.execve(process.execPath, [process.execPath, ...process.execArgv, script, ...words], {
+    ...process.env,
+    [MANY_REQUESTS]: '65535',
+  })
+}
+
+/** An error that nobody caught is a bug, but no reason to cut everybody else's streams. */
+function surviveStrayErrors(log: Log, metrics: Metrics): void {
+  for (const event of ['unhandledRejection', 'uncaughtException'] as const) {
+    process.on(event, (error: unknown) => {
+      metrics.unhandledErrors.inc()
+      log.error({ err: error }, event)
+    })
+  }
+}
+
+/** Resolves with the first signal that asks the process to end; a second one ends it at once. */
+function untilStopped(): Promise<string> {
+  return new Promise(resolve => {
+    let asked = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (asked) process.exit(1)
+        asked = true
+        resolve(signal)
+      })
+    }
+  })
+}

@@ -1,0 +1,137 @@
+import { authenticator } from '@/accounts/authenticate.ts'
+import { keyCache } from '@/accounts/key-cache.ts'
+import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
+import type { Clock } from '@/clock/clock.ts'
+import type { Settings } from '@/config/settings.ts'
+import type { Database } from '@/db/connect.ts'
+import { openListener } from '@/db/listener.ts'
+import { ExchangeWriter } from '@/exchange/exchange-store.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { Watchdog } from '@/exchange/watchdog.ts'
+import { serveOps } from '@/ops/ops.ts'
+import { openLiveCatalog } from '@/routing/live-catalog.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
+import { serveApiHost } from '@/surfaces/api-host.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import { createUpstreamClient } from '@/upstream/client.ts'
+
+export interface ServerOptions {
+  settings: Pick<Settings, 'api' | 'ops' | 'maxBodyBytes' | 'shutdownGraceMs'>
+  database: Database
+  secretBox: SecretBox
+  clock: Clock
+  random: () => number
+  log: Log
+  metrics: Metrics
+}
+
+export interface RunningServer {
+  apiUrl: string
+  opsUrl: string
+  gateway: Gateway
+  /** Resolves when everything committed before the call is visible here. */
+  reloadCatalog(): Promise<void>
+  /** Resolves when the results of all exchanges that ended are in the database. */
+  flush(): Promise<void>
+  /** Refuses new work, lets open streams run for the grace period, then closes everything but the database. */
+  stop(): Promise<void>
+}
+
+/** Builds and wires one process's gateway on an open database, and listens. */
+export async function startServer(options: ServerOptions): Promise<RunningServer> {
+  const { settings, database, clock, log, metrics } = options
+  const catalog = await openLiveCatalog({
+    db: database,
+    secretBox: options.secretBox,
+    clock,
+    onError: error => log.error({ err: error }, 'the catalog could not be reloaded'),
+  })
+  const keys = await openKeys(options)
+  const simulator = lazySimulator()
+  const store = new ExchangeWriter(database, log, metrics)
+  const watchdog = new Watchdog(clock)
+  const gateway: Gateway = {
+    authenticate: keys.authenticate,
+    catalog,
+    client: createUpstreamClient({ clock, simulatorUrl: simulator.url }),
+    store,
+    watchdog,
+    clock,
+    random: options.random,
+    newRequestId: () => Bun.randomUUIDv7(),
+    newCallId: () => `call_${Bun.randomUUIDv7().replaceAll('-', '')}`,
+    log,
+    metrics,
+    maxBodyBytes: settings.maxBodyBytes,
+    draining: false,
+  }
+  const api = serveApiHost(gateway, { hostname: settings.api.host, port: settings.api.port })
+  const ops = serveOps(
+    { registry: metrics.registry, unreadiness: () => unreadiness(gateway, database) },
+    { hostname: settings.ops.host, port: settings.ops.port },
+  )
+  return {
+    apiUrl: addressOf(api.server.url),
+    opsUrl: addressOf(ops.url),
+    gateway,
+    reloadCatalog: () => catalog.reload(),
+    flush: () => store.flush(),
+    async stop() {
+      gateway.draining = true
+      await withinGrace(api.server.stop(false), settings.shutdownGraceMs, clock)
+      await api.server.stop(true)
+      watchdog.stop()
+      await store.close()
+      await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops.stop(true)])
+    },
+  }
+}
+
+/** Why a balancer should send work elsewhere. */
+async function unreadiness(gateway: Gateway, database: Database): Promise<string | undefined> {
+  if (gateway.draining) return 'shutting down'
+  try {
+    await database.sql`select 1`
+    return undefined
+  } catch {
+    return 'the database does not answer'
+  }
+}
+
+async function openKeys({ database, clock, random }: ServerOptions) {
+  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+  const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), now: clock.now, random })
+  const listener = await openListener(database.url, {
+    channel: KEYS_CHANNEL,
+    onMessage: cache.onMessage,
+    onConnect: cache.onConnect,
+    onLost: cache.onLost,
+  })
+  return { authenticate: authenticator(cache, clock.now), close: () => listener.close() }
+}
+
+/** The built-in simulator listens from the first time that a channel needs it. */
+function lazySimulator() {
+  let server: SimulatorServer | undefined
+  return {
+    url: () => {
+      server ??= serveSimulator({ hostname: '127.0.0.1', port: 0 })
+      return addressOf(new URL(server.url))
+    },
+    stop: async () => server?.stop(),
+  }
+}
+
+/** Resolves when the streams have ended, or when they have had their time. */
+async function withinGrace(stopped: Promise<void>, graceMs: number, clock: Clock): Promise<void> {
+  const deadline = Promise.withResolvers<void>()
+  const cancel = clock.after(graceMs, deadline.resolve)
+  await Promise.race([stopped, deadline.promise])
+  cancel()
+}
+
+function addressOf(url: URL): string {
+  return url.href.replace(/\/$/, '')
+}

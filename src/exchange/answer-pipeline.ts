@@ -1,0 +1,127 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { asArray, isJsonObject, type JsonValue } from '@/json/json.ts'
+import { HubPipeline } from './hub-pipeline.ts'
+import { Meter } from './meter.ts'
+import { PassthroughPipeline } from './passthrough-pipeline.ts'
+import type { Emit, Pipeline } from './pipeline.ts'
+import { asksForUsage, type Preparation } from './preparation.ts'
+import type { Prompt } from './prompt.ts'
+import { eventsOfWhole } from './whole.ts'
+
+/** `{` opens a whole answer or an error, `[` Gemini's array of either. */
+const OPENS_JSON = new Set([0x7b, 0x5b])
+
+/** White space, and the bytes of a BOM. */
+const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf])
+
+/**
+ * The pipeline of a streamed answer. Which one it is shows in the answer's first byte and not in its content type,
+ * since upstreams name that wrongly: events, or one JSON body from an upstream that would not stream.
+ */
+export class AnswerPipeline implements Pipeline {
+  readonly #prompt: Prompt
+  readonly #preparation: Preparation
+  #chosen: Pipeline | undefined
+  readonly #noAnswer = new Meter()
+
+  constructor(prompt: Prompt, preparation: Preparation) {
+    this.#prompt = prompt
+    this.#preparation = preparation
+  }
+
+  get meter(): Meter {
+    return this.#chosen?.meter ?? this.#noAnswer
+  }
+
+  get done(): boolean {
+    return this.#chosen?.done ?? false
+  }
+
+  push(chunk: Uint8Array, emit: Emit): void {
+    this.#chosen ??= this.#choose(chunk)
+    this.#chosen?.push(chunk, emit)
+  }
+
+  end(emit: Emit): void {
+    this.#chosen ??= this.#streaming()
+    this.#chosen.end(emit)
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.#chosen ??= this.#streaming()
+    this.#chosen.fail(error, emit)
+  }
+
+  #choose(chunk: Uint8Array): Pipeline | undefined {
+    const first = chunk.find(byte => !BLANK.has(byte))
+    if (first === undefined) return undefined
+    return OPENS_JSON.has(first) ? new WholePipeline(this.#hub(), this.#preparation) : this.#streaming()
+  }
+
+  #streaming(): Pipeline {
+    if (this.#preparation.conversion !== undefined) return this.#hub()
+    const { codec, decodeContext } = this.#preparation
+    const prompt = this.#prompt
+    return new PassthroughPipeline({
+      codec,
+      decoder: codec.createStreamDecoder(decodeContext),
+      requestId: this.#preparation.requestId,
+      hidesUsage: prompt.format === 'openai-chat-completions' && !asksForUsage(prompt.body.json),
+      hidesComments: prompt.format === 'gemini-generate-content',
+      framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
+    })
+  }
+
+  #hub(): HubPipeline {
+    const { codec, decodeContext, conversion, reply } = this.#preparation
+    return new HubPipeline({
+      decoder: codec.createStreamDecoder(decodeContext),
+      raiser: conversion?.createRaiser?.(),
+      encoder: (conversion?.caller ?? codec).createStreamEncoder(reply()),
+      framer: this.#prompt.framing === 'json-array' ? createArrayFramer() : undefined,
+    })
+  }
+}
+
+/** An upstream that answered whole although a stream was asked for: the answer is told as events at its end. */
+class WholePipeline implements Pipeline {
+  readonly done = false
+  readonly #hub: HubPipeline
+  readonly #preparation: Preparation
+  readonly #chunks: Uint8Array[] = []
+
+  constructor(hub: HubPipeline, preparation: Preparation) {
+    this.#hub = hub
+    this.#preparation = preparation
+  }
+
+  get meter(): Meter {
+    return this.#hub.meter
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+  }
+
+  end(emit: Emit): void {
+    const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
+    const answer = parseJson(text)
+    if (isJsonObject(answer)) return this.#hub.endWith(eventsOfWhole(answer, text, this.#preparation), emit)
+    for (const part of asArray(answer)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
+    this.#hub.end(emit)
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.#hub.fail(error, emit)
+  }
+}
+
+/** Undefined for what is no JSON; the hub then finds that the answer has no end, which is the truth. */
+function parseJson(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,24 @@
+import type { Caller } from '@/accounts/account.ts'
+import type { Authenticate } from '@/accounts/authenticate.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { readCredential } from './credentials.ts'
+
+/** What a caller is told; nothing about which keys exist. */
+const REFUSALS = {
+  malformed: 'This API key is not valid',
+  unknown: 'This API key is not valid',
+  revoked: 'This API key was revoked',
+  expired: 'This API key has expired',
+} as const
+
+/**
+ * Who calls.
+ * @throws GatewayError `missing_api_key`, `invalid_api_key`
+ */
+export async function authenticateCaller(authenticate: Authenticate, request: Request): Promise<Caller> {
+  const url = new URL(request.url)
+  const credential = readCredential(request, url.pathname, url.searchParams)
+  const result = await authenticate(credential)
+  if (result.ok) return result.caller
+  throw new GatewayError('invalid_api_key', REFUSALS[result.reason])
+}

@@ -1,0 +1,41 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+
+/**
+ * The key a caller brought; the first carrier present decides (contract.md 5): `Authorization: Bearer`, `x-api-key`
+ * where Anthropic's clients go, `x-goog-api-key`, query `key`.
+ * @throws GatewayError `missing_api_key`, or `invalid_api_key` for an Authorization header of another kind
+ */
+export function readCredential(request: Request, path: string, query: URLSearchParams): string {
+  const authorization = request.headers.get('authorization')
+  if (authorization !== null) return readBearer(authorization)
+  const key =
+    (takesAnthropicKey(path) ? request.headers.get('x-api-key') : null) ??
+    request.headers.get('x-goog-api-key') ??
+    query.get('key')
+  if (key === null || key === '') {
+    throw new GatewayError(
+      'missing_api_key',
+      'No API key was given; send it as Authorization: Bearer KEY, or in the header of your client library',
+    )
+  }
+  return key
+}
+
+function readBearer(authorization: string): string {
+  const key = /^Bearer +(\S+) *$/i.exec(authorization)?.[1]
+  if (key !== undefined) return key
+  throw new GatewayError('invalid_api_key', 'The Authorization header must be: Bearer KEY')
+}
+
+function takesAnthropicKey(path: string): boolean {
+  return path.startsWith('/v1/messages') || path.startsWith('/v1/models')
+}
+
+/** Whether the key came the way Google's clients bring it, which decides the shape of the model list. */
+export function broughtAsGoogle(request: Request, query: URLSearchParams): boolean {
+  return (
+    request.headers.get('authorization') === null &&
+    request.headers.get('x-api-key') === null &&
+    (request.headers.has('x-goog-api-key') || query.has('key'))
+  )
+}

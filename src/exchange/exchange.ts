@@ -1,0 +1,101 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
+import type { Model } from '@/routing/model.ts'
+import { admitCaller, admitModel } from './admission.ts'
+import { authenticateCaller } from './authentication.ts'
+import { type RequestBody, readBody } from './body.ts'
+import type { Gateway } from './gateway.ts'
+import { Prompt } from './prompt.ts'
+import { type ExchangeRecord, endStateOf, openRecord } from './record.ts'
+import { relayStream } from './relay-stream.ts'
+import { relayWhole } from './relay-whole.ts'
+import { errorResponse } from './reply.ts'
+import { settle } from './settlement.ts'
+
+/** A call as a surface received it. */
+export interface IncomingCall {
+  request: Request
+  /** Where it came in. */
+  listener: Listener
+  surface: ConversationSurface
+  /**
+   * Reads what the gateway needs to know of the body, or of the path where the surface's format says it there.
+   * @throws GatewayError `invalid_request`
+   */
+  readCall: (body: RequestBody) => CallFacts
+}
+
+/** What of a call decides the way it goes. */
+export interface CallFacts {
+  /** As the caller named it. */
+  model: string
+  stream: boolean
+  framing: 'sse' | 'json-array'
+}
+
+/** What only the socket knows of a request. */
+export interface Listener {
+  /** The address that a request came from; undefined if its socket is closed. */
+  addressOf(request: Request): string | undefined
+}
+
+/** One request and its reply, from the socket to the stored result. */
+export async function runExchange(gateway: Gateway, call: IncomingCall): Promise<Response> {
+  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
+  gateway.metrics.openExchanges.inc()
+  try {
+    if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
+    record.caller = await authenticateCaller(gateway.authenticate, call.request)
+    admitCaller(record.caller, () => call.listener.addressOf(call.request))
+    const prompt = await readPrompt(gateway, call)
+    record.streamed = prompt.stream
+    const model = admitModel(gateway.catalog, record.caller, prompt.model, call.surface)
+    record.model = model.id
+    return await relay(gateway, record, prompt, model, call.request.signal)
+  } catch (error) {
+    return refuse(gateway, record, callerLeft(call.request.signal) ?? asGatewayError(error))
+  }
+}
+
+async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt> {
+  const body = await readBody(call.request, gateway.maxBodyBytes)
+  return new Prompt({
+    surface: call.surface,
+    body,
+    headers: call.request.headers,
+    ...call.readCall(body),
+  })
+}
+
+/** Relays and settles: a streamed exchange ends when its stream does, long after this returned. */
+async function relay(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  prompt: Prompt,
+  model: Model,
+  signal: AbortSignal,
+): Promise<Response> {
+  const admitted = { gateway, record, prompt, model, signal }
+  if (prompt.stream) return relayStream(admitted, () => close(gateway, record))
+  const response = await relayWhole(admitted)
+  close(gateway, record)
+  return response
+}
+
+/** Ends an exchange of which nothing was sent yet, in an error of the caller's shape. */
+function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): Response {
+  record.error = error
+  record.status = error.status
+  record.endState = endStateOf(error, record.endState === 'upstream_cut')
+  close(gateway, record)
+  return errorResponse(error, record.id, record.surface)
+}
+
+function close(gateway: Gateway, record: ExchangeRecord): void {
+  gateway.metrics.openExchanges.dec()
+  settle(record, gateway)
+}
+
+function callerLeft(signal: AbortSignal): GatewayError | undefined {
+  return signal.aborted ? new GatewayError('client_closed', 'The caller left before the answer') : undefined
+}

@@ -1,0 +1,30 @@
+import type { Authenticate } from '@/accounts/authenticate.ts'
+import type { Clock } from '@/clock/clock.ts'
+import type { Catalog } from '@/routing/model.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import type { UpstreamClient } from '@/upstream/client.ts'
+import type { ExchangeStore } from './settlement.ts'
+import type { Watchdog } from './watchdog.ts'
+
+/** Everything an exchange needs of the process. Built once in commands/serve.ts, or by a test. */
+export interface Gateway {
+  authenticate: Authenticate
+  catalog: Catalog
+  client: UpstreamClient
+  store: ExchangeStore
+  watchdog: Watchdog
+  clock: Clock
+  /** Numbers in [0, 1). */
+  random: () => number
+  /** Makes request ids: UUIDv7. */
+  newRequestId: () => string
+  /** Makes ids for tool calls to which an upstream gave none. */
+  newCallId: () => string
+  log: Log
+  metrics: Metrics
+  /** Largest decoded request body, in bytes. */
+  maxBodyBytes: number
+  /** True once the process is asked to end: open exchanges go on, new ones are refused. */
+  draining: boolean
+}

@@ -1,0 +1,269 @@
+import type { Clock } from '@/clock/clock.ts'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
+export const KEEPALIVE_MS = 15_000
+
+/** What may be held back while waiting for the first output; more than this is let through. */
+const MAX_HELD_BYTES = 4 * 1024 * 1024
+
+/** What may wait in the process for a slow reader before the upstream is no longer read. */
+const BUFFER_BYTES = 64 * 1024
+
+/** A reader that takes nothing for this long has left without saying so. */
+const READER_STALL_MS = 600_000
+
+export interface OutletOptions {
+  clock: Clock
+  /** Bytes that are safe between two events of the caller's format. */
+  keepalive: Uint8Array
+  /** An error in the caller's grammar, for a stream in which nothing was written yet. */
+  encodeError: (error: GatewayError) => Uint8Array
+  /** True where an error must end in a broken connection, since not all clients read the event (Gemini). */
+  breakAfterError: boolean
+}
+
+/**
+ * The caller's side of a streamed answer: one TransformStream that outlives attempts. An attempt's bytes are held
+ * until its first real output, so that another may still take over; after that they flow, and nothing is ever
+ * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
+ */
+export class Outlet {
+  /** The body of the answer. */
+  readonly readable: ReadableStream<Uint8Array>
+  /** Resolves when the head must be sent: at the first output, or when the caller has waited long enough. */
+  readonly opened: Promise<void>
+
+  readonly #options: OutletOptions
+  readonly #writable: WritableStream<Uint8Array>
+  readonly #startedAt: number
+  #controller: TransformStreamDefaultController<Uint8Array> | undefined
+  #announce: () => void = () => {}
+  #isOpen = false
+  /** True once output of an attempt was let through. */
+  #committed = false
+  #firstOutputAt: number | undefined
+  #closed = false
+  #abandoned = false
+  #held: Uint8Array[] = []
+  #heldBytes = 0
+  #pipeline: Pipeline | undefined
+  #attempt: AbortController | undefined
+  #idleMs = Number.POSITIVE_INFINITY
+  #lastRead: number
+  #lastWrite: number
+
+  constructor(options: OutletOptions) {
+    this.#options = options
+    this.#startedAt = options.clock.now()
+    this.#lastRead = this.#startedAt
+    this.#lastWrite = this.#startedAt
+    this.opened = new Promise(resolve => {
+      this.#announce = resolve
+    })
+    const transform = new TransformStream<Uint8Array, Uint8Array>(
+      {
+        start: controller => {
+          this.#controller = controller
+        },
+        transform: chunk => this.#transform(chunk),
+      },
+      { highWaterMark: 1 },
+      { highWaterMark: BUFFER_BYTES, size: chunk => chunk?.byteLength ?? 0 },
+    )
+    this.readable = transform.readable
+    this.#writable = transform.writable
+  }
+
+  /** True once output of an attempt reached the caller: no other attempt may follow. */
+  get committed(): boolean {
+    return this.#committed
+  }
+
+  /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
+  beginAttempt(): AbortController {
+    this.#attempt = new AbortController()
+    if (this.#abandoned) this.#attempt.abort(callerLeft())
+    return this.#attempt
+  }
+
+  /**
+   * Runs an attempt's answer through its pipeline to the caller.
+   * @throws GatewayError when the answer failed before any output; nothing of it was written then
+   */
+  async pipe(body: ReadableStream<Uint8Array>, pipeline: Pipeline, idleMs: number): Promise<void> {
+    this.#pipeline = pipeline
+    this.#idleMs = idleMs
+    this.#lastRead = this.#options.clock.now()
+    const cause = await this.#pump(body)
+    this.#pipeline = undefined
+    if (this.#abandoned) return
+    this.#conclude(pipeline, cause)
+    if (pipeline.meter.error !== undefined && !this.#committed) {
+      this.#held = []
+      this.#heldBytes = 0
+      throw pipeline.meter.error
+    }
+    this.#commit()
+    await this.#close(pipeline.meter.error !== undefined)
+  }
+
+  /** Ends a stream whose head is out, but of which no attempt could write anything. */
+  async fail(error: GatewayError): Promise<void> {
+    if (this.#closed) return
+    this.#write(this.#options.encodeError(error))
+    await this.#close(true)
+  }
+
+  /** The caller left: nothing more can be written, and nothing more is wanted of the upstream. */
+  abandon(): void {
+    if (this.#closed) return
+    this.#abandoned = true
+    this.#closed = true
+    this.#held = []
+    this.#attempt?.abort(callerLeft())
+    this.#announce()
+  }
+
+  /** True when the caller left before the stream was closed. */
+  get abandoned(): boolean {
+    return this.#abandoned
+  }
+
+  /** From the outlet's start to the first output of an attempt, in ms. */
+  get firstOutputMs(): number | undefined {
+    return this.#firstOutputAt === undefined ? undefined : this.#firstOutputAt - this.#startedAt
+  }
+
+  /** Called every so often: opens the head, writes keepalives, ends what stalls. */
+  tick(now: number): void {
+    if (this.#closed) return
+    if (!this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
+    if ((this.#controller?.desiredSize ?? 0) <= 0) {
+      // The caller reads slowly, so the upstream is not being read: its silence says nothing.
+      this.#lastRead = now
+      if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
+      return
+    }
+    if (this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS) this.#write(this.#options.keepalive)
+    if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
+      this.#attempt?.abort(
+        new GatewayError('upstream_timeout', 'The upstream stopped sending', {
+          retry: 'next-channel',
+          code: 'upstream_stalled',
+        }),
+      )
+    }
+  }
+
+  readonly #emit = (bytes: Uint8Array): void => {
+    if (this.#committed) return this.#write(bytes)
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.byteLength
+  }
+
+  #transform(chunk: Uint8Array): void {
+    const pipeline = this.#pipeline
+    if (pipeline === undefined || this.#closed) return
+    this.#lastRead = this.#options.clock.now()
+    try {
+      pipeline.push(chunk, this.#emit)
+    } catch (error) {
+      this.#attempt?.abort(asGatewayError(error))
+      return
+    }
+    const { meter } = pipeline
+    if (meter.error !== undefined || pipeline.done) this.#attempt?.abort()
+    else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
+  }
+
+  /** Moves the body through the transform; the result is why it stopped, undefined for a clean end. */
+  async #pump(body: ReadableStream<Uint8Array>): Promise<unknown> {
+    const signal = this.#attempt?.signal
+    try {
+      await body.pipeTo(this.#writable, {
+        preventAbort: true,
+        preventClose: true,
+        ...(signal === undefined ? {} : { signal }),
+      })
+      return undefined
+    } catch (error) {
+      // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
+      if (this.#controller?.desiredSize === null) this.abandon()
+      return signal?.aborted ? signal.reason : error
+    }
+  }
+
+  /** Writes the end of the answer, unless the pipeline wrote it already. */
+  #conclude(pipeline: Pipeline, cause: unknown): void {
+    if (pipeline.meter.error !== undefined) return
+    if (cause instanceof GatewayError) pipeline.fail(cause, this.#emit)
+    else this.#guard(pipeline)
+  }
+
+  /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
+  #guard(pipeline: Pipeline): void {
+    try {
+      pipeline.end(this.#emit)
+    } catch (error) {
+      pipeline.fail(asGatewayError(error), this.#emit)
+    }
+  }
+
+  #open(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#announce()
+  }
+
+  #commit(): void {
+    if (this.#committed) return
+    this.#committed = true
+    this.#firstOutputAt = this.#options.clock.now()
+    this.#open()
+    for (const bytes of this.#held) this.#write(bytes)
+    this.#held = []
+  }
+
+  #write(bytes: Uint8Array): void {
+    if (this.#closed) return
+    this.#lastWrite = this.#options.clock.now()
+    try {
+      this.#controller?.enqueue(bytes)
+    } catch {
+      // The caller's side was cancelled between two checks.
+      this.abandon()
+    }
+  }
+
+  async #close(afterError: boolean): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#open()
+    if (!afterError || !this.#options.breakAfterError) {
+      this.#controller?.terminate()
+      return
+    }
+    await this.#drained()
+    this.#controller?.error(new Error('the answer ended in an error'))
+  }
+
+  /** Waits until the caller's socket took what was written, for at most a second. */
+  #drained(): Promise<void> {
+    const { clock } = this.#options
+    const deadline = clock.now() + 1000
+    return new Promise(resolve => {
+      const look = () => {
+        const left = BUFFER_BYTES - (this.#controller?.desiredSize ?? BUFFER_BYTES)
+        if (left <= 0 || clock.now() >= deadline) clock.after(20, resolve)
+        else clock.after(5, look)
+      }
+      look()
+    })
+  }
+}
+
+function callerLeft(): GatewayError {
+  return new GatewayError('client_closed', 'The caller left before the end of the answer')
+}

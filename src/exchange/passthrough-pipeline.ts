@@ -1,0 +1,161 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { Codec } from '@/formats/codec.ts'
+import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine, type StreamMachine } from '@/generation/machine.ts'
+import { asArray, type JsonObject, parseObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+import { Meter } from './meter.ts'
+import type { Emit, Pipeline } from './pipeline.ts'
+
+/** The longest event of an upstream: a generated image in base64 has a few MiB. */
+const MAX_EVENT_BYTES = 64 * 1024 * 1024
+
+const COLON = 0x3a
+
+export interface PassthroughOptions {
+  codec: Codec
+  decoder: StreamMachine<SseEvent, GenerationEvent>
+  requestId: string
+  /** True: the upstream was asked for a usage chunk that the caller did not ask for. */
+  hidesUsage: boolean
+  /** True: comments do not survive the format's clients. */
+  hidesComments: boolean
+  framer: StreamMachine<string, string> | undefined
+}
+
+/**
+ * The way of a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
+ * listening on the side. Until the first output every event is looked at; after it only those that may tell of usage,
+ * the end or an error.
+ */
+export class PassthroughPipeline implements Pipeline {
+  readonly meter = new Meter()
+  readonly done = false
+  readonly #options: PassthroughOptions
+  readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
+  readonly #parser = createSseParser()
+  /** The run passed on last, from which an error of ours may have to go on. */
+  #last: Buffer | undefined
+  #emit: Emit = () => {}
+
+  constructor(options: PassthroughOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Uint8Array, emit: Emit): void {
+    this.#emit = emit
+    this.#splitter.push(chunk, this.#onRun)
+  }
+
+  end(emit: Emit): void {
+    this.#emit = emit
+    if (this.meter.error === undefined) this.#endAnswer()
+    this.#options.framer?.end(this.#onFramed)
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.#emit = emit
+    this.meter.observe({ type: 'error', error })
+    this.#writeError()
+    this.#options.framer?.end(this.#onFramed)
+  }
+
+  readonly #onRun = (run: Buffer): void => {
+    if (this.meter.error !== undefined) return
+    const { codec, hidesComments } = this.#options
+    const isPlain = this.meter.output && !hidesComments && !codec.isTelling(run)
+    if (isPlain) this.#pass(run)
+    else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
+    this.#writeError()
+  }
+
+  /** Looks at one event and says whether the caller gets it. */
+  readonly #keep = (event: Buffer): boolean => {
+    if (this.meter.error !== undefined) return false
+    const { codec, decoder, hidesComments, hidesUsage } = this.#options
+    if (hidesComments && event[0] === COLON) return false
+    if (this.meter.output && !codec.isTelling(event)) return true
+    for (const parsed of this.#parse(event)) {
+      decoder.push(parsed, this.#onGeneration)
+      if (hidesUsage && isUsageChunk(parsed)) return false
+    }
+    return this.meter.error === undefined
+  }
+
+  readonly #onGeneration = (event: GenerationEvent): void => {
+    if (this.meter.error === undefined) this.meter.observe(event)
+  }
+
+  readonly #onFramed = (text: string): void => {
+    this.#emit(Buffer.from(text))
+  }
+
+  #parse(event: Buffer): SseEvent[] {
+    const events: SseEvent[] = []
+    this.#parser.push(event, parsed => events.push(parsed))
+    return events
+  }
+
+  #pass(run: Buffer): void {
+    this.#last = run
+    if (this.#options.framer === undefined) this.#emit(run)
+    else this.#options.framer.push(run.toString('utf8'), this.#onFramed)
+  }
+
+  #endAnswer(): void {
+    this.#passRest()
+    if (this.meter.error === undefined) {
+      this.#options.decoder.end(this.#onGeneration)
+      this.meter.cut = this.meter.error !== undefined
+    }
+    this.#writeError()
+  }
+
+  /** A last event without its empty line counts if it is whole; half an event is no use to anybody. */
+  #passRest(): void {
+    const rest = this.#splitter.rest()
+    if (rest.length === 0) return
+    const events = runMachine(createSseParser(), [rest])
+    if (!events.every(isWhole)) return
+    for (const event of events) this.#options.decoder.push(event, this.#onGeneration)
+    if (this.meter.error === undefined) this.#pass(rest)
+  }
+
+  /** Writes the error that the meter has come to hold, in place of whatever told of it. */
+  #writeError(): void {
+    const { error } = this.meter
+    if (error === undefined) return
+    const { codec, requestId, framer } = this.#options
+    const event = codec.encodeErrorEvent(error, requestId, lastData(this.#last))
+    if (framer === undefined) this.#emit(Buffer.from(event))
+    else framer.push(event, this.#onFramed)
+  }
+}
+
+/** Chat's usage chunk: the one without choices. A chunk that has both is the upstream's own habit and stays. */
+function isUsageChunk(event: SseEvent): boolean {
+  const chunk = parseObject(event.data)
+  return (
+    chunk !== undefined && typeof chunk['usage'] === 'object' && chunk['usage'] !== null && isEmpty(chunk)
+  )
+}
+
+function isEmpty(chunk: JsonObject): boolean {
+  return Array.isArray(chunk['choices']) && asArray(chunk['choices']).length === 0
+}
+
+function isWhole(event: SseEvent): boolean {
+  return event.data.trim() === '[DONE]' || parseObject(event.data) !== undefined
+}
+
+/** What the last event of a run says; undefined when there was none. */
+function lastData(run: Buffer | undefined): JsonObject | undefined {
+  if (run === undefined) return undefined
+  let last: Buffer = run
+  eachEvent(run, event => {
+    last = event
+  })
+  return parseObject(runMachine(createSseParser(), [last]).at(-1)?.data ?? '')
+}

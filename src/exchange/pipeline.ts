@@ -1,0 +1,19 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { Meter } from './meter.ts'
+
+/**
+ * The machines between an upstream's bytes and the caller's, as one. When `meter.error` is set, the error stands in
+ * the output already, in the caller's own grammar, and nothing more is written.
+ */
+export interface Pipeline {
+  push(chunk: Uint8Array, emit: Emit): void
+  /** The upstream closed, cleanly or not: finishes what is finished, else reports that the answer was cut. */
+  end(emit: Emit): void
+  /** Ends the answer in an error of ours. */
+  fail(error: GatewayError, emit: Emit): void
+  readonly meter: Meter
+  /** True when nothing of what the upstream may still send is wanted. */
+  readonly done: boolean
+}
+
+export type Emit = (bytes: Uint8Array) => void

@@ -1,0 +1,147 @@
+import type { Codec, DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import { lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { carriesWrappedSignature } from '@/formats/signature.ts'
+import type { Format } from '@/generation/format.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import type { Model, Route } from '@/routing/model.ts'
+import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import type { Prompt } from './prompt.ts'
+
+/** A prompt made ready for one route: what to send, and how to read what comes back. */
+export interface Preparation {
+  requestId: string
+  call: UpstreamCall
+  body: Uint8Array
+  headers: Readonly<Record<string, string>>
+  /** Request fields that the upstream's format cannot say, in the caller's words. */
+  losses: readonly string[]
+  /** The upstream's format. */
+  codec: Codec
+  decodeContext: DecodeContext
+  /** Undefined: the upstream's bytes are the caller's answer. */
+  conversion: Conversion | undefined
+  /** What a reply in the caller's format says beside the answer. Made only where a reply is written. */
+  reply: () => ReplyContext
+}
+
+/** What stands between an answer's events and the caller when the formats differ. */
+export interface Conversion {
+  caller: Codec
+  /** Undoes what was done to the request because the upstream's format could not say it. */
+  createRaiser: (() => Raiser) | undefined
+}
+
+export interface PrepareOptions {
+  requestId: string
+  now: number
+  newId: () => string
+  /** True: a loss is a 400. */
+  strict: boolean
+}
+
+/**
+ * Chooses between handing the caller's bytes on and writing the request anew. The same format on both sides is
+ * passthrough, unless the upstream takes function tools only, or the caller sends back a signature that we wrapped.
+ * @throws GatewayError `invalid_request`, `unsupported_parameter`
+ */
+export function prepare(prompt: Prompt, model: Model, route: Route, options: PrepareOptions): Preparation {
+  const { channel } = route
+  const codec = CODECS[channel.format]
+  const common = {
+    call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream } as const,
+    requestId: options.requestId,
+    codec,
+    decodeContext: { vendor: channel.vendor, newId: options.newId },
+    reply: () => replyContext(prompt, options),
+  }
+  const passes = channel.format === prompt.format && !channel.functionToolsOnly
+  if (passes && !carriesWrappedSignature(prompt.body.bytes)) {
+    return { ...common, ...passOn(prompt, route), losses: [], conversion: undefined }
+  }
+  const lowered = lowerRequest(
+    prompt.generation(),
+    codec,
+    { model: route.upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens },
+    channel.functionToolsOnly,
+  )
+  const caller = CODECS[prompt.format]
+  const losses = nameLosses(lowered.losses, caller)
+  if (options.strict) refuseLosses(losses)
+  return {
+    ...common,
+    body: Buffer.from(JSON.stringify(lowered.body)),
+    headers: lowered.headers,
+    losses,
+    conversion: { caller, createRaiser: lowered.createRaiser },
+  }
+}
+
+function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
+  return {
+    requestId: options.requestId,
+    createdAt: Math.floor(options.now / 1000),
+    model: prompt.model,
+    request: prompt.generation(),
+    wire: prompt.body.json,
+    estimatedInputTokens: undefined,
+  }
+}
+
+/** The caller's own bytes, with nothing changed but what the gateway owns. */
+function passOn(prompt: Prompt, route: Route): Pick<Preparation, 'body' | 'headers'> {
+  const edits = ownedEdits(prompt, route)
+  return {
+    body: edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits),
+    headers: passedHeaders(prompt),
+  }
+}
+
+function ownedEdits(prompt: Prompt, route: Route): JsonEdit[] {
+  const edits: JsonEdit[] = []
+  const { json } = prompt.body
+  if (
+    json['model'] !== undefined &&
+    json['model'] !== route.upstreamModel &&
+    prompt.format !== 'gemini-generate-content'
+  ) {
+    edits.push({ path: ['model'], value: route.upstreamModel })
+  }
+  if (prompt.format === 'openai-chat-completions' && prompt.stream && !asksForUsage(json)) {
+    edits.push({ path: ['stream_options', 'include_usage'], value: true })
+  }
+  return edits
+}
+
+/** Whether a Chat caller wants the usage chunk itself; the gateway asks the upstream for it always. */
+export function asksForUsage(json: JsonObject): boolean {
+  const options = json['stream_options']
+  return (
+    typeof options === 'object' &&
+    options !== null &&
+    'include_usage' in options &&
+    options['include_usage'] === true
+  )
+}
+
+/** Request headers that an upstream of the caller's own format may see. Everything else stays here. */
+const PASSED_HEADERS: Record<Format, readonly string[]> = {
+  'openai-chat-completions': ['openai-beta'],
+  'openai-responses': ['openai-beta'],
+  'anthropic-messages': ['anthropic-version', 'anthropic-beta'],
+  'gemini-generate-content': [],
+}
+
+/** The version that Anthropic's API wants from a caller who forgot it. */
+const DEFAULT_ANTHROPIC_VERSION = '2023-06-01'
+
+function passedHeaders(prompt: Prompt): Record<string, string> {
+  const headers: Record<string, string> =
+    prompt.format === 'anthropic-messages' ? { 'anthropic-version': DEFAULT_ANTHROPIC_VERSION } : {}
+  for (const name of PASSED_HEADERS[prompt.format]) {
+    const value = prompt.headers.get(name)
+    if (value !== null) headers[name] = value
+  }
+  return headers
+}

@@ -1,0 +1,50 @@
+import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
+import type { RequestBody } from './body.ts'
+
+/** What a caller asks for, before any channel is chosen. */
+export class Prompt {
+  readonly surface: ConversationSurface
+  /** The caller's format. */
+  readonly format: Format
+  readonly body: RequestBody
+  /** The model as the caller named it. */
+  readonly model: string
+  readonly stream: boolean
+  /** How a stream is framed: server-sent events, or Gemini's JSON array. */
+  readonly framing: 'sse' | 'json-array'
+  /** The caller's request headers, to take the few from that may pass. */
+  readonly headers: Headers
+  #generation: GenerationRequest | undefined
+
+  constructor(options: {
+    surface: ConversationSurface
+    body: RequestBody
+    model: string
+    stream: boolean
+    framing: 'sse' | 'json-array'
+    headers: Headers
+  }) {
+    this.surface = options.surface
+    this.format = SURFACE_FORMAT[options.surface]
+    this.body = options.body
+    this.model = options.model
+    this.stream = options.stream
+    this.framing = options.framing
+    this.headers = options.headers
+  }
+
+  /**
+   * The request in no vendor's words; decoded once, and only if some channel speaks another format.
+   * @throws GatewayError `invalid_request`
+   */
+  generation(): GenerationRequest {
+    this.#generation ??= CODECS[this.format].decodeRequest(this.body.json, {
+      model: this.model,
+      stream: this.stream,
+    })
+    return this.#generation
+  }
+}

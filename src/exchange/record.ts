@@ -1,0 +1,63 @@
+import type { Caller } from '@/accounts/account.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { Format } from '@/generation/format.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
+import type { Usage } from '@/generation/usage.ts'
+
+/** How an exchange ended; the ledger bills by it. */
+export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
+
+/** All that is kept of one exchange, filled in as it happens. Holds no content and no credential. */
+export interface ExchangeRecord {
+  /** UUIDv7; the `x-request-id`. */
+  readonly id: string
+  readonly surface: ConversationSurface
+  /** Milliseconds since 1970. */
+  readonly startedAt: number
+  caller: Caller | undefined
+  /** The model's id in the catalog. */
+  model: string | undefined
+  /** Name and format of the channel of the last attempt. */
+  channel: string | undefined
+  channelFormat: Format | undefined
+  streamed: boolean
+  attempts: number
+  losses: readonly string[]
+  /** From the start to the upstream's first output, in ms. */
+  firstByteMs: number | undefined
+  /** Undefined: the upstream reported none. */
+  usage: Usage | undefined
+  /** The status that the caller got; 499 when the caller left first. */
+  status: number
+  endState: EndState
+  error: GatewayError | undefined
+}
+
+export function openRecord(id: string, surface: ConversationSurface, startedAt: number): ExchangeRecord {
+  return {
+    id,
+    surface,
+    startedAt,
+    caller: undefined,
+    model: undefined,
+    channel: undefined,
+    channelFormat: undefined,
+    streamed: false,
+    attempts: 0,
+    losses: [],
+    firstByteMs: undefined,
+    usage: undefined,
+    status: 200,
+    endState: 'complete',
+    error: undefined,
+  }
+}
+
+/** The state that an error leaves an exchange in; `cut` when the upstream closed before the end of its answer. */
+export function endStateOf(error: GatewayError, cut: boolean): EndState {
+  if (cut) return 'upstream_cut'
+  if (error.kind === 'client_closed') return 'client_gone'
+  if (error.code === 'upstream_stalled') return 'stalled'
+  if (error.kind.startsWith('upstream_')) return 'upstream_error'
+  return 'refused'
+}

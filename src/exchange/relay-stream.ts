@@ -1,0 +1,114 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { runMachine } from '@/generation/machine.ts'
+import type { Route } from '@/routing/model.ts'
+import { AnswerPipeline } from './answer-pipeline.ts'
+import { judgeEarly, send } from './attempt.ts'
+import type { Meter } from './meter.ts'
+import { Outlet } from './outlet.ts'
+import type { Preparation } from './preparation.ts'
+import type { Prompt } from './prompt.ts'
+import { type ExchangeRecord, endStateOf } from './record.ts'
+import { answerHeaders, streamHeaders } from './reply.ts'
+import { type Admitted, overRoutes } from './routes.ts'
+
+/**
+ * A caller who wants a stream. Returns when the head must be sent: with the first output of a route, or when the
+ * caller has waited long enough. From then on errors are in-band, and `onEnd` is called once when all is over.
+ * @throws GatewayError when every route failed before that; `onEnd` is not called then
+ */
+export async function relayStream(admitted: Admitted, onEnd: () => void): Promise<Response> {
+  const { gateway, record, prompt, signal } = admitted
+  const outlet = createOutlet(admitted)
+  const leave = () => outlet.abandon()
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  gateway.watchdog.add(outlet)
+  const work = drive(admitted, outlet).finally(() => {
+    gateway.watchdog.remove(outlet)
+    signal.removeEventListener('abort', leave)
+  })
+  await Promise.race([outlet.opened, work])
+  finishInBand(work, outlet, record).finally(onEnd)
+  return new Response(outlet.readable, {
+    headers: { ...streamHeaders(prompt.framing), ...answerHeaders(record, prompt) },
+  })
+}
+
+/** Waits for the end of a stream whose head is out, and writes the error that it may end in. */
+async function finishInBand(work: Promise<void>, outlet: Outlet, record: ExchangeRecord): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    const failure = asGatewayError(error)
+    record.error = failure
+    record.endState = endStateOf(failure, record.endState === 'upstream_cut')
+    await outlet.fail(failure)
+  }
+  if (record.endState === 'client_gone') record.status = 499
+}
+
+/** Tries routes until one has written its answer to the outlet; the first output decides which one it is. */
+async function drive(admitted: Admitted, outlet: Outlet): Promise<void> {
+  await overRoutes(
+    admitted,
+    (preparation, route) => streamFrom(admitted, outlet, preparation, route),
+    () => !outlet.committed,
+  )
+}
+
+async function streamFrom(
+  { gateway, record, prompt }: Admitted,
+  outlet: Outlet,
+  preparation: Preparation,
+  route: Route,
+): Promise<void> {
+  const attempt = outlet.beginAttempt()
+  const pipeline = new AnswerPipeline(prompt, preparation)
+  const { client, clock, random } = gateway
+  try {
+    const response = await send(preparation, route, {
+      client,
+      random,
+      now: clock.now,
+      signal: attempt.signal,
+    })
+    if (response.body === null) throw emptyAnswer()
+    await outlet.pipe(response.body, pipeline, route.channel.timeouts.idleMs)
+  } catch (error) {
+    throw judgeEarly(asGatewayError(error), pipeline.meter.cut)
+  } finally {
+    takeReadings(record, pipeline.meter, outlet)
+  }
+}
+
+/** What the meter saw goes to the record, whichever way the answer ended. */
+function takeReadings(record: ExchangeRecord, meter: Meter, outlet: Outlet): void {
+  record.usage = meter.usage
+  record.firstByteMs = outlet.firstOutputMs
+  record.error = meter.error
+  if (meter.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)
+  // A caller who hangs up once the answer has come to its end got all of it.
+  else if (outlet.abandoned && !meter.finished) record.endState = 'client_gone'
+  else record.endState = 'complete'
+}
+
+function createOutlet({ gateway, record, prompt }: Admitted): Outlet {
+  return new Outlet({
+    clock: gateway.clock,
+    keepalive: Buffer.from(CODECS[prompt.format].keepalive),
+    breakAfterError: prompt.format === 'gemini-generate-content',
+    encodeError: error => Buffer.from(encodeLoneError(error, prompt, record.id)),
+  })
+}
+
+/** An error as the only event of a stream. */
+function encodeLoneError(error: GatewayError, prompt: Prompt, requestId: string): string {
+  const event = CODECS[prompt.format].encodeErrorEvent(error, requestId, undefined)
+  return prompt.framing === 'json-array' ? runMachine(createArrayFramer(), [event]).join('') : event
+}
+
+function emptyAnswer(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream answered with nothing', { retry: 'next-channel' })
+}

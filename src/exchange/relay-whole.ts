@@ -1,0 +1,70 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Route } from '@/routing/model.ts'
+import { send } from './attempt.ts'
+import type { Preparation } from './preparation.ts'
+import { answerHeaders } from './reply.ts'
+import { type Admitted, overRoutes } from './routes.ts'
+import { readWhole, type WholeAnswer } from './whole.ts'
+
+/**
+ * A caller who wants the answer in one piece: that of the first route that gives one. Bytes that are passed on are
+ * read natively in one go and never go through a JavaScript stream.
+ * @throws GatewayError when every route failed, or the caller left
+ */
+export async function relayWhole(admitted: Admitted): Promise<Response> {
+  const { record, prompt } = admitted
+  const answer = await overRoutes(admitted, (preparation, route) => fetchWhole(admitted, preparation, route))
+  record.usage = answer.usage
+  return new Response(answer.body, {
+    headers: { 'content-type': 'application/json', ...answerHeaders(record, prompt) },
+  })
+}
+
+async function fetchWhole(
+  { gateway, record, signal }: Admitted,
+  preparation: Preparation,
+  route: Route,
+): Promise<WholeAnswer> {
+  const attempt = new AbortController()
+  const leave = () => attempt.abort(new GatewayError('client_closed', 'The caller left before the answer'))
+  if (signal.aborted) leave()
+  signal.addEventListener('abort', leave)
+  const { client, clock, random } = gateway
+  const stopTimers: (() => void)[] = []
+  try {
+    const response = await send(preparation, route, {
+      client,
+      random,
+      now: clock.now,
+      signal: attempt.signal,
+    })
+    stopTimers.push(clock.after(route.channel.timeouts.idleMs, () => attempt.abort(stalled())))
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    record.firstByteMs = clock.now() - record.startedAt
+    return readWhole(bytes, preparation)
+  } catch (error) {
+    throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
+  } finally {
+    for (const stop of stopTimers) stop()
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+function stalled(): GatewayError {
+  return new GatewayError('upstream_timeout', 'The upstream stopped sending', {
+    code: 'upstream_stalled',
+    retry: 'next-channel',
+  })
+}
+
+function brokenOff(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError(
+    'upstream_error',
+    'The upstream closed the connection before its answer was complete',
+    {
+      retry: 'next-channel',
+      cause: error,
+    },
+  )
+}

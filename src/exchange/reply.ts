@@ -1,0 +1,71 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
+import type { Prompt } from './prompt.ts'
+import type { ExchangeRecord } from './record.ts'
+
+/** 503s without a time of their own say this. */
+const DEFAULT_RETRY_AFTER_MS = 1000
+
+/** Headers of every answer: whose request it was, under the names that the surface's clients read. */
+export function identityHeaders(
+  requestId: string,
+  surface: ConversationSurface | undefined,
+): Record<string, string> {
+  return surface === 'messages'
+    ? { 'x-request-id': requestId, 'request-id': requestId }
+    : { 'x-request-id': requestId }
+}
+
+/** Headers of a streamed answer: nothing between us and the caller may hold it back or change it. */
+export function streamHeaders(framing: 'sse' | 'json-array'): Record<string, string> {
+  return {
+    'content-type':
+      framing === 'sse' ? 'text/event-stream; charset=utf-8' : 'application/json; charset=utf-8',
+    'cache-control': 'no-cache, no-transform',
+    'x-accel-buffering': 'no',
+  }
+}
+
+/** An error as an answer in the shape of the surface; without a surface in OpenAI's, as for unknown paths. */
+export function errorResponse(
+  error: GatewayError,
+  requestId: string,
+  surface: ConversationSurface | undefined,
+): Response {
+  const codec = CODECS[surface === undefined ? 'openai-chat-completions' : SURFACE_FORMAT[surface]]
+  return Response.json(codec.encodeError(error, requestId), {
+    status: error.status,
+    headers: {
+      ...identityHeaders(requestId, surface),
+      ...retryHeaders(error, surface),
+    },
+  })
+}
+
+function retryHeaders(error: GatewayError, surface: ConversationSurface | undefined): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (!error.callerMayRetry && error.status !== 400 && error.status !== 404)
+    headers['x-should-retry'] = 'false'
+  const waits = error.status === 429 || error.status === 503
+  const retryAfterMs = error.retryAfterMs ?? (waits ? DEFAULT_RETRY_AFTER_MS : undefined)
+  if (retryAfterMs === undefined) return headers
+  headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)))
+  if (surface === 'chat' || surface === 'responses')
+    headers['retry-after-ms'] = String(Math.ceil(retryAfterMs))
+  return headers
+}
+
+/** Headers of an answer that succeeded so far. */
+export function answerHeaders(record: ExchangeRecord, prompt: Prompt): Record<string, string> {
+  return {
+    ...identityHeaders(record.id, prompt.surface),
+    'x-tollgate-model': headerText(record.model ?? prompt.model),
+    ...(record.losses.length > 0 ? { 'x-tollgate-losses': headerText(record.losses.join(', ')) } : {}),
+  }
+}
+
+/** Header values are ASCII; names of models and fields may be anything. */
+function headerText(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?')
+}

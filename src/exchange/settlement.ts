@@ -1,0 +1,91 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { ExchangeRow } from '@/db/exchange-row.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import type { ExchangeRecord } from './record.ts'
+
+/** Keeps the results of exchanges (db/exchange-store.ts). Returns at once; writing happens behind. */
+export interface ExchangeStore {
+  add(row: ExchangeRow): void
+}
+
+export interface SettlementDependencies {
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  store: ExchangeStore
+}
+
+/** The end of every exchange, whichever way it went: the stored result, one log line, the counters. */
+export function settle(record: ExchangeRecord, dependencies: SettlementDependencies): void {
+  const totalMs = dependencies.clock.now() - record.startedAt
+  count(record, totalMs, dependencies.metrics)
+  report(record, totalMs, dependencies.log)
+  if (record.caller !== undefined) dependencies.store.add(toRow(record, record.caller, totalMs))
+}
+
+function toRow(
+  record: ExchangeRecord,
+  caller: { accountId: number; keyId: number },
+  totalMs: number,
+): ExchangeRow {
+  return {
+    id: record.id,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    model: record.model ?? null,
+    channel: record.channel ?? null,
+    channelFormat: record.channelFormat ?? null,
+    surface: record.surface,
+    streamed: record.streamed,
+    ...(record.usage ?? NO_USAGE),
+    usageSource: record.usage === undefined ? 'missing' : 'reported',
+    status: record.status,
+    endState: record.endState,
+    errorCode: record.error?.kind ?? null,
+    startedAt: new Date(record.startedAt),
+    firstByteMs: record.firstByteMs ?? null,
+    totalMs,
+    attempts: record.attempts,
+    losses: [...record.losses],
+  }
+}
+
+function count(record: ExchangeRecord, totalMs: number, metrics: Metrics): void {
+  const { surface, endState } = record
+  metrics.exchanges.inc({ surface, model: record.model ?? '', end_state: endState, status: record.status })
+  metrics.exchangeSeconds.observe({ surface, end_state: endState }, totalMs / 1000)
+  if (record.firstByteMs !== undefined) {
+    metrics.firstByteSeconds.observe({ surface, channel: record.channel ?? '' }, record.firstByteMs / 1000)
+  }
+  if (record.usage === undefined) return
+  for (const [bucket, tokens] of Object.entries(record.usage)) {
+    if (typeof tokens === 'number' && tokens > 0)
+      metrics.tokens.inc({ model: record.model ?? '', bucket }, tokens)
+  }
+}
+
+function report(record: ExchangeRecord, totalMs: number, log: Log): void {
+  const { error } = record
+  const line = {
+    request_id: record.id,
+    surface: record.surface,
+    model: record.model,
+    channel: record.channel,
+    format: record.channelFormat,
+    account: record.caller?.accountId,
+    key: record.caller?.keyId,
+    status: record.status,
+    end_state: record.endState,
+    streamed: record.streamed,
+    attempts: record.attempts,
+    first_byte_ms: record.firstByteMs,
+    total_ms: totalMs,
+    usage: record.usage,
+    losses: record.losses.length > 0 ? record.losses : undefined,
+    error: error && { kind: error.kind, message: error.message, detail: error.detail },
+  }
+  if (error?.kind === 'internal_error') log.error({ ...line, err: error.cause }, 'exchange')
+  else log.info(line, 'exchange')
+}

@@ -1,0 +1,102 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Loss } from '@/generation/loss.ts'
+import { compose, type StreamMachine } from '@/generation/machine.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Codec, Target } from './codec.ts'
+import { emulateStop, unwrapOutputTool } from './emulation.ts'
+import { dropHostedTools } from './tools/hosted.ts'
+import { lowerTools } from './tools/lower.ts'
+import type { ToolTable } from './tools/names.ts'
+import { raiseTools } from './tools/raise.ts'
+
+/** A request as an upstream takes it, and the way back for its answer. */
+export interface LoweredRequest {
+  body: JsonObject
+  headers: Readonly<Record<string, string>>
+  losses: readonly Loss[]
+  /** Turns the upstream's events into those the caller's request asked for; undefined where nothing is to be done. */
+  createRaiser: (() => Raiser) | undefined
+}
+
+/** Undoes on an answer what was done to its request. */
+export interface Raiser extends StreamMachine<GenerationEvent, GenerationEvent> {
+  /** True when nothing of what the upstream may still send is wanted. */
+  readonly done: boolean
+}
+
+/**
+ * Writes a request for an upstream of any format: tools are lowered to functions, the codec encodes, and what the
+ * format could not be asked for is done to the answer instead.
+ * @throws GatewayError `unsupported_parameter`
+ */
+export function lowerRequest(
+  request: GenerationRequest,
+  codec: Codec,
+  target: Target,
+  functionToolsOnly: boolean,
+): LoweredRequest {
+  const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
+  const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames)
+  const encoded = codec.encodeRequest(lowered, target)
+  const { stop, outputTool } = encoded.emulate
+  const isLowered = lowered !== hosted.request
+  return {
+    body: encoded.body,
+    headers: encoded.headers,
+    losses: [...hosted.losses, ...encoded.losses, ...foreignExtensions(request, codec)],
+    createRaiser:
+      isLowered || outputTool !== undefined || stop.length > 0
+        ? () => createRaiser(outputTool, isLowered ? table : undefined, stop)
+        : undefined,
+  }
+}
+
+/** The inverse steps in the inverse order; the caller's stop sequences are looked for in what the caller sees. */
+function createRaiser(
+  outputTool: string | undefined,
+  table: ToolTable | undefined,
+  stop: readonly string[],
+): Raiser {
+  const stopper = emulateStop(stop)
+  let machine: StreamMachine<GenerationEvent, GenerationEvent> = stopper
+  if (table !== undefined) machine = compose(raiseTools(table), machine)
+  if (outputTool !== undefined) machine = compose(unwrapOutputTool(outputTool), machine)
+  return {
+    get done() {
+      return stopper.hit
+    },
+    push: (event, emit) => machine.push(event, emit),
+    end: emit => machine.end(emit),
+  }
+}
+
+/** Top-level fields that only another format knows. */
+function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
+  return Object.entries(request.extensions)
+    .filter(([format]) => format !== codec.format)
+    .flatMap(([, fields]) => Object.keys(fields ?? {}).map(name => ({ field: 'extension', name }) as const))
+}
+
+/** Losses in the caller's own words, each once, in a stable order. */
+export function nameLosses(losses: readonly Loss[], caller: Codec): string[] {
+  const names = losses.map(({ field, name }) => {
+    if (field === 'extension') return name ?? 'unknown'
+    return name === undefined ? caller.fieldNames[field] : `${caller.fieldNames[field]}.${name}`
+  })
+  return [...new Set(names)].sort()
+}
+
+/**
+ * Holds a request to strict mode (contract.md 6).
+ * @throws GatewayError `unsupported_parameter` naming the losses
+ */
+export function refuseLosses(names: readonly string[]): void {
+  if (names.length === 0) return
+  throw new GatewayError(
+    'unsupported_parameter',
+    `The model's upstream cannot be told: ${names.join(', ')}. Leave these out, or leave out x-tollgate-strict`,
+    { param: names[0] },
+  )
+}

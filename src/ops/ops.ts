@@ -1,0 +1,43 @@
+import { Elysia } from 'elysia'
+import type { Registry } from 'prom-client'
+
+export interface OpsDependencies {
+  registry: Registry
+  /** Why new work should go elsewhere; undefined when this process is ready. */
+  unreadiness: () => Promise<string | undefined>
+}
+
+/** The private listener's app: liveness, readiness, metrics. */
+export function createOps({ registry, unreadiness }: OpsDependencies) {
+  return new Elysia({ name: 'ops', handler: { standardHostname: false } })
+    .onError(({ code }) => {
+      const isUnknown = code === 'NOT_FOUND'
+      return Response.json(
+        { error: isUnknown ? 'unknown path' : 'failed' },
+        { status: isUnknown ? 404 : 500 },
+      )
+    })
+    .get('/healthz', () => Response.json({ status: 'ok' }))
+    .get('/readyz', async () => {
+      const reason = await unreadiness()
+      return reason === undefined
+        ? Response.json({ status: 'ready' })
+        : Response.json({ status: 'unready', reason }, { status: 503 })
+    })
+    .get(
+      '/metrics',
+      async () =>
+        new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
+    )
+}
+
+/** Listens. Port 0 takes any free one. */
+export function serveOps(dependencies: OpsDependencies, address: { hostname: string; port: number }) {
+  const app = createOps(dependencies)
+  return Bun.serve({
+    hostname: address.hostname,
+    port: address.port,
+    reusePort: false,
+    fetch: request => app.fetch(request),
+  })
+}

@@ -1,0 +1,60 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { Listener } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse } from '@/exchange/reply.ts'
+import { chatCompletions } from './chat-completions.ts'
+import { gemini } from './gemini.ts'
+import { messages } from './messages.ts'
+import { models } from './models.ts'
+import { responses } from './responses.ts'
+
+export interface ApiHost {
+  server: Server<undefined>
+  url: URL
+}
+
+/** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
+export function createApiHost(gateway: Gateway, listener: Listener) {
+  return new Elysia({ name: 'api-host', handler: { standardHostname: false } })
+    .onError(({ error, code }) => {
+      const isUnknown = code === 'NOT_FOUND'
+      const failure = isUnknown
+        ? new GatewayError('unknown_path', 'Nothing is served at this path')
+        : asGatewayError(error)
+      const requestId = gateway.newRequestId()
+      if (!isUnknown) gateway.log.error({ err: error, request_id: requestId }, 'a surface failed')
+      return errorResponse(failure, requestId, undefined)
+    })
+    .use(models(gateway, listener))
+    .use(chatCompletions(gateway, listener))
+    .use(responses(gateway, listener))
+    .use(messages(gateway, listener))
+    .use(gemini(gateway, listener))
+}
+
+/** Listens. Port 0 takes any free one. */
+export function serveApiHost(gateway: Gateway, address: { hostname: string; port: number }): ApiHost {
+  let server: Server<undefined> | undefined
+  const app = createApiHost(gateway, { addressOf: request => server?.requestIP(request)?.address })
+  server = Bun.serve({
+    hostname: address.hostname,
+    port: address.port,
+    reusePort: false,
+    // Models think for minutes; the exchange has its own timeouts and keepalives.
+    idleTimeout: 0,
+    // Bun's own 413 has no body; the exchange counts.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch: request => app.fetch(withWholeUrl(request)),
+  })
+  return { server, url: server.url }
+}
+
+/**
+ * Bun leaves the host out of `request.url` when the Host header is empty or is no host name, and routers then read
+ * the path wrongly. Such a request gets a neutral host, so that the header changes no path.
+ */
+function withWholeUrl(request: Request): Request {
+  return request.url.startsWith('http') ? request : new Request(`http://localhost${request.url}`, request)
+}

@@ -1,0 +1,80 @@
+import { invalidRequest } from '@/formats/invalid.ts'
+import type { Model } from '@/routing/model.ts'
+
+/** A model for OpenAI's and Anthropic's clients at once: their fields do not collide. */
+export function openaiModel(model: Model) {
+  return {
+    id: model.id,
+    object: 'model',
+    created: Math.floor(model.createdAt.getTime() / 1000),
+    owned_by: model.ownedBy,
+    type: 'model',
+    display_name: model.displayName,
+    created_at: model.createdAt.toISOString(),
+    aliases: model.aliases,
+    max_input_tokens: model.contextTokens ?? null,
+    max_tokens: model.maxOutputTokens ?? null,
+  }
+}
+
+/** A page by Anthropic's parameters (`limit`, `after_id`, `before_id`); OpenAI's clients ask for no page and get all. */
+export function openaiPage(models: readonly Model[], query: URLSearchParams) {
+  const after = indexAfter(models, query.get('after_id'))
+  const before = indexOf(models, query.get('before_id'))
+  const window = models.slice(after, before)
+  const limit = readCount(query, 'limit', window.length)
+  // Before an id the page is the one that ends there, after one (or at the start) the one that begins there.
+  const page = query.has('before_id')
+    ? window.slice(Math.max(0, window.length - limit))
+    : window.slice(0, limit)
+  return {
+    object: 'list',
+    data: page.map(openaiModel),
+    has_more: page.length < window.length,
+    first_id: page[0]?.id ?? null,
+    last_id: page.at(-1)?.id ?? null,
+  }
+}
+
+/** A model for Google's clients. */
+export function geminiModel(model: Model) {
+  return {
+    name: `models/${model.id}`,
+    baseModelId: model.id,
+    version: '001',
+    displayName: model.displayName,
+    description: `${model.displayName} by ${model.ownedBy}`,
+    ...(model.contextTokens === undefined ? {} : { inputTokenLimit: model.contextTokens }),
+    ...(model.maxOutputTokens === undefined ? {} : { outputTokenLimit: model.maxOutputTokens }),
+    supportedGenerationMethods: ['generateContent', 'streamGenerateContent'],
+  }
+}
+
+/** A page by Google's parameters: `pageSize`, and `pageToken`, which is the id that the last page ended with. */
+export function geminiPage(models: readonly Model[], query: URLSearchParams) {
+  const token = query.get('pageToken')
+  const window = models.slice(indexAfter(models, token === '' ? null : token))
+  const page = window.slice(0, readCount(query, 'pageSize', window.length))
+  const last = page.at(-1)
+  return {
+    models: page.map(geminiModel),
+    ...(page.length < window.length && last !== undefined ? { nextPageToken: last.id } : {}),
+  }
+}
+
+function indexOf(models: readonly Model[], id: string | null): number {
+  const index = id === null ? -1 : models.findIndex(model => model.id === id)
+  return index < 0 ? models.length : index
+}
+
+function indexAfter(models: readonly Model[], id: string | null): number {
+  return id === null ? 0 : indexOf(models, id) + 1
+}
+
+function readCount(query: URLSearchParams, name: string, fallback: number): number {
+  const text = query.get(name)
+  if (text === null || text === '') return fallback
+  const count = Number(text)
+  if (Number.isInteger(count) && count > 0) return count
+  throw invalidRequest(name, 'expected a whole number above 0')
+}

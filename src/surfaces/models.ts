@@ -1,0 +1,73 @@
+import { Elysia } from 'elysia'
+import type { Caller } from '@/accounts/account.ts'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { admitCaller, modelNotFound, reaches } from '@/exchange/admission.ts'
+import { authenticateCaller } from '@/exchange/authentication.ts'
+import { broughtAsGoogle } from '@/exchange/credentials.ts'
+import type { Listener } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
+import type { Model } from '@/routing/model.ts'
+import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
+import { readModelPath } from './model-path.ts'
+
+type Shape = 'openai' | 'gemini'
+
+/**
+ * The model list, in one shape for OpenAI's and Anthropic's clients and in another for Google's: by the path where
+ * it is Google's own, else by how the key came.
+ */
+export function models(gateway: Gateway, listener: Listener) {
+  const list = (request: Request) =>
+    respond(gateway, listener, request, (models, shape, query) =>
+      shape === 'gemini' ? geminiPage(models, query) : openaiPage(models, query),
+    )
+  const one = (request: Request, rest: string) =>
+    respond(gateway, listener, request, (models, shape) => {
+      const model = findModel(models, rest)
+      return shape === 'gemini' ? geminiModel(model) : openaiModel(model)
+    })
+  const app = new Elysia({ name: 'models' })
+  for (const version of ['/v1', '/v1beta', '/v1alpha']) {
+    app.get(`${version}/models`, ({ request }) => list(request))
+    app.get(`${version}/models/*`, ({ request, params }) => one(request, params['*']))
+  }
+  return app
+}
+
+async function respond(
+  gateway: Gateway,
+  listener: Listener,
+  request: Request,
+  read: (models: readonly Model[], shape: Shape, query: URLSearchParams) => object,
+): Promise<Response> {
+  const requestId = gateway.newRequestId()
+  const { pathname, searchParams } = new URL(request.url)
+  const isGoogle = !pathname.startsWith('/v1/') || broughtAsGoogle(request, searchParams)
+  try {
+    const caller = await authenticateCaller(gateway.authenticate, request)
+    admitCaller(caller, () => listener.addressOf(request))
+    const body = read(visibleModels(gateway, caller), isGoogle ? 'gemini' : 'openai', searchParams)
+    return Response.json(body, { headers: identityHeaders(requestId, undefined) })
+  } catch (error) {
+    return errorResponse(asGatewayError(error), requestId, errorSurface(request, isGoogle))
+  }
+}
+
+/** Clients of the three vendors share the path, so the shape of an error follows whose client it is. */
+function errorSurface(request: Request, isGoogle: boolean): 'gemini' | 'messages' | 'chat' {
+  if (isGoogle) return 'gemini'
+  return request.headers.has('anthropic-version') ? 'messages' : 'chat'
+}
+
+function visibleModels(gateway: Gateway, caller: Caller): Model[] {
+  return gateway.catalog.list().filter(model => reaches(caller, model))
+}
+
+function findModel(models: readonly Model[], rest: string): Model {
+  const name = readModelPath(rest)
+  if (name === undefined) throw new GatewayError('invalid_request', 'The path is not valid percent-encoding')
+  const model = models.find(({ id, aliases }) => id === name || aliases.includes(name))
+  if (model === undefined) throw modelNotFound(name)
+  return model
+}

@@ -1,0 +1,25 @@
+import { Elysia } from 'elysia'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { type Listener, runExchange } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse } from '@/exchange/reply.ts'
+import { readBodyCall } from './body-call.ts'
+
+/** OpenAI Responses. */
+export function responses(gateway: Gateway, listener: Listener) {
+  return new Elysia({ name: 'responses' })
+    .post(
+      '/v1/responses',
+      ({ request }) =>
+        runExchange(gateway, { request, listener, surface: 'responses', readCall: readBodyCall }),
+      { parse: 'none' },
+    )
+    .get('/v1/responses', ({ request }) => {
+      // Codex tries a WebSocket first and falls back to POST on a 426; a 404 would look like a missing route.
+      const isUpgrade = request.headers.get('upgrade')?.toLowerCase() === 'websocket'
+      const error = isUpgrade
+        ? new GatewayError('websocket_unsupported', 'Responses over WebSocket are not served here; use POST')
+        : new GatewayError('unknown_path', 'Nothing is served at GET /v1/responses')
+      return errorResponse(error, gateway.newRequestId(), 'responses')
+    })
+}

@@ -1,0 +1,62 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
+
+/** Everything that is counted, under names that Prometheus' rules like. One set per process (or per test). */
+export function createMetrics(options: { processMetrics: boolean } = { processMetrics: true }) {
+  const registry = new Registry()
+  if (options.processMetrics) collectDefaultMetrics({ register: registry })
+  const registers = [registry]
+  return {
+    registry,
+    exchanges: new Counter({
+      name: 'tollgate_exchanges_total',
+      help: 'Exchanges that ended, by surface, model, end state and status.',
+      labelNames: ['surface', 'model', 'end_state', 'status'] as const,
+      registers,
+    }),
+    exchangeSeconds: new Histogram({
+      name: 'tollgate_exchange_seconds',
+      help: 'Seconds from the request to the end of its answer.',
+      labelNames: ['surface', 'end_state'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    firstByteSeconds: new Histogram({
+      name: 'tollgate_first_byte_seconds',
+      help: 'Seconds from the request to the first output of the upstream.',
+      labelNames: ['surface', 'channel'] as const,
+      buckets: SECONDS,
+      registers,
+    }),
+    attempts: new Counter({
+      name: 'tollgate_attempts_total',
+      help: 'Attempts on upstreams, by channel and outcome.',
+      labelNames: ['channel', 'outcome'] as const,
+      registers,
+    }),
+    tokens: new Counter({
+      name: 'tollgate_tokens_total',
+      help: 'Tokens used, by model and bucket of the canonical usage.',
+      labelNames: ['model', 'bucket'] as const,
+      registers,
+    }),
+    openExchanges: new Gauge({
+      name: 'tollgate_open_exchanges',
+      help: 'Exchanges that have not ended.',
+      registers,
+    }),
+    unhandledErrors: new Counter({
+      name: 'tollgate_unhandled_errors_total',
+      help: 'Rejections and exceptions that nobody caught; each is a bug of ours.',
+      registers,
+    }),
+    unrecordedExchanges: new Counter({
+      name: 'tollgate_unrecorded_exchanges_total',
+      help: 'Results of exchanges that could not be written to the database.',
+      registers,
+    }),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>

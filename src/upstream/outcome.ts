@@ -1,0 +1,76 @@
+import { type ErrorKind, GatewayError, type GatewayErrorOptions } from '@/errors/gateway-error.ts'
+
+/** What is known of an upstream's complaint (a codec's decodeFault and the head of the answer). */
+export interface Complaint {
+  /** The status the vendor names. */
+  status: number
+  message: string
+  code: string | undefined
+  param: string | undefined
+  retryAfterMs: number | undefined
+}
+
+/** Statuses that are about the caller's own request and go back as they are (contract.md 6). */
+const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 422, 431, 451])
+
+/**
+ * Decides whose fault an upstream's complaint is and where another attempt could succeed. The one place where that
+ * is known; nobody guesses it later.
+ */
+export function judge(complaint: Complaint): GatewayError {
+  const { status, message } = complaint
+  if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
+    return refusal('upstream_auth', `The upstream refused the gateway's own credentials (status ${status})`, {
+      retry: 'next-channel',
+      detail: message,
+    })
+  }
+  if (status === 429) {
+    return refusal('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
+      retry: 'next-channel',
+      retryAfterMs: complaint.retryAfterMs ?? 1000,
+    })
+  }
+  if (ABOUT_THE_REQUEST.has(status)) {
+    return refusal('upstream_rejected', message, {
+      status,
+      code: complaint.code ?? 'invalid_request',
+      param: complaint.param,
+    })
+  }
+  if (status === 503 || status === 529) {
+    return refusal('upstream_error', `The upstream is overloaded (status ${status}): ${message}`, {
+      status: 503,
+      retry: 'next-channel',
+      retryAfterMs: complaint.retryAfterMs ?? 1000,
+    })
+  }
+  return refusal('upstream_error', `The upstream failed (status ${status}): ${message}`, {
+    retry: 'next-channel',
+    retryAfterMs: complaint.retryAfterMs,
+  })
+}
+
+/** Gemini answers a bad key with 400 INVALID_ARGUMENT and the reason API_KEY_INVALID. */
+function isBadKey(complaint: Complaint): boolean {
+  return (
+    complaint.status === 400 &&
+    /api[_ ]key[_ ](invalid|not valid|expired)/i.test(`${complaint.code} ${complaint.message}`)
+  )
+}
+
+function refusal(kind: ErrorKind, message: string, options: GatewayErrorOptions): GatewayError {
+  return new GatewayError(kind, message, options)
+}
+
+/** Retry-After and its kin as ms: seconds, an HTTP date, or OpenAI's `retry-after-ms`; undefined when absent. */
+export function retryAfterMs(headers: Headers, now: number): number | undefined {
+  const exact = Number(headers.get('retry-after-ms') ?? Number.NaN)
+  if (Number.isFinite(exact) && exact >= 0) return exact
+  const value = headers.get('retry-after')
+  if (value === null) return undefined
+  const seconds = Number(value)
+  if (Number.isFinite(seconds)) return Math.max(0, seconds * 1000)
+  const date = Date.parse(value)
+  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'bun:test'
+import { Glob } from 'bun'
+
+/**
+ * Which folder may import which, as ARCHITECTURE.md draws it. A folder sees the rows below its own; folders of one
+ * row do not see each other, but for the exceptions named here.
+ */
+const ROWS: readonly (readonly string[])[] = [
+  ['main.ts'],
+  ['commands'],
+  ['surfaces', 'console', 'ops', 'simulator'],
+  ['exchange'],
+  ['accounts', 'limits', 'routing', 'upstream', 'formats', 'pricing', 'ledger'],
+  ['generation', 'sse', 'telemetry', 'db', 'redis', 'config', 'secrets'],
+  ['errors', 'json', 'clock'],
+]
+
+/** Pairs that may meet although their rows say no. */
+const ALLOWED = new Set(['routing>upstream'])
+
+/** Pairs that may not meet although their rows say yes. */
+const FORBIDDEN = new Set([
+  'console>exchange',
+  'console>formats',
+  'ops>exchange',
+  'ops>formats',
+  'simulator>exchange',
+  'simulator>formats',
+])
+
+/** Leaves whose row may look at one another, since each is a vocabulary of its own. */
+const LEAF_ROW = 5
+
+interface Import {
+  from: string
+  to: string
+  file: string
+}
+
+async function readImports(): Promise<Import[]> {
+  const imports: Import[] = []
+  for await (const file of new Glob('**/*.{ts,tsx}').scan('src')) {
+    const source = await Bun.file(`src/${file}`).text()
+    for (const [, target = ''] of source.matchAll(/(?:from|import) '(@\/[^']+|\.\.?\/[^']+)'/g)) {
+      imports.push({ file, from: folderOf(file), to: resolve(file, target) })
+    }
+  }
+  return imports
+}
+
+function folderOf(path: string): string {
+  return path.split('/')[0] ?? path
+}
+
+function resolve(file: string, target: string): string {
+  if (target.startsWith('@/')) return folderOf(target.slice(2))
+  return folderOf(new URL(target, `file:///${file}`).pathname.slice(1))
+}
+
+function rowOf(folder: string): number {
+  return ROWS.findIndex(row => row.includes(folder))
+}
+
+function isLawful({ from, to }: Import): boolean {
+  const pair = `${from}>${to}`
+  if (from === to || ALLOWED.has(pair)) return true
+  if (FORBIDDEN.has(pair)) return false
+  if (rowOf(from) === LEAF_ROW && rowOf(to) === LEAF_ROW) return true
+  return rowOf(from) < rowOf(to)
+}
+
+describe('the dependency picture', async () => {
+  const imports = await readImports()
+
+  test('reads the whole tree', () => {
+    expect(imports.length).toBeGreaterThan(100)
+  })
+
+  test('knows the row of every folder', () => {
+    const folders = new Set(imports.flatMap(({ from, to }) => [from, to]))
+    expect([...folders].filter(folder => rowOf(folder) < 0)).toEqual([])
+  })
+
+  test('imports point down', () => {
+    expect(imports.filter(found => !isLawful(found)).map(({ file, to }) => `${file} imports ${to}`)).toEqual(
+      [],
+    )
+  })
+})
+
+describe('habits that a linter does not know', () => {
+  test('no file is called after nothing in particular', async () => {
+    const vague: string[] = []
+    for await (const file of new Glob('**/*.ts').scan('src')) {
+      if (/(?:^|\/)(?:utils?|helpers?|common|manager|base|misc|index)\.ts$/.test(file)) vague.push(file)
+    }
+    expect(vague).toEqual([])
+  })
+
+  test('vendors are known by their types only: no SDK is imported as code', async () => {
+    const imported: string[] = []
+    for await (const file of new Glob('**/*.ts').scan('src')) {
+      const source = await Bun.file(`src/${file}`).text()
+      if (/^import (?!type)[^\n]*from '(?:openai|@anthropic-ai\/sdk|@google\/genai)/m.test(source))
+        imported.push(file)
+    }
+    expect(imported).toEqual([])
+  })
+})

@@ -1,0 +1,168 @@
+import { accountStore } from '@/accounts/store.ts'
+import { type Clock, systemClock } from '@/clock/clock.ts'
+import { type RunningServer, startServer } from '@/commands/server.ts'
+import { parseConfigFile } from '@/config/file.ts'
+import { applyFile } from '@/routing/apply.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
+import { createLog } from '@/telemetry/log.ts'
+import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
+import { type TestDatabase, testDatabase } from './database.ts'
+
+export interface TestGatewayOptions {
+  clock?: Clock
+  maxBodyBytes?: number
+  /** Upstream addresses by format; the simulator where none is given. */
+  upstreams?: Partial<Record<'chat' | 'responses' | 'messages' | 'gemini', string>>
+  /** Added to each channel, as YAML flow entries. */
+  channelOptions?: string
+  /** Models beside those of the simulator, as YAML list entries. */
+  models?: string
+}
+
+/** A whole gateway in this process, on a database of its own, with the simulator behind it. */
+export interface TestGateway {
+  url: string
+  opsUrl: string
+  key: string
+  keyId: number
+  accountId: number
+  database: TestDatabase
+  server: RunningServer
+  simulator: SimulatorServer
+  accounts: ReturnType<typeof accountStore>
+  metrics: Metrics
+  /** Everything that was logged, one JSON line each. */
+  logLines: string[]
+  /** Applies a tollgate.yaml and waits until it is in force. */
+  apply(yaml: string): Promise<void>
+  /** The stored results of the exchanges so far, oldest first. */
+  exchanges(): Promise<Record<string, unknown>[]>
+  close(): Promise<void>
+}
+
+const FORMATS = {
+  chat: 'openai-chat-completions',
+  responses: 'openai-responses',
+  messages: 'anthropic-messages',
+  gemini: 'gemini-generate-content',
+} as const
+
+/** What the simulator can be asked for; each is a model `sim/NAME` on all four formats and `NAME/sim` on one. */
+export const STEERING = [
+  'echo',
+  'reason',
+  'tool',
+  'parallel',
+  'image',
+  'refuse',
+  'json',
+  'nousage',
+  'garbage',
+  'hang',
+  'long-20',
+  'long-200',
+  'long-100000',
+  'split-1',
+  'split-7',
+  'cut-3',
+  'error-400',
+  'error-401',
+  'error-404',
+  'error-429',
+  'error-500',
+  'error-503',
+  'error-529',
+  'error-first',
+  'error-midstream',
+  'slow-1000',
+  'pace-50+long-100',
+  'reason+tool',
+] as const
+
+/**
+ * Starts a gateway. Models are called `chat/echo`, `messages/tool` and so on: the format that serves them, and the
+ * simulator's steering name.
+ */
+export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const database = await testDatabase()
+  const simulator = serveSimulator({ hostname: '127.0.0.1', port: 0, record: true })
+  const box = secretBox('a secret for tests, long enough for everybody')
+  const logLines: string[] = []
+  const metrics = createMetrics({ processMetrics: false })
+  const apply = async (yaml: string) => {
+    const file = parseConfigFile(yaml, { name: 'tollgate.yaml', env: {}, known: { channels: new Set() } })
+    await applyFile(database, box, file, { prune: false, dryRun: false, source: 'file' })
+  }
+  await apply(configText(simulator.url, options))
+  const server = await startServer({
+    settings: {
+      api: { host: '127.0.0.1', port: 0 },
+      ops: { host: '127.0.0.1', port: 0 },
+      maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
+      shutdownGraceMs: 5000,
+    },
+    database,
+    secretBox: box,
+    clock: options.clock ?? systemClock,
+    random: Math.random,
+    log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
+    metrics,
+  })
+  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+  const account = await accounts.createAccount({
+    email: 'test@example.com',
+    creditNano: 1_000_000_000_000n,
+    onTrial: false,
+    models: [],
+  })
+  const { id, key } = await accounts.createKey({
+    accountId: account.id,
+    name: 'test',
+    models: undefined,
+    expiresAt: undefined,
+    allowIps: undefined,
+    cap: undefined,
+  })
+  return {
+    url: server.apiUrl,
+    opsUrl: server.opsUrl,
+    key,
+    keyId: id,
+    accountId: account.id,
+    database,
+    server,
+    simulator,
+    accounts,
+    metrics,
+    logLines,
+    apply: async yaml => {
+      await apply(yaml)
+      await server.reloadCatalog()
+    },
+    exchanges: async () => {
+      await server.flush()
+      return database.sql`select * from exchange order by id`
+    },
+    close: async () => {
+      await server.stop()
+      await simulator.stop()
+      await database.close()
+    },
+  }
+}
+
+function configText(simulatorUrl: string, options: TestGatewayOptions): string {
+  const channels = Object.entries(FORMATS).map(([surface, format]) => {
+    const url = options.upstreams?.[surface as keyof typeof FORMATS] ?? simulatorUrl
+    const extra = options.channelOptions === undefined ? '' : `, ${options.channelOptions}`
+    return `  - { name: ${surface}, format: ${format}, base_url: "${url}", api_keys: ["upstream-key-${surface}"]${extra} }`
+  })
+  const models = Object.keys(FORMATS).flatMap(surface =>
+    STEERING.map(
+      name =>
+        `  - { id: "${surface}/${name}", channels: [{ channel: ${surface}, model: "${name}" }], prices: { input: 1, output: 2 } }`,
+    ),
+  )
+  return `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n${options.models ?? ''}\n`
+}
