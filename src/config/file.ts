@@ -86,7 +86,7 @@ export interface FileContext {
 }
 
 /** The file to apply at start: the one the operator named, else `./tollgate.yaml` if it is there. */
-export function configFileOf(settings: Settings): string | undefined {
+export function configFileOf(settings: Pick<Settings, 'configFile'>): string | undefined {
   return settings.configFile ?? (existsSync('tollgate.yaml') ? 'tollgate.yaml' : undefined)
 }
 

@@ -7,6 +7,7 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import { writeDefaults } from './defaults.ts'
 import {
   announceCatalog,
+  hasEntries,
   lockCatalog,
   readChannelIds,
   readChannels,
@@ -26,8 +27,6 @@ export interface ApplyOptions {
   /** Say what would be done and do nothing. */
   dryRun: boolean
   source: Source
-  /** Do nothing, and say so with undefined, if any channel or model is there already. */
-  onlyIfEmpty?: boolean
 }
 
 export interface Counts {
@@ -55,20 +54,37 @@ interface Plan<Entry> {
  * @throws Refusal if the file contradicts what stays in the database
  */
 export function applyFile(db: Database, secretBox: SecretBox, file: ConfigFile, options: ApplyOptions) {
-  return db.orm.transaction(async (tx): Promise<ApplyResult | undefined> => {
+  return db.orm.transaction(async tx => {
     await lockCatalog(tx)
-    const stored = { channels: await readChannels(tx, secretBox), models: await readModels(tx) }
-    if (options.onlyIfEmpty === true && stored.channels.length + stored.models.length > 0) return undefined
-    const channels = planChannels(file.channels, stored.channels, options.prune)
-    const models = planModels(file.models, stored.models, options.prune)
-    refuseConflicts(file, stored, options.prune)
-    if (!options.dryRun) {
-      const written = await write(tx, secretBox, { channels, models }, options.source)
-      const defaultsChanged = await writeDefaults(tx, file, options.prune)
-      if (written || defaultsChanged) await announceCatalog(tx)
-    }
-    return { channels: counts(channels), models: counts(models) }
+    return applyLocked(tx, secretBox, file, options)
   })
+}
+
+/** Applies the file if there is no channel and no model yet; undefined if there is one. */
+export function applyToEmpty(db: Database, secretBox: SecretBox, file: ConfigFile, source: Source) {
+  return db.orm.transaction(async tx => {
+    await lockCatalog(tx)
+    if (await hasEntries(tx)) return undefined
+    return applyLocked(tx, secretBox, file, { prune: false, dryRun: false, source })
+  })
+}
+
+async function applyLocked(
+  tx: Transaction,
+  secretBox: SecretBox,
+  file: ConfigFile,
+  options: ApplyOptions,
+): Promise<ApplyResult> {
+  const stored = { channels: await readChannels(tx, secretBox), models: await readModels(tx) }
+  const channels = planChannels(file.channels, stored.channels, options.prune)
+  const models = planModels(file.models, stored.models, options.prune)
+  refuseConflicts(file, stored, options.prune)
+  if (!options.dryRun) {
+    const written = await write(tx, secretBox, { channels, models }, options.source)
+    const defaultsChanged = await writeDefaults(tx, file, options.prune)
+    if (written || defaultsChanged) await announceCatalog(tx)
+  }
+  return { channels: counts(channels), models: counts(models) }
 }
 
 function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredChannel[], prune: boolean) {

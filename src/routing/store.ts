@@ -156,6 +156,13 @@ export async function removeChannels(tx: Transaction, names: readonly string[]):
   if (names.length > 0) await tx.delete(channel).where(inArray(channel.name, [...names]))
 }
 
+/** Whether there is any channel or model. */
+export async function hasEntries(rows: Rows): Promise<boolean> {
+  const channels = await rows.select({ id: channel.id }).from(channel).limit(1)
+  const models = await rows.select({ id: model.id }).from(model).limit(1)
+  return channels.length + models.length > 0
+}
+
 export async function readChannelIds(rows: Rows): Promise<Map<string, number>> {
   const found = await rows.select({ id: channel.id, name: channel.name }).from(channel)
   return new Map(found.map(({ id, name }) => [name, id]))

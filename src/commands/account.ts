@@ -1,0 +1,193 @@
+import type { Account } from '@/accounts/account.ts'
+import { type AccountStore, accountStore, type LimitChanges } from '@/accounts/store.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { loadDefaults } from '@/routing/defaults.ts'
+import {
+  type Command,
+  type CommandIo,
+  readArguments,
+  readId,
+  readList,
+  required,
+  UsageError,
+} from './command.ts'
+import { withDatabase } from './deployment.ts'
+import { resolveModels } from './model-names.ts'
+import { list, print, table } from './output.ts'
+
+const createCommand: Command = {
+  name: 'account create',
+  summary: 'make an account',
+  usage: '--email E [--credit 5.00] [--models a,b]',
+  details: `--email E     whose account it is; one account each
+--credit C    what it may spend; without it, the deployment's trial credit
+--models a,b  models it may use beside those that every account may`,
+  async run(args, io) {
+    const words = readArguments(args, { email: 'text', credit: 'text', models: 'text' })
+    const email = required(words, 'email')
+    const credit = words.texts['credit']
+    const paid = credit === undefined ? undefined : readCredit(credit)
+    const account = await withDatabase(io, async db => {
+      const creditNano = paid ?? readCredit((await loadDefaults(db)).trialCredit)
+      const models = (await resolveModels(db, readList(words.texts['models']))) ?? []
+      return accountStore(db, io.random).createAccount({
+        email,
+        creditNano,
+        onTrial: paid === undefined,
+        models,
+      })
+    })
+    const { id, balance } = rowOf(account)
+    print(io, words.json, { id, email: account.email, balance }, () => describe(account))
+    return 0
+  },
+}
+
+const listCommand: Command = {
+  name: 'account list',
+  summary: 'list all accounts',
+  usage: '',
+  details: '',
+  async run(args, io) {
+    const { json } = readArguments(args, {})
+    const accounts = await withDatabase(io, db => accountStore(db, io.random).listAccounts())
+    print(io, json, accounts.map(rowOf), () =>
+      table(
+        ['id', 'email', 'status', 'balance', 'models'],
+        accounts.map(account => [
+          String(account.id),
+          account.email,
+          account.status,
+          formatMoney(account.balanceNano),
+          account.models.join(','),
+        ]),
+      ),
+    )
+    return 0
+  },
+}
+
+const showCommand = onAccount('show', 'show one account', (store, id) => store.findAccount(id))
+const suspendCommand = onAccount('suspend', 'refuse every request of an account', (store, id) =>
+  store.suspendAccount(id),
+)
+const resumeCommand = onAccount('resume', 'serve a suspended account again', (store, id) =>
+  store.resumeAccount(id),
+)
+
+const limitsCommand: Command = {
+  name: 'account limits',
+  summary: "set an account's own limits",
+  usage: 'ID [--rpm N] [--tpm N] [--concurrent N]',
+  details: `--rpm N         requests per minute
+--tpm N         tokens per minute
+--concurrent N  requests at once
+N is a whole number, or "default" for the deployment's own.`,
+  async run(args, io) {
+    const words = readArguments(args, { rpm: 'text', tpm: 'text', concurrent: 'text' }, ['ID'])
+    const changes: LimitChanges = {
+      ...limitChange('requestsPerMinute', 'rpm', words.texts),
+      ...limitChange('tokensPerMinute', 'tpm', words.texts),
+      ...limitChange('concurrentRequests', 'concurrent', words.texts),
+    }
+    if (Object.keys(changes).length === 0)
+      throw new UsageError('one of --rpm, --tpm, --concurrent must be there')
+    const id = readId(words.positionals[0] ?? '', 'ID')
+    const account = await withDatabase(io, db => accountStore(db, io.random).changeLimits(id, changes))
+    print(io, words.json, rowOf(account), () => describe(account))
+    return 0
+  },
+}
+
+export const accountCommands: readonly Command[] = [
+  createCommand,
+  listCommand,
+  showCommand,
+  suspendCommand,
+  resumeCommand,
+  limitsCommand,
+]
+
+/** A command that takes an account's id and shows the account as it is afterwards. */
+function onAccount(
+  word: string,
+  summary: string,
+  act: (store: AccountStore, id: number) => Promise<Account>,
+): Command {
+  return {
+    name: `account ${word}`,
+    summary,
+    usage: 'ID',
+    details: 'ID  the number that "account list" shows',
+    async run(args: readonly string[], io: CommandIo) {
+      const { json, positionals } = readArguments(args, {}, ['ID'])
+      const id = readId(positionals[0] ?? '', 'ID')
+      const account = await withDatabase(io, db => act(accountStore(db, io.random), id))
+      print(io, json, rowOf(account), () => describe(account))
+      return 0
+    },
+  }
+}
+
+function readCredit(text: string): bigint {
+  const nano = parseMoney(text)
+  if (nano !== undefined && nano >= 0n) return nano
+  throw new UsageError(`--credit is "${text}" but must be a decimal amount of 0 or more, as in 5.00`)
+}
+
+function limitChange(
+  name: keyof LimitChanges,
+  option: string,
+  texts: Readonly<Record<string, string | undefined>>,
+): LimitChanges {
+  const text = texts[option]
+  if (text === undefined) return {}
+  if (text === 'default') return { [name]: null }
+  const limit = /^\d{1,15}$/.test(text) ? Number(text) : 0
+  if (limit > 0) return { [name]: limit }
+  throw new UsageError(`--${option} is "${text}" but must be a whole number above 0, or "default"`)
+}
+
+/** An account as `--json` shows it. Nothing is pending as long as no exchange reserves credit. */
+function rowOf(account: Account) {
+  const balance = formatMoney(account.balanceNano)
+  return {
+    id: account.id,
+    email: account.email,
+    status: account.status,
+    balance,
+    available: balance,
+    pending: formatMoney(0n),
+    on_trial: account.onTrial,
+    models: [...account.models],
+    limits: limitsRow(account),
+    created_at: account.createdAt.toISOString(),
+  } satisfies JsonObject
+}
+
+function limitsRow({ limits }: Account) {
+  return {
+    requests_per_minute: limits.requestsPerMinute ?? null,
+    tokens_per_minute: limits.tokensPerMinute ?? null,
+    concurrent_requests: limits.concurrentRequests ?? null,
+  }
+}
+
+function describe(account: Account): string {
+  const row = rowOf(account)
+  const limit = (value: number | null) => (value === null ? 'default' : String(value))
+  return list([
+    ['id', String(row.id)],
+    ['email', row.email],
+    ['status', row.on_trial ? `${row.status}, on trial` : row.status],
+    ['balance', row.balance],
+    ['available', row.available],
+    ['pending', row.pending],
+    ['models', ['those of every account', ...row.models].join(', ')],
+    ['requests per minute', limit(row.limits.requests_per_minute)],
+    ['tokens per minute', limit(row.limits.tokens_per_minute)],
+    ['concurrent requests', limit(row.limits.concurrent_requests)],
+    ['created', row.created_at],
+  ])
+}

@@ -1,0 +1,62 @@
+import { readConfigFile } from '@/config/file.ts'
+import type { Environment } from '@/config/settings.ts'
+import type { Database } from '@/db/connect.ts'
+import { type ApplyResult, applyFile, type Counts } from '@/routing/apply.ts'
+import { readChannelIds } from '@/routing/store.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import { type Command, readArguments, UsageError } from './command.ts'
+import { openSecretBox, withDatabase } from './deployment.ts'
+import { print, table } from './output.ts'
+
+export const applyCommand: Command = {
+  name: 'apply',
+  summary: 'bring channels and models to what a file says',
+  usage: 'FILE [--prune] [--dry-run]',
+  details: `FILE       a tollgate.yaml; nothing is applied unless all of it is valid
+--prune    also remove what the file does not name
+--dry-run  say what would change and change nothing`,
+  async run(args, io) {
+    const words = readArguments(args, { prune: 'flag', 'dry-run': 'flag' }, ['FILE'])
+    const [path] = words.positionals
+    if (path === undefined) throw new UsageError('FILE is missing')
+    const options = { prune: words.flags.has('prune'), dryRun: words.flags.has('dry-run') }
+    const result = await withDatabase(io, async (db, settings) =>
+      applyPath(db, await openSecretBox(db, settings), path, io.env, options),
+    )
+    const { channels, models } = result
+    const note = options.dryRun ? '\nnothing was written (--dry-run)' : ''
+    print(
+      io,
+      words.json,
+      { channels: { ...channels }, models: { ...models } },
+      () => `${counts(result)}${note}`,
+    )
+    return 0
+  },
+}
+
+/**
+ * Reads a file and applies it, also at the start of the server. Models of the file may use channels that are in the
+ * database already, unless those are about to be pruned.
+ */
+export async function applyPath(
+  db: Database,
+  secretBox: SecretBox,
+  path: string,
+  env: Environment,
+  options: { prune: boolean; dryRun: boolean },
+): Promise<ApplyResult> {
+  const known = options.prune ? [] : (await readChannelIds(db.orm)).keys()
+  const file = await readConfigFile(path, env, { channels: new Set(known) })
+  return applyFile(db, secretBox, file, { ...options, source: 'file' })
+}
+
+function counts({ channels, models }: ApplyResult): string {
+  const row = (name: string, { added, changed, removed }: Counts) => [
+    name,
+    String(added),
+    String(changed),
+    String(removed),
+  ]
+  return table(['', 'added', 'changed', 'removed'], [row('channels', channels), row('models', models)])
+}

@@ -1,0 +1,30 @@
+import { readSettings, type Settings } from '@/config/settings.ts'
+import { type OpenedDatabase, openDatabase } from '@/db/open.ts'
+import { checkSecret } from '@/db/secret-check.ts'
+import { loadSecret } from '@/secrets/secret.ts'
+import { type SecretBox, secretBox } from '@/secrets/secret-box.ts'
+import type { CommandIo } from './command.ts'
+
+/**
+ * Runs something on the deployment's database, at the newest schema, and closes it. Beside a running server the
+ * embedded default attaches to that one's Postgres.
+ */
+export async function withDatabase<Result>(
+  io: CommandIo,
+  use: (db: OpenedDatabase, settings: Settings) => Promise<Result>,
+): Promise<Result> {
+  const settings = readSettings(io.env, io.terminal)
+  const db = await openDatabase({ ...settings, role: 'command' })
+  try {
+    return await use(db, settings)
+  } finally {
+    await db.close()
+  }
+}
+
+/** The box that holds the upstream keys of this database. Refuses a secret that is not the one it was used with. */
+export async function openSecretBox(db: OpenedDatabase, settings: Settings): Promise<SecretBox> {
+  const box = secretBox(loadSecret(settings))
+  await checkSecret(db, box)
+  return box
+}

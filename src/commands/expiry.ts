@@ -1,0 +1,30 @@
+const DAY_MS = 86_400_000
+
+/** Of a duration as in `30d`. */
+const UNIT_MS: Readonly<Record<string, number>> = {
+  m: 60_000,
+  h: 3_600_000,
+  d: DAY_MS,
+  w: 7 * DAY_MS,
+  y: 365 * DAY_MS,
+}
+
+/** ISO 8601: a day, or a day and a time with its offset. A time without an offset would mean another moment elsewhere. */
+const ISO = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d{1,3})?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** The moment that a text names: an ISO time, or a duration from `now` (ms) on. Undefined if it names none. */
+export function readExpiry(text: string, now: number): Date | undefined {
+  const [, amount = '', unit = ''] = /^(\d{1,6})([mhdwy])$/.exec(text) ?? []
+  const unitMs = UNIT_MS[unit]
+  const date = unitMs === undefined ? readIso(text) : new Date(now + Number(amount) * unitMs)
+  return date === undefined || Number.isNaN(date.getTime()) ? undefined : date
+}
+
+/** Undefined for days that no calendar has, which `Date` would move into the next month. */
+function readIso(text: string): Date | undefined {
+  if (!ISO.test(text)) return undefined
+  const day = text.slice(0, 10)
+  const midnight = new Date(`${day}T00:00:00Z`)
+  const isDay = !Number.isNaN(midnight.getTime()) && midnight.toISOString().startsWith(day)
+  return isDay ? new Date(text) : undefined
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+import { accountStore } from '@/accounts/store.ts'
+import { demoFile, vendorFile, vendorsIn } from '@/config/catalogue.ts'
+import { configFileOf } from '@/config/file.ts'
+import type { Environment, Settings } from '@/config/settings.ts'
+import type { Database } from '@/db/connect.ts'
+import { parseMoney } from '@/pricing/money.ts'
+import { applyToEmpty } from '@/routing/apply.ts'
+import { loadDefaults } from '@/routing/defaults.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+
+/** Whose key the printed `curl` holds. */
+export const TRIAL_EMAIL = 'demo@localhost'
+
+/** What a newcomer needs for a first request. */
+export interface Welcome {
+  /** A fresh key of the trial account; it is shown once and stored nowhere. */
+  key: string
+  model: string
+}
+
+/**
+ * Fills a database that has neither channels nor models, where there is no configuration file: with the vendors whose
+ * keys are in the environment, else, on the embedded default only, with the simulator and a trial account. Of several
+ * processes at once, one does it. The welcome is for whom the trial account was made.
+ */
+export async function firstStart(
+  db: Database,
+  secretBox: SecretBox,
+  settings: Pick<Settings, 'configFile' | 'databaseUrl'>,
+  env: Environment,
+): Promise<Welcome | undefined> {
+  if (configFileOf(settings) !== undefined) return undefined
+  const vendors = vendorsIn(env)
+  if (vendors.length > 0) {
+    await applyToEmpty(db, secretBox, vendorFile(vendors, env), 'default')
+    return undefined
+  }
+  if (settings.databaseUrl !== undefined) return undefined
+  const demo = demoFile()
+  const filled = await applyToEmpty(db, secretBox, demo, 'default')
+  const [model] = demo.models
+  return filled === undefined || model === undefined
+    ? undefined
+    : { key: await makeTrialKey(db), model: model.id }
+}
+
+/** The account may be there already if the operator emptied the catalog since. */
+async function makeTrialKey(db: Database): Promise<string> {
+  const store = accountStore(db, randomBytes)
+  const account = (await store.findAccountByEmail(TRIAL_EMAIL)) ?? (await makeTrialAccount(db, store))
+  const { key } = await store.createKey({
+    accountId: account.id,
+    name: 'trial',
+    models: undefined,
+    expiresAt: undefined,
+    allowIps: undefined,
+    cap: undefined,
+  })
+  return key
+}
+
+async function makeTrialAccount(db: Database, store: ReturnType<typeof accountStore>) {
+  const { trialCredit } = await loadDefaults(db)
+  return store.createAccount({
+    email: TRIAL_EMAIL,
+    creditNano: parseMoney(trialCredit) ?? 0n,
+    onTrial: true,
+    models: [],
+  })
+}

@@ -1,0 +1,156 @@
+import type { ApiKey, SpendCap } from '@/accounts/account.ts'
+import { isRange } from '@/accounts/ip-range.ts'
+import { accountStore, type NewKey } from '@/accounts/store.ts'
+import type { CapPeriod } from '@/db/schema.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { type Command, readArguments, readId, readList, required, UsageError } from './command.ts'
+import { withDatabase } from './deployment.ts'
+import { readExpiry } from './expiry.ts'
+import { resolveModels } from './model-names.ts'
+import { print, table } from './output.ts'
+
+const CAP_PERIODS = ['day', 'week', 'month', 'total'] as const satisfies readonly CapPeriod[]
+
+const createCommand: Command = {
+  name: 'key create',
+  summary: 'make a key, which is shown this once',
+  usage: '--account ID [--name N] [--models a,b] [--expires T] [--cap 2.00/month] [--allow-ip CIDR,...]',
+  details: `--account ID         who pays
+--name N             what to call it in lists
+--models a,b         narrows the key to these models of the account
+--expires T          an ISO time (2027-01-31, 2027-01-31T12:00:00Z) or a duration: 90m, 12h, 30d, 8w, 1y
+--cap A/PERIOD       most it may spend per ${CAP_PERIODS.join(', ')}
+--allow-ip CIDR,...  addresses and ranges it may be used from`,
+  async run(args, io) {
+    const words = readArguments(args, {
+      account: 'text',
+      name: 'text',
+      models: 'text',
+      expires: 'text',
+      cap: 'text',
+      'allow-ip': 'text',
+    })
+    const { texts } = words
+    const input = {
+      accountId: readId(required(words, 'account'), '--account'),
+      name: texts['name'] ?? '',
+      expiresAt: texts['expires'] === undefined ? undefined : readFuture(texts['expires'], io.now()),
+      allowIps: readRanges(texts['allow-ip']),
+      cap: texts['cap'] === undefined ? undefined : readCap(texts['cap']),
+    } satisfies Omit<NewKey, 'models'>
+    const names = readNames(texts['models'], 'models')
+    const { id, key } = await withDatabase(io, async db =>
+      accountStore(db, io.random).createKey({ ...input, models: await resolveModels(db, names) }),
+    )
+    print(
+      io,
+      words.json,
+      { id, key },
+      () => `${key}\n\nThis is key ${id}. It is not shown again: keep it now.`,
+    )
+    return 0
+  },
+}
+
+const listCommand: Command = {
+  name: 'key list',
+  summary: 'list the keys of an account',
+  usage: '--account ID',
+  details: '--account ID  the number that "account list" shows',
+  async run(args, io) {
+    const words = readArguments(args, { account: 'text' })
+    const accountId = readId(required(words, 'account'), '--account')
+    const keys = await withDatabase(io, db => accountStore(db, io.random).listKeys(accountId))
+    print(io, words.json, keys.map(rowOf), () => keyTable(keys))
+    return 0
+  },
+}
+
+const revokeCommand: Command = {
+  name: 'key revoke',
+  summary: 'refuse a key from now on, for good',
+  usage: 'ID',
+  details: 'ID  the number that "key list" shows',
+  async run(args, io) {
+    const { json, positionals } = readArguments(args, {}, ['ID'])
+    const id = readId(positionals[0] ?? '', 'ID')
+    const key = await withDatabase(io, db => accountStore(db, io.random).revokeKey(id))
+    print(io, json, rowOf(key), () => keyTable([key]))
+    return 0
+  },
+}
+
+export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]
+
+function readFuture(text: string, now: number): Date {
+  const date = readExpiry(text, now)
+  if (date === undefined) {
+    throw new UsageError(
+      `--expires is "${text}" but must be an ISO time (2027-01-31T12:00:00Z) or a duration (30d)`,
+    )
+  }
+  if (date.getTime() <= now) throw new UsageError(`--expires is "${text}" but must be in the future`)
+  return date
+}
+
+function readCap(text: string): SpendCap {
+  const [amount = '', word = '', ...more] = text.split('/')
+  const amountNano = parseMoney(amount)
+  const period = CAP_PERIODS.find(candidate => candidate === word)
+  if (amountNano !== undefined && amountNano >= 0n && period !== undefined && more.length === 0) {
+    return { amountNano, period }
+  }
+  throw new UsageError(
+    `--cap is "${text}" but must be an amount per ${CAP_PERIODS.join(', ')}, as in 2.00/month`,
+  )
+}
+
+function readRanges(text: string | undefined): string[] | undefined {
+  const ranges = readNames(text, 'allow-ip')
+  const wrong = ranges?.find(range => !isRange(range))
+  if (wrong === undefined) return ranges
+  throw new UsageError(`--allow-ip holds "${wrong}" but must hold addresses or ranges, as in 10.0.0.0/8`)
+}
+
+/** An empty list would be a key that reaches nothing, which nobody means by an empty option. */
+function readNames(text: string | undefined, option: string): string[] | undefined {
+  const names = readList(text)
+  if (names?.length === 0) throw new UsageError(`--${option} is empty`)
+  return names
+}
+
+/** A key as `--json` shows it. */
+function rowOf(key: ApiKey) {
+  return {
+    id: key.id,
+    account_id: key.accountId,
+    name: key.name,
+    prefix: `sk-${key.lookup}`,
+    status: key.revokedAt === undefined ? 'active' : 'revoked',
+    models: key.models === undefined ? null : [...key.models],
+    expires_at: key.expiresAt?.toISOString() ?? null,
+    allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
+    cap: key.cap === undefined ? null : { amount: formatMoney(key.cap.amountNano), period: key.cap.period },
+    created_at: key.createdAt.toISOString(),
+    last_used_at: key.lastUsedAt?.toISOString() ?? null,
+    revoked_at: key.revokedAt?.toISOString() ?? null,
+  } satisfies JsonObject
+}
+
+function keyTable(keys: readonly ApiKey[]): string {
+  const rows = keys.map(rowOf)
+  return table(
+    ['id', 'name', 'key', 'status', 'models', 'expires', 'cap', 'last used'],
+    rows.map(row => [
+      String(row.id),
+      row.name,
+      `${row.prefix}...`,
+      row.status,
+      row.models?.join(',') ?? 'all',
+      row.expires_at ?? 'never',
+      row.cap === null ? 'none' : `${row.cap.amount}/${row.cap.period}`,
+      row.last_used_at ?? 'never',
+    ]),
+  )
+}

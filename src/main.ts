@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto'
+import { accountCommands } from './commands/account.ts'
+import { applyCommand } from './commands/apply.ts'
+import type { Command, CommandIo } from './commands/command.ts'
+import { runCommandLine } from './commands/command-line.ts'
+import { keyCommands } from './commands/key.ts'
+import { migrateCommand } from './commands/migrate.ts'
+import { simulatorCommand } from './commands/simulator.ts'
+
+/** Everything that the program does, in the order of its overview. */
+const commands: readonly Command[] = [
+  migrateCommand,
+  applyCommand,
+  ...accountCommands,
+  ...keyCommands,
+  simulatorCommand,
+]
+
+const io: CommandIo = {
+  env: process.env,
+  out: text => process.stdout.write(`${text}\n`),
+  error: text => process.stderr.write(`${text}\n`),
+  terminal: process.stdout.isTTY === true,
+  now: Date.now,
+  random: randomBytes,
+}
+
+process.exitCode = await runCommandLine(process.argv.slice(2), commands, io)

@@ -1,0 +1,367 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { testDatabase } from '#tests/support/database.ts'
+import { apiKey } from '@/db/schema.ts'
+
+const db = await testDatabase()
+const directory = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
+const MAIN = join(import.meta.dir, '../../src/main.ts')
+
+const FILE = `
+channels: [{ name: main, format: openai-responses, base_url: "simulator:" }]
+models:
+  - { id: one, aliases: [first], channels: [{ channel: main }], enabled_by_default: false }
+  - { id: two, channels: [{ channel: main }] }
+trial_credit: "2.50"
+`
+
+afterAll(async () => {
+  rmSync(directory, { recursive: true })
+  await db.close()
+})
+
+function path(name: string, text: string): string {
+  const file = join(directory, name)
+  writeFileSync(file, text)
+  return file
+}
+
+interface Run {
+  exitCode: number
+  stdout: string
+  stderr: string
+}
+
+const ENV = {
+  PATH: process.env['PATH'],
+  DATABASE_URL: db.url,
+  TOLLGATE_SECRET: 'a secret of at least thirty-two bytes',
+}
+
+function spawn(words: readonly string[], env: Readonly<Record<string, string | undefined>> = ENV) {
+  return Bun.spawn([process.execPath, MAIN, ...words], {
+    cwd: directory,
+    env,
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+}
+
+/** The program as a process of its own. */
+async function run(...words: string[]): Promise<Run> {
+  return finish(spawn(words))
+}
+
+async function finish(child: ReturnType<typeof spawn>): Promise<Run> {
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  return { exitCode: await child.exited, stdout, stderr }
+}
+
+/** The one JSON value that a command prints, which must be all that it prints. */
+async function json(...words: string[]) {
+  const { exitCode, stdout, stderr } = await run(...words, '--json')
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
+  return JSON.parse(stdout)
+}
+
+beforeAll(async () => {
+  await json('apply', path('tollgate.yaml', FILE))
+})
+
+describe('migrate and apply', () => {
+  test('migrate tells how many migrations it applied', async () => {
+    expect(await json('migrate')).toEqual({ applied: 0 })
+    expect((await run('migrate')).stdout).toBe('0 migrations applied\n')
+  })
+
+  test('apply counts, and a second time finds nothing to do', async () => {
+    const file = path('more.yaml', FILE.replace('id: two,', 'id: two, display_name: Two,'))
+    const none = { added: 0, changed: 0, removed: 0 }
+    const changed = { channels: none, models: { added: 0, changed: 1, removed: 0 } }
+    expect(await json('apply', file, '--dry-run')).toEqual(changed)
+    expect(await json('apply', file)).toEqual(changed)
+    expect(await json('apply', file)).toEqual({ channels: none, models: none })
+  })
+
+  test('people get an aligned table', async () => {
+    const { stdout } = await run('apply', path('tollgate.yaml', FILE), '--dry-run')
+    expect(stdout).toBe(
+      '          added  changed  removed\n' +
+        'channels      0        0        0\n' +
+        'models        0        1        0\n' +
+        'nothing was written (--dry-run)\n',
+    )
+  })
+
+  test('prune removes what the file does not name', async () => {
+    const extra = path('extra.yaml', 'models: [{ id: three, channels: [{ channel: main }] }]')
+    expect((await json('apply', extra)).models.added).toBe(1)
+    expect((await json('apply', path('tollgate.yaml', FILE), '--prune')).models.removed).toBe(1)
+  })
+
+  test('a wrong file is one line per error, and nothing of it is applied', async () => {
+    const file = path(
+      'wrong.yaml',
+      'trial_credit: 9\nmodels:\n  - { id: x, channels: [{ channel: gone }] }\n  - { id: y }\n',
+    )
+    const { exitCode, stdout, stderr } = await run('apply', file, '--json')
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toBe(
+      `${file}:3: models[0].channels[0].channel: there is no channel named "gone"\n` +
+        `${file}:4: models[1].channels: is missing\n`,
+    )
+    expect((await json('account', 'create', '--email', 'after-wrong-file@x')).balance).toBe('2.500000000')
+  })
+
+  test('a file that is not there is one line', async () => {
+    const { exitCode, stderr } = await run('apply', 'nowhere.yaml')
+    expect([exitCode, stderr]).toEqual([1, 'nowhere.yaml: cannot be read (ENOENT)\n'])
+  })
+})
+
+describe('account', () => {
+  test('create gives the trial credit, or what --credit says', async () => {
+    expect(await json('account', 'create', '--email', 'Trial@X.example')).toEqual({
+      id: expect.any(Number),
+      email: 'trial@x.example',
+      balance: '2.500000000',
+    })
+    expect((await json('account', 'create', '--email', 'paid@x', '--credit', '5.00')).balance).toBe(
+      '5.000000000',
+    )
+  })
+
+  test('create gives models by id or alias', async () => {
+    const { id } = await json('account', 'create', '--email', 'models@x', '--models', 'first,two')
+    expect((await json('account', 'show', String(id))).models).toEqual(['one', 'two'])
+  })
+
+  test('show, limits, suspend and resume', async () => {
+    const { id } = await json('account', 'create', '--email', 'life@x', '--credit', '1')
+    const shown = await json('account', 'show', `${id}`)
+    expect(shown).toEqual({
+      id,
+      email: 'life@x',
+      status: 'active',
+      balance: '1.000000000',
+      available: '1.000000000',
+      pending: '0.000000000',
+      on_trial: false,
+      models: [],
+      limits: { requests_per_minute: null, tokens_per_minute: null, concurrent_requests: null },
+      created_at: expect.stringMatching(/^\d{4}-.*Z$/),
+    })
+    expect((await json('account', 'limits', `${id}`, '--rpm', '5', '--tpm', '100')).limits).toEqual({
+      requests_per_minute: 5,
+      tokens_per_minute: 100,
+      concurrent_requests: null,
+    })
+    expect(
+      (await json('account', 'limits', `${id}`, '--rpm', 'default')).limits.requests_per_minute,
+    ).toBeNull()
+    expect((await json('account', 'suspend', `${id}`)).status).toBe('suspended')
+    expect((await json('account', 'resume', `${id}`)).status).toBe('active')
+    expect(await json('account', 'list')).toContainEqual(expect.objectContaining({ id, email: 'life@x' }))
+  })
+
+  test('people get text', async () => {
+    const { id } = await json('account', 'create', '--email', 'text@x', '--credit', '1')
+    expect((await run('account', 'show', `${id}`)).stdout).toContain('balance              1.000000000\n')
+    const table = (await run('account', 'list')).stdout.split('\n')
+    expect(table[0]).toMatch(/^id +email +status +balance +models$/)
+    expect(table.some(line => /text@x +active +1\.000000000$/.test(line))).toBe(true)
+  })
+})
+
+describe('key', () => {
+  test('create shows the key once; list tells everything else about it', async () => {
+    const account = `${(await json('account', 'create', '--email', 'keys@x')).id}`
+    const words = [
+      '--name',
+      'ci',
+      '--models',
+      'first',
+      '--expires',
+      '2999-01-31',
+      '--cap',
+      '2.00/month',
+      '--allow-ip',
+      '10.0.0.0/8,::1',
+    ]
+    const { id, key } = await json('key', 'create', '--account', account, ...words)
+    expect(key).toMatch(/^sk-[0-9A-Za-z]{57}$/)
+    const rows = await json('key', 'list', '--account', account)
+    expect(rows).toEqual([
+      {
+        id,
+        account_id: Number(account),
+        name: 'ci',
+        prefix: key.slice(0, 11),
+        status: 'active',
+        models: ['one'],
+        expires_at: '2999-01-31T00:00:00.000Z',
+        allow_ips: ['10.0.0.0/8', '::1'],
+        cap: { amount: '2.000000000', period: 'month' },
+        created_at: expect.any(String),
+        last_used_at: null,
+        revoked_at: null,
+      },
+    ])
+    expect(
+      JSON.stringify(await db.orm.select({ name: apiKey.name, lookup: apiKey.lookup }).from(apiKey)),
+    ).not.toContain(key)
+    expect(await json('key', 'revoke', `${id}`)).toMatchObject({
+      id,
+      status: 'revoked',
+      revoked_at: expect.any(String),
+    })
+  })
+
+  test('people get the key and a warning, and a table', async () => {
+    const account = `${(await json('account', 'create', '--email', 'people@x')).id}`
+    const { stdout } = await run('key', 'create', '--account', account)
+    expect(stdout).toMatch(/^sk-\S+\n\nThis is key \d+\. It is not shown again: keep it now\.\n$/)
+    expect((await run('key', 'list', '--account', account)).stdout).toMatch(
+      /^id +name +key +status +models +expires +cap +last used\n/,
+    )
+  })
+})
+
+describe('a refusal is one line on stderr and exit code 1', () => {
+  test.each<[string[], string]>([
+    [['account', 'create', '--email', 'nobody'], '"nobody" is not an e-mail address'],
+    [['account', 'create', '--email', 'm@x', '--models', 'nothing'], 'There is no model "nothing"'],
+    [['account', 'show', '999999'], 'There is no account 999999'],
+    [['account', 'suspend', '999999'], 'There is no account 999999 that could be suspended'],
+    [['key', 'create', '--account', '999999'], 'There is no account 999999'],
+    [['key', 'create', '--account', '999999', '--models', 'nothing'], 'There is no model "nothing"'],
+    [['key', 'list', '--account', '999999'], 'There is no account 999999'],
+    [['key', 'revoke', '999999'], 'There is no key 999999'],
+  ])('%j', async (words, line) => {
+    expect(await run(...words, '--json')).toEqual({ exitCode: 1, stdout: '', stderr: `tollgate: ${line}\n` })
+  })
+
+  test('an address that is taken', async () => {
+    await json('account', 'create', '--email', 'taken@x')
+    const { exitCode, stderr } = await run('account', 'create', '--email', 'TAKEN@x')
+    expect([exitCode, stderr]).toEqual([
+      1,
+      'tollgate: There is an account with the e-mail address taken@x already\n',
+    ])
+  })
+
+  test('a database that is not there', async () => {
+    const env = { ...ENV, DATABASE_URL: 'postgres://nobody@127.0.0.1:1/x' }
+    const { exitCode, stdout, stderr } = await finish(spawn(['migrate'], env))
+    expect([exitCode, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(/^tollgate: .*\n$/)
+  })
+
+  test('another secret than the one that the database was used with', async () => {
+    const env = { ...ENV, TOLLGATE_SECRET: 'another secret of thirty-two bytes!!' }
+    const { exitCode, stderr } = await finish(spawn(['apply', path('tollgate.yaml', FILE)], env))
+    expect(exitCode).toBe(1)
+    expect(stderr).toStartWith('tollgate: TOLLGATE_SECRET is not the one')
+  })
+})
+
+describe('wrong words exit 2 with the usage, and print nothing on stdout', () => {
+  test.each<[string[], string]>([
+    [[], 'a command is missing'],
+    [['frobnicate'], 'there is no command "frobnicate"'],
+    [['account'], 'there is no command "account"'],
+    [['account', 'delete', '1'], 'there is no command "account delete"'],
+    [['apply'], 'FILE is missing'],
+    [['apply', 'a', 'b'], '"b" is one word too many'],
+    [['migrate', '--force'], "Unknown option '--force'"],
+    [['account', 'create'], '--email is missing'],
+    [['account', 'create', '--email', 'a@x', '--credit', '-1'], '--credit'],
+    [
+      ['account', 'create', '--email', 'a@x', '--credit', 'much'],
+      '--credit is "much" but must be a decimal amount',
+    ],
+    [['account', 'show'], 'ID is missing'],
+    [['account', 'show', 'me'], 'ID is "me" but must be a number'],
+    [['account', 'limits', '1'], 'one of --rpm, --tpm, --concurrent must be there'],
+    [
+      ['account', 'limits', '1', '--rpm', '0'],
+      '--rpm is "0" but must be a whole number above 0, or "default"',
+    ],
+    [['key', 'create'], '--account is missing'],
+    [
+      ['key', 'create', '--account', '1', '--cap', '2.00'],
+      '--cap is "2.00" but must be an amount per day, week, month, total',
+    ],
+    [['key', 'create', '--account', '1', '--expires', 'soon'], '--expires is "soon" but must be an ISO time'],
+    [
+      ['key', 'create', '--account', '1', '--expires', '2020-01-01'],
+      '--expires is "2020-01-01" but must be in the future',
+    ],
+    [
+      ['key', 'create', '--account', '1', '--allow-ip', '10.0.0.0/33'],
+      '--allow-ip holds "10.0.0.0/33" but must hold',
+    ],
+    [['key', 'create', '--account', '1', '--models', ','], '--models is empty'],
+    [['simulator', '--port', '65536'], '--port is "65536" but must be a whole number from 0 to 65535'],
+  ])('%j', async (words, message) => {
+    const { exitCode, stdout, stderr } = await run(...words)
+    expect([exitCode, stdout]).toEqual([2, ''])
+    expect(stderr).toStartWith('tollgate')
+    expect(stderr.split('\n')[0]).toContain(message)
+    expect(stderr).toContain('usage: tollgate')
+  })
+
+  test('a wrong environment is exit code 2 and a line that names the variable', async () => {
+    const { exitCode, stdout, stderr } = await finish(spawn(['migrate'], { ...ENV, PORT: 'x' }))
+    expect({ exitCode, stdout, stderr }).toEqual({
+      exitCode: 2,
+      stdout: '',
+      stderr: 'PORT is "x" but must be a whole number from 0 to 65535\n',
+    })
+  })
+})
+
+describe('--help', () => {
+  test.each([
+    'migrate',
+    'apply',
+    'account create',
+    'account list',
+    'account show',
+    'account suspend',
+    'account resume',
+    'account limits',
+    'key create',
+    'key list',
+    'key revoke',
+    'simulator',
+  ])('%s', async name => {
+    const { exitCode, stdout, stderr } = await run(...name.split(' '), '--help')
+    expect([exitCode, stderr]).toEqual([0, ''])
+    expect(stdout).toStartWith(`usage: tollgate ${name}`)
+  })
+
+  test('alone it lists every command, after "account" those of accounts', async () => {
+    expect((await run('--help')).stdout).toContain('  key create')
+    const { exitCode, stdout } = await run('account', '--help')
+    expect(exitCode).toBe(0)
+    expect(stdout).toContain('  account create')
+    expect(stdout).not.toContain('  key create')
+  })
+})
+
+test('simulator serves until it is told to stop', async () => {
+  const child = spawn(['simulator', '--port', '0', '--json'])
+  const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
+  const { url } = JSON.parse((await reader.read()).value ?? '')
+  const response = await fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', authorization: 'Bearer any' },
+    body: JSON.stringify({ model: 'echo', messages: [{ role: 'user', content: 'hello' }] }),
+  })
+  expect(await response.json()).toMatchObject({ choices: [{ message: { content: 'hello' } }] })
+  child.kill('SIGTERM')
+  expect(await child.exited).toBe(0)
+})

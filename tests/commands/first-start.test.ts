@@ -1,0 +1,82 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { testDatabase } from '#tests/support/database.ts'
+import { accountStore } from '@/accounts/store.ts'
+import { firstStart, TRIAL_EMAIL } from '@/commands/first-start.ts'
+import type { Environment } from '@/config/settings.ts'
+import { channel, model } from '@/db/schema.ts'
+import { loadCatalog } from '@/routing/store.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+
+const db = await testDatabase()
+const box = secretBox('a secret of at least thirty-two bytes')
+const store = accountStore(db, randomBytes)
+afterAll(() => db.close())
+
+beforeEach(async () => {
+  await db.orm.delete(model)
+  await db.orm.delete(channel)
+})
+
+const EMBEDDED = { databaseUrl: undefined, configFile: undefined }
+const OWN = { databaseUrl: 'postgres://somewhere', configFile: undefined }
+
+const start = (env: Environment = {}, settings: Parameters<typeof firstStart>[2] = EMBEDDED) =>
+  firstStart(db, box, settings, env)
+
+async function modelIds(): Promise<string[]> {
+  return (await loadCatalog(db, box)).list().map(found => found.id)
+}
+
+test('an empty embedded database gets the demo and a key for it', async () => {
+  const result = await start()
+  expect(result).toEqual({ key: expect.stringMatching(/^sk-/), model: 'demo/echo' })
+  expect(await modelIds()).toEqual(['demo/echo'])
+  const account = await store.findAccountByEmail(TRIAL_EMAIL)
+  expect(account).toMatchObject({ balanceNano: 1_000_000_000n, onTrial: true })
+  expect(await store.listKeys(account?.id ?? 0)).toHaveLength(1)
+})
+
+test('a database that is not empty is left alone', async () => {
+  await start()
+  expect(await start()).toBeUndefined()
+  expect(await start({ OPENAI_API_KEY: 'sk-one' })).toBeUndefined()
+  expect(await modelIds()).toEqual(['demo/echo'])
+})
+
+test('of several processes at once, one fills the database', async () => {
+  const results = await Promise.all([start(), start(), start()])
+  expect(results.filter(result => result !== undefined)).toHaveLength(1)
+})
+
+test('with a configuration file nothing is added to it', async () => {
+  expect(
+    await start({ OPENAI_API_KEY: 'sk-one' }, { ...EMBEDDED, configFile: 'tollgate.yaml' }),
+  ).toBeUndefined()
+  expect(await modelIds()).toEqual([])
+})
+
+test("a database of the operator's own gets no trial account", async () => {
+  expect(await start({}, OWN)).toBeUndefined()
+  expect(await modelIds()).toEqual([])
+})
+
+describe('a vendor whose key is set is enabled instead of the demo', () => {
+  test.each([
+    ['OPENAI_API_KEY', 'gpt-5.1'],
+    ['ANTHROPIC_API_KEY', 'claude-sonnet-4-5'],
+    ['GEMINI_API_KEY', 'gemini-2.5-flash'],
+  ])('%s', async (variable, id) => {
+    expect(await start({ [variable]: 'sk-one' }, OWN)).toBeUndefined()
+    const found = (await loadCatalog(db, box)).find(id)
+    expect(found?.routes[0]?.channel.keys).toMatchObject([{ secret: 'sk-one' }])
+    expect(await modelIds()).not.toContain('demo/echo')
+  })
+
+  test('all at once', async () => {
+    const env = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
+    expect(await start(env)).toBeUndefined()
+    const ids = await modelIds()
+    for (const id of ['gpt-5.1', 'claude-sonnet-4-5', 'gemini-2.5-pro']) expect(ids).toContain(id)
+  })
+})
