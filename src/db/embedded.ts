@@ -71,6 +71,8 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
 }
 
 const GATE_MS = 180_000
+/** How directories begin that are not a database yet. */
+const UNFINISHED = 'postgres.new-'
 const WATCH_MS = 1_000
 /** Of the 104 bytes that the smallest system gives to a socket's path, one ends it. */
 const SOCKET_PATH_BYTES = 103
@@ -246,9 +248,11 @@ async function prepareDirectory(home: string, cluster: Cluster): Promise<void> {
 
 /** Made elsewhere and moved into place when it is whole, so that a kill on the way leaves nothing half done. */
 async function createDirectory(home: string, cluster: Cluster): Promise<void> {
-  const directory = join(home, 'postgres.new')
-  rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { mode: 0o700 })
+  for (const name of readdirSync(home)) {
+    if (name.startsWith(UNFINISHED)) rmSync(join(home, name), { recursive: true, force: true })
+  }
+  // A name of its own: what a killed process started may still be writing to the name before.
+  const directory = mkdtempSync(join(home, UNFINISHED))
   if (cluster.user !== undefined) chownSync(directory, cluster.user.uid, cluster.user.gid)
   await initialise({ ...cluster, directory })
   renameSync(directory, cluster.directory)

@@ -1,4 +1,5 @@
 import { Database as Sqlite } from 'bun:sqlite'
+import { Refusal } from '@/errors/refusal.ts'
 
 /**
  * A lock on a file that the kernel takes back when its process dies, however it dies: it cannot go stale. Bun has no
@@ -24,15 +25,30 @@ export function tryShared(path: string): FileLock | undefined {
 }
 
 function tryLock(path: string, take: (file: Sqlite) => void): FileLock | undefined {
-  const file = new Sqlite(path, { create: true })
+  const file = openFile(path)
   try {
     take(file)
   } catch (error) {
     file.close()
     if (isBusy(error)) return undefined
-    throw error
+    throw cannotLock(path, error)
   }
   return { release: () => file.close() }
+}
+
+function openFile(path: string): Sqlite {
+  try {
+    return new Sqlite(path, { create: true })
+  } catch (error) {
+    throw cannotLock(path, error)
+  }
+}
+
+/** Most likely a file of another user's. */
+function cannotLock(path: string, cause: unknown): Refusal {
+  return new Refusal(`${path} cannot be locked: ${cause instanceof Error ? cause.message : String(cause)}`, {
+    cause,
+  })
 }
 
 function isBusy(error: unknown): boolean {

@@ -57,7 +57,7 @@ function locatePackage(): { folder: string; version: string } {
 }
 
 /** What the package's install script does: npm cannot carry symbolic links, and the libraries are found through them. */
-function restoreSymlinks(folder: string): void {
+export function restoreSymlinks(folder: string): void {
   for (const { source, target } of readSymlinks(join(folder, 'native', 'pg-symlinks.json'))) {
     const path = join(folder, target)
     if (existsSync(path)) continue

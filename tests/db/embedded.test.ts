@@ -1,8 +1,8 @@
 import { afterAll, afterEach, describe, expect, test } from 'bun:test'
 import {
-  existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   realpathSync,
   rmSync,
@@ -47,13 +47,13 @@ describe('the first start', () => {
 
   test('leaves nothing half made when it is killed on the way', async () => {
     const home = join(root, 'interrupted')
-    const partial = join(home, 'postgres.new')
+    const partial = join(home, 'postgres.new-x1y2z3')
     mkdirSync(partial, { recursive: true })
     writeFileSync(join(partial, 'PG_VERSION'), '18\n')
     const serve = await launch('serve', home)
     expect(await serve.said()).toBe('ready')
     await serve.finish()
-    expect(existsSync(partial)).toBe(false)
+    expect(readdirSync(home).filter(name => name.startsWith('postgres.'))).toEqual(['postgres.log'])
   }, 60_000)
 })
 

@@ -48,3 +48,9 @@ test.each(['tryExclusive', 'tryShared'])('%s of a process that was killed is gon
   expect(lock).toBeDefined()
   lock?.release()
 })
+
+test('says which file it is when it cannot lock at all', () => {
+  expect(() => tryExclusive(join(root, 'no', 'such', 'directory'))).toThrow(
+    'no/such/directory cannot be locked',
+  )
+})
