@@ -5,10 +5,12 @@ import type { Command, CommandIo } from './commands/command.ts'
 import { runCommandLine } from './commands/command-line.ts'
 import { keyCommands } from './commands/key.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { serveCommand } from './commands/serve.ts'
 import { simulatorCommand } from './commands/simulator.ts'
 
 /** Everything that the program does, in the order of its overview. */
 const commands: readonly Command[] = [
+  serveCommand,
   migrateCommand,
   applyCommand,
   ...accountCommands,
