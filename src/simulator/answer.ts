@@ -43,20 +43,26 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
   const { sleep, observer } = delivery
   const cache = createPromptCache()
 
-  async function generate(context: Context): Promise<Response> {
-    const { dialect, dialectRequest, steering, seed, signal } = context
-    await wait(steering, signal)
-    if (steering.errorStatus !== undefined) throw simulatedFailure(steering.errorStatus)
+  function generate(context: Context): Response {
+    const { dialect, dialectRequest, steering } = context
     const prompt = dialect.read(dialectRequest)
     const exchange = planExchange(steering, prompt, context)
-    if (prompt.stream)
-      return send(dialect.stream(exchange, dialectRequest), dialect.streamType(dialectRequest), context)
-    const text = JSON.stringify(dialect.whole(exchange))
-    if (steering.cutAfter === undefined && steering.splitBytes === undefined && !steering.garbage)
-      return whole(text, 200, seed)
-    const cut = steering.cutAfter === undefined ? {} : { cutAfter: Math.min(1, steering.cutAfter) }
-    const sent = steering.cutAfter === undefined ? text : text.slice(0, text.length / 2)
-    return send([sent].values(), JSON_TYPE, { ...context, steering: { ...steering, ...cut } })
+    if (!prompt.stream) return sendWhole(JSON.stringify(dialect.whole(exchange)), context)
+    return send(dialect.stream(exchange, dialectRequest), dialect.streamType(dialectRequest), context)
+  }
+
+  /** An answer in one piece; when it is to be cut, its first half and then a broken connection. */
+  function sendWhole(text: string, context: Context): Response {
+    const { steering, seed } = context
+    if (steering.cutAfter !== undefined) {
+      const half = [text.slice(0, text.length / 2)].values()
+      return send(half, JSON_TYPE, {
+        ...context,
+        steering: { ...steering, cutAfter: Math.min(1, steering.cutAfter) },
+      })
+    }
+    const plain = steering.splitBytes === undefined && !steering.garbage
+    return plain ? whole(text, 200, seed) : send([text].values(), JSON_TYPE, context)
   }
 
   async function wait({ slowMs, hangs }: Steering, signal: AbortSignal): Promise<void> {
@@ -114,7 +120,9 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
       requireKey(format, request.headers, url.searchParams)
       if (route.kind === 'list') return whole(JSON.stringify(listAnswer(format, route.model)), 200, seed)
       const context = contextOf(route, request, url, bytes, seed)
-      if (route.kind === 'generate') return await generate(context)
+      await wait(context.steering, request.signal)
+      if (context.steering.errorStatus !== undefined) throw simulatedFailure(context.steering.errorStatus)
+      if (route.kind === 'generate') return generate(context)
       const tokens = countPrompt(context.dialect.read(context.dialectRequest))
       return whole(JSON.stringify(context.dialect.countBody(tokens)), 200, seed)
     } catch (error) {

@@ -59,7 +59,7 @@ function* streamChat(exchange: Exchange): Generator<string> {
 
 function choiceOf(step: Step, index: number, exchange: Exchange): JsonObject | undefined {
   if (step.type === 'finish') return { index, delta: {}, logprobs: null, finish_reason: FINISH[step.reason] }
-  const delta = deltaOf(step, exchange)
+  const delta = deltaOf(step, index, exchange)
   if (delta === undefined) return undefined
   const top = exchange.prompt.topLogprobs
   const choice = choiceChunk(index, delta)
@@ -72,7 +72,7 @@ function choiceChunk(index: number, delta: JsonObject): JsonObject {
   return { index, delta, logprobs: null, finish_reason: null }
 }
 
-function deltaOf(step: Step, exchange: Exchange): JsonObject | undefined {
+function deltaOf(step: Step, choice: number, exchange: Exchange): JsonObject | undefined {
   switch (step.type) {
     case 'reasoning':
       return { reasoning_content: step.text }
@@ -82,7 +82,7 @@ function deltaOf(step: Step, exchange: Exchange): JsonObject | undefined {
       return { refusal: step.text }
     case 'call-start': {
       const { name, kind } = step.tool
-      const call = { index: step.call, id: callId(exchange, step.call), type: kind }
+      const call = { index: step.call, id: callId(exchange, choice, step.call), type: kind }
       const empty =
         kind === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
       return { tool_calls: [{ ...call, ...empty }] }
@@ -124,8 +124,12 @@ function wholeChoice(exchange: Exchange, index: number): JsonObject {
   if (answer.calls.length > 0) {
     message['tool_calls'] = answer.calls.map(({ tool, input }, call) =>
       tool.kind === 'custom'
-        ? { id: callId(exchange, call), type: 'custom', custom: { name: tool.name, input } }
-        : { id: callId(exchange, call), type: 'function', function: { name: tool.name, arguments: input } },
+        ? { id: callId(exchange, index, call), type: 'custom', custom: { name: tool.name, input } }
+        : {
+            id: callId(exchange, index, call),
+            type: 'function',
+            function: { name: tool.name, arguments: input },
+          },
     )
   }
   const top = exchange.prompt.topLogprobs
@@ -169,8 +173,8 @@ function usageOf({ input, output }: Exchange): JsonObject {
   }
 }
 
-function callId(exchange: Exchange, call: number): string {
-  return `call_${exchange.seed}${call}`
+function callId(exchange: Exchange, choice: number, call: number): string {
+  return `call_${exchange.seed}${choice}${call}`
 }
 
 function image(): JsonObject {

@@ -31,7 +31,7 @@ export function deliver(
   { sleep, observer, cutError }: Delivery,
 ): ReadableStream<Uint8Array> {
   const gone = new AbortController()
-  const waiting: Uint8Array[] = []
+  let unsent: Uint8Array = new Uint8Array()
   let events = 0
   let ended = false
   const finish = (how: 'completed' | 'cancelled') => {
@@ -47,7 +47,7 @@ export function deliver(
   }
   clientGone.addEventListener('abort', leave)
 
-  /** Queues the pieces of the next event; false when there is none. */
+  /** Makes the next event; false when there is none. */
   const advance = async (): Promise<boolean> => {
     if (events === steering.cutAfter) {
       await sleep(BEFORE_CUT_MS, gone.signal)
@@ -57,8 +57,7 @@ export function deliver(
     const { value, done } = frames.next()
     if (done === true) return false
     events++
-    const bytes = typeof value === 'string' ? Buffer.from(value) : value
-    waiting.push(...pieces(bytes, steering.splitBytes))
+    unsent = typeof value === 'string' ? Buffer.from(value) : value
     return true
   }
 
@@ -66,13 +65,14 @@ export function deliver(
     {
       async pull(controller) {
         try {
-          while (waiting.length === 0) {
+          while (unsent.byteLength === 0) {
             if (await advance()) continue
             controller.close()
             return finish('completed')
           }
-          const piece = waiting.shift()
-          if (piece === undefined) return
+          const size = steering.splitBytes ?? unsent.byteLength
+          const piece = unsent.subarray(0, size)
+          unsent = unsent.subarray(size)
           if (steering.splitBytes !== undefined) await nextTurn()
           observer.sent(piece.byteLength)
           controller.enqueue(piece)
@@ -86,12 +86,6 @@ export function deliver(
     },
     { highWaterMark: 0 },
   )
-}
-
-function pieces(bytes: Uint8Array, size: number | undefined): Uint8Array[] {
-  if (size === undefined || bytes.byteLength <= size) return [bytes]
-  const count = Math.ceil(bytes.byteLength / size)
-  return Array.from({ length: count }, (_, index) => bytes.subarray(index * size, (index + 1) * size))
 }
 
 /** Lets the piece before leave the process on its own instead of being joined with the next. */

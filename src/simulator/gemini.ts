@@ -96,7 +96,7 @@ function createCandidate(exchange: Exchange, index: number): (step: Step) => Jso
         return undefined
       case 'call-end':
         calls.push({
-          functionCall: callOf(exchange, step.tool, step.call, inputs.get(step.call) ?? ''),
+          functionCall: callOf(exchange, step.tool, `${index}${step.call}`, inputs.get(step.call) ?? ''),
           ...signer.sign(calls.length === 0),
         })
         return undefined
@@ -148,15 +148,15 @@ function wholeCandidate(exchange: Exchange, index: number): JsonObject {
   if (text !== '') parts.push({ text, ...(calls.length === 0 ? signer.signText() : {}) })
   if (answer.hasImage) parts.push(image())
   for (const [call, { tool, input }] of calls.entries()) {
-    parts.push({ functionCall: callOf(exchange, tool, call, input), ...signer.sign(call === 0) })
+    parts.push({ functionCall: callOf(exchange, tool, `${index}${call}`, input), ...signer.sign(call === 0) })
   }
   const content = parts.length > 0 ? { parts, role: 'model' } : { role: 'model' }
   return { content, finishReason: FINISH[answer.finish], index, ...logprobsOf(answer.textTokens, exchange) }
 }
 
 /** Only newer models give their calls an id. */
-function callOf(exchange: Exchange, tool: OfferedTool, call: number, input: string): JsonObject {
-  const id = isGemini3(exchange.prompt.model) ? { id: `call_${exchange.seed}${call}` } : {}
+function callOf(exchange: Exchange, tool: OfferedTool, place: string, input: string): JsonObject {
+  const id = isGemini3(exchange.prompt.model) ? { id: `call_${exchange.seed}${place}` } : {}
   return { ...id, name: tool.name, args: JSON.parse(input === '' ? '{}' : input) }
 }
 

@@ -9,7 +9,7 @@ export interface Prompt {
   segments: Segment[]
   /** The texts of the last user message, joined by line breaks. */
   lastUserText: string
-  /** The results that the last turn brought; empty when the last turn is anything else. */
+  /** The tool results since the last assistant turn; user text beside them changes nothing. */
   toolResults: string[]
   tools: OfferedTool[]
   toolChoice: ToolChoice

@@ -19,7 +19,7 @@ export function readChat({ body }: DialectRequest): Prompt {
   prompt.tools = readTools(body)
   prompt.toolChoice = readToolChoice(body, prompt.tools)
   prompt.parallelCalls = body['parallel_tool_calls'] !== false
-  if (body['parallel_tool_calls'] !== undefined && prompt.tools.length === 0) {
+  if (typeof body['parallel_tool_calls'] === 'boolean' && prompt.tools.length === 0) {
     refuseOpenai("'parallel_tool_calls' is only allowed when 'tools' are specified.", 'parallel_tool_calls')
   }
   if (isJsonObject(body['stream_options']) && !prompt.stream) {
@@ -203,7 +203,7 @@ function readMessages(body: JsonObject, prompt: Prompt): void {
       continue
     }
     if (unanswered.length > 0) refuseUnanswered(unanswered)
-    prompt.toolResults = []
+    if (role === 'assistant') prompt.toolResults = []
     callers = role === 'assistant' ? readAssistant(message, param, prompt.segments) : []
     unanswered = callers
     if (role !== 'assistant') readOther(message, param, prompt)

@@ -215,9 +215,7 @@ function readOutput(config: JsonObject): Prompt['output'] {
     refuse('response_schema and response_json_schema are mutually exclusive.')
   const schema = asObject(responseSchema ?? responseJsonSchema)
   if (schema !== undefined && type !== 'application/json' && type !== 'text/x.enum') {
-    refuse(
-      'Function calling with a response mime type: a response schema requires response_mime_type application/json or text/x.enum.',
-    )
+    refuse('A response schema requires a response mime type of application/json or text/x.enum.')
   }
   if (isJsonObject(responseSchema))
     checkSchema(responseSchema, 'GenerateContentRequest.generation_config.response_schema')

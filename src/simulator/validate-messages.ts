@@ -14,7 +14,7 @@ import { readTurns } from './validate-messages-turns.ts'
 
 /** Reads a Messages request as strictly as Anthropic does where that catches a wrong conversion. */
 export function readMessages({ body, headers, counts }: DialectRequest): Prompt {
-  if (headers.get('anthropic-version') === null) refuse('anthropic-version: header is required')
+  if (!headers.get('anthropic-version')) refuse('anthropic-version: header is required')
   const prompt = emptyPrompt(
     requireField(asString(body['model']), 'model'),
     body['stream'] === true && !counts,

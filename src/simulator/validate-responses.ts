@@ -251,7 +251,7 @@ function readMessage(item: JsonObject, param: string, prompt: Prompt): void {
       : ['input_text', 'input_image', 'input_file', 'input_audio']
   const text = readContent(item['content'], `${param}.content`, kinds, prompt)
   if (role === 'user' && text !== '') prompt.lastUserText = text
-  prompt.toolResults = []
+  if (role === 'assistant') prompt.toolResults = []
 }
 
 function readReasoningItem(item: JsonObject, param: string): void {

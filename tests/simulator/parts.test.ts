@@ -1,0 +1,94 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { smallestInstance } from '@/simulator/instance.ts'
+import { checkSignature, signReasoning } from '@/simulator/signature.ts'
+import { readSteering } from '@/simulator/steering.ts'
+import { words } from '@/simulator/words.ts'
+
+describe('words', () => {
+  test('join to the text again and never split a character', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', maxLength: 80 }), text => {
+        const pieces = [...words(text)]
+        expect(pieces.join('')).toBe(text)
+        expect(pieces.every(piece => piece.isWellFormed())).toBe(true)
+      }),
+    )
+  })
+
+  test('cut what has no spaces', () => {
+    expect([...words('x'.repeat(40))].map(piece => piece.length)).toEqual([16, 16, 8])
+    expect([...words(`${'x'.repeat(15)}🌍🌍`)]).toEqual([`${'x'.repeat(15)}🌍`, '🌍'])
+  })
+})
+
+describe('the smallest instance', () => {
+  test.each<[string, JsonObject, JsonValue]>([
+    [
+      'required properties only',
+      { type: 'object', properties: { a: { type: 'string' }, b: { type: 'string' } }, required: ['a'] },
+      { a: 'text' },
+    ],
+    ['nothing when nothing is required', { type: 'object', properties: { a: { type: 'string' } } }, {}],
+    ['capital types', { type: 'OBJECT', properties: { a: { type: 'INTEGER' } }, required: ['a'] }, { a: 0 }],
+    ['constants and enums', { type: 'array', minItems: 2, items: { enum: ['x', 'y'] } }, ['x', 'x']],
+    ['the first type that is not null', { type: ['null', 'boolean'] }, true],
+    ['references', { $defs: { n: { type: 'integer', minimum: 3 } }, $ref: '#/$defs/n' }, 3],
+    ['the first of a union', { anyOf: [{ type: 'number', exclusiveMinimum: 1 }, { type: 'string' }] }, 2],
+    [
+      'parts that are joined',
+      {
+        allOf: [
+          { type: 'object', properties: { a: { const: 1 } }, required: ['a'] },
+          { properties: { b: { const: 2 } }, required: ['b'] },
+        ],
+      },
+      { a: 1, b: 2 },
+    ],
+    ['multiples', { type: 'integer', minimum: 7, multipleOf: 5 }, 10],
+    ['upper bounds below zero', { type: 'integer', maximum: -3 }, -3],
+    ['lengths', { type: 'string', minLength: 6, maxLength: 6 }, 'textxx'],
+    ['formats', { type: 'string', format: 'date' }, '2025-01-01'],
+    ['no type at all', {}, null],
+  ])('takes %s', (_, schema, instance) => {
+    expect(smallestInstance(schema)).toEqual(instance)
+  })
+
+  test('ends a schema that contains itself', () => {
+    const schema = {
+      $ref: '#/$defs/node',
+      $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } }, required: ['next'] } },
+    }
+    expect(JSON.stringify(smallestInstance(schema)).length).toBeLessThan(200)
+  })
+})
+
+describe('signatures', () => {
+  test('are known again only for their format and text', () => {
+    const signature = signReasoning('anthropic-messages', 'thought')
+    expect(checkSignature('anthropic-messages', signature, 'thought')).toBe('valid')
+    expect(checkSignature('anthropic-messages', signature, undefined)).toBe('valid')
+    expect(checkSignature('anthropic-messages', signature, 'other')).toBe('altered')
+    expect(checkSignature('gemini-generate-content', signature, 'thought')).toBe('foreign')
+    expect(checkSignature('anthropic-messages', `${signature.slice(0, -8)}AAAAAAA=`, 'thought')).toBe(
+      'foreign',
+    )
+    expect(checkSignature('openai-responses', '', undefined)).toBe('foreign')
+  })
+})
+
+describe('steering', () => {
+  test.each(['gpt-5', '', 'echo+', 'long-', 'error-200', 'echo/', 'Echo'])('does not know %p', model => {
+    expect(readSteering(model)).toBeUndefined()
+  })
+
+  test('adds words up', () => {
+    expect(readSteering('a/b/reason+pace-5+cut-0+nousage')).toMatchObject({
+      reasons: true,
+      paceMs: 5,
+      cutAfter: 0,
+      reportsUsage: false,
+    })
+  })
+})
