@@ -1,18 +1,11 @@
 import {
-  chownSync,
-  closeSync,
   existsSync,
-  fsyncSync,
   mkdirSync,
   mkdtempSync,
-  openSync,
-  readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
-  renameSync,
   rmSync,
-  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
@@ -20,20 +13,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { Refusal } from '@/errors/refusal.ts'
+import { type Cluster, DATABASE, USER } from './cluster.ts'
+import { describeCluster, prepareDirectory } from './data-directory.ts'
 import { type FileLock, tryExclusive, tryShared } from './file-lock.ts'
-import { chooseUser, type OsUser } from './os-user.ts'
-import { findBinaries } from './postgres-binaries.ts'
-import {
-  type Cluster,
-  DATABASE,
-  findPostmaster,
-  initialise,
-  sendSignal,
-  start,
-  stop,
-  USER,
-  waitUntilReady,
-} from './postmaster.ts'
+import { findPostmaster, sendSignal, start, stop, waitUntilReady } from './postmaster.ts'
 
 export interface EmbeddedOptions {
   dataDir: string
@@ -71,8 +54,6 @@ export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPo
 }
 
 const GATE_MS = 180_000
-/** How directories begin that are not a database yet. */
-const UNFINISHED = 'postgres.new-'
 const WATCH_MS = 1_000
 /** Of the 104 bytes that the smallest system gives to a socket's path, one ends it. */
 const SOCKET_PATH_BYTES = 103
@@ -115,10 +96,9 @@ async function passGate<T>(home: string, inside: () => Promise<T>): Promise<T> {
 async function arrive(home: string, cluster: Cluster): Promise<FileLock> {
   const alone = tryExclusive(lockPath(home, 'users'))
   if (alone !== undefined) {
-    const orphan = findPostmaster(cluster.directory)
-    if (orphan !== undefined) await stop(cluster.directory, orphan)
-    await prepareDirectory(home, cluster)
-    alone.release()
+    await stopRunning(cluster)
+      .then(() => prepareDirectory(home, cluster))
+      .finally(() => alone.release())
   }
   const users = tryShared(lockPath(home, 'users'))
   if (users === undefined) throw new Error('the gate let two processes in')
@@ -187,10 +167,12 @@ function membership(
 async function depart(home: string, cluster: Cluster, users: FileLock): Promise<void> {
   users.release()
   const last = tryExclusive(lockPath(home, 'users'))
-  if (last === undefined) return
+  if (last !== undefined) await stopRunning(cluster).finally(() => last.release())
+}
+
+async function stopRunning(cluster: Cluster): Promise<void> {
   const running = findPostmaster(cluster.directory)
   if (running !== undefined) await stop(cluster.directory, running)
-  last.release()
 }
 
 /** The process ends without `stop`: nothing can be awaited, but the server can be told. */
@@ -218,57 +200,6 @@ function watch(home: string, cluster: Cluster, clock: Clock): () => Promise<void
     cancel()
     await restart
   }
-}
-
-function describeCluster(home: string): Cluster {
-  const directory = join(home, 'postgres')
-  const owner: OsUser | undefined = statSync(directory, { throwIfNoEntry: false })
-  const user = chooseUser(owner)
-  const self = process.getuid?.()
-  if (owner !== undefined && user === undefined && owner.uid !== self) {
-    throw new Refusal(`${directory} belongs to user ${owner.uid}: run Tollgate as that user or as root`)
-  }
-  return { directory, binaries: findBinaries(user), user, log: join(home, 'postgres.log') }
-}
-
-/** The data directory as Postgres wants it; made on the first start. Alone in the data directory. */
-async function prepareDirectory(home: string, cluster: Cluster): Promise<void> {
-  const { directory, user } = cluster
-  if (!existsSync(directory) || readdirSync(directory).length === 0) return createDirectory(home, cluster)
-  const versionFile = join(directory, 'PG_VERSION')
-  const major = existsSync(versionFile) ? Number.parseInt(readFileSync(versionFile, 'utf8'), 10) : undefined
-  if (major === undefined) throw new Refusal(`${directory} exists but holds no database`)
-  if (major !== cluster.binaries.major) {
-    throw new Refusal(
-      `${directory} was made by Postgres ${major}, this is ${cluster.binaries.major}: dump it with the old version first`,
-    )
-  }
-  if (user !== undefined && statSync(directory).uid !== user.uid) giveAway(directory, user)
-}
-
-/** Made elsewhere and moved into place when it is whole, so that a kill on the way leaves nothing half done. */
-async function createDirectory(home: string, cluster: Cluster): Promise<void> {
-  for (const name of readdirSync(home)) {
-    if (name.startsWith(UNFINISHED)) rmSync(join(home, name), { recursive: true, force: true })
-  }
-  // A name of its own: what a killed process started may still be writing to the name before.
-  const directory = mkdtempSync(join(home, UNFINISHED))
-  if (cluster.user !== undefined) chownSync(directory, cluster.user.uid, cluster.user.gid)
-  await initialise({ ...cluster, directory })
-  renameSync(directory, cluster.directory)
-  const parent = openSync(home, 'r')
-  fsyncSync(parent)
-  closeSync(parent)
-}
-
-/** A data directory of root's: somebody restored a backup, or ran as another user before. */
-function giveAway(path: string, user: OsUser): void {
-  for (const entry of readdirSync(path, { withFileTypes: true })) {
-    const child = join(path, entry.name)
-    if (entry.isDirectory()) giveAway(child, user)
-    else if (entry.isFile()) chownSync(child, user.uid, user.gid)
-  }
-  chownSync(path, user.uid, user.gid)
 }
 
 /** Where clients find the socket: the data directory, or a short name for it if its path is too long for the system. */

@@ -2,22 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '@/errors/refusal.ts'
-import type { OsUser } from './os-user.ts'
-import type { PostgresBinaries } from './postgres-binaries.ts'
-
-/** One Postgres server: its files, its programs, and as whom it runs (undefined: as ourselves). */
-export interface Cluster {
-  /** The data directory, an absolute path without symbolic links. It belongs to `user`, mode 0700. */
-  directory: string
-  binaries: PostgresBinaries
-  user: OsUser | undefined
-  /** What the server says about itself. Not in the data directory, so that it outlives it. */
-  log: string
-}
-
-/** The superuser of the cluster and owner of everything in it. */
-export const USER = 'tollgate'
-export const DATABASE = 'tollgate'
+import { type Cluster, faultIn, pathForServer, processOptions } from './cluster.ts'
 
 /**
  * No TCP. The socket is in the data directory, which only its owner and root can enter, and they could read the files
@@ -50,35 +35,6 @@ const READY_MS = 120_000
 const RETRY_MS = 30_000
 const LOG_LIMIT = 4 << 20
 
-/** Makes a cluster in the empty directory. Collation is built into Postgres, so no locale of the system matters. */
-export async function initialise(cluster: Cluster): Promise<void> {
-  const { exitCode, output } = await run(cluster, cluster.binaries.initdb, [
-    `--pgdata=${pathForServer(cluster)}`,
-    `--username=${USER}`,
-    '--auth=trust',
-    '--encoding=UTF8',
-    '--locale=C',
-    '--locale-provider=builtin',
-    '--builtin-locale=C.UTF-8',
-    '--no-instructions',
-  ])
-  if (exitCode !== 0) throw new Refusal(`The embedded Postgres could not be made: ${theFault(output)}`)
-  await createDatabase(cluster)
-}
-
-/** In the server's single-user mode, so that a cluster is never seen without the database. */
-async function createDatabase(cluster: Cluster): Promise<void> {
-  const flags = ['--single', '-D', pathForServer(cluster), 'postgres']
-  const { exitCode, output } = await run(
-    cluster,
-    cluster.binaries.postgres,
-    flags,
-    `create database ${DATABASE}\n`,
-  )
-  if (exitCode === 0 && !/\b(ERROR|FATAL):/.test(output)) return
-  throw new Refusal(`The embedded Postgres could not be made: ${theFault(output)}`)
-}
-
 /** Starts the server and returns its process id when it takes connections. Nothing of it may be running. */
 export async function start(cluster: Cluster): Promise<number> {
   const deadline = Date.now() + RETRY_MS
@@ -86,10 +42,10 @@ export async function start(cluster: Cluster): Promise<number> {
     const logged = truncateLog(cluster.log)
     const started = await tryStart(cluster)
     if ('pid' in started) return started.pid
-    const said = `${readFileSync(cluster.log, 'utf8').slice(logged)}\n${started.failure}`
+    const said = `${readFileSync(cluster.log).subarray(logged)}\n${started.failure}`
     // The children of a server that was killed need a moment to notice and leave its shared memory.
     if (!said.includes('is still in use') || Date.now() > deadline) {
-      throw new Refusal(`The embedded Postgres does not start: ${theFault(said)} (more in ${cluster.log})`)
+      throw new Refusal(`The embedded Postgres does not start: ${faultIn(said)} (more in ${cluster.log})`)
     }
     await Bun.sleep(200)
   }
@@ -175,36 +131,6 @@ function correctStaleFiles(directory: string): void {
   }
 }
 
-/**
- * The data directory as the server may name it. Run as another user it may not be allowed to walk there from the root
- * (`/root/...`, a temporary directory of mode 0700); it is started inside instead, and `/proc/self/cwd` leads back.
- */
-function pathForServer(cluster: Cluster): string {
-  return cluster.user !== undefined && process.platform === 'linux' ? '/proc/self/cwd' : cluster.directory
-}
-
-function processOptions(cluster: Cluster) {
-  const env = { PATH: process.env['PATH'] ?? '/usr/bin:/bin', LC_ALL: 'C' }
-  return { cwd: cluster.directory, env, ...cluster.user }
-}
-
-async function run(cluster: Cluster, program: string, args: string[], input = '') {
-  const child = spawn(program, args, { ...processOptions(cluster), stdio: ['pipe', 'pipe', 'pipe'] })
-  child.stdin.on('error', () => undefined)
-  child.stdin.end(input)
-  let output = ''
-  child.stdout.on('data', chunk => (output += String(chunk)))
-  child.stderr.on('data', chunk => (output += String(chunk)))
-  const exitCode = await new Promise<number | null>(resolve => {
-    child.once('error', error => {
-      output += error.message
-      resolve(null)
-    })
-    child.once('close', resolve)
-  })
-  return { exitCode, output }
-}
-
 function readPidFile(
   directory: string,
   name = 'postmaster.pid',
@@ -254,9 +180,4 @@ function truncateLog(path: string): number {
   if (size < LOG_LIMIT) return size
   truncateSync(path, 0)
   return 0
-}
-
-function theFault(text: string): string {
-  const lines = text.trim().split('\n')
-  return (lines.findLast(line => /\b(FATAL|PANIC|ERROR|error):/.test(line)) ?? lines.at(-1) ?? '').trim()
 }
