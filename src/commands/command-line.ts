@@ -35,16 +35,16 @@ function findCommand(words: readonly string[], commands: readonly Command[]): Co
 
 /** No command, or half of one: says which there are. Only a question for help is not an error. */
 function explainCommands(words: readonly string[], commands: readonly Command[], io: CommandIo): number {
-  const [first] = words.filter(word => !word.startsWith('-'))
+  const said = words.filter(word => !word.startsWith('-')).slice(0, 2)
+  const [first] = said
   const group = commands.filter(({ name }) => first !== undefined && name.startsWith(`${first} `))
   const known = overview(group.length > 0 ? group : commands)
   if (asksForHelp(words) && (first === undefined || group.length > 0)) {
     io.out(known)
     return 0
   }
-  const said =
-    words.length === 0 ? 'a command is missing' : `there is no command "${words.slice(0, 2).join(' ')}"`
-  io.error(`${PROGRAM}: ${said}\n\n${known}`)
+  const problem = first === undefined ? 'a command is missing' : `there is no command "${said.join(' ')}"`
+  io.error(`${PROGRAM}: ${problem}\n\n${known}`)
   return 2
 }
 

@@ -270,7 +270,7 @@ describe('a refusal is one line on stderr and exit code 1', () => {
 describe('wrong words exit 2 with the usage, and print nothing on stdout', () => {
   test.each<[string[], string]>([
     [[], 'a command is missing'],
-    [['frobnicate'], 'there is no command "frobnicate"'],
+    [['frobnicate', '--json'], 'there is no command "frobnicate"'],
     [['account'], 'there is no command "account"'],
     [['account', 'delete', '1'], 'there is no command "account delete"'],
     [['apply'], 'FILE is missing'],
@@ -325,6 +325,7 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
 
 describe('--help', () => {
   test.each([
+    'serve',
     'migrate',
     'apply',
     'account create',
