@@ -1,0 +1,112 @@
+import { signatureFor } from '@/formats/signature.ts'
+import {
+  type Part,
+  type ReasoningPart,
+  type Signature,
+  type ToolCallPart,
+  textPart,
+} from '@/generation/part.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { encodeTexts } from './content-encode.ts'
+import { storedDetails } from './reasoning-details.ts'
+import { imageEntry } from './reply.ts'
+import type { TargetRules } from './target-rules.ts'
+import { FORMAT } from './wire.ts'
+
+/** Writes an assistant turn; undefined when nothing of it can be said. */
+export function encodeAssistant(parts: readonly Part[], rules: TargetRules): JsonObject | undefined {
+  const calls = parts.filter(part => part.type === 'tool-call')
+  const message: JsonObject = {
+    role: 'assistant',
+    content: encodeContent(parts, rules),
+    ...refusalField(parts, rules),
+    ...reasoningFields(parts, calls.length > 0, rules),
+    ...textSignatureField(parts, rules),
+    ...otherFields(parts, rules),
+  }
+  if (calls.length > 0) message['tool_calls'] = calls.map(call => encodeCall(call, rules))
+  const isEmpty = message['content'] === null && Object.keys(message).length === 2
+  return isEmpty ? undefined : message
+}
+
+/** Text, and refusals where the vendor knows none apart; null when there is neither. */
+function encodeContent(parts: readonly Part[], rules: TargetRules): string | JsonObject[] | null {
+  const texts = parts.flatMap(part => {
+    if (part.type === 'text') return part.text === '' ? [] : [part]
+    return part.type === 'refusal' && !rules.vendor.isOpenai ? [textPart(part.text)] : []
+  })
+  return texts.length === 0 ? null : encodeTexts(texts, '', rules)
+}
+
+function refusalField(parts: readonly Part[], rules: TargetRules): JsonObject {
+  const refusals = parts.filter(part => part.type === 'refusal')
+  if (refusals.length === 0 || !rules.vendor.isOpenai) return {}
+  return { refusal: refusals.map(part => part.text).join('') }
+}
+
+/**
+ * Reasoning goes back in the vendor's own entries where it made them, else as text within a tool loop: on messages
+ * with calls, and on those always, so that the prompt's bytes stay the same from turn to turn. OpenAI takes none.
+ */
+function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: TargetRules): JsonObject {
+  const thoughts = parts.filter(part => part.type === 'reasoning')
+  if (rules.vendor.isOpenai) {
+    if (thoughts.length > 0) rules.lose('reasoningHistory')
+    return {}
+  }
+  const details = thoughts.flatMap(thought => ownEntries(thought, rules))
+  if (details.length > 0) return { reasoning_details: details }
+  if (!isCalling) return {}
+  const text = thoughts
+    .filter(thought => !thought.redacted)
+    .map(thought => thought.texts.join('\n\n'))
+    .filter(thought => thought !== '')
+    .join('\n\n')
+  return text === '' && !rules.vendor.needsReasoning ? {} : { reasoning_content: text }
+}
+
+function ownEntries(thought: ReasoningPart, rules: TargetRules): JsonObject[] {
+  const value = ownSignature(thought.signature, rules)
+  return value === undefined ? [] : storedDetails(value)
+}
+
+function ownSignature(signature: Signature | undefined, rules: TargetRules): string | undefined {
+  return signatureFor(signature, FORMAT, rules.vendorName)
+}
+
+function textSignatureField(parts: readonly Part[], rules: TargetRules): JsonObject {
+  const signed = parts.findLast(part => part.type === 'text' && part.signature !== undefined)
+  const value = signed?.type === 'text' ? ownSignature(signed.signature, rules) : undefined
+  return value === undefined ? {} : { extra_content: { google: { thought_signature: value } } }
+}
+
+/** What an assistant message holds beside words and calls. */
+function otherFields(parts: readonly Part[], rules: TargetRules): JsonObject {
+  const fields: JsonObject = {}
+  const images: JsonObject[] = []
+  for (const part of parts) {
+    if (part.type === 'media') {
+      const image = rules.vendor.isOpenrouter ? imageEntry(part, images.length) : undefined
+      if (image === undefined) rules.lose('media')
+      else images.push(image)
+    } else if (part.type === 'opaque') {
+      if (part.format === FORMAT && part.name === 'audio') fields['audio'] = part.value
+      else rules.lose('extension', part.name)
+    }
+  }
+  if (images.length > 0) fields['images'] = images
+  return fields
+}
+
+function encodeCall(call: ToolCallPart, rules: TargetRules): JsonObject {
+  if (call.cache !== undefined) rules.lose('cacheMark')
+  const id = rules.vendor.fitCallId(call.callId)
+  if (call.kind === 'custom') return { id, type: 'custom', custom: { name: call.name, input: call.input } }
+  const value = ownSignature(call.signature, rules)
+  return {
+    id,
+    type: 'function',
+    function: { name: call.name, arguments: call.input === '' ? '{}' : call.input },
+    ...(value === undefined ? {} : { extra_content: { google: { thought_signature: value } } }),
+  }
+}

@@ -1,0 +1,253 @@
+import { endsInHalfPair } from '@/formats/surrogates.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { decodeAnnotations } from './citations.ts'
+import { decodeFinish } from './finish.ts'
+import { imagePart, mediaPart } from './media-decode.ts'
+import { ReasoningDetails } from './reasoning-details.ts'
+import { ToolDeltas, thoughtSignature } from './tool-deltas.ts'
+import { FORMAT } from './wire.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/** What all candidates of an answer share. */
+export interface AnswerScope {
+  vendor: string
+  newId: () => string
+  nextBlock: () => number
+}
+
+/**
+ * Reads the deltas of one choice. Text, refusal and reasoning follow one another, so one of them is open at a time;
+ * tool calls stay open until the finish, since their deltas may interleave.
+ */
+export class CandidateDecoder {
+  readonly #index: number
+  readonly #scope: AnswerScope
+  readonly #calls: ToolDeltas
+  readonly #details = new ReasoningDetails()
+  #open: 'text' | 'refusal' | 'reasoning' | undefined
+  #block = 0
+  /** The first half of a surrogate pair at the end of the last delta. */
+  #half = ''
+  /** Whether the open reasoning has text already, and so its paragraph. */
+  #hasParagraph = false
+  /** Reasoning came as plain text; then the text in `reasoning_details` is the same once more. */
+  #hasPlainReasoning = false
+  #hasRefused = false
+  #textSignature: Signature | undefined
+  readonly #sound = new AudioDeltas()
+  #finish: JsonObject | undefined
+
+  constructor(index: number, scope: AnswerScope) {
+    this.#index = index
+    this.#scope = scope
+    this.#calls = new ToolDeltas({
+      candidate: index,
+      vendor: scope.vendor,
+      newId: scope.newId,
+      openBlock: emit => {
+        this.#close(emit)
+        return scope.nextBlock()
+      },
+    })
+  }
+
+  get isFinished(): boolean {
+    return this.#finish !== undefined
+  }
+
+  push(delta: JsonObject, emit: Emit): void {
+    const thought = asString(delta['reasoning_content']) || asString(delta['reasoning'])
+    if (thought !== undefined && thought !== '') {
+      this.#hasPlainReasoning = true
+      this.#write('reasoning', thought, emit)
+    }
+    if (delta['reasoning_details'] !== undefined) this.#pushDetails(asArray(delta['reasoning_details']), emit)
+    const content = delta['content']
+    if (typeof content === 'string') {
+      if (content !== '') this.#write('text', content, emit)
+    } else if (Array.isArray(content)) this.#pushParts(content, emit)
+    const refusal = asString(delta['refusal'])
+    if (refusal !== undefined && refusal !== '') this.#write('refusal', refusal, emit)
+    if (delta['extra_content'] !== undefined) this.#pushTextSignature(delta, emit)
+    if (delta['annotations'] !== undefined) this.cite(decodeAnnotations(delta['annotations']), emit)
+    if (delta['images'] !== undefined) this.#pushImages(asArray(delta['images']), emit)
+    if (delta['audio'] !== undefined) this.#sound.push(asObject(delta['audio']))
+    if (delta['tool_calls'] !== undefined) this.#pushCalls(asArray(delta['tool_calls']), emit)
+    const legacy = asObject(delta['function_call'])
+    if (legacy !== undefined) this.#calls.push({ function: legacy }, LEGACY_POSITION, emit)
+  }
+
+  /** Sources of the text that is open. */
+  cite(citations: readonly Citation[], emit: Emit): void {
+    if (this.#open !== 'text') return
+    for (const citation of citations) emit({ type: 'text-citation', block: this.#block, citation })
+  }
+
+  /** The choice says why it ended. The first reason counts; the event waits, as more deltas may come. */
+  finish(choice: JsonObject, emit: Emit): void {
+    this.#finish ??= choice
+    this.#endBlocks(emit)
+  }
+
+  /** The answer is over. */
+  end(emit: Emit): void {
+    this.#endBlocks(emit)
+    const finish = decodeFinish(this.#finish, {
+      calls: this.#calls.any,
+      usable: this.#calls.usable,
+      refused: this.#hasRefused,
+    })
+    emit({ type: 'finish', candidate: this.#index, finish })
+  }
+
+  #endBlocks(emit: Emit): void {
+    this.#close(emit)
+    const sound = this.#sound.take()
+    if (sound !== undefined) this.#emitMedia(sound, emit)
+    this.#calls.end(emit)
+  }
+
+  #pushParts(parts: readonly JsonValue[], emit: Emit): void {
+    for (const value of parts) {
+      const part = asObject(value)
+      if (part === undefined) continue
+      const text = asString(part['text'])
+      if (part['type'] === 'thinking' || part['type'] === 'reasoning') {
+        this.#write('reasoning', thinkingText(part), emit)
+      } else if (part['type'] === 'image_url') this.#pushImages([part], emit)
+      else if (text !== undefined && text !== '') this.#write('text', text, emit)
+    }
+  }
+
+  #pushDetails(entries: readonly JsonValue[], emit: Emit): void {
+    if (entries.length === 0) return
+    if (this.#open !== 'reasoning') this.#begin('reasoning', emit)
+    const text = this.#details.push(entries)
+    if (text !== '' && !this.#hasPlainReasoning) this.#write('reasoning', text, emit)
+  }
+
+  #pushTextSignature(delta: JsonObject, emit: Emit): void {
+    const signature = thoughtSignature(delta, this.#scope.vendor)
+    if (signature === undefined) return
+    if (this.#open !== 'text') this.#begin('text', emit)
+    this.#textSignature = signature
+  }
+
+  #pushImages(images: readonly JsonValue[], emit: Emit): void {
+    for (const value of images) {
+      const image = imagePart(asObject(value))
+      if (image !== undefined) this.#emitMedia(image, emit)
+    }
+  }
+
+  #pushCalls(entries: readonly JsonValue[], emit: Emit): void {
+    for (const [position, value] of entries.entries()) {
+      const entry = asObject(value)
+      if (entry !== undefined) this.#calls.push(entry, entries.length > 1 ? position : undefined, emit)
+    }
+  }
+
+  #emitMedia(media: MediaPart, emit: Emit): void {
+    this.#close(emit)
+    emit({ type: 'media', block: this.#scope.nextBlock(), candidate: this.#index, media })
+  }
+
+  #write(kind: 'text' | 'refusal' | 'reasoning', piece: string, emit: Emit): void {
+    if (piece === '') return
+    if (this.#open !== kind) this.#begin(kind, emit)
+    let text = piece
+    if (this.#half !== '') {
+      text = this.#half + text
+      this.#half = ''
+    }
+    if (endsInHalfPair(text)) {
+      this.#half = text.slice(-1)
+      text = text.slice(0, -1)
+    }
+    if (text !== '') this.#emitDelta(kind, text, emit)
+  }
+
+  #emitDelta(kind: 'text' | 'refusal' | 'reasoning', text: string, emit: Emit): void {
+    if (kind === 'text') emit({ type: 'text-delta', block: this.#block, text })
+    else if (kind === 'refusal') emit({ type: 'refusal-delta', block: this.#block, text })
+    else {
+      if (!this.#hasParagraph) emit({ type: 'reasoning-paragraph', block: this.#block })
+      this.#hasParagraph = true
+      emit({ type: 'reasoning-delta', block: this.#block, text })
+    }
+  }
+
+  #begin(kind: 'text' | 'refusal' | 'reasoning', emit: Emit): void {
+    this.#close(emit)
+    const block = this.#scope.nextBlock()
+    const candidate = this.#index
+    this.#open = kind
+    this.#block = block
+    if (kind === 'text') emit({ type: 'text-start', block, candidate })
+    else if (kind === 'refusal') {
+      this.#hasRefused = true
+      emit({ type: 'refusal-start', block, candidate })
+    } else {
+      this.#hasParagraph = false
+      emit({ type: 'reasoning-start', block, candidate, id: undefined, raw: false, redacted: false })
+    }
+  }
+
+  #close(emit: Emit): void {
+    const kind = this.#open
+    if (kind === undefined) return
+    const block = this.#block
+    if (this.#half !== '') this.#emitDelta(kind, this.#half, emit)
+    this.#half = ''
+    this.#open = undefined
+    if (kind === 'refusal') emit({ type: 'refusal-end', block })
+    else if (kind === 'text') {
+      emit({ type: 'text-end', block, signature: this.#textSignature })
+      this.#textSignature = undefined
+    } else {
+      const value = this.#details.take()
+      const signature: Signature | undefined =
+        value === undefined ? undefined : { format: FORMAT, vendor: this.#scope.vendor, value }
+      emit({ type: 'reasoning-end', block, signature })
+    }
+  }
+}
+
+/** Legacy answers hold one call, under a place that no index names. */
+const LEGACY_POSITION = -1
+
+/** Mistral's thinking part: `{type: "thinking", thinking: [{type: "text", text}]}`, or the text itself. */
+export function thinkingText(part: JsonObject): string {
+  const thinking = part['thinking'] ?? part['text']
+  if (typeof thinking === 'string') return thinking
+  return asArray(thinking)
+    .map(piece => asString(asObject(piece)?.['text']) ?? '')
+    .join('')
+}
+
+/** Collects a spoken answer: its bytes come in pieces, each encoded on its own, and its words beside them. */
+class AudioDeltas {
+  #pieces: string[] = []
+  #transcript = ''
+
+  push(audio: JsonObject | undefined): void {
+    const data = asString(audio?.['data'])
+    if (data !== undefined && data !== '') this.#pieces.push(data)
+    this.#transcript += asString(audio?.['transcript']) ?? ''
+  }
+
+  take(): MediaPart | undefined {
+    if (this.#pieces.length === 0) return undefined
+    const bytes = this.#pieces.map(piece => Buffer.from(piece, 'base64'))
+    const data = this.#pieces.length === 1 ? (this.#pieces[0] ?? '') : Buffer.concat(bytes).toString('base64')
+    this.#pieces = []
+    return {
+      ...mediaPart('audio'),
+      source: { type: 'base64', data },
+      context: this.#transcript === '' ? undefined : this.#transcript,
+    }
+  }
+}

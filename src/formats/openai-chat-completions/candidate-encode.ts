@@ -1,0 +1,237 @@
+import type { ReplyContext } from '@/formats/codec.ts'
+import { endsInHalfPair } from '@/formats/surrogates.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { MediaPart } from '@/generation/part.ts'
+import type { Finish } from '@/generation/response.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { encodeAnnotation } from './citations.ts'
+import { encodeFinish } from './finish.ts'
+import {
+  audioEntry,
+  hidesReasoning,
+  imageEntry,
+  isLegacyCaller,
+  reasoningEntry,
+  signatureHolder,
+} from './reply.ts'
+import { ToolCallEncoder } from './tool-encode.ts'
+import type { FinishReason } from './wire.ts'
+
+type Emit = (output: string) => void
+type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
+
+/** Writes whole events; what is constant in them was put together before. */
+export interface ChunkWriter {
+  /** The two halves of a chunk around one value of its delta. */
+  around(index: number, before: string, after: string): { before: string; after: string }
+  delta(index: number, delta: JsonObject): string
+  last(index: number, reason: FinishReason): string
+  logprobs(index: number, content: readonly JsonValue[]): string
+  usage(usage: JsonObject): string
+}
+
+/** A text of the answer on its way: one of content, refusal and reasoning. */
+interface OpenText {
+  /** Where it begins in the message's content, in UTF-16 units. */
+  offset: number
+  /** How much of it is written. */
+  length: number
+  /** The first half of a surrogate pair, waiting for the other. */
+  half: string
+}
+
+/** A thought on its way, with its text so far in case a signature follows. */
+interface OpenReasoning extends OpenText {
+  start: EventOf<'reasoning-start'>
+  text: string
+  paragraphs: number
+}
+
+/** Writes the chunks of one choice. */
+export class CandidateEncoder {
+  readonly #index: number
+  readonly #context: ReplyContext
+  readonly #chunks: ChunkWriter
+  readonly #content: { before: string; after: string }
+  readonly #refusal: { before: string; after: string }
+  readonly #reasoning: { before: string; after: string }
+  readonly #calls: ToolCallEncoder
+  readonly #texts: (OpenText | undefined)[] = []
+  readonly #thoughts: (OpenReasoning | undefined)[] = []
+  readonly #isReasoningHidden: boolean
+  #hasRole = false
+  #hasRefused = false
+  #contentLength = 0
+  #reasoningLength = 0
+  #signed = 0
+  #images = 0
+
+  constructor(index: number, context: ReplyContext, chunks: ChunkWriter) {
+    this.#index = index
+    this.#context = context
+    this.#chunks = chunks
+    this.#content = chunks.around(index, '{"content":', '}')
+    this.#refusal = chunks.around(index, '{"refusal":', '}')
+    this.#reasoning = chunks.around(index, '{"reasoning_content":', '}')
+    this.#isReasoningHidden = hidesReasoning(context)
+    this.#calls = new ToolCallEncoder(index, chunks, isLegacyCaller(context))
+  }
+
+  push(
+    event: Exclude<GenerationEvent, EventOf<'start' | 'usage' | 'error' | 'finish' | 'logprobs' | 'opaque'>>,
+    emit: Emit,
+  ): void {
+    switch (event.type) {
+      case 'text-delta':
+        return this.#writeText(event, emit)
+      case 'text-start':
+      case 'refusal-start':
+        this.#role('', emit)
+        this.#hasRefused ||= event.type === 'refusal-start'
+        this.#texts[event.block] = { offset: this.#contentLength, length: 0, half: '' }
+        return
+      case 'text-citation':
+        return this.#cite(event, emit)
+      case 'text-end':
+        this.#flush(this.#texts[event.block], this.#content, emit)
+        this.#texts[event.block] = undefined
+        if (event.signature === undefined) return
+        return this.#delta({ extra_content: signatureHolder(event.signature) }, emit)
+      case 'refusal-delta':
+        return this.#write(this.#texts[event.block], event.text, this.#refusal, emit)
+      case 'refusal-end':
+        return this.#flush(this.#texts[event.block], this.#refusal, emit)
+      case 'reasoning-start':
+        this.#thoughts[event.block] = {
+          offset: 0,
+          length: 0,
+          half: '',
+          start: event,
+          text: '',
+          paragraphs: 0,
+        }
+        return
+      case 'reasoning-paragraph':
+        return this.#paragraph(event.block, emit)
+      case 'reasoning-delta':
+        return this.#think(this.#thoughts[event.block], event.text, emit)
+      case 'reasoning-end':
+        return this.#sign(event, emit)
+      case 'tool-input-start':
+        this.#role(null, emit)
+        return this.#calls.start(event, emit)
+      case 'tool-input-delta':
+        return this.#calls.delta(event, emit)
+      case 'tool-input-end':
+        return this.#calls.end(event, emit)
+      case 'media':
+        return this.#show(event.media, emit)
+      default:
+        event satisfies never
+    }
+  }
+
+  logprobs(content: readonly JsonValue[], emit: Emit): void {
+    this.#role('', emit)
+    emit(this.#chunks.logprobs(this.#index, content))
+  }
+
+  finish(finish: Finish, emit: Emit): void {
+    this.#role('', emit)
+    this.#calls.flush(emit)
+    const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }
+    emit(this.#chunks.last(this.#index, encodeFinish(finish.reason, facts, this.#calls.isLegacy)))
+  }
+
+  /** The first chunk names the role; its content is "" before text and null before a call. */
+  #role(content: '' | null, emit: Emit): void {
+    this.#calls.flush(emit)
+    if (this.#hasRole) return
+    this.#hasRole = true
+    this.#delta({ role: 'assistant', content, refusal: null }, emit)
+  }
+
+  #delta(delta: JsonObject, emit: Emit): void {
+    emit(this.#chunks.delta(this.#index, delta))
+  }
+
+  #writeText(event: EventOf<'text-delta'>, emit: Emit): void {
+    this.#contentLength += event.text.length
+    this.#write(this.#texts[event.block], event.text, this.#content, emit)
+  }
+
+  #write(
+    open: OpenText | undefined,
+    delta: string,
+    around: { before: string; after: string },
+    emit: Emit,
+  ): void {
+    if (open === undefined) return
+    let text = delta
+    open.length += text.length
+    if (open.half !== '') {
+      text = open.half + text
+      open.half = ''
+    }
+    if (endsInHalfPair(text)) {
+      open.half = text.slice(-1)
+      text = text.slice(0, -1)
+    }
+    if (text !== '') emit(`${around.before}${JSON.stringify(text)}${around.after}`)
+  }
+
+  #flush(open: OpenText | undefined, around: { before: string; after: string }, emit: Emit): void {
+    if (open === undefined || open.half === '') return
+    emit(`${around.before}${JSON.stringify(open.half)}${around.after}`)
+    open.half = ''
+  }
+
+  #cite(event: EventOf<'text-citation'>, emit: Emit): void {
+    const open = this.#texts[event.block]
+    if (open === undefined) return
+    const annotation = encodeAnnotation(event.citation, open.offset, open.length)
+    if (annotation !== undefined) this.#delta({ annotations: [annotation] }, emit)
+  }
+
+  #paragraph(block: number, emit: Emit): void {
+    const open = this.#thoughts[block]
+    if (open === undefined) return
+    open.paragraphs += 1
+    if (open.paragraphs > 1) this.#think(open, '\n\n', emit)
+    else if (this.#reasoningLength > 0 && !this.#isReasoningHidden) {
+      // Between two thoughts, so not part of what either signature covers.
+      emit(`${this.#reasoning.before}"\\n\\n"${this.#reasoning.after}`)
+    }
+  }
+
+  #think(open: OpenReasoning | undefined, text: string, emit: Emit): void {
+    if (open === undefined) return
+    open.text += text
+    this.#reasoningLength += text.length
+    if (this.#isReasoningHidden) return
+    this.#role('', emit)
+    this.#write(open, text, this.#reasoning, emit)
+  }
+
+  #sign(event: EventOf<'reasoning-end'>, emit: Emit): void {
+    const open = this.#thoughts[event.block]
+    if (open === undefined) return
+    this.#thoughts[event.block] = undefined
+    if (!this.#isReasoningHidden) this.#flush(open, this.#reasoning, emit)
+    if (event.signature === undefined) return
+    this.#role('', emit)
+    const text = this.#isReasoningHidden ? '' : open.text
+    const reasoning = { id: open.start.id, redacted: open.start.redacted, text, signature: event.signature }
+    this.#delta({ reasoning_details: [reasoningEntry(reasoning, this.#signed)] }, emit)
+    this.#signed += 1
+  }
+
+  #show(media: MediaPart, emit: Emit): void {
+    this.#role('', emit)
+    const image = imageEntry(media, this.#images)
+    const audio = audioEntry(media, this.#context)
+    if (image !== undefined) this.#delta({ images: [image] }, emit)
+    if (audio !== undefined) this.#delta({ audio }, emit)
+    this.#images += image === undefined ? 0 : 1
+  }
+}

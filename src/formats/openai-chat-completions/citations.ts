@@ -1,0 +1,51 @@
+import type { Citation } from '@/generation/part.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
+
+/** Reads `annotations`: url_citation entries; other kinds are passed over. */
+export function decodeAnnotations(annotations: JsonValue | undefined): Citation[] {
+  const citations: Citation[] = []
+  for (const value of asArray(annotations)) {
+    const wire = asObject(value)
+    const cited = asObject(wire?.['url_citation'])
+    if (wire === undefined || cited === undefined) continue
+    citations.push({
+      url: asString(cited['url']),
+      title: asString(cited['title']),
+      citedText: asString(cited['content']),
+      start: asNumber(cited['start_index']),
+      end: asNumber(cited['end_index']),
+      wire: { format: FORMAT, value: wire },
+    })
+  }
+  return citations
+}
+
+/** Perplexity's sources, which stand beside the choices: `search_results`, formerly `citations` (addresses only). */
+export function decodeSources(answer: JsonObject): Citation[] {
+  const results = asArray(answer['search_results'] ?? answer['citations'])
+  return results.flatMap(result => {
+    const url = asString(result) ?? asString(asObject(result)?.['url'])
+    if (url === undefined) return []
+    const title = asString(asObject(result)?.['title'])
+    return [{ url, title, citedText: undefined, start: undefined, end: undefined, wire: undefined }]
+  })
+}
+
+/**
+ * Writes a citation as an annotation; undefined for a source without an address, which the format cannot name.
+ * @param offset where its text part begins in the message's content
+ * @param length how much of that part is written
+ */
+export function encodeAnnotation(citation: Citation, offset: number, length: number): JsonObject | undefined {
+  if (citation.url === undefined) return undefined
+  return {
+    type: 'url_citation',
+    url_citation: {
+      start_index: offset + (citation.start ?? 0),
+      end_index: offset + (citation.end ?? length),
+      title: citation.title ?? '',
+      url: citation.url,
+    },
+  }
+}

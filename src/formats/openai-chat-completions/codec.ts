@@ -1,0 +1,65 @@
+import type { Codec } from '@/formats/codec.ts'
+import { decodeFault } from '@/formats/fault.ts'
+import { encodeOpenaiError } from '@/formats/openai-error.ts'
+import { encodeErrorEvent } from './error.ts'
+import { decodeRequest } from './request-decode.ts'
+import { encodeRequest } from './request-encode.ts'
+import { decodeResponse, encodeResponse } from './response.ts'
+import { createStreamDecoder } from './stream-decode.ts'
+import { createStreamEncoder } from './stream-encode.ts'
+import { isTelling } from './telling.ts'
+import { FORMAT } from './wire.ts'
+
+/** OpenAI Chat Completions, as OpenAI and the many vendors that follow it write it. */
+export const openaiChatCompletions: Codec = {
+  format: FORMAT,
+  decodeRequest,
+  encodeRequest,
+  decodeResponse,
+  encodeResponse,
+  createStreamDecoder,
+  createStreamEncoder,
+  encodeError: encodeOpenaiError,
+  encodeErrorEvent: (error, requestId) => encodeErrorEvent(error, requestId),
+  decodeFault,
+  keepalive: ': keepalive\n\n',
+  isTelling,
+  fieldNames: {
+    instructions: 'messages',
+    tools: 'tools',
+    toolChoice: 'tool_choice',
+    parallelToolCalls: 'parallel_tool_calls',
+    output: 'response_format',
+    verbosity: 'verbosity',
+    reasoning: 'reasoning_effort',
+    maxOutputTokens: 'max_completion_tokens',
+    temperature: 'temperature',
+    topP: 'top_p',
+    topK: 'top_k',
+    stop: 'stop',
+    seed: 'seed',
+    presencePenalty: 'presence_penalty',
+    frequencyPenalty: 'frequency_penalty',
+    logitBias: 'logit_bias',
+    logprobs: 'logprobs',
+    candidates: 'n',
+    modalities: 'modalities',
+    user: 'user',
+    metadata: 'metadata',
+    promptCacheKey: 'prompt_cache_key',
+    serviceTier: 'service_tier',
+    store: 'store',
+    cacheMark: 'prompt_cache_breakpoint',
+    toolStrict: 'tools.function.strict',
+    outputStrict: 'response_format.json_schema.strict',
+    imageDetail: 'image_url.detail',
+    filename: 'file.filename',
+    documentTitle: 'file',
+    citations: 'annotations',
+    media: 'messages.content',
+    reasoningHistory: 'messages.reasoning_content',
+    toolResultError: 'messages.tool',
+  },
+  toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
+  tokenCount: undefined,
+}

@@ -1,0 +1,100 @@
+import { invalidRequest } from '@/formats/invalid.ts'
+import {
+  type CacheMark,
+  type MediaPart,
+  type OpaquePart,
+  type Part,
+  type TextPart,
+  textPart,
+} from '@/generation/part.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { locateMedia } from './data-uri.ts'
+import { imagePart, mediaPart } from './media-decode.ts'
+import { FORMAT } from './wire.ts'
+
+/** Reads a message's content: text, parts or nothing. @param path where it stands, for complaints. */
+export function decodeContent(content: JsonValue | undefined, path: string): Part[] {
+  if (typeof content === 'string') return content === '' ? [] : [textPart(content)]
+  return asArray(content).map((part, index) => decodePart(asObject(part) ?? {}, `${path}[${index}]`))
+}
+
+/** The text parts of a content, for messages that may hold nothing else. */
+export function decodeTexts(content: JsonValue | undefined, path: string): TextPart[] {
+  return decodeContent(content, path).map(part => {
+    if (part.type !== 'text') throw invalidRequest(path, 'may hold text only')
+    return part
+  })
+}
+
+function decodePart(part: JsonObject, path: string): Part {
+  switch (part['type']) {
+    case 'text':
+    case 'input_text':
+    case 'output_text':
+      if (typeof part['text'] !== 'string') throw invalidRequest(`${path}.text`, 'required')
+      return { ...textPart(part['text']), cache: cacheMark(part) }
+    case 'refusal':
+      return { type: 'refusal', text: asString(part['refusal']) ?? '' }
+    case 'image_url': {
+      const image = imagePart(part)
+      if (image === undefined) throw invalidRequest(`${path}.image_url`, 'required')
+      return { ...image, cache: cacheMark(part) }
+    }
+    case 'input_audio':
+      return decodeAudio(part, path)
+    case 'file':
+      return decodeFile(part, path)
+    case 'video_url':
+      return decodeVideo(part, path)
+    default:
+      return opaquePart(asString(part['type']) ?? 'unknown', part)
+  }
+}
+
+/** A part that only this format, or a vendor of it, knows. */
+export function opaquePart(name: string, value: JsonValue): OpaquePart {
+  return { type: 'opaque', format: FORMAT, name, value }
+}
+
+function decodeAudio(part: JsonObject, path: string): MediaPart {
+  const audio = asObject(part['input_audio'])
+  const data = asString(audio?.['data'])
+  if (data === undefined) throw invalidRequest(`${path}.input_audio`, 'required')
+  const format = asString(audio?.['format']) ?? 'wav'
+  const located = locateMedia(data)
+  return {
+    ...mediaPart('audio'),
+    mediaType: located.mediaType ?? (format === 'mp3' ? 'audio/mpeg' : `audio/${format}`),
+    source: located.source.type === 'base64' ? located.source : { type: 'base64', data },
+    cache: cacheMark(part),
+  }
+}
+
+function decodeFile(part: JsonObject, path: string): MediaPart {
+  const file = asObject(part['file'])
+  const id = asString(file?.['file_id'])
+  const data = asString(file?.['file_data'])
+  if (id === undefined && data === undefined) throw invalidRequest(`${path}.file`, 'has neither data nor id')
+  const shared = { ...mediaPart('document'), filename: asString(file?.['filename']), cache: cacheMark(part) }
+  if (data === undefined) return { ...shared, source: { type: 'file-id', id: id ?? '', format: FORMAT } }
+  if (/^https?:\/\//i.test(data)) return { ...shared, source: { type: 'url', url: data } }
+  const located = locateMedia(data)
+  if (located.source.type === 'base64') return { ...shared, ...located }
+  // The API also takes the bytes without the data URI around them; only PDF is documented.
+  return { ...shared, mediaType: 'application/pdf', source: { type: 'base64', data } }
+}
+
+function decodeVideo(part: JsonObject, path: string): MediaPart {
+  const url = asString(asObject(part['video_url'])?.['url'] ?? part['video_url'])
+  if (url === undefined) throw invalidRequest(`${path}.video_url`, 'required')
+  return { ...mediaPart('video'), ...locateMedia(url), cache: cacheMark(part) }
+}
+
+/** OpenAI's `prompt_cache_breakpoint`, or the `cache_control` of OpenRouter and others, on a part or a tool. */
+export function cacheMark(holder: JsonObject): CacheMark | undefined {
+  const mark = asObject(holder['prompt_cache_breakpoint']) ?? asObject(holder['cache_control'])
+  if (mark === undefined) return undefined
+  const ttl = mark['ttl']
+  if (ttl === '1h' || ttl === '12h') return { ttl: '1h' }
+  return { ttl: ttl === '5m' || ttl === '30m' ? '5m' : undefined }
+}

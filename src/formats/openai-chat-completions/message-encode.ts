@@ -1,0 +1,136 @@
+import { type MediaPart, type Part, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { encodeAssistant } from './assistant-encode.ts'
+import { encodeParts, encodeTexts } from './content-encode.ts'
+import type { TargetRules } from './target-rules.ts'
+
+/** Writes the conversation. Every call is followed at once by its result, as the format wants it. */
+export function encodeMessages(
+  instructions: readonly TextPart[],
+  turns: readonly Turn[],
+  rules: TargetRules,
+): JsonObject[] {
+  const messages: JsonObject[] = []
+  if (instructions.length > 0) messages.push(systemMessage(instructions, rules))
+  const merged = mergeAssistants(turns)
+  const answered = new Set<Part>()
+  for (const [index, turn] of merged.entries()) {
+    if (turn.role === 'assistant') {
+      const message = encodeAssistant(turn.parts, rules)
+      if (message !== undefined) messages.push(message)
+      messages.push(...answerCalls(turn.parts, resultsAfter(merged, index), answered, rules))
+    } else if (turn.role === 'system') {
+      const texts = turn.parts.filter(part => part.type === 'text')
+      if (texts.length > 0) messages.push(systemMessage(texts, rules))
+    } else {
+      messages.push(...userMessages(turn.parts, answered, rules))
+    }
+  }
+  return messages
+}
+
+/** Text goes on as `system`, which all vendors know; OpenAI's newer models call it `developer`. */
+function systemMessage(texts: readonly TextPart[], rules: TargetRules): JsonObject {
+  const role = rules.model.isNewer ? 'developer' : 'system'
+  return { role, content: encodeTexts(texts, '\n\n', rules) }
+}
+
+/** Neighbouring assistant turns as one, since calls that belong together must stand in one message. */
+function mergeAssistants(turns: readonly Turn[]): Turn[] {
+  const merged: Turn[] = []
+  for (const turn of turns) {
+    const last = merged.at(-1)
+    if (turn.role !== 'assistant' || last?.role !== 'assistant') {
+      merged.push(turn)
+      continue
+    }
+    const bothSpeak = hasText(last.parts) && hasText(turn.parts)
+    const gap = bothSpeak ? [textPart('\n\n')] : []
+    merged[merged.length - 1] = { role: 'assistant', parts: [...last.parts, ...gap, ...turn.parts] }
+  }
+  return merged
+}
+
+function hasText(parts: readonly Part[]): boolean {
+  return parts.some(part => part.type === 'text' && part.text !== '')
+}
+
+/** The tool results between an assistant turn and the next one; of two for one call the first counts. */
+function resultsAfter(turns: readonly Turn[], index: number): Map<string, ToolResultPart> {
+  const results = new Map<string, ToolResultPart>()
+  for (const turn of turns.slice(index + 1)) {
+    if (turn.role === 'assistant') break
+    for (const part of turn.parts) {
+      if (part.type === 'tool-result' && !results.has(part.callId)) results.set(part.callId, part)
+    }
+  }
+  return results
+}
+
+/** A `tool` message for every call in the order of the calls, then what a tool message cannot hold. */
+function answerCalls(
+  parts: readonly Part[],
+  results: ReadonlyMap<string, ToolResultPart>,
+  answered: Set<Part>,
+  rules: TargetRules,
+): JsonObject[] {
+  const messages: JsonObject[] = []
+  const hoisted: (TextPart | MediaPart)[] = []
+  for (const call of parts) {
+    if (call.type !== 'tool-call') continue
+    const result = results.get(call.callId)
+    const tool_call_id = rules.vendor.fitCallId(call.callId)
+    if (result === undefined || answered.has(result)) {
+      messages.push({ role: 'tool', tool_call_id, content: NO_RESULT })
+      continue
+    }
+    answered.add(result)
+    messages.push({ role: 'tool', tool_call_id, content: encodeTexts(resultTexts(result), '\n', rules) })
+    hoisted.push(...hoistedParts(result, tool_call_id))
+  }
+  if (hoisted.length > 0) messages.push({ role: 'user', content: encodeParts(hoisted, rules) })
+  return messages
+}
+
+/** Stands in for a result that the history lost; the API refuses a call without one. */
+const NO_RESULT = 'No result was recorded for this call.'
+
+/** A result's text: a word in place of its media, and of the failure that no field tells. */
+function resultTexts(result: ToolResultPart): TextPart[] {
+  const texts = result.content.filter(part => part.type === 'text')
+  const media = result.content.filter(part => part.type === 'media')
+  if (media.length > 0) {
+    const kinds = media.map(part => part.kind).join(', ')
+    texts.push(textPart(`[The ${kinds} of this result: see the next user message]`))
+  }
+  const said = texts.map(part => part.text).join('\n')
+  if (result.isError && !/\b(?:error|failed|failure|exception)\b/i.test(said)) {
+    const [first = textPart('')] = texts
+    texts[0] = { ...first, text: `Error: ${first.text}` }
+  }
+  const last = texts.at(-1)
+  if (last !== undefined && result.cache !== undefined)
+    texts[texts.length - 1] = { ...last, cache: result.cache }
+  return texts
+}
+
+function hoistedParts(result: ToolResultPart, callId: string): (TextPart | MediaPart)[] {
+  const media = result.content.filter(part => part.type === 'media')
+  return media.length === 0 ? [] : [textPart(`Result of tool call ${callId}:`), ...media]
+}
+
+function userMessages(parts: readonly Part[], answered: ReadonlySet<Part>, rules: TargetRules): JsonObject[] {
+  const left = parts.flatMap(part => {
+    if (part.type !== 'tool-result') return [part]
+    return answered.has(part) ? [] : orphanParts(part)
+  })
+  const content = encodeParts(left, rules)
+  return content.length === 0 ? [] : [{ role: 'user', content }]
+}
+
+/** A result whose call is not in the history: the model reads it as the user's words. */
+function orphanParts(result: ToolResultPart): Part[] {
+  const of = result.name === undefined ? `call ${result.callId}` : `${result.name} (${result.callId})`
+  return [textPart(`Result of tool ${of}:`), ...result.content]
+}

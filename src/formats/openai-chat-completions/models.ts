@@ -1,0 +1,66 @@
+import type { RequestField } from '@/generation/loss.ts'
+import { EFFORTS, type Effort } from '@/generation/request.ts'
+
+/** What a model, told by its name alone, wants to be asked differently. */
+export interface ModelTraits {
+  /** It takes `max_completion_tokens` and refuses `max_tokens`; system text comes from a `developer`. */
+  isNewer: boolean
+  refuses: ReadonlySet<RequestField>
+  /** The efforts it knows, weakest first; undefined when nothing is known. */
+  efforts: readonly Effort[] | undefined
+  takesCacheBreakpoints: boolean
+  /** It searches the web, and has options for that. */
+  isSearch: boolean
+}
+
+/** What OpenAI's kinds of models answer with a 400, also when it says what they do anyway. */
+const REASONING_REFUSES: readonly RequestField[] = [
+  ...(['temperature', 'topP', 'presencePenalty', 'frequencyPenalty'] as const),
+  ...(['logprobs', 'logitBias', 'stop'] as const),
+]
+const O_SERIES_REFUSES: readonly RequestField[] = ['verbosity', 'parallelToolCalls']
+const OLDER_REFUSES: readonly RequestField[] = ['reasoning', 'verbosity']
+const SEARCH_REFUSES: readonly RequestField[] = [
+  ...(['temperature', 'topP', 'presencePenalty', 'frequencyPenalty', 'seed', 'candidates'] as const),
+]
+
+/** The traits of a model. A vendor prefix (`openai/gpt-5`) is passed over. */
+export function modelTraits(model: string): ModelTraits {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase()
+  const [, major, minor = '0'] = /^gpt-(\d+)(?:\.(\d+))?/.exec(name) ?? []
+  const version = major === undefined ? undefined : Number(major) * 100 + Number(minor)
+  const isOSeries = /^o\d/.test(name)
+  const isOlder = version !== undefined && version < 500
+  const isNewer = isOSeries || (version !== undefined && !isOlder)
+  // The chat variants of the newer models do not reason.
+  const isReasoning = isNewer && !name.includes('-chat')
+  return {
+    isNewer,
+    refuses: new Set([
+      ...(isReasoning ? REASONING_REFUSES : []),
+      ...(isOSeries ? O_SERIES_REFUSES : []),
+      ...(isOlder ? OLDER_REFUSES : []),
+      ...(isOlder && name.includes('-search') ? SEARCH_REFUSES : []),
+    ]),
+    efforts: isReasoning ? effortsOf(version) : undefined,
+    takesCacheBreakpoints: version !== undefined && version >= 506,
+    isSearch: /search|sonar/.test(name),
+  }
+}
+
+/** OpenAI added a level with nearly every version; the o-series, which has none, knows three. */
+function effortsOf(version: number | undefined): readonly Effort[] {
+  if (version === undefined) return ['low', 'medium', 'high']
+  if (version === 500) return ['minimal', 'low', 'medium', 'high']
+  if (version === 501) return ['none', 'low', 'medium', 'high']
+  if (version < 600) return ['none', 'low', 'medium', 'high', 'xhigh']
+  return EFFORTS
+}
+
+/** The effort itself or the nearest lower one that the model knows; its weakest when none is lower. */
+export function nearestEffort(effort: Effort, traits: ModelTraits): Effort {
+  const { efforts } = traits
+  if (efforts === undefined) return effort
+  const rank = EFFORTS.indexOf(effort)
+  return efforts.findLast(known => EFFORTS.indexOf(known) <= rank) ?? efforts[0] ?? effort
+}

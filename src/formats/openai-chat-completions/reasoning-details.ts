@@ -1,0 +1,66 @@
+import { asNumber, asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+
+/**
+ * OpenRouter's `reasoning_details`: entries of text, summary or encrypted data, which must come back unchanged. They
+ * arrive in pieces; this puts them together again.
+ */
+export class ReasoningDetails {
+  #entries: JsonObject[] = []
+
+  /** Adds the entries of a delta; gives their visible text. */
+  push(delta: readonly JsonValue[]): string {
+    let text = ''
+    for (const value of delta) {
+      const entry = asObject(value)
+      if (entry === undefined) continue
+      text += visibleText(entry)
+      this.#add(entry)
+    }
+    return text
+  }
+
+  /** The entries as JSON text if one of them holds a signature or encrypted data, else undefined. Starts anew. */
+  take(): string | undefined {
+    const entries = this.#entries
+    this.#entries = []
+    return entries.some(isSigned) ? JSON.stringify(entries) : undefined
+  }
+
+  #add(entry: JsonObject): void {
+    const last = this.#entries.findLast(known => isSamePiece(known, entry))
+    if (last === undefined) {
+      this.#entries.push({ ...entry })
+      return
+    }
+    for (const field of ['text', 'summary']) {
+      const piece = asString(entry[field])
+      if (piece !== undefined) last[field] = (asString(last[field]) ?? '') + piece
+    }
+    const signature = asString(entry['signature'])
+    if (signature !== undefined) last['signature'] = signature
+  }
+}
+
+function isSamePiece(known: JsonObject, entry: JsonObject): boolean {
+  return (
+    known['type'] === entry['type'] &&
+    asNumber(known['index']) === asNumber(entry['index']) &&
+    entry['data'] === undefined
+  )
+}
+
+function isSigned(entry: JsonObject): boolean {
+  return asString(entry['signature']) !== undefined || asString(entry['data']) !== undefined
+}
+
+/** What of an entry is for reading. */
+export function visibleText(entry: JsonObject): string {
+  return asString(entry['text']) ?? asString(entry['summary']) ?? ''
+}
+
+/** Entries that were kept as a signature's value. Empty when the value is something else. */
+export function storedDetails(value: string): JsonObject[] {
+  const stored = parseObject(`{"entries":${value}}`)
+  const entries = stored?.['entries']
+  return Array.isArray(entries) ? entries.map(asObject).filter(entry => entry !== undefined) : []
+}

@@ -1,0 +1,70 @@
+import type { ReplyContext } from '@/formats/codec.ts'
+import { wrapSignature } from '@/formats/signature.ts'
+import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
+import { asBoolean, asObject, type JsonObject } from '@/json/json.ts'
+import { dataUri } from './data-uri.ts'
+import { FORMAT } from './wire.ts'
+
+/** The id of a reply: constant through a stream, and found again in the log by its request id. */
+export function replyId(context: ReplyContext): string {
+  return `chatcmpl-${context.requestId.replaceAll('-', '')}`
+}
+
+/** True when the caller spoke of `functions` and so reads `function_call`. */
+export function isLegacyCaller(context: ReplyContext): boolean {
+  return Array.isArray(context.wire['functions']) && !Array.isArray(context.wire['tools'])
+}
+
+/** True when the caller asked for the usage chunk of a stream. */
+export function wantsUsage(context: ReplyContext): boolean {
+  return asBoolean(asObject(context.wire['stream_options'])?.['include_usage']) === true
+}
+
+/** True when the caller asked not to see thoughts. */
+export function hidesReasoning(context: ReplyContext): boolean {
+  return context.request.reasoning?.summary === 'none'
+}
+
+/** A caller of this format knows two kinds of tools; what a client tool calls was offered as a function. */
+export function isCustom(kind: ToolCallKind): boolean {
+  return kind === 'custom'
+}
+
+/** A signature where Gemini's own surface of this format has it; callers bring `extra_content` back as it was. */
+export function signatureHolder(signature: Signature): JsonObject {
+  return { google: { thought_signature: wrapSignature(signature, FORMAT) } }
+}
+
+/**
+ * Reasoning with its signature as an entry of `reasoning_details`, which clients bring back unchanged. It holds the
+ * whole text: the message's `reasoning_content` may join several thoughts, and each belongs to its own signature.
+ */
+export function reasoningEntry(
+  reasoning: Pick<ReasoningPart, 'id' | 'redacted'> & { text: string; signature: Signature },
+  index: number,
+): JsonObject {
+  const sealed = wrapSignature(reasoning.signature, FORMAT)
+  const id = reasoning.id ?? null
+  if (reasoning.redacted) return { type: 'reasoning.encrypted', data: sealed, id, format: null, index }
+  return { type: 'reasoning.text', text: reasoning.text, signature: sealed, id, format: null, index }
+}
+
+/** A generated image as OpenRouter writes it; undefined for media that the format has no place for. */
+export function imageEntry(media: MediaPart, index: number): JsonObject | undefined {
+  if (media.kind !== 'image') return undefined
+  const { source } = media
+  if (source.type !== 'base64' && source.type !== 'url') return undefined
+  const url = source.type === 'url' ? source.url : dataUri(media.mediaType ?? 'image/png', source.data)
+  return { type: 'image_url', image_url: { url }, index }
+}
+
+/** A spoken answer. */
+export function audioEntry(media: MediaPart, context: ReplyContext): JsonObject | undefined {
+  if (media.kind !== 'audio' || media.source.type !== 'base64') return undefined
+  return {
+    id: `audio_${context.requestId.replaceAll('-', '')}`,
+    data: media.source.data,
+    transcript: media.context ?? '',
+    expires_at: context.createdAt,
+  }
+}

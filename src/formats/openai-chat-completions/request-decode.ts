@@ -1,0 +1,141 @@
+import type { Call } from '@/formats/codec.ts'
+import { assertShape, invalidRequest } from '@/formats/invalid.ts'
+import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
+import {
+  asArray,
+  asBoolean,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
+import { decodeMessages } from './message-decode.ts'
+import { REQUEST } from './request-schema.ts'
+import { decodeToolChoice, decodeTools } from './tools-decode.ts'
+import { FORMAT } from './wire.ts'
+
+/**
+ * Reads a request. Legacy `functions` become tools; fields that the neutral model has no word for are extensions.
+ * @throws GatewayError `invalid_request`
+ */
+export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
+  assertShape(REQUEST, body)
+  const isLegacy = Array.isArray(body['functions']) && !Array.isArray(body['tools'])
+  return {
+    model: call.model,
+    stream: call.stream,
+    ...decodeMessages(asArray(body['messages'])),
+    tools: decodeTools(body),
+    toolChoice: decodeToolChoice(body),
+    // The legacy shape has room for one call an answer.
+    parallelToolCalls: isLegacy ? false : asBoolean(body['parallel_tool_calls']),
+    output: decodeOutput(asObject(body['response_format'])),
+    verbosity: oneOf(VERBOSITIES, body['verbosity']),
+    reasoning: decodeReasoning(body),
+    maxOutputTokens: asNumber(body['max_completion_tokens']) ?? asNumber(body['max_tokens']),
+    temperature: asNumber(body['temperature']),
+    topP: asNumber(body['top_p']),
+    topK: asNumber(body['top_k']),
+    stop: typeof body['stop'] === 'string' ? [body['stop']] : strings(body['stop']),
+    seed: asNumber(body['seed']),
+    presencePenalty: asNumber(body['presence_penalty']),
+    frequencyPenalty: asNumber(body['frequency_penalty']),
+    logitBias: decodeLogitBias(asObject(body['logit_bias'])),
+    logprobs: body['logprobs'] === true ? { top: asNumber(body['top_logprobs']) } : undefined,
+    candidates: asNumber(body['n']),
+    modalities: strings(body['modalities']).flatMap(kind => MODALITIES.find(known => known === kind) ?? []),
+    user: asString(body['user']) ?? asString(body['safety_identifier']),
+    metadata: decodeMetadata(asObject(body['metadata'])),
+    promptCacheKey: asString(body['prompt_cache_key']),
+    serviceTier: asString(body['service_tier']),
+    store: asBoolean(body['store']),
+    extensions: decodeExtensions(body),
+  }
+}
+
+const VERBOSITIES = ['low', 'medium', 'high'] as const
+const MODALITIES = ['text', 'image', 'audio'] as const
+
+function decodeOutput(format: JsonObject | undefined): OutputFormat | undefined {
+  switch (format?.['type']) {
+    case undefined:
+      return undefined
+    case 'text':
+      return { type: 'text' }
+    case 'json_object':
+      return { type: 'json' }
+    case 'json_schema': {
+      const definition = asObject(format['json_schema'])
+      if (definition === undefined) throw invalidRequest('response_format.json_schema', 'required')
+      return {
+        type: 'json-schema',
+        name: asString(definition['name']),
+        description: asString(definition['description']),
+        schema: asObject(definition['schema']) ?? {},
+        strict: asBoolean(definition['strict']),
+      }
+    }
+    default:
+      throw invalidRequest('response_format.type', "expected 'text', 'json_object' or 'json_schema'")
+  }
+}
+
+/** `reasoning_effort`, or OpenRouter's `reasoning` with effort or budget, and with a wish not to see it. */
+function decodeReasoning(body: JsonObject): Reasoning | undefined {
+  const wide = asObject(body['reasoning'])
+  const effort =
+    oneOf(EFFORTS, body['reasoning_effort']) ??
+    oneOf(EFFORTS, wide?.['effort']) ??
+    (wide?.['enabled'] === false ? 'none' : undefined)
+  const budgetTokens = asNumber(wide?.['max_tokens'])
+  const summary = wide?.['exclude'] === true ? 'none' : undefined
+  if (effort === undefined && budgetTokens === undefined && summary === undefined) return undefined
+  return { effort, budgetTokens, summary }
+}
+
+function oneOf<T extends string>(words: readonly T[], value: JsonValue | undefined): T | undefined {
+  return words.find(known => known === value)
+}
+
+function decodeLogitBias(bias: JsonObject | undefined): Record<string, number> | undefined {
+  if (bias === undefined) return undefined
+  return Object.fromEntries(Object.entries(bias).map(([token, weight]) => [token, asNumber(weight) ?? 0]))
+}
+
+function decodeMetadata(metadata: JsonObject | undefined): Record<string, string> | undefined {
+  if (metadata === undefined) return undefined
+  return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, asString(value) ?? '']))
+}
+
+function strings(value: JsonValue | undefined): string[] {
+  return asArray(value).filter(item => typeof item === 'string')
+}
+
+/** The fields that are read above or that speak of the reply only. */
+const KNOWN_FIELDS: ReadonlySet<string> = new Set([
+  ...['model', 'messages', 'stream', 'stream_options', 'tools', 'tool_choice', 'parallel_tool_calls'],
+  ...['functions', 'function_call', 'response_format', 'verbosity', 'reasoning_effort', 'reasoning'],
+  ...['max_tokens', 'max_completion_tokens', 'temperature', 'top_p', 'top_k', 'stop', 'seed'],
+  ...['presence_penalty', 'frequency_penalty', 'logit_bias', 'logprobs', 'top_logprobs', 'n', 'modalities'],
+  ...['user', 'metadata', 'prompt_cache_key', 'service_tier', 'store', 'web_search_options'],
+])
+
+function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
+  const unknown = Object.entries(body).filter(
+    ([name, value]) => value !== null && !isKnown(name, value) && !isUserName(name, body),
+  )
+  return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
+}
+
+/** A word that a vendor added to one of these two is that vendor's to understand. */
+function isKnown(name: string, value: JsonValue | undefined): boolean {
+  if (name === 'reasoning_effort') return oneOf(EFFORTS, value) !== undefined
+  if (name === 'verbosity') return oneOf(VERBOSITIES, value) !== undefined
+  return KNOWN_FIELDS.has(name)
+}
+
+/** `safety_identifier` is the newer name of `user`, and says the same where `user` is not given. */
+function isUserName(name: string, body: JsonObject): boolean {
+  return name === 'safety_identifier' && asString(body['user']) === undefined
+}

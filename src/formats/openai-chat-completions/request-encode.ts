@@ -1,0 +1,173 @@
+import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { unsupported } from '@/formats/invalid.ts'
+import { dropHostedTools } from '@/formats/tools/hosted.ts'
+import type { Effort, GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { encodeMessages } from './message-encode.ts'
+import { nearestEffort } from './models.ts'
+import { TargetRules } from './target-rules.ts'
+import { canServe, encodeToolChoice, encodeTools, searchOptions } from './tools-encode.ts'
+import { FORMAT } from './wire.ts'
+
+/** OpenAI's limit of stop sequences. */
+const MAX_STOPS = 4
+
+/** Writes a request for an upstream of any vendor of this format. Keys come in one order, always. */
+export function encodeRequest(full: GenerationRequest, target: Target): EncodedRequest {
+  const rules = new TargetRules(target)
+  const { request, losses } = dropHostedTools(full, tool => canServe(tool, rules))
+  rules.losses.push(...losses)
+  const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
+  const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
+  const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting
+  const { logprobs, candidates, user, metadata, promptCacheKey, serviceTier, store, extensions, ...rest } =
+    asking
+  rest satisfies Record<string, never>
+  const emulatedStop = rules.refuses('stop') ? stop : []
+  const encodedTools = encodeTools(tools, rules)
+  const body: JsonObject = {
+    model: target.model,
+    messages: encodeMessages(instructions, turns, rules),
+    stream: stream ? true : undefined,
+    stream_options: stream && rules.vendor.takesStreamOptions ? { include_usage: true } : undefined,
+    tools: encodedTools.length === 0 ? undefined : encodedTools,
+    ...(encodedTools.length === 0 ? {} : encodeChoices(toolChoice, parallelToolCalls, tools, rules)),
+    web_search_options: searchOptions(tools, rules),
+    response_format: encodeOutput(output),
+    ...encodeLength(maxOutputTokens, target, rules),
+    reasoning_effort: encodeEffort(reasoning, rules),
+    verbosity: rules.take('verbosity', verbosity),
+    temperature: rules.take('temperature', temperature, 1),
+    top_p: rules.take('topP', topP, 1),
+    top_k: rules.take('topK', topK),
+    stop: emulatedStop.length > 0 ? undefined : encodeStop(stop, rules),
+    seed: rules.take('seed', seed),
+    presence_penalty: rules.take('presencePenalty', presencePenalty, 0),
+    frequency_penalty: rules.take('frequencyPenalty', frequencyPenalty, 0),
+    logit_bias: rules.take('logitBias', logitBias),
+    ...encodeLogprobs(rules.take('logprobs', logprobs)),
+    n: candidates === 1 ? undefined : rules.take('candidates', candidates),
+    ...encodeModalities(modalities, extensions[FORMAT]?.['audio']),
+    user: rules.take('user', fitKey(user)),
+    metadata: rules.take('metadata', metadata),
+    prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey)),
+    service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
+    store: encodeStore(store, rules),
+  }
+  return {
+    body: withoutUndefined({ ...extensions[FORMAT], ...withoutUndefined(body) }, body),
+    losses: rules.losses,
+    headers: {},
+    emulate: { stop: emulatedStop, outputTool: undefined },
+  }
+}
+
+/** The fields that say something, in the order of `body`, then those that only `fields` has. */
+function withoutUndefined(fields: JsonObject, body: JsonObject = fields): JsonObject {
+  const names = new Set([...Object.keys(body), ...Object.keys(fields)])
+  const entries: [string, JsonValue][] = []
+  for (const name of names) {
+    const value = fields[name]
+    if (value !== undefined) entries.push([name, value])
+  }
+  return Object.fromEntries(entries)
+}
+
+function encodeChoices(
+  choice: GenerationRequest['toolChoice'],
+  parallel: boolean | undefined,
+  tools: GenerationRequest['tools'],
+  rules: TargetRules,
+): JsonObject {
+  return {
+    tool_choice: choice === undefined ? undefined : encodeToolChoice(choice, tools),
+    parallel_tool_calls: rules.take('parallelToolCalls', parallel, true),
+  }
+}
+
+function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined {
+  if (output === undefined || output.type === 'text') return undefined
+  if (output.type === 'json') return { type: 'json_object' }
+  const { description, strict } = output
+  const name = (output.name ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
+  return {
+    type: 'json_schema',
+    json_schema: {
+      name: name === '' ? 'response' : name,
+      ...(description === undefined ? {} : { description }),
+      schema: output.schema,
+      ...(strict === undefined ? {} : { strict }),
+    },
+  }
+}
+
+function encodeLength(max: number | undefined, target: Target, rules: TargetRules): JsonObject {
+  if (max === undefined) return {}
+  const tokens = Math.min(max, target.maxOutputTokens ?? max)
+  return rules.model.isNewer ? { max_completion_tokens: tokens } : { max_tokens: tokens }
+}
+
+function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Effort | undefined {
+  const effort = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens)
+  if (effort === undefined) return undefined
+  return rules.take('reasoning', nearestEffort(effort, rules.model), 'none')
+}
+
+/** The effort that a budget stands for (wire-formats 7.5); a budget that the model chooses is its default. */
+function effortOfBudget(budget: number | undefined): Effort | undefined {
+  if (budget === undefined || budget === -1) return undefined
+  if (budget <= 0) return 'none'
+  if (budget < 1024) return 'minimal'
+  if (budget <= 4096) return 'low'
+  if (budget <= 12_288) return 'medium'
+  return budget <= 24_576 ? 'high' : 'xhigh'
+}
+
+function encodeStop(stop: readonly string[], rules: TargetRules): string[] | undefined {
+  if (stop.length === 0) return undefined
+  if (rules.vendor.isOpenai && stop.length > MAX_STOPS) {
+    throw unsupported(
+      'stop',
+      `has more than the ${MAX_STOPS} sequences that the model behind this name takes`,
+    )
+  }
+  return [...stop]
+}
+
+function encodeLogprobs(logprobs: GenerationRequest['logprobs']): JsonObject {
+  return logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs.top }
+}
+
+/** Text alone is what every model does. Sound needs a voice: the caller's own, which no other format has. */
+function encodeModalities(
+  modalities: GenerationRequest['modalities'],
+  voice: JsonValue | undefined,
+): JsonObject {
+  if (!modalities.some(kind => kind !== 'text')) return {}
+  const audio = modalities.includes('audio') ? { audio: voice ?? { voice: 'alloy', format: 'wav' } } : {}
+  return { modalities: [...modalities], ...audio }
+}
+
+/** OpenAI refuses keys over 64 characters; a hash tells callers apart as well. */
+function fitKey(key: string | undefined): string | undefined {
+  if (key === undefined || key.length <= 64) return key
+  return new Bun.CryptoHasher('sha256').update(key).digest('hex')
+}
+
+/** Other formats' words for a tier. */
+const TIERS: ReadonlyMap<string, string> = new Map([
+  ['standard', 'default'],
+  ['standard_only', 'default'],
+  ['ultrafast', 'fast'],
+])
+
+function encodeTier(tier: string | undefined): string | undefined {
+  return tier === undefined ? undefined : (TIERS.get(tier.toLowerCase()) ?? tier)
+}
+
+/** Only OpenAI keeps answers; elsewhere not keeping them goes without saying. */
+function encodeStore(store: boolean | undefined, rules: TargetRules): boolean | undefined {
+  if (rules.vendor.isOpenai) return store
+  if (store === true) rules.lose('store')
+  return undefined
+}

@@ -1,0 +1,155 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import { decodeFaultValue, faultError } from '@/formats/fault.ts'
+import { Collector } from '@/generation/collect.ts'
+import type { TextPart, ToolCallPart } from '@/generation/part.ts'
+import type { Candidate, GenerationResponse } from '@/generation/response.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import { encodeAnnotation } from './citations.ts'
+import { encodeFinish } from './finish.ts'
+import {
+  audioEntry,
+  hidesReasoning,
+  imageEntry,
+  isCustom,
+  isLegacyCaller,
+  reasoningEntry,
+  replyId,
+  signatureHolder,
+} from './reply.ts'
+import { AnswerDecoder, isFault } from './stream-decode.ts'
+import { encodeUsage } from './usage.ts'
+
+/**
+ * Reads a whole answer as a stream of one chunk, so that both ways read every field alike.
+ * @throws GatewayError `upstream_error` when the body is an error or no answer at all.
+ */
+export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
+  if (isFault(body, undefined)) throw faultError(decodeFaultValue(200, body))
+  if (!Array.isArray(body['choices'])) {
+    throw new GatewayError('upstream_error', "The upstream's answer is not a chat completion", {
+      retry: 'next-channel',
+    })
+  }
+  const collector = new Collector()
+  const answer = new AnswerDecoder(context)
+  const emit = collector.push.bind(collector)
+  answer.push(body, 'message', emit)
+  answer.end(emit)
+  return collector.response()
+}
+
+/** Writes a `chat.completion`. */
+export function encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject {
+  return {
+    id: replyId(context),
+    object: 'chat.completion',
+    created: context.createdAt,
+    model: context.model,
+    choices: response.candidates.map((candidate, index) => encodeChoice(candidate, index, context)),
+    ...(response.usage === undefined ? {} : { usage: encodeUsage(response.usage) }),
+    ...(response.serviceTier === undefined ? {} : { service_tier: response.serviceTier }),
+  }
+}
+
+function encodeChoice(candidate: Candidate, index: number, context: ReplyContext): JsonObject {
+  const { logprobs, parts, finish } = candidate
+  const calls = parts.filter(part => part.type === 'tool-call')
+  const facts = {
+    calls: calls.length > 0,
+    usable: calls.some(call => isCustom(call.kind) || parseObject(argumentsOf(call)) !== undefined),
+    refused: parts.some(part => part.type === 'refusal'),
+  }
+  return {
+    index,
+    message: encodeMessage(candidate, context),
+    logprobs: logprobs.length === 0 ? null : { content: [...logprobs], refusal: null },
+    finish_reason: encodeFinish(finish.reason, facts, isLegacyCaller(context)),
+  }
+}
+
+function encodeMessage(candidate: Candidate, context: ReplyContext): JsonObject {
+  const texts = candidate.parts.filter(part => part.type === 'text')
+  const refusals = candidate.parts.filter(part => part.type === 'refusal')
+  const isSilent = texts.length === 0 && candidate.parts.length > 0
+  return {
+    role: 'assistant',
+    content: isSilent ? null : texts.map(part => part.text).join(''),
+    refusal: refusals.length === 0 ? null : refusals.map(part => part.text).join(''),
+    ...reasoningFields(candidate, context),
+    ...callFields(candidate, context),
+    ...annotationFields(texts),
+    ...mediaFields(candidate, context),
+    ...textSignatureField(texts),
+  }
+}
+
+function reasoningFields(candidate: Candidate, context: ReplyContext): JsonObject {
+  const isHidden = hidesReasoning(context)
+  const thoughts = candidate.parts
+    .filter(part => part.type === 'reasoning')
+    .map(part => ({ ...part, text: isHidden ? '' : part.texts.join('\n\n') }))
+  const text = thoughts
+    .map(thought => thought.text)
+    .filter(thought => thought !== '')
+    .join('\n\n')
+  const details = thoughts
+    .flatMap(({ signature, ...thought }) => (signature === undefined ? [] : [{ ...thought, signature }]))
+    .map(reasoningEntry)
+  return {
+    ...(text === '' ? {} : { reasoning_content: text }),
+    ...(details.length === 0 ? {} : { reasoning_details: details }),
+  }
+}
+
+function callFields(candidate: Candidate, context: ReplyContext): JsonObject {
+  const calls = candidate.parts.filter(part => part.type === 'tool-call')
+  const [first] = calls
+  if (first === undefined) return {}
+  if (isLegacyCaller(context)) {
+    return { function_call: { name: first.name, arguments: argumentsOf(first) } }
+  }
+  return { tool_calls: calls.map(encodeCall) }
+}
+
+function encodeCall(call: ToolCallPart): JsonObject {
+  const extra = call.signature === undefined ? {} : { extra_content: signatureHolder(call.signature) }
+  if (isCustom(call.kind)) {
+    return { id: call.callId, type: 'custom', custom: { name: call.name, input: call.input }, ...extra }
+  }
+  const body = { name: call.name, arguments: argumentsOf(call) }
+  return { id: call.callId, type: 'function', function: body, ...extra }
+}
+
+/** An empty string of arguments is not JSON, and clients parse it. */
+function argumentsOf(call: ToolCallPart): string {
+  return call.input === '' ? '{}' : call.input
+}
+
+function annotationFields(texts: readonly TextPart[]): JsonObject {
+  const annotations: JsonObject[] = []
+  let offset = 0
+  for (const { citations, text } of texts) {
+    for (const citation of citations) {
+      const annotation = encodeAnnotation(citation, offset, text.length)
+      if (annotation !== undefined) annotations.push(annotation)
+    }
+    offset += text.length
+  }
+  return annotations.length === 0 ? {} : { annotations }
+}
+
+function mediaFields(candidate: Candidate, context: ReplyContext): JsonObject {
+  const media = candidate.parts.filter(part => part.type === 'media')
+  const images = media
+    .filter(part => part.kind === 'image')
+    .map(imageEntry)
+    .filter(entry => entry !== undefined)
+  const [audio] = media.map(part => audioEntry(part, context)).filter(entry => entry !== undefined)
+  return { ...(images.length === 0 ? {} : { images }), ...(audio === undefined ? {} : { audio }) }
+}
+
+function textSignatureField(texts: readonly TextPart[]): JsonObject {
+  const signature = texts.findLast(part => part.signature !== undefined)?.signature
+  return signature === undefined ? {} : { extra_content: signatureHolder(signature) }
+}

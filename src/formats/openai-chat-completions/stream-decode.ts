@@ -1,0 +1,186 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { DecodeContext } from '@/formats/codec.ts'
+import { decodeFault, decodeFaultValue, faultError } from '@/formats/fault.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
+import { decodeSources } from './citations.ts'
+import { decodeUsage } from './usage.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/** Reads a stream of chunks, as OpenAI and every vendor of wire-formats 2.3 writes them. */
+export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
+  return new StreamDecoder(context)
+}
+
+class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+  readonly #answer: AnswerDecoder
+  #isOver = false
+
+  constructor(context: DecodeContext) {
+    this.#answer = new AnswerDecoder(context)
+  }
+
+  push(event: SseEvent, emit: Emit): void {
+    if (this.#isOver || event.data === '') return
+    if (isDone(event.data)) return this.#done(emit)
+    const chunk = parseChunk(event.data)
+    if (chunk === undefined) return this.#unreadable(event, emit)
+    if (isFault(chunk, event.event)) {
+      this.#answer.count(chunk, emit)
+      return this.#fail(faultError(decodeFaultValue(200, chunk)), emit)
+    }
+    this.#answer.push(chunk, 'delta', emit)
+  }
+
+  end(emit: Emit): void {
+    if (this.#isOver) return
+    if (this.#answer.isFinished) return this.#done(emit)
+    this.#fail(endedEarly(), emit)
+  }
+
+  /** `[DONE]` is an end, with a finish reason before it or without, as long as there was an answer. */
+  #done(emit: Emit): void {
+    if (!this.#answer.hasBegun) return this.#fail(endedEarly(), emit)
+    this.#isOver = true
+    this.#answer.end(emit)
+  }
+
+  #unreadable(event: SseEvent, emit: Emit): void {
+    if (event.event === 'error') return this.#fail(faultError(decodeFault(200, event.data)), emit)
+    // Broken JSON is lost output; other text is some vendor's way of keeping the connection alive.
+    if (this.#answer.isFinished || !/^\s*[{[]/.test(event.data)) return
+    this.#fail(new GatewayError('upstream_error', "An event of the upstream's answer cannot be read"), emit)
+  }
+
+  #fail(error: GatewayError, emit: Emit): void {
+    this.#isOver = true
+    emit({ type: 'error', error })
+  }
+}
+
+function endedEarly(): GatewayError {
+  return new GatewayError('upstream_error', "The upstream's answer ended early", { retry: 'next-channel' })
+}
+
+/** Reads chunks, or a whole answer as one chunk whose deltas are messages: the same fields in both. */
+export class AnswerDecoder {
+  readonly #candidates = new Map<number, CandidateDecoder>()
+  readonly #scope: AnswerScope
+  #hasStarted = false
+  #blocks = 0
+
+  constructor(context: DecodeContext) {
+    this.#scope = {
+      vendor: context.vendor,
+      newId: context.newId,
+      nextBlock: () => this.#blocks++,
+    }
+  }
+
+  get hasBegun(): boolean {
+    return this.#candidates.size > 0
+  }
+
+  get isFinished(): boolean {
+    if (this.#candidates.size === 0) return false
+    for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
+    return true
+  }
+
+  push(chunk: JsonObject, field: 'delta' | 'message', emit: Emit): void {
+    const choices = chunk['choices']
+    if (Array.isArray(choices)) {
+      for (let position = 0; position < choices.length; position += 1) {
+        const choice = asObject(choices[position])
+        if (choice !== undefined) this.#pushChoice(chunk, choice, position, field, emit)
+      }
+    }
+    this.count(chunk, emit)
+  }
+
+  /** Reads the usage of a chunk, wherever the vendor puts it. */
+  count(chunk: JsonObject, emit: Emit): void {
+    const usage = asObject(chunk['usage']) ?? asObject(asObject(chunk['x_groq'])?.['usage'])
+    if (usage === undefined) return
+    this.#start(chunk, emit)
+    emit({ type: 'usage', usage: decodeUsage(usage) })
+  }
+
+  /** The answer is complete: the finishes that waited. */
+  end(emit: Emit): void {
+    for (const candidate of this.#candidates.values()) candidate.end(emit)
+  }
+
+  #pushChoice(
+    chunk: JsonObject,
+    choice: JsonObject,
+    position: number,
+    field: 'delta' | 'message',
+    emit: Emit,
+  ): void {
+    this.#start(chunk, emit)
+    const index = asNumber(choice['index']) ?? position
+    let candidate = this.#candidates.get(index)
+    const isNew = candidate === undefined
+    if (candidate === undefined) {
+      candidate = new CandidateDecoder(index, this.#scope)
+      this.#candidates.set(index, candidate)
+    }
+    // A vendor that answers whole in one event writes a message where others write a delta.
+    const delta = asObject(choice[field]) ?? (isNew ? asObject(choice['message']) : undefined)
+    if (delta !== undefined) candidate.push(delta, emit)
+    this.#pushLogprobs(choice, index, emit)
+    const usage = asObject(choice['usage'])
+    if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
+    const reason = choice['finish_reason']
+    if (typeof reason !== 'string' || reason === '') return
+    if (!candidate.isFinished) candidate.cite(decodeSources(chunk), emit)
+    candidate.finish(choice, emit)
+  }
+
+  #pushLogprobs(choice: JsonObject, candidate: number, emit: Emit): void {
+    const logprobs = choice['logprobs']
+    if (logprobs === undefined || logprobs === null) return
+    const content = asArray(asObject(logprobs)?.['content'])
+    if (content.length > 0) emit({ type: 'logprobs', candidate, content })
+  }
+
+  /** Azure's first chunk has neither id nor choices: the start waits for one that says something. */
+  #start(chunk: JsonObject, emit: Emit): void {
+    if (this.#hasStarted) return
+    this.#hasStarted = true
+    emit({
+      type: 'start',
+      id: asString(chunk['id']) || undefined,
+      model: asString(chunk['model']) || undefined,
+      serviceTier: asString(chunk['service_tier']) || undefined,
+    })
+  }
+}
+
+function isDone(data: string): boolean {
+  return data.length < 32 && data.trim() === '[DONE]'
+}
+
+function parseChunk(data: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(data)
+    // An error may stand in an array (Gemini's own surface of this format).
+    return asObject(Array.isArray(value) ? value[0] : value)
+  } catch {
+    return undefined
+  }
+}
+
+/** An error in the place of a chunk: under `error`, as a bare message, or in an event of that name. */
+export function isFault(body: JsonObject, event: string | undefined): boolean {
+  const error = body['error']
+  if (typeof error === 'object' ? error !== null : typeof error === 'string' && error !== '') return true
+  if (event === 'error' || body['object'] === 'error' || body['type'] === 'error') return true
+  if (body['choices'] !== undefined || asObject(body['usage']) !== undefined) return false
+  return ['message', 'msg', 'detail', 'error_msg'].some(name => typeof body[name] === 'string')
+}

@@ -1,0 +1,141 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { ReplyContext } from '@/formats/codec.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { Usage } from '@/generation/usage.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { CandidateEncoder, type ChunkWriter } from './candidate-encode.ts'
+import { encodeErrorEvent } from './error.ts'
+import { replyId, wantsUsage } from './reply.ts'
+import { encodeUsage } from './usage.ts'
+
+type Emit = (output: string) => void
+type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
+
+/** Writes a stream of chunks: constant id, created and model; usage only if asked for; `[DONE]` at a true end. */
+export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
+  return new StreamEncoder(context)
+}
+
+class StreamEncoder implements StreamMachine<GenerationEvent, string> {
+  readonly #context: ReplyContext
+  readonly #candidates: CandidateEncoder[] = []
+  /** Which candidate each block belongs to. */
+  readonly #owners: CandidateEncoder[] = []
+  #serviceTier: string | undefined
+  #writer: ChunkWriter | undefined
+  #usage: Usage | undefined
+  #isOver = false
+  #hasFinished = false
+
+  constructor(context: ReplyContext) {
+    this.#context = context
+  }
+
+  push(event: GenerationEvent, emit: Emit): void {
+    if (this.#isOver) return
+    switch (event.type) {
+      case 'start':
+        this.#serviceTier = event.serviceTier
+        return
+      case 'text-start':
+      case 'refusal-start':
+      case 'reasoning-start':
+      case 'tool-input-start':
+      case 'media':
+        return this.#own(event).push(event, emit)
+      case 'text-delta':
+      case 'text-citation':
+      case 'text-end':
+      case 'refusal-delta':
+      case 'refusal-end':
+      case 'reasoning-paragraph':
+      case 'reasoning-delta':
+      case 'reasoning-end':
+      case 'tool-input-delta':
+      case 'tool-input-end':
+        return this.#owners[event.block]?.push(event, emit)
+      case 'opaque':
+        // A server tool's doings, which this format has no word for.
+        return
+      case 'logprobs':
+        return this.#candidate(event.candidate).logprobs(event.content, emit)
+      case 'usage':
+        this.#usage = event.usage
+        return
+      case 'finish':
+        this.#hasFinished = true
+        return this.#candidate(event.candidate).finish(event.finish, emit)
+      case 'error':
+        return this.#fail(event.error, emit)
+      default:
+        event satisfies never
+    }
+  }
+
+  end(emit: Emit): void {
+    if (this.#isOver) return
+    // Every decoder tells of a cut answer itself; this keeps a silent one from looking like a success.
+    if (!this.#hasFinished) {
+      return this.#fail(new GatewayError('upstream_error', "The upstream's answer ended early"), emit)
+    }
+    this.#isOver = true
+    if (wantsUsage(this.#context) && this.#usage !== undefined) {
+      emit(this.#chunks().usage(encodeUsage(this.#usage)))
+    }
+    emit('data: [DONE]\n\n')
+  }
+
+  #fail(error: GatewayError, emit: Emit): void {
+    this.#isOver = true
+    emit(encodeErrorEvent(error, this.#context.requestId))
+  }
+
+  #own(
+    event: EventOf<'text-start' | 'refusal-start' | 'reasoning-start' | 'tool-input-start' | 'media'>,
+  ): CandidateEncoder {
+    const owner = this.#candidate(event.candidate)
+    this.#owners[event.block] = owner
+    return owner
+  }
+
+  #candidate(index: number): CandidateEncoder {
+    let candidate = this.#candidates[index]
+    if (candidate === undefined) {
+      candidate = new CandidateEncoder(index, this.#context, this.#chunks())
+      this.#candidates[index] = candidate
+    }
+    return candidate
+  }
+
+  #chunks(): ChunkWriter {
+    this.#writer ??= createChunkWriter(this.#context, this.#serviceTier)
+    return this.#writer
+  }
+}
+
+/** The text of chunks around what changes from one to the next. */
+function createChunkWriter(context: ReplyContext, serviceTier: string | undefined): ChunkWriter {
+  const head: JsonObject = {
+    id: replyId(context),
+    object: 'chat.completion.chunk',
+    created: context.createdAt,
+    model: context.model,
+    ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
+  }
+  const start = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
+  const end = wantsUsage(context) ? '],"usage":null}\n\n' : ']}\n\n'
+  const open = (index: number) => `${start}{"index":${index},"delta":`
+  const close = `,"logprobs":null,"finish_reason":null}${end}`
+  return {
+    around: (index, before, after) => ({
+      before: `${open(index)}${before}`,
+      after: `${after}${close}`,
+    }),
+    delta: (index, delta) => `${open(index)}${JSON.stringify(delta)}${close}`,
+    last: (index, reason) => `${open(index)}{},"logprobs":null,"finish_reason":"${reason}"}${end}`,
+    logprobs: (index: number, content: readonly JsonValue[]) =>
+      `${open(index)}{},"logprobs":${JSON.stringify({ content, refusal: null })},"finish_reason":null}${end}`,
+    usage: usage => `${start}],"usage":${JSON.stringify(usage)}}\n\n`,
+  }
+}

@@ -1,0 +1,60 @@
+import type { Target } from '@/formats/codec.ts'
+import type { Loss, RequestField } from '@/generation/loss.ts'
+import type { CacheMark } from '@/generation/part.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { type ModelTraits, modelTraits } from './models.ts'
+import { type VendorTraits, vendorTraits } from './vendors.ts'
+
+/** How to write for one upstream, and what could not be written. */
+export class TargetRules {
+  readonly model: ModelTraits
+  readonly vendor: VendorTraits
+  /** Who this upstream is, for signatures. */
+  readonly vendorName: string
+  readonly losses: Loss[] = []
+
+  constructor(target: Target) {
+    this.model = modelTraits(target.model)
+    this.vendor = vendorTraits(target.vendor)
+    this.vendorName = target.vendor
+  }
+
+  /** Records a loss, once. */
+  lose(field: RequestField | 'extension', name?: string): void {
+    if (this.losses.some(loss => loss.field === field && loss.name === name)) return
+    this.losses.push({ field, name })
+  }
+
+  refuses(field: RequestField): boolean {
+    return this.model.refuses.has(field) || this.vendor.refuses.has(field)
+  }
+
+  /**
+   * The value, or undefined and a loss where the upstream refuses the field.
+   * @param neutral a value that says what the upstream does anyway: left out where refused, and nothing is lost
+   */
+  take<T>(field: RequestField, value: T | undefined, neutral?: T): T | undefined {
+    if (value === undefined || !this.refuses(field)) return value
+    if (value !== neutral) this.lose(field)
+    return undefined
+  }
+
+  /** The fields that mark a part for caching; none and a loss where the upstream has no marks. */
+  cacheFields(mark: CacheMark | undefined): JsonObject {
+    if (mark === undefined) return {}
+    if (this.vendor.isOpenrouter) {
+      return { cache_control: { type: 'ephemeral', ...(mark.ttl === undefined ? {} : { ttl: mark.ttl }) } }
+    }
+    if (this.model.takesCacheBreakpoints) {
+      const ttl = mark.ttl === undefined ? {} : { ttl: mark.ttl === '1h' ? '12h' : '30m' }
+      return { prompt_cache_breakpoint: { mode: 'explicit', ...ttl } }
+    }
+    this.lose('cacheMark')
+    return {}
+  }
+
+  /** Whether marks are written at all: without, text is written in the plainest shape. */
+  get hasCacheMarks(): boolean {
+    return this.vendor.isOpenrouter || this.model.takesCacheBreakpoints
+  }
+}

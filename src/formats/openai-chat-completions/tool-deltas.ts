@@ -1,0 +1,186 @@
+import { endsInHalfPair } from '@/formats/surrogates.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Signature } from '@/generation/part.ts'
+import { asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/** What the calls of one answer share with the rest of it. */
+export interface CallScope {
+  candidate: number
+  vendor: string
+  newId: () => string
+  /** Ends the text before the first call; gives the next block's number. */
+  openBlock: (emit: Emit) => number
+}
+
+/** A call under construction. */
+interface OpenCall {
+  id: string | undefined
+  name: string
+  kind: 'function' | 'custom'
+  /** Undefined until the call has a name and input: names come in pieces at some vendors. */
+  block: number | undefined
+  input: string
+  /** The first half of a surrogate pair at the end of the last delta. */
+  half: string
+  signature: Signature | undefined
+  ended: boolean
+}
+
+/**
+ * Puts tool call deltas together. Vendors differ in how they say which call a delta belongs to: an index from 0 or
+ * elsewhere, the same index for every call, an id each time, nothing at all.
+ */
+export class ToolDeltas {
+  readonly #scope: CallScope
+  readonly #calls: OpenCall[] = []
+  readonly #byIndex = new Map<number, OpenCall>()
+
+  constructor(scope: CallScope) {
+    this.#scope = scope
+  }
+
+  get any(): boolean {
+    return this.#calls.length > 0
+  }
+
+  /** True when the input of one of the calls is whole. */
+  get usable(): boolean {
+    return this.#calls.some(call => call.kind === 'custom' || isWhole(call.input))
+  }
+
+  /** @param position where the entry stands in its delta, when that has several. */
+  push(entry: JsonObject, position: number | undefined, emit: Emit): void {
+    const custom = asObject(entry['custom'])
+    const body = custom ?? asObject(entry['function'])
+    const call = this.#callOf(entry, asString(body?.['name']) ?? '', position)
+    if (call.ended) return
+    if (custom !== undefined || entry['type'] === 'custom') call.kind = 'custom'
+    call.signature = thoughtSignature(entry, this.#scope.vendor) ?? call.signature
+    const piece = inputText(custom === undefined ? body?.['arguments'] : custom['input'])
+    if (piece !== '') this.#append(call, piece, emit)
+  }
+
+  /** Ends every call that is open. */
+  end(emit: Emit): void {
+    for (const call of this.#calls) {
+      if (call.ended) continue
+      call.ended = true
+      const block = this.#begin(call, emit)
+      if (call.half !== '') emit({ type: 'tool-input-delta', block, text: call.half })
+      // A call without arguments may come with none, with "", with "{}": one spelling for all.
+      if (call.input === '' && call.kind === 'function') emit({ type: 'tool-input-delta', block, text: '{}' })
+      emit({ type: 'tool-input-end', block, signature: call.signature })
+    }
+  }
+
+  #callOf(entry: JsonObject, name: string, position: number | undefined): OpenCall {
+    const index = asNumber(entry['index']) ?? position
+    const id = asString(entry['id']) || undefined
+    const known = this.#known(index, id, name)
+    if (known === undefined || isAnother(known, id, name)) return this.#add(index, id, name)
+    known.id ??= id
+    if (known.block === undefined && name !== known.name) known.name += name
+    return known
+  }
+
+  #known(index: number | undefined, id: string | undefined, name: string): OpenCall | undefined {
+    if (index !== undefined) return this.#byIndex.get(index)
+    if (id !== undefined) return this.#calls.find(call => call.id === id)
+    const last = this.#calls.at(-1)
+    return name === '' || last?.block === undefined ? last : undefined
+  }
+
+  #add(index: number | undefined, id: string | undefined, name: string): OpenCall {
+    const isTaken = id !== undefined && this.#calls.some(call => call.id === id)
+    const call: OpenCall = {
+      id: isTaken ? undefined : id,
+      name,
+      kind: 'function',
+      block: undefined,
+      input: '',
+      half: '',
+      signature: undefined,
+      ended: false,
+    }
+    this.#calls.push(call)
+    if (index !== undefined) this.#byIndex.set(index, call)
+    return call
+  }
+
+  #append(call: OpenCall, piece: string, emit: Emit): void {
+    call.input += piece
+    let text = call.half + piece
+    call.half = ''
+    if (call.block === undefined) {
+      if (call.name === '') return
+      text = call.input
+      this.#begin(call, emit)
+    }
+    if (endsInHalfPair(text)) {
+      call.half = text.slice(-1)
+      text = text.slice(0, -1)
+    }
+    if (text !== '' && call.block !== undefined) emit({ type: 'tool-input-delta', block: call.block, text })
+  }
+
+  /** Starts a call, and before it those that came first but have no input yet, so that their order stays. */
+  #begin(call: OpenCall, emit: Emit): number {
+    for (const earlier of this.#calls) {
+      if (earlier === call) break
+      if (earlier.block === undefined && earlier.name !== '') this.#start(earlier, emit)
+    }
+    return this.#start(call, emit)
+  }
+
+  #start(call: OpenCall, emit: Emit): number {
+    if (call.block !== undefined) return call.block
+    const block = this.#scope.openBlock(emit)
+    call.block = block
+    call.id ??= this.#scope.newId()
+    emit({
+      type: 'tool-input-start',
+      block,
+      candidate: this.#scope.candidate,
+      kind: call.kind,
+      callId: call.id,
+      name: call.name,
+      namespace: undefined,
+    })
+    return block
+  }
+}
+
+/**
+ * True when a delta that names a known place begins another call: Gemini's own surface of this format numbers all
+ * parallel calls 0, others give neither index nor id. Only a whole call can be followed by another.
+ */
+function isAnother(known: OpenCall, id: string | undefined, name: string): boolean {
+  return name !== '' && (id === undefined || id !== known.id) && known.name !== '' && isWhole(known.input)
+}
+
+function isWhole(input: string): boolean {
+  if (!input.trimEnd().endsWith('}')) return false
+  try {
+    JSON.parse(input)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Arguments as text; some vendors send the object itself. */
+function inputText(value: JsonValue | undefined): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
+}
+
+/** Where Gemini's own surface of this format keeps a thought signature: on a tool call, or on a message. */
+export function thoughtSignature(holder: JsonObject, vendor: string | undefined): Signature | undefined {
+  const extra = holder['extra_content']
+  if (extra === undefined) return undefined
+  const value = asString(asObject(asObject(extra)?.['google'])?.['thought_signature'])
+  return value === undefined || value === '' ? undefined : { format: FORMAT, vendor, value }
+}

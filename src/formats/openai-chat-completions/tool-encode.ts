@@ -1,0 +1,157 @@
+import { endsInHalfPair } from '@/formats/surrogates.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Signature } from '@/generation/part.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import type { ChunkWriter } from './candidate-encode.ts'
+import { isCustom, signatureHolder } from './reply.ts'
+
+type Emit = (output: string) => void
+type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
+
+/** A call on its way to the caller. */
+interface WrittenCall {
+  start: EventOf<'tool-input-start'>
+  /** Its number among the answer's calls. */
+  index: number
+  input: string
+  half: string
+  /** False while it is held back. */
+  isStarted: boolean
+  /** The two halves of a chunk around a piece of the input. */
+  around: { before: string; after: string }
+}
+
+/**
+ * Writes the tool calls of one choice. A call is held back until its second delta: clients (AI SDK) read a thought
+ * signature only from the chunk that starts the call, and the neutral events tell it last. From Gemini, the vendor
+ * with signatures on calls, the input is whole in one delta, so start and end are known together.
+ */
+export class ToolCallEncoder {
+  readonly isLegacy: boolean
+  readonly #candidate: number
+  readonly #chunks: ChunkWriter
+  readonly #calls: (WrittenCall | undefined)[] = []
+  #held: WrittenCall | undefined
+  #count = 0
+
+  constructor(candidate: number, chunks: ChunkWriter, isLegacy: boolean) {
+    this.#candidate = candidate
+    this.#chunks = chunks
+    this.isLegacy = isLegacy
+  }
+
+  get any(): boolean {
+    return this.#count > 0
+  }
+
+  /** True when the input of one of the calls is whole. */
+  get usable(): boolean {
+    return this.#calls.some(
+      call => call !== undefined && (isCustom(call.start.kind) || parseObject(call.input) !== undefined),
+    )
+  }
+
+  start(event: EventOf<'tool-input-start'>, emit: Emit): void {
+    this.flush(emit)
+    const index = this.#count
+    this.#count += 1
+    const call: WrittenCall = {
+      start: event,
+      index,
+      input: '',
+      half: '',
+      isStarted: false,
+      around: this.#around(event, index),
+    }
+    this.#calls[event.block] = call
+    this.#held = call
+  }
+
+  delta(event: EventOf<'tool-input-delta'>, emit: Emit): void {
+    const call = this.#calls[event.block]
+    if (call === undefined || event.text === '') return
+    const isFirst = call.input === ''
+    if (this.#held !== undefined && (this.#held !== call || !isFirst)) this.flush(emit)
+    call.input += event.text
+    if (call.isStarted) this.#write(call, event.text, emit)
+  }
+
+  end(event: EventOf<'tool-input-end'>, emit: Emit): void {
+    const call = this.#calls[event.block]
+    if (call === undefined) return
+    // An empty string of arguments is not JSON, and clients parse it.
+    if (call.input === '' && !isCustom(call.start.kind)) {
+      call.input = '{}'
+      if (call.isStarted) this.#write(call, '{}', emit)
+    }
+    if (this.#held === call) {
+      this.#held = undefined
+      this.#begin(call, event.signature, emit)
+    } else if (event.signature !== undefined && this.#isWritten(call)) {
+      const entry = {
+        index: call.index,
+        function: { arguments: '' },
+        extra_content: signatureHolder(event.signature),
+      }
+      this.#delta({ tool_calls: [entry] }, emit)
+    }
+    if (call.half !== '') this.#emitPiece(call, call.half, emit)
+    call.half = ''
+  }
+
+  /** Writes what is held back, because something else is to be written. */
+  flush(emit: Emit): void {
+    const call = this.#held
+    this.#held = undefined
+    if (call !== undefined) this.#begin(call, undefined, emit)
+  }
+
+  #begin(call: WrittenCall, signature: Signature | undefined, emit: Emit): void {
+    call.isStarted = true
+    if (this.#isWritten(call)) this.#delta(this.#opening(call, signature), emit)
+    if (call.input !== '') this.#write(call, call.input, emit)
+  }
+
+  #opening(call: WrittenCall, signature: Signature | undefined): JsonObject {
+    const { name, callId: id, kind } = call.start
+    if (this.isLegacy) return { function_call: { name, arguments: '' } }
+    const body = isCustom(kind)
+      ? { type: 'custom', custom: { name, input: '' } }
+      : { type: 'function', function: { name, arguments: '' } }
+    const extra = signature === undefined ? {} : { extra_content: signatureHolder(signature) }
+    return { tool_calls: [{ index: call.index, id, ...body, ...extra }] }
+  }
+
+  #around(start: EventOf<'tool-input-start'>, index: number): { before: string; after: string } {
+    if (this.isLegacy) return this.#chunks.around(this.#candidate, '{"function_call":{"arguments":', '}}')
+    const field = isCustom(start.kind) ? '"custom":{"input":' : '"function":{"arguments":'
+    return this.#chunks.around(this.#candidate, `{"tool_calls":[{"index":${index},${field}`, '}}]}')
+  }
+
+  /** The legacy shape has room for one call. */
+  #isWritten(call: WrittenCall): boolean {
+    return !this.isLegacy || call.index === 0
+  }
+
+  #write(call: WrittenCall, delta: string, emit: Emit): void {
+    let text = delta
+    if (call.half !== '') {
+      text = call.half + text
+      call.half = ''
+    }
+    if (endsInHalfPair(text)) {
+      call.half = text.slice(-1)
+      text = text.slice(0, -1)
+    }
+    if (text !== '') this.#emitPiece(call, text, emit)
+  }
+
+  #emitPiece(call: WrittenCall, text: string, emit: Emit): void {
+    if (!this.#isWritten(call)) return
+    emit(`${call.around.before}${JSON.stringify(text)}${call.around.after}`)
+  }
+
+  #delta(delta: JsonObject, emit: Emit): void {
+    emit(this.#chunks.delta(this.#candidate, delta))
+  }
+}

@@ -1,0 +1,126 @@
+import { invalidRequest } from '@/formats/invalid.ts'
+import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { cacheMark } from './content-decode.ts'
+import { FORMAT } from './wire.ts'
+
+/** Reads `tools`, legacy `functions` and the search that is asked for by an option of its own. */
+export function decodeTools(body: JsonObject): Tool[] {
+  const tools: Tool[] = asArray(body['tools']).map((tool, index) => decodeTool(asObject(tool) ?? {}, index))
+  if (!Array.isArray(body['tools'])) {
+    for (const legacy of asArray(body['functions']))
+      tools.push(functionTool(asObject(legacy) ?? {}, undefined))
+  }
+  const search = asObject(body['web_search_options'])
+  if (search !== undefined) tools.push(searchTool(search))
+  return tools
+}
+
+function decodeTool(tool: JsonObject, index: number): Tool {
+  const definition = asObject(tool['function'])
+  if (definition !== undefined) return functionTool(definition, tool)
+  const custom = asObject(tool['custom'])
+  if (custom !== undefined) return customTool(custom)
+  const type = asString(tool['type']) ?? ''
+  if (type === 'function' || type === 'custom') throw invalidRequest(`tools[${index}].${type}`, 'required')
+  return hostedTool(type, tool)
+}
+
+function functionTool(definition: JsonObject, holder: JsonObject | undefined): FunctionTool {
+  return {
+    type: 'function',
+    name: asString(definition['name']) ?? '',
+    namespace: undefined,
+    description: asString(definition['description']),
+    parameters: asObject(definition['parameters']),
+    strict: asBoolean(definition['strict']),
+    cache: holder === undefined ? undefined : cacheMark(holder),
+  }
+}
+
+function customTool(custom: JsonObject): CustomTool {
+  const format = asObject(custom['format'])
+  const grammar = asObject(format?.['grammar']) ?? format
+  const syntax = asString(grammar?.['syntax'])
+  const definition = asString(grammar?.['definition'])
+  const isKnown = (syntax === 'lark' || syntax === 'regex') && definition !== undefined
+  return {
+    type: 'custom',
+    name: asString(custom['name']) ?? '',
+    namespace: undefined,
+    description: asString(custom['description']),
+    grammar: isKnown ? { syntax, definition } : undefined,
+  }
+}
+
+/** A tool of a vendor's own server, which the standard of this format has none of. */
+function hostedTool(type: string, wire: JsonObject): HostedTool {
+  const kind = /web_search/.test(type) ? 'web_search' : 'other'
+  return { type: 'hosted', kind, format: FORMAT, wireType: type, wire, webSearch: undefined }
+}
+
+function searchTool(options: JsonObject): HostedTool {
+  const location = asObject(options['user_location'])
+  return {
+    type: 'hosted',
+    kind: 'web_search',
+    format: FORMAT,
+    wireType: 'web_search_options',
+    wire: options,
+    webSearch: {
+      maxUses: undefined,
+      allowedDomains: [],
+      blockedDomains: [],
+      userLocation:
+        location === undefined
+          ? undefined
+          : { type: 'approximate', ...(asObject(location['approximate']) ?? location) },
+    },
+  }
+}
+
+/** Reads `tool_choice`, or legacy `function_call`. */
+export function decodeToolChoice(body: JsonObject): ToolChoice | undefined {
+  const choice = body['tool_choice']
+  if (choice === undefined || choice === null) return legacyChoice(body['function_call'])
+  if (typeof choice === 'string') return wordChoice(choice)
+  const wire = asObject(choice) ?? {}
+  switch (wire['type']) {
+    case 'function':
+    case 'custom': {
+      const kind = wire['type']
+      const name = asString(asObject(wire[kind])?.['name'])
+      if (name === undefined) throw invalidRequest(`tool_choice.${kind}.name`, 'required')
+      return { type: 'tool', name, namespace: undefined, kind }
+    }
+    case 'allowed_tools':
+      return allowedChoice(asObject(wire['allowed_tools']) ?? wire)
+    default:
+      return wordChoice(asString(wire['type']) ?? '')
+  }
+}
+
+function wordChoice(word: string): ToolChoice {
+  if (word === 'auto' || word === 'none' || word === 'required') return { type: word }
+  // Mistral's and others' word for `required`.
+  if (word === 'any') return { type: 'required' }
+  throw invalidRequest('tool_choice', "expected 'auto', 'none', 'required' or a tool")
+}
+
+function legacyChoice(choice: JsonValue | undefined): ToolChoice | undefined {
+  if (choice === undefined || choice === null) return undefined
+  if (choice === 'auto' || choice === 'none') return { type: choice }
+  const name = asString(asObject(choice)?.['name'])
+  if (name === undefined) throw invalidRequest('function_call', "expected 'auto', 'none' or a name")
+  return { type: 'tool', name, namespace: undefined, kind: 'function' }
+}
+
+function allowedChoice(allowed: JsonObject): ToolChoice {
+  const tools = asArray(allowed['tools']).flatMap(value => {
+    const tool = asObject(value)
+    const holder = asObject(tool?.['function']) ?? asObject(tool?.['custom']) ?? tool
+    const name = asString(holder?.['name'])
+    return name === undefined ? [] : [{ name, namespace: undefined }]
+  })
+  return { type: 'allowed', mode: allowed['mode'] === 'required' ? 'required' : 'auto', tools }
+}

@@ -1,0 +1,119 @@
+import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
+import type { TargetRules } from './target-rules.ts'
+import { FORMAT } from './wire.ts'
+
+const SEARCH_OPTIONS = 'web_search_options'
+
+/** Whether a hosted tool can be asked for: one of this format's own, or a search at a model that searches. */
+export function canServe(tool: HostedTool, rules: TargetRules): boolean {
+  if (tool.kind === 'web_search' && rules.model.isSearch) return true
+  return tool.format === FORMAT && tool.wireType !== SEARCH_OPTIONS
+}
+
+/** Writes the tools that stand in `tools`, in the caller's order. */
+export function encodeTools(tools: readonly Tool[], rules: TargetRules): JsonObject[] {
+  return tools.flatMap(tool => {
+    switch (tool.type) {
+      case 'function':
+        return [functionTool(tool, rules)]
+      case 'custom':
+        return [customTool(tool)]
+      case 'hosted':
+        return tool.format === FORMAT && tool.wireType !== SEARCH_OPTIONS ? [tool.wire] : []
+      case 'client':
+        // Lowered to a function before, else nobody upstream would know what to call.
+        rules.lose('tools', tool.wireType)
+        return []
+      default:
+        return tool satisfies never
+    }
+  })
+}
+
+function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
+  const { name, description, parameters, strict } = tool
+  return {
+    type: 'function',
+    function: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      ...(parameters === undefined ? {} : { parameters }),
+      ...(strict === undefined ? {} : { strict }),
+    },
+    // OpenAI's breakpoints stand on content parts only.
+    ...(rules.vendor.isOpenrouter ? rules.cacheFields(tool.cache) : lostMark(tool, rules)),
+  }
+}
+
+function lostMark(tool: FunctionTool, rules: TargetRules): JsonObject {
+  if (tool.cache !== undefined) rules.lose('cacheMark')
+  return {}
+}
+
+function customTool(tool: CustomTool): JsonObject {
+  const { name, description, grammar } = tool
+  return {
+    type: 'custom',
+    custom: {
+      name,
+      ...(description === undefined ? {} : { description }),
+      ...(grammar === undefined
+        ? {}
+        : {
+            format: { type: 'grammar', grammar: { syntax: grammar.syntax, definition: grammar.definition } },
+          }),
+    },
+  }
+}
+
+/** The options of a search model; undefined when no search was asked for. */
+export function searchOptions(tools: readonly Tool[], rules: TargetRules): JsonObject | undefined {
+  const search = tools.find(tool => tool.type === 'hosted' && tool.kind === 'web_search')
+  if (search?.type !== 'hosted' || !rules.model.isSearch) return undefined
+  if (search.format === FORMAT) return search.wireType === SEARCH_OPTIONS ? search.wire : undefined
+  const { type: _, ...location } = search.webSearch?.userLocation ?? {}
+  const approximate = asObject(location['approximate']) ?? location
+  return Object.keys(approximate).length === 0 ? {} : { user_location: { type: 'approximate', approximate } }
+}
+
+/** Writes `tool_choice`; undefined where the format has no word for it. */
+export function encodeToolChoice(
+  choice: ToolChoice,
+  tools: readonly Tool[],
+): string | JsonObject | undefined {
+  switch (choice.type) {
+    case 'auto':
+    case 'none':
+    case 'required':
+      return choice.type
+    case 'tool':
+      if (typeof choice.kind !== 'string') return hostedChoice(choice.kind.wireType)
+      return choice.kind === 'custom' ? named('custom', choice.name) : named('function', choice.name)
+    case 'allowed':
+      return {
+        type: 'allowed_tools',
+        allowed_tools: {
+          mode: choice.mode,
+          tools: choice.tools.map(({ name }) =>
+            named(isCustomTool(name, tools) ? 'custom' : 'function', name),
+          ),
+        },
+      }
+    default:
+      return choice satisfies never
+  }
+}
+
+function named(kind: 'function' | 'custom', name: string): JsonObject {
+  return { type: kind, [kind]: { name } }
+}
+
+/** A search model searches anyway; other vendors' tools are named by their type. */
+function hostedChoice(wireType: string): JsonObject | undefined {
+  return wireType === SEARCH_OPTIONS ? undefined : { type: wireType }
+}
+
+function isCustomTool(name: string, tools: readonly Tool[]): boolean {
+  return tools.some(tool => tool.type === 'custom' && tool.name === name)
+}

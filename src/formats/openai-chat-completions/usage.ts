@@ -1,0 +1,84 @@
+import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { CompletionUsage } from './wire.ts'
+
+/**
+ * Reads usage into disjoint buckets (wire-formats 6.2). The totals are trusted over their breakdown: a detail larger
+ * than what is left of its total is clamped, so that no token is counted twice.
+ */
+export function decodeUsage(usage: JsonObject): Usage {
+  return { ...decodeInput(usage), ...decodeOutput(usage), serverTools: serverTools(usage) }
+}
+
+function decodeInput(usage: JsonObject) {
+  const details = asObject(usage['prompt_tokens_details'])
+  // DeepSeek splits the prompt into hits and misses; Moonshot puts the count at the top.
+  const hits = count(details?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'])
+  const writes = count(details?.['cache_write_tokens'] ?? details?.['cache_creation_tokens'])
+  const total = count(usage['prompt_tokens'] ?? hits + count(usage['prompt_cache_miss_tokens']))
+  const cacheRead = Math.min(hits, total)
+  const cacheWrite5m = Math.min(writes, total - cacheRead)
+  const audioInput = Math.min(count(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
+  return {
+    inputUncached: total - cacheRead - cacheWrite5m - audioInput,
+    cacheRead,
+    cacheWrite5m,
+    cacheWrite1h: 0,
+    audioInput,
+  }
+}
+
+function decodeOutput(usage: JsonObject) {
+  const details = asObject(usage['completion_tokens_details'])
+  const thought = count(details?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
+  const completion = count(usage['completion_tokens'])
+  const total = isReasoningOutside(usage, completion, thought) ? completion + thought : completion
+  const reasoning = Math.min(thought, total)
+  const audioOutput = Math.min(count(details?.['audio_tokens']), total - reasoning)
+  return { outputText: total - reasoning - audioOutput, reasoning, audioOutput }
+}
+
+/** xAI reports reasoning beside completion_tokens: its total only adds up with both. */
+function isReasoningOutside(usage: JsonObject, completion: number, reasoning: number): boolean {
+  if (reasoning === 0) return false
+  if (typeof usage['total_tokens'] !== 'number') return reasoning > completion
+  return usage['total_tokens'] === count(usage['prompt_tokens']) + completion + reasoning
+}
+
+function serverTools(usage: JsonObject): Readonly<Record<string, number>> {
+  const searches = count(
+    asObject(usage['server_tool_use'])?.['web_search_requests'] ?? usage['num_search_queries'],
+  )
+  return searches === 0 ? NO_SERVER_TOOLS : { web_search: searches }
+}
+
+const NO_SERVER_TOOLS: Readonly<Record<string, number>> = {}
+
+/** A token count: whole, not negative, exact as a double. */
+function count(value: JsonValue | undefined): number {
+  if (typeof value !== 'number' || !(value > 0)) return 0
+  return Math.min(Math.floor(value), Number.MAX_SAFE_INTEGER)
+}
+
+/** Writes usage with OpenAI's totals, which include cache, reasoning and audio. */
+export function encodeUsage(usage: Usage): JsonObject {
+  const prompt = inputTokens(usage)
+  const completion = outputTokens(usage)
+  const writes = usage.cacheWrite5m + usage.cacheWrite1h
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      audio_tokens: usage.audioInput,
+      ...(writes > 0 ? { cache_write_tokens: writes } : {}),
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.audioOutput,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  } satisfies CompletionUsage
+}

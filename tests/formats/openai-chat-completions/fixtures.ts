@@ -1,0 +1,117 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
+import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { compose, runMachine } from '@/generation/machine.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+
+const TRANSCRIPTS = join(import.meta.dir, '../../transcripts/openai-chat-completions')
+
+export const CASES = readdirSync(TRANSCRIPTS).sort()
+
+export interface Recording {
+  request: JsonObject
+  response: JsonObject | undefined
+  stream: Uint8Array
+}
+
+export async function recording(name: string): Promise<Recording> {
+  const file = (part: string) => Bun.file(join(TRANSCRIPTS, name, part))
+  const response = file('response.json')
+  return {
+    request: await file('request.json').json(),
+    response: (await response.exists()) ? await response.json() : undefined,
+    stream: await file('stream.sse').bytes(),
+  }
+}
+
+export function decodeContext(): DecodeContext {
+  let made = 0
+  return {
+    vendor: 'upstream.example',
+    newId: () => {
+      made += 1
+      return `call_made${made}`
+    },
+  }
+}
+
+export function decodeRequest(body: JsonObject): GenerationRequest {
+  return openaiChatCompletions.decodeRequest(body, { model: 'm', stream: body['stream'] === true })
+}
+
+/** A request with one user message and these fields. */
+export function requestOf(fields: JsonObject): GenerationRequest {
+  return decodeRequest({ model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...fields })
+}
+
+export function targetOf(model: string, vendor = 'upstream.example'): Target {
+  return { model, vendor, maxOutputTokens: undefined }
+}
+
+export function replyContext(wire: JsonObject = {}): ReplyContext {
+  const body = { model: 'm', messages: [{ role: 'user', content: 'Hi' }], ...wire }
+  return {
+    requestId: '0198c0de-0000-7000-8000-000000000001',
+    createdAt: 1_763_650_800,
+    model: 'm',
+    request: decodeRequest(body),
+    wire: body,
+    estimatedInputTokens: undefined,
+  }
+}
+
+/** The events of a stream in these pieces. */
+export function decodeBytes(chunks: Iterable<Uint8Array>): GenerationEvent[] {
+  const decoder = openaiChatCompletions.createStreamDecoder(decodeContext())
+  return runMachine(compose(createSseParser(), decoder), chunks)
+}
+
+/** The events of these chunks; a string stands for itself. */
+export function decodeChunks(chunks: readonly (JsonObject | string)[]): GenerationEvent[] {
+  const events = chunks.map(
+    (chunk): SseEvent => ({
+      event: undefined,
+      data: typeof chunk === 'string' ? chunk : JSON.stringify(chunk),
+    }),
+  )
+  return runMachine(openaiChatCompletions.createStreamDecoder(decodeContext()), events)
+}
+
+/** A chunk with one choice. */
+export function chunk(delta: JsonObject, fields: JsonObject = {}): JsonObject {
+  return { id: 'c', model: 'm', choices: [{ index: 0, delta, finish_reason: null, ...fields }] }
+}
+
+/** The chunk that ends a choice. */
+export function finish(reason: string, fields: JsonObject = {}): JsonObject {
+  return chunk({}, { finish_reason: reason, ...fields })
+}
+
+/** A delta with one tool call entry. */
+export function call(entry: JsonObject): JsonObject {
+  return chunk({ tool_calls: [entry] })
+}
+
+export function encodeEvents(events: Iterable<GenerationEvent>, wire: JsonObject = {}): string {
+  return runMachine(openaiChatCompletions.createStreamEncoder(replyContext(wire)), events).join('')
+}
+
+/** The data objects of a written stream, without `[DONE]`. */
+export function dataOf(stream: string): JsonObject[] {
+  return runMachine(createSseParser(), [Buffer.from(stream)])
+    .map(event => parseObject(event.data))
+    .filter(data => data !== undefined)
+}
+
+/** The deltas of candidate 0. */
+export function deltasOf(stream: string): JsonObject[] {
+  return dataOf(stream)
+    .map(data => asObject(asArray(data['choices'])[0]))
+    .map(choice => asObject(choice?.['delta']))
+    .filter(delta => delta !== undefined)
+}
