@@ -1,9 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testDatabase } from '#tests/support/database.ts'
 import { apiKey } from '@/db/schema.ts'
+
+// A test runs up to ten processes, and machines are slow at times.
+setDefaultTimeout(30_000)
 
 const db = await testDatabase()
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))
