@@ -47,40 +47,47 @@ export function deliver(
   }
   clientGone.addEventListener('abort', leave)
 
-  /** Makes the next event; false when there is none. */
-  const advance = async (): Promise<boolean> => {
-    if (events === steering.cutAfter) {
-      await sleep(BEFORE_CUT_MS, gone.signal)
-      throw cutError
+  /** What the next write has to wait for; undefined, and no promise at all, when it has nothing to wait for. */
+  const pause = (): Promise<void> | undefined => {
+    if (unsent.byteLength === 0) {
+      if (events === steering.cutAfter) return sleep(BEFORE_CUT_MS, gone.signal)
+      if (events > 0 && steering.paceMs > 0) return sleep(steering.paceMs, gone.signal)
     }
-    if (events > 0 && steering.paceMs > 0) await sleep(steering.paceMs, gone.signal)
-    const { value, done } = frames.next()
-    if (done === true) return false
-    events++
-    unsent = typeof value === 'string' ? Buffer.from(value) : value
-    return true
+    return steering.splitBytes === undefined ? undefined : nextTurn()
+  }
+
+  const write = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
+    if (ended) return
+    if (unsent.byteLength === 0) {
+      if (events === steering.cutAfter) {
+        controller.error(cutError)
+        return finish('completed')
+      }
+      const next = frames.next()
+      if (next.done === true) {
+        controller.close()
+        return finish('completed')
+      }
+      events++
+      unsent = typeof next.value === 'string' ? Buffer.from(next.value) : next.value
+    }
+    const size = steering.splitBytes ?? unsent.byteLength
+    const piece = unsent.subarray(0, size)
+    unsent = unsent.subarray(size)
+    observer.sent(piece.byteLength)
+    controller.enqueue(piece)
   }
 
   return new ReadableStream<Uint8Array>(
     {
-      async pull(controller) {
-        try {
-          while (unsent.byteLength === 0) {
-            if (await advance()) continue
-            controller.close()
-            return finish('completed')
-          }
-          const size = steering.splitBytes ?? unsent.byteLength
-          const piece = unsent.subarray(0, size)
-          unsent = unsent.subarray(size)
-          if (steering.splitBytes !== undefined) await nextTurn()
-          observer.sent(piece.byteLength)
-          controller.enqueue(piece)
-        } catch (error) {
-          if (gone.signal.aborted) return
-          controller.error(error)
-          finish('completed')
-        }
+      pull(controller) {
+        const waiting = pause()
+        if (waiting === undefined) return write(controller)
+        // The wait fails only when the client has left, and then there is nobody to write to.
+        return waiting.then(
+          () => write(controller),
+          () => {},
+        )
       },
       cancel: leave,
     },
