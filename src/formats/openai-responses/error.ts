@@ -1,7 +1,7 @@
 import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
+import { decodeFaultValue, faultError, faultOf } from '@/formats/fault.ts'
 import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { decodeFaultValue, faultError } from '../fault.ts'
 import { emptyResponse } from './reply.ts'
 
 /** The error inside a response whose status is `failed` or `cancelled`. */
@@ -35,11 +35,11 @@ const CODES_KEPT: ReadonlySet<string> = new Set([
 
 /** The API's own vocabulary is closed: `server_error`, `rate_limit_exceeded`, `invalid_prompt` and image faults. */
 function failureCode(error: GatewayError): string {
-  const fault = asObject(error.cause)
-  if (fault?.['contextLength'] === true) return 'context_length_exceeded'
-  const code = asString(fault?.['code']) ?? error.code
+  const fault = faultOf(error)
+  if (fault?.contextLength === true) return 'context_length_exceeded'
+  const code = fault?.code ?? error.code
   if (CODES_KEPT.has(code)) return code
-  const status = asNumber(fault?.['status']) ?? error.status
+  const status = fault?.status ?? error.status
   if (status === 429) return 'rate_limit_exceeded'
   if (status === 402) return 'insufficient_quota'
   return status < 500 ? 'invalid_prompt' : 'server_error'

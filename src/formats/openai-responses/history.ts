@@ -1,3 +1,6 @@
+import { fitCallId } from '@/formats/call-id.ts'
+import type { Target } from '@/formats/codec.ts'
+import { signatureFor } from '@/formats/signature.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type {
   MediaPart,
@@ -10,10 +13,7 @@ import type {
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { fitCallId } from '../call-id.ts'
-import type { Target } from '../codec.ts'
-import { signatureFor } from '../signature.ts'
-import { CALL_ITEMS, encodeCall } from './calls.ts'
+import { encodeCall } from './calls.ts'
 import { encodeCacheMark } from './content.ts'
 import { itemOf } from './item-writers.ts'
 import { encodeMedia } from './media.ts'
@@ -171,10 +171,11 @@ class HistoryWriter {
   #call(part: ToolCallPart): void {
     this.#called.add(part.callId)
     const callId = fitCallId(part.callId, CALL_ID)
-    const input = part.kind === 'function' && part.input === '' ? '{}' : part.input
-    const { status, ...item } = encodeCall({ ...part, callId, input }, undefined, 'completed')
-    const plain = part.kind === 'function' || part.kind === 'custom'
-    this.#items.push(plain ? item : { id: `${CALL_ITEMS[part.kind].idPrefix}_${callId}`, status, ...item })
+    // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
+    const kind = part.kind === 'custom' ? 'custom' : 'function'
+    const input = kind === 'function' && part.input === '' ? '{}' : part.input
+    const { status: _status, ...item } = encodeCall({ ...part, kind, callId, input }, undefined, 'completed')
+    this.#items.push(item)
   }
 
   #output(part: ToolResultPart): JsonObject {

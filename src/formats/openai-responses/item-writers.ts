@@ -1,6 +1,6 @@
+import { wrapSignature } from '@/formats/signature.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
-import { wrapSignature } from '../signature.ts'
 import { CALL_ITEMS, type Call, encodeCall } from './calls.ts'
 import { encodeAnnotation } from './content.ts'
 import type { EventLines } from './event-line.ts'

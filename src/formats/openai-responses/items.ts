@@ -1,6 +1,6 @@
+import { unwrapSignature } from '@/formats/signature.ts'
 import type { MediaPart, OpaquePart, Part, ReasoningPart, ToolCallPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { unwrapSignature } from '../signature.ts'
 import { callInput, callKind, callName, linkOf } from './calls.ts'
 import { decodeContent, media } from './content.ts'
 

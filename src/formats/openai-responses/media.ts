@@ -1,7 +1,7 @@
+import { unsupported } from '@/formats/invalid.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { unsupported } from '../invalid.ts'
 
 /**
  * A media part as input content.

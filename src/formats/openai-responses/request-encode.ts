@@ -1,8 +1,8 @@
+import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { unsupported } from '@/formats/invalid.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import type { EncodedRequest, Target } from '../codec.ts'
-import { unsupported } from '../invalid.ts'
 import { effortOf } from './effort.ts'
 import { encodeHistory } from './history.ts'
 import { type ModelRules, modelRules } from './model-rules.ts'
@@ -69,26 +69,27 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   )
   lose(losses, 'store', store, false)
 
-  const extended = ownExtensions(extensions, losses)
+  const {
+    reasoning: reasoningExtras,
+    text: textExtras,
+    include: includeExtras,
+    ...extended
+  } = ownExtensions(extensions, losses)
   const sampling = encodeSampling({ temperature, topP, logprobs }, rules, losses)
-  const thinking = encodeReasoning(reasoning, asObject(extended['reasoning']), rules, losses)
+  const thinking = encodeReasoning(reasoning, asObject(reasoningExtras), rules, losses)
   const wireTools = encodeTools(tools, losses)
   const choice = encodeToolChoice(toolChoice, wireTools, losses)
-  const format = encodeText(output, verbosity, asObject(extended['text']), rules, losses)
+  const format = encodeText(output, verbosity, asObject(textExtras), rules, losses)
   if (instructions.some(part => part.cache !== undefined))
     losses.push({ field: 'cacheMark', name: undefined })
-  const input = encodeHistory(request, { target, cacheBreakpoints: rules.cacheBreakpoints }, losses)
-  const include = includes(
-    extended['include'],
-    thinking !== undefined || rules.reasons === true,
-    sampling.logprobs,
-  )
+  const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
+  const history = encodeHistory(request, { target, cacheBreakpoints: rules.cacheBreakpoints }, losses)
+  const include = includes(includeExtras, thinking !== undefined || rules.reasons === true, sampling.logprobs)
 
   const body: JsonObject = {
     ...extended,
     model: target.model,
-    ...(instructions.length === 0 ? {} : { instructions: instructions.map(part => part.text).join('\n\n') }),
-    input,
+    ...encodePrompt(system, history),
     ...(wireTools.length === 0 ? {} : { tools: wireTools }),
     ...given('tool_choice', choice),
     ...(wireTools.length === 0 ? {} : given('parallel_tool_calls', parallelToolCalls)),
@@ -105,6 +106,15 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     stream,
   }
   return { body, losses: distinct(losses), headers: {}, emulate: { stop, outputTool: undefined } }
+}
+
+/** The API refuses an empty input, so a prompt that is only instructions stands there. */
+function encodePrompt(system: string, history: JsonObject[]): JsonObject {
+  if (system === '') return { input: history }
+  if (history.length > 0) return { instructions: system, input: history }
+  return {
+    input: [{ type: 'message', role: 'system', content: [{ type: 'input_text', text: system }] }],
+  }
 }
 
 /** The part of a request that decides how many tokens its prompt has. */
@@ -148,9 +158,8 @@ function encodeReasoning(
   rules: ModelRules,
   losses: Loss[],
 ): JsonObject | undefined {
-  if (reasoning === undefined) return extended
-  const effort = effortOf(reasoning, rules.efforts)
-  const { summary } = reasoning
+  const effort = reasoning === undefined ? undefined : effortOf(reasoning, rules.efforts)
+  const summary = reasoning?.summary
   if (rules.reasons === false) {
     if (effort !== undefined && effort !== 'none') losses.push({ field: 'reasoning', name: undefined })
     return undefined

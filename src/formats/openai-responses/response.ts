@@ -1,7 +1,7 @@
+import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
-import type { DecodeContext, ReplyContext } from '../codec.ts'
 import { responseError } from './error.ts'
 import { decodeFinish } from './finish.ts'
 import { decodeItem } from './items.ts'

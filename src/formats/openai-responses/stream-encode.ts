@@ -1,11 +1,11 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { ReplyContext } from '@/formats/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import type { MediaPart, OpaquePart } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import type { ReplyContext } from '../codec.ts'
 import { encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
 import { INCOMPLETE_REASON } from './finish.ts'
@@ -141,8 +141,14 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
 
   /** The response object as it stands. */
   response(): JsonObject {
-    const output = this.#items.map(item => item.item())
+    const output = this.#items.map(item => this.#asLeft(item.item()))
     return { ...this.#echo, ...responseState({ ...this.#state, output, usage: encodeUsage(this.#usage) }) }
+  }
+
+  /** An item of a failed answer that never came to its end. */
+  #asLeft(item: JsonObject): JsonObject {
+    const cut = this.#state.status === 'failed' && item['status'] === 'in_progress'
+    return cut ? { ...item, status: 'incomplete' } : item
   }
 
   /** This format has one answer only. Blocks of another candidate are known by the start they had. */

@@ -1,7 +1,7 @@
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { Tool, ToolChoice } from '@/generation/tool.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest, unsupported } from '../invalid.ts'
 import { hostedKind } from './tools.ts'
 
 /**

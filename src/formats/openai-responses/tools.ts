@@ -1,3 +1,4 @@
+import { invalidRequest } from '@/formats/invalid.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type {
   ClientTool,
@@ -8,7 +9,6 @@ import type {
   Tool,
 } from '@/generation/tool.ts'
 import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest } from '../invalid.ts'
 
 /**
  * The tools of a `tools` array; groups (`namespace`) are flattened, their members keep the group's name.

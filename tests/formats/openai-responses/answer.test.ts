@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'bun:test'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { openaiResponses } from '@/formats/openai-responses/codec.ts'
+import { encodeUsage } from '@/formats/openai-responses/usage.ts'
+import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
+import { dataOf, decodeContext } from './support.ts'
+
+const usageOf = (usage: JsonObject, rest: JsonObject = {}) =>
+  openaiResponses.decodeResponse({ status: 'completed', output: [], usage, ...rest }, decodeContext()).usage
+
+describe('edge 81: usage', () => {
+  test('more cached than prompted is clamped', () => {
+    expect(
+      usageOf({ input_tokens: 10, input_tokens_details: { cached_tokens: 15 }, output_tokens: 1 }),
+    ).toMatchObject({
+      inputUncached: 0,
+      cacheRead: 10,
+      outputText: 1,
+    })
+  })
+
+  test('reasoning outside of output_tokens is told by the total', () => {
+    const usage = { input_tokens: 10, output_tokens: 5, output_tokens_details: { reasoning_tokens: 20 } }
+    expect(usageOf({ ...usage, total_tokens: 35 })).toMatchObject({ outputText: 5, reasoning: 20 })
+    expect(usageOf({ ...usage, output_tokens: 25, total_tokens: 35 })).toMatchObject({
+      outputText: 5,
+      reasoning: 20,
+    })
+  })
+
+  test('zeros, absence and nonsense', () => {
+    expect(usageOf({})).toEqual(NO_USAGE)
+    expect(usageOf({ input_tokens: 'x', output_tokens: -3 })).toEqual(NO_USAGE)
+    expect(openaiResponses.decodeResponse({ output: [], usage: null }, decodeContext()).usage).toBeUndefined()
+  })
+
+  test('counts calls that the vendor ran, searches by what it bills', () => {
+    const output = [
+      { type: 'web_search_call' },
+      { type: 'web_search_call' },
+      { type: 'code_interpreter_call' },
+    ]
+    expect(usageOf({}, { output })?.serverTools).toEqual({ web_search: 2, code_interpreter: 1 })
+    expect(usageOf({}, { output, tool_usage: { web_search: { num_requests: 1 } } })?.serverTools).toEqual({
+      web_search: 1,
+      code_interpreter: 1,
+    })
+  })
+})
+
+test('edge 82: cache counts of Anthropic come through and back unchanged', () => {
+  const usage = {
+    ...NO_USAGE,
+    inputUncached: 3,
+    cacheRead: 50,
+    cacheWrite5m: 7,
+    cacheWrite1h: 11,
+    outputText: 4,
+    reasoning: 9,
+  }
+  const wire = encodeUsage(usage) ?? {}
+  expect(wire).toMatchObject({
+    input_tokens: 71,
+    input_tokens_details: { cached_tokens: 50, cache_write_tokens: 18 },
+    output_tokens: 13,
+    total_tokens: 84,
+  })
+  expect(usageOf(wire)).toEqual(usage)
+  expect(inputTokens(usage) + outputTokens(usage)).toBe(84)
+})
+
+describe('errors', () => {
+  test('have the shape of the surface', () => {
+    const error = new GatewayError('credit_exhausted', 'No credit left')
+    expect(openaiResponses.encodeError(error, 'r1')).toEqual({
+      error: {
+        message: 'No credit left (request id: r1)',
+        type: 'insufficient_quota',
+        param: null,
+        code: 'credit_exhausted',
+      },
+    })
+  })
+
+  test.each([
+    [{ sequence_number: 41, type: 'response.output_text.delta' }, 42],
+    [undefined, 0],
+  ])('continue a passthrough stream after %j', (last, number) => {
+    const error = new GatewayError('upstream_timeout', 'Too slow')
+    const text = openaiResponses.encodeErrorEvent(error, 'r1', last)
+    expect(text).toStartWith('event: response.failed\ndata: ')
+    const [event] = dataOf(text)
+    expect(event).toMatchObject({ type: 'response.failed', sequence_number: number })
+    expect(asObject(event?.['response'])).toMatchObject({
+      status: 'failed',
+      error: { code: 'server_error', message: 'Too slow (request id: r1)' },
+    })
+  })
+
+  test('edge 86: a context that is too long is told so that Codex compacts', () => {
+    const machine = openaiResponses.createStreamDecoder(decodeContext())
+    let code: unknown
+    machine.push(
+      { event: 'error', data: '{"type":"error","code":"context_length_exceeded","message":"too long"}' },
+      event => {
+        if (event.type !== 'error') return
+        const [failed] = dataOf(openaiResponses.encodeErrorEvent(event.error, 'r', undefined))
+        code = asObject(asObject(failed?.['response'])?.['error'])?.['code']
+      },
+    )
+    expect(code).toBe('context_length_exceeded')
+  })
+})
+
+describe('telling events', () => {
+  const event = (data: string) => Buffer.from(`event: x\ndata: ${data}\n\n`)
+  test.each([
+    ['{"type":"response.completed","response":{"id":"r"}}', true],
+    ['{ "type" : "response.completed", "response" : { } }', true],
+    ['{"type":"error","message":"m"}', true],
+    ['{"error":{"message":"m"}}', true],
+    ['{"type":"response.output_text.delta","delta":"hello"}', false],
+    [JSON.stringify({ type: 'response.output_text.delta', delta: '{"response":{"error":"x"}}' }), false],
+  ])('%s', (data, telling) => {
+    expect(openaiResponses.isTelling(event(data))).toBe(telling)
+  })
+})
+
+test('an answer that is not complete yet, or of tomorrow, is carried past', () => {
+  const answer = openaiResponses.decodeResponse(
+    {
+      id: 'r',
+      status: 'completed',
+      output: [
+        { type: 'new_thing', x: 1 },
+        { type: 'message', content: [{ type: 'new' }] },
+      ],
+    },
+    decodeContext(),
+  )
+  expect(answer.candidates[0]).toMatchObject({
+    parts: [{ type: 'opaque', name: 'new_thing' }],
+    finish: { reason: 'end' },
+  })
+})

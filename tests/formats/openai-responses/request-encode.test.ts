@@ -1,0 +1,442 @@
+import { describe, expect, test } from 'bun:test'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { EncodedRequest } from '@/formats/codec.ts'
+import { openaiResponses } from '@/formats/openai-responses/codec.ts'
+import { media } from '@/formats/openai-responses/content.ts'
+import {
+  type Part,
+  type ReasoningPart,
+  type ToolCallPart,
+  type ToolResultPart,
+  textPart,
+} from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { asArray, type JsonObject } from '@/json/json.ts'
+import { request } from './support.ts'
+
+const TARGET = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
+
+function encode(change: Partial<GenerationRequest>, target = TARGET): EncodedRequest {
+  return openaiResponses.encodeRequest({ ...request({ input: 'hi' }), ...change }, target)
+}
+
+const inputOf = (change: Partial<GenerationRequest>) => asArray(encode(change).body['input'])
+const lossesOf = (change: Partial<GenerationRequest>, target = TARGET) =>
+  encode(change, target).losses.map(loss =>
+    loss.name === undefined ? loss.field : `${loss.field}:${loss.name}`,
+  )
+
+function call(callId: string, input = '{}'): ToolCallPart {
+  return {
+    type: 'tool-call',
+    kind: 'function',
+    callId,
+    name: 'f',
+    namespace: undefined,
+    input,
+    signature: undefined,
+    cache: undefined,
+  }
+}
+
+function result(callId: string, ...content: ToolResultPart['content']): ToolResultPart {
+  return {
+    type: 'tool-result',
+    kind: 'function',
+    callId,
+    name: undefined,
+    content,
+    isError: false,
+    cache: undefined,
+  }
+}
+
+function reasoning(
+  vendor: string | undefined,
+  format: 'openai-responses' | 'anthropic-messages',
+): ReasoningPart {
+  const signature = { format, vendor, value: 'enc' } as const
+  return { type: 'reasoning', texts: ['hm'], raw: false, redacted: false, id: 'rs_1', signature }
+}
+
+const assistant = (...parts: Part[]) => ({ role: 'assistant', parts }) as const
+const user = (...parts: Part[]) => ({ role: 'user', parts }) as const
+
+test('is stateless: nothing stored, encrypted reasoning asked for', () => {
+  expect(encode({}).body).toEqual({
+    model: 'gpt-5.1',
+    input: [{ type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] }],
+    include: ['reasoning.encrypted_content'],
+    store: false,
+    stream: false,
+  })
+  expect(encode({}, { ...TARGET, model: 'gpt-4o' }).body['include']).toBeUndefined()
+})
+
+describe('edge 49: calls and outputs that lack each other', () => {
+  test('a call without output gets one, an output without call becomes text', () => {
+    const turns = [
+      user(result('lost', textPart('old news'))),
+      assistant(call('c1'), call('c2')),
+      user(result('c2', textPart('two')), textPart('and?')),
+    ]
+    expect(inputOf({ turns })).toEqual([
+      {
+        type: 'message',
+        role: 'user',
+        content: [
+          { type: 'input_text', text: 'Result of tool call lost:' },
+          { type: 'input_text', text: 'old news' },
+        ],
+      },
+      { type: 'function_call', call_id: 'c1', name: 'f', arguments: '{}' },
+      { type: 'function_call', call_id: 'c2', name: 'f', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'No result was given for this tool call.' },
+      { type: 'function_call_output', call_id: 'c2', output: 'two' },
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'and?' }] },
+    ])
+  })
+
+  test('ids that do not fit are replaced alike on both sides', () => {
+    const long = 'x'.repeat(80)
+    const [first, second] = inputOf({ turns: [assistant(call(long)), user(result(long))] })
+    expect(first).toMatchObject({ call_id: expect.stringMatching(/^call_[0-9a-f]{24}$/) })
+    expect(second).toMatchObject({ call_id: Object(first)['call_id'] })
+  })
+})
+
+test('outputs with media are parts, errors say so', () => {
+  const image = media('image', 'image/png', { type: 'base64', data: 'AAAA' })
+  const turns = [
+    assistant(call('a'), call('b')),
+    user(result('a', textPart('see'), image), { ...result('b', textPart('boom')), isError: true }),
+  ]
+  expect(inputOf({ turns }).slice(2)).toEqual([
+    {
+      type: 'function_call_output',
+      call_id: 'a',
+      output: [
+        { type: 'input_text', text: 'see' },
+        { type: 'input_image', image_url: 'data:image/png;base64,AAAA', detail: 'auto' },
+      ],
+    },
+    { type: 'function_call_output', call_id: 'b', output: 'Error: boom' },
+  ])
+})
+
+describe('reasoning history', () => {
+  test('of the same vendor stands before its call', () => {
+    const turns = [
+      assistant(reasoning('openai', 'openai-responses'), call('c')),
+      user(result('c', textPart('r'))),
+    ]
+    expect(inputOf({ turns })[0]).toEqual({
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ type: 'summary_text', text: 'hm' }],
+      encrypted_content: 'enc',
+    })
+    expect(lossesOf({ turns })).toEqual([])
+  })
+
+  test.each([
+    ['of another vendor', assistant(reasoning('azure', 'openai-responses'), textPart('x'))],
+    ['of another format', assistant(reasoning('anthropic', 'anthropic-messages'), textPart('x'))],
+    ['that leads to nothing', assistant(reasoning('openai', 'openai-responses'))],
+  ])('%s is dropped and said so', (_, turn) => {
+    expect(JSON.stringify(encode({ turns: [turn] }).body)).not.toContain('"enc"')
+    expect(lossesOf({ turns: [turn] })).toEqual(['reasoningHistory'])
+  })
+})
+
+describe('roles', () => {
+  test('instructions are one text, later system text keeps its place', () => {
+    const { body } = encode({
+      instructions: [textPart('one'), textPart('two')],
+      turns: [
+        user(textPart('a')),
+        { role: 'system', parts: [textPart('now')] },
+        assistant(textPart('b'), { type: 'refusal', text: 'no' }),
+      ],
+    })
+    expect(body['instructions']).toBe('one\n\ntwo')
+    expect(body['input']).toMatchObject([
+      { role: 'user' },
+      { role: 'system', content: [{ type: 'input_text', text: 'now' }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'output_text', text: 'b' },
+          { type: 'refusal', refusal: 'no' },
+        ],
+      },
+    ])
+  })
+
+  test('instructions alone are the input, which may not be empty', () => {
+    expect(encode({ instructions: [textPart('sys')], turns: [] }).body).toMatchObject({
+      input: [{ role: 'system', content: [{ type: 'input_text', text: 'sys' }] }],
+    })
+  })
+})
+
+describe('tools', () => {
+  const f = {
+    type: 'function',
+    name: 'f',
+    namespace: undefined,
+    description: undefined,
+    parameters: undefined,
+    strict: undefined,
+    cache: undefined,
+  } as const
+
+  test('strict is false unless the source asked for it', () => {
+    const { body } = encode({ tools: [f, { ...f, name: 'g', strict: true }] })
+    expect(body['tools']).toEqual([
+      { type: 'function', name: 'f', parameters: { type: 'object', properties: {} }, strict: false },
+      { type: 'function', name: 'g', parameters: { type: 'object', properties: {} }, strict: true },
+    ])
+  })
+
+  test('groups are put together again', () => {
+    const { body } = encode({ tools: [{ ...f, namespace: 'n' }, f, { ...f, name: 'g', namespace: 'n' }] })
+    expect(body['tools']).toMatchObject([
+      { type: 'namespace', name: 'n', tools: [{ name: 'f' }, { name: 'g' }] },
+      { type: 'function', name: 'f' },
+    ])
+  })
+
+  test('hosted tools of other vendors are mapped or lost', () => {
+    const hosted = (kind: 'web_search' | 'code_execution' | 'web_fetch', wireType: string) =>
+      ({
+        type: 'hosted',
+        kind,
+        format: 'anthropic-messages',
+        wireType,
+        wire: {},
+        webSearch: undefined,
+      }) as const
+    const tools = [
+      {
+        ...hosted('web_search', 'web_search_20250305'),
+        webSearch: { maxUses: 3, allowedDomains: ['a.org'], blockedDomains: [], userLocation: undefined },
+      },
+      hosted('code_execution', 'code_execution_20250825'),
+      hosted('web_fetch', 'web_fetch_20250910'),
+    ]
+    expect(encode({ tools }).body['tools']).toEqual([
+      { type: 'web_search', filters: { allowed_domains: ['a.org'] } },
+      { type: 'code_interpreter', container: { type: 'auto' } },
+    ])
+    expect(lossesOf({ tools })).toEqual(['tools:web_search_20250305.max_uses', 'tools:web_fetch_20250910'])
+    const toolChoice = {
+      type: 'tool',
+      name: 'web_fetch',
+      namespace: undefined,
+      kind: { hosted: 'web_fetch', wireType: 'web_fetch_20250910' },
+    } as const
+    expect(() => encode({ tools, toolChoice })).toThrow(GatewayError)
+  })
+
+  test('a choice without tools is dropped, an allowed subset is named', () => {
+    expect(encode({ toolChoice: { type: 'required' } }).body['tool_choice']).toBeUndefined()
+    const toolChoice = {
+      type: 'allowed',
+      mode: 'auto',
+      tools: [{ name: 'f', namespace: undefined }],
+    } as const
+    expect(encode({ tools: [f], toolChoice }).body['tool_choice']).toEqual({
+      type: 'allowed_tools',
+      mode: 'auto',
+      tools: [{ type: 'function', name: 'f' }],
+    })
+  })
+})
+
+describe('limits and sampling', () => {
+  test('the smallest output limit is 16, the largest the model can do', () => {
+    expect(encode({ maxOutputTokens: 1 }).body['max_output_tokens']).toBe(16)
+    expect(
+      encode({ maxOutputTokens: 9000 }, Object.assign({}, TARGET, { maxOutputTokens: 4096 })).body[
+        'max_output_tokens'
+      ],
+    ).toBe(4096)
+  })
+
+  test('stop sequences are left to the gateway and no loss', () => {
+    const { emulate, losses, body } = encode({ stop: ['END'] })
+    expect(emulate.stop).toEqual(['END'])
+    expect(losses).toEqual([])
+    expect(body['stop']).toBeUndefined()
+  })
+
+  test('several answers and audio are refused', () => {
+    expect(() => encode({ candidates: 2 })).toThrow("'n'")
+    expect(() => encode({ modalities: ['audio'] })).toThrow("'modalities'")
+    expect(encode({ candidates: 1 }).losses).toEqual([])
+  })
+
+  test('what the format cannot say is a loss', () => {
+    expect(
+      lossesOf({
+        topK: 5,
+        seed: 1,
+        presencePenalty: 1,
+        frequencyPenalty: 0,
+        logitBias: { a: 1 },
+        store: true,
+        extensions: { 'gemini-generate-content': { safetySettings: [] } },
+      }),
+    ).toEqual(['topK', 'seed', 'presencePenalty', 'logitBias', 'store', 'extension:safetySettings'])
+  })
+
+  test('reasoning models get no sampling, others do', () => {
+    const sampling = { temperature: 0.2, topP: 0.9, logprobs: { top: 3 } }
+    expect(lossesOf(sampling)).toEqual(['temperature', 'topP', 'logprobs'])
+    expect(lossesOf({ temperature: 1, topP: 1 })).toEqual([])
+    expect(encode(sampling, { ...TARGET, model: 'openai/gpt-4.1' }).body).toMatchObject({
+      temperature: 0.2,
+      top_p: 0.9,
+      top_logprobs: 3,
+      include: ['message.output_text.logprobs'],
+    })
+  })
+
+  test.each([
+    ['gpt-5.1', 'minimal', 'low'],
+    ['gpt-5.1', 'xhigh', 'high'],
+    ['gpt-5.1', 'none', 'none'],
+    ['gpt-5-mini', 'none', 'minimal'],
+    ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
+    ['o3', 'max', 'high'],
+    ['gpt-5.5', 'max', 'xhigh'],
+    ['someone/else', 'max', 'max'],
+  ] as const)('%s takes effort %s as %s', (model, effort, sent) => {
+    const reasoningOf = { effort, budgetTokens: undefined, summary: undefined }
+    expect(encode({ reasoning: reasoningOf }, { ...TARGET, model }).body['reasoning']).toEqual({
+      effort: sent,
+    })
+  })
+
+  test('a budget becomes an effort, and a model that does not reason gets none', () => {
+    const reasoningOf = { effort: undefined, budgetTokens: 10_000, summary: 'auto' } as const
+    expect(encode({ reasoning: reasoningOf }).body['reasoning']).toEqual({
+      effort: 'medium',
+      summary: 'auto',
+    })
+    const plain = { ...TARGET, model: 'gpt-4o' }
+    expect(encode({ reasoning: reasoningOf }, plain).body['reasoning']).toBeUndefined()
+    expect(lossesOf({ reasoning: reasoningOf }, plain)).toEqual(['reasoning'])
+  })
+
+  test('hints that are too long are shortened, never refused', () => {
+    const { body } = encode({ user: 'x'.repeat(200), promptCacheKey: 'k', serviceTier: 'standard_only' })
+    expect(body).toMatchObject({
+      user: expect.stringMatching(/^[0-9a-f]{64}$/),
+      prompt_cache_key: 'k',
+      service_tier: 'default',
+    })
+  })
+})
+
+test('structured output is flat, with a name', () => {
+  const output = {
+    type: 'json-schema',
+    name: 'my schema',
+    description: undefined,
+    schema: { type: 'object' },
+    strict: undefined,
+  } as const
+  expect(encode({ output, verbosity: 'low' }).body['text']).toEqual({
+    format: { type: 'json_schema', name: 'my_schema', schema: { type: 'object' }, strict: false },
+    verbosity: 'low',
+  })
+})
+
+describe('media', () => {
+  test.each([
+    [
+      media('image', undefined, { type: 'url', url: 'https://i' }),
+      { type: 'input_image', image_url: 'https://i', detail: 'auto' },
+    ],
+    [
+      media('image', undefined, { type: 'file-id', id: 'f', format: 'openai-chat-completions' }),
+      { type: 'input_image', file_id: 'f', detail: 'auto' },
+    ],
+    [
+      media('document', 'application/pdf', { type: 'base64', data: 'AA' }),
+      { type: 'input_file', filename: 'document.pdf', file_data: 'data:application/pdf;base64,AA' },
+    ],
+    [
+      media('document', undefined, { type: 'url', url: 'https://d' }),
+      { type: 'input_file', file_url: 'https://d' },
+    ],
+    [media('document', 'text/plain', { type: 'text', text: 'T' }), { type: 'input_text', text: 'T' }],
+    [
+      media('audio', 'audio/wav', { type: 'base64', data: 'AA' }),
+      { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
+    ],
+  ])('%#', (part, wire) => {
+    expect(inputOf({ turns: [user(part)] })).toMatchObject([{ content: [wire] }])
+  })
+
+  test.each([
+    [media('video', 'video/mp4', { type: 'base64', data: 'AA' })],
+    [media('image', undefined, { type: 'file-id', id: 'f', format: 'anthropic-messages' })],
+  ])('what nobody could read is refused %#', part => {
+    expect(() => encode({ turns: [user(part)] })).toThrow(GatewayError)
+  })
+})
+
+describe('cache marks', () => {
+  const turns = [user({ ...textPart('long'), cache: { ttl: '1h' } })]
+
+  test('reach models that take them', () => {
+    const { body, losses } = encode({ turns }, { ...TARGET, model: 'gpt-5.6' })
+    expect(body['input']).toMatchObject([
+      { content: [{ prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }] },
+    ])
+    expect(losses).toEqual([])
+  })
+
+  test('are a loss elsewhere', () => {
+    expect(lossesOf({ turns })).toEqual(['cacheMark'])
+  })
+})
+
+test('its own fields come back where they were', () => {
+  const wire = {
+    input: 'x',
+    reasoning: { effort: 'low', context: 'all_turns' },
+    truncation: 'auto',
+    include: ['web_search_call.results'],
+  }
+  expect(openaiResponses.encodeRequest(request(wire), TARGET).body).toMatchObject({
+    reasoning: { effort: 'low', context: 'all_turns' },
+    truncation: 'auto',
+    include: ['reasoning.encrypted_content', 'web_search_call.results'],
+  })
+})
+
+test('opaque items go back to their own format and are lost to others', () => {
+  const item = { type: 'compaction', id: 'c', encrypted_content: 'e' }
+  const own = { type: 'opaque', format: 'openai-responses', name: 'compaction', value: item } as const
+  const other = {
+    type: 'opaque',
+    format: 'anthropic-messages',
+    name: 'server_tool_use',
+    value: { type: 'x' },
+  } as const
+  expect(inputOf({ turns: [assistant(own)] })).toEqual([item])
+  expect(lossesOf({ turns: [assistant(other)] })).toEqual(['extension:server_tool_use'])
+})
+
+test('counting asks with what makes the prompt', () => {
+  const count = openaiResponses.tokenCount
+  const body: JsonObject =
+    count?.encodeRequest(request({ input: 'x', temperature: 0.1, stream: true }), TARGET) ?? {}
+  expect(Object.keys(body).sort()).toEqual(['input', 'model'])
+  expect(count?.decodeResponse({ object: 'response.input_tokens', input_tokens: 12 })).toBe(12)
+  expect(count?.encodeResponse(12)).toEqual({ object: 'response.input_tokens', input_tokens: 12 })
+})

@@ -1,0 +1,670 @@
+import { describe, expect, test } from 'bun:test'
+import { faultOf } from '@/formats/fault.ts'
+import { openaiResponses } from '@/formats/openai-responses/codec.ts'
+import { collect } from '@/generation/collect.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine } from '@/generation/machine.ts'
+import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
+import {
+  CASES,
+  dataOf,
+  decodeContext,
+  decodeData,
+  decodeStream,
+  encodeStream,
+  finalOutput,
+  recording,
+  request,
+  sdkFinal,
+} from './support.ts'
+
+const START: GenerationEvent = { type: 'start', id: 'up_1', model: 'up', serviceTier: undefined }
+const END: GenerationEvent = {
+  type: 'finish',
+  candidate: 0,
+  finish: { reason: 'end', stopSequence: undefined, message: undefined },
+}
+const CUT: GenerationEvent = {
+  type: 'finish',
+  candidate: 0,
+  finish: { reason: 'length', stopSequence: undefined, message: undefined },
+}
+
+function textBlock(block: number, ...deltas: string[]): GenerationEvent[] {
+  return [
+    { type: 'text-start', block, candidate: 0 },
+    ...deltas.map(text => ({ type: 'text-delta', block, text }) as const),
+    { type: 'text-end', block, signature: undefined },
+  ]
+}
+
+function callStart(block: number, name: string, namespace?: string): GenerationEvent {
+  return {
+    type: 'tool-input-start',
+    block,
+    candidate: 0,
+    kind: 'function',
+    callId: `call_${block}`,
+    name,
+    namespace,
+  }
+}
+
+function callBlock(block: number, name: string, ...deltas: string[]): GenerationEvent[] {
+  return [
+    callStart(block, name),
+    ...deltas.map(text => ({ type: 'tool-input-delta', block, text }) as const),
+    { type: 'tool-input-end', block, signature: undefined },
+  ]
+}
+
+function reasoningBlock(block: number, texts: string[], value: string | undefined): GenerationEvent[] {
+  return [
+    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted: texts.length === 0 },
+    ...texts.flatMap(
+      text =>
+        [
+          { type: 'reasoning-paragraph', block },
+          { type: 'reasoning-delta', block, text },
+        ] as const,
+    ),
+    {
+      type: 'reasoning-end',
+      block,
+      signature:
+        value === undefined ? undefined : { format: 'anthropic-messages', vendor: 'anthropic', value },
+    },
+  ]
+}
+
+const created = { type: 'response.created', response: { id: 'resp_1', model: 'up' } }
+const completed = { type: 'response.completed', response: { id: 'resp_1', status: 'completed', output: [] } }
+
+const partsOf = (data: readonly JsonObject[]) => collect(decodeData(data)).candidates[0]?.parts ?? []
+
+describe('edge 35: sequence numbers', () => {
+  test.each(CASES)('increase from 0 by 1 over every event of %s', async name => {
+    const { stream } = await recording(name)
+    const numbers = dataOf(encodeStream(decodeStream(stream))).map(event => event['sequence_number'])
+    expect(numbers).toEqual(numbers.map((_, index) => index))
+  })
+})
+
+describe('edge 36: text', () => {
+  test('in the done events, the done item and the final output equals the deltas', () => {
+    const deltas = ['Hé', 'llo \u{1f44b}\u{1f3fd}', ' "q" \\ \n', '\u2028end']
+    const data = dataOf(encodeStream([START, ...textBlock(0, ...deltas), END]))
+    const whole = deltas.join('')
+    const of = (type: string) => data.find(event => event['type'] === type)
+    const said = data.filter(event => event['type'] === 'response.output_text.delta')
+    expect(said.map(event => event['delta']).join('')).toBe(whole)
+    expect(of('response.output_text.done')?.['text']).toBe(whole)
+    expect(asObject(of('response.content_part.done')?.['part'])?.['text']).toBe(whole)
+    const final = asArray(asObject(of('response.completed')?.['response'])?.['output'])
+    expect(final).toEqual([of('response.output_item.done')?.['item'] ?? null])
+  })
+
+  test('that is empty still has a message item', async () => {
+    const text = encodeStream([START, END])
+    expect(finalOutput(text)).toMatchObject([
+      { type: 'message', status: 'completed', content: [{ type: 'output_text', text: '' }] },
+    ])
+    expect((await sdkFinal(text)).output_text).toBe('')
+  })
+
+  test('an answer of reasoning alone gets a message too, unless it was cut', () => {
+    const thought = reasoningBlock(0, ['hm'], undefined)
+    expect(finalOutput(encodeStream([START, ...thought, END])).map(item => item['type'])).toEqual([
+      'reasoning',
+      'message',
+    ])
+    expect(finalOutput(encodeStream([START, ...thought, CUT])).map(item => item['type'])).toEqual([
+      'reasoning',
+    ])
+  })
+})
+
+test('edge 37: reasoning without summary is its encrypted content, there and back', () => {
+  const item = { id: 'rs_9', type: 'reasoning', summary: [], encrypted_content: 'gAAAsecret==' }
+  const done = { type: 'response.output_item.done', output_index: 0, item }
+  const events = decodeData([created, done, completed])
+  expect(collect(events).candidates[0]?.parts).toEqual([
+    {
+      type: 'reasoning',
+      texts: [],
+      raw: false,
+      redacted: true,
+      id: 'rs_9',
+      signature: { format: 'openai-responses', vendor: 'openai', value: 'gAAAsecret==' },
+    },
+  ])
+  const [reply] = finalOutput(encodeStream(events))
+  expect(reply).toMatchObject({ id: 'rs_9', summary: [] })
+  expect(reply?.['encrypted_content']).not.toBe('gAAAsecret==')
+  const input = [reply ?? {}, { role: 'assistant', content: 'ok' }, { role: 'user', content: 'go on' }]
+  const target = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
+  const again = openaiResponses.encodeRequest(request({ input }), target)
+  expect(asArray(again.body['input'])[0]).toEqual(item)
+  const foreign = openaiResponses.encodeRequest(request({ input }), { ...target, vendor: 'azure' })
+  expect(foreign.losses).toContainEqual({ field: 'reasoningHistory', name: undefined })
+})
+
+describe('edge 38: reasoning', () => {
+  test('has a summary part for each paragraph, and stands between two calls', async () => {
+    const text = encodeStream([
+      START,
+      ...callBlock(0, 'a', '{}'),
+      ...reasoningBlock(1, ['first', 'second'], 'sig'),
+      ...callBlock(2, 'b', '{}'),
+      END,
+    ])
+    const output = finalOutput(text)
+    expect(output.map(item => item['type'])).toEqual(['function_call', 'reasoning', 'function_call'])
+    expect(output[1]?.['summary']).toEqual([
+      { type: 'summary_text', text: 'first' },
+      { type: 'summary_text', text: 'second' },
+    ])
+    expect((await sdkFinal(text)).output).toHaveLength(3)
+  })
+
+  test('that is raw is reasoning_text with its content part', async () => {
+    const [start, ...rest] = reasoningBlock(0, ['thought'], undefined)
+    const text = encodeStream([
+      START,
+      { ...start, raw: true } as GenerationEvent,
+      ...rest,
+      ...textBlock(1, 'x'),
+      END,
+    ])
+    expect(finalOutput(text)[0]).toMatchObject({
+      summary: [],
+      content: [{ type: 'reasoning_text', text: 'thought' }],
+    })
+    expect(collect(decodeStream(Buffer.from(text))).candidates[0]?.parts[0]).toMatchObject({
+      raw: true,
+      texts: ['thought'],
+    })
+    expect((await sdkFinal(text)).output).toHaveLength(2)
+  })
+
+  test('omitted by Anthropic and redacted by Anthropic stay apart', () => {
+    const [start, ...rest] = reasoningBlock(0, [], 'sig')
+    const read = (redacted: boolean) => {
+      const events = [START, { ...start, redacted } as GenerationEvent, ...rest, END]
+      const [turn] = request({ input: finalOutput(encodeStream(events)) }).turns
+      return turn?.parts[0]
+    }
+    const signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'sig' }
+    expect(read(true)).toMatchObject({ redacted: true, texts: [], signature })
+    expect(read(false)).toMatchObject({ redacted: false, texts: [''], signature })
+  })
+})
+
+describe('edge 39: several items', () => {
+  test('a call before and after a message keeps its place', () => {
+    const text = encodeStream([
+      START,
+      ...callBlock(0, 'a', '{}'),
+      ...textBlock(1, 'between'),
+      ...callBlock(2, 'b', '{}'),
+      END,
+    ])
+    expect(finalOutput(text).map(item => item['type'])).toEqual(['function_call', 'message', 'function_call'])
+  })
+
+  test('two messages keep their phases, to the next upstream request too', async () => {
+    const { stream } = await recording('phases')
+    const output = finalOutput(encodeStream(decodeStream(stream)))
+    expect(output.map(item => item['phase'])).toEqual(['commentary', 'final_answer'])
+    const target = { model: 'gpt-5.4', vendor: 'openai', maxOutputTokens: undefined }
+    const input = openaiResponses.encodeRequest(request({ input: output }), target).body['input']
+    expect(asArray(input).map(item => asObject(item)?.['phase'])).toEqual(['commentary', 'final_answer'])
+  })
+
+  test('neighbouring texts of one message stay one message', () => {
+    const [message, ...others] = finalOutput(
+      encodeStream([START, ...textBlock(0, 'a'), ...textBlock(1, 'b'), END]),
+    )
+    expect(others).toEqual([])
+    expect(asArray(message?.['content']).map(part => asObject(part)?.['text'])).toEqual(['a', 'b'])
+  })
+})
+
+describe('edge 40: incomplete in the middle of a call', () => {
+  test('is read as length', async () => {
+    const { stream } = await recording('length')
+    expect(collect(decodeStream(stream)).candidates[0]?.finish.reason).toBe('length')
+  })
+
+  test('marks the cut call and only it', async () => {
+    const events = [START, ...callBlock(0, 'a', '{"x":1}'), ...callBlock(1, 'b', '{"x"'), CUT]
+    const text = encodeStream(events)
+    const last = dataOf(text).at(-1)
+    expect(last?.['type']).toBe('response.incomplete')
+    expect(asObject(last?.['response'])?.['incomplete_details']).toEqual({ reason: 'max_output_tokens' })
+    expect(finalOutput(text).map(item => item['status'])).toEqual(['completed', 'incomplete'])
+    expect((await sdkFinal(text)).status).toBe('incomplete')
+  })
+
+  test('a call that ended whole is not called cut', () => {
+    const text = encodeStream([START, ...callBlock(0, 'a', '{"x":1}'), CUT])
+    expect(finalOutput(text).map(item => item['status'])).toEqual(['completed'])
+  })
+})
+
+describe('edge 41: errors', () => {
+  const error = { code: 'rate_limit_exceeded', message: 'Slow down. Please try again in 2s.' }
+  test.each([
+    [
+      'response.failed as second event',
+      [created, { type: 'response.failed', response: { status: 'failed', error } }],
+    ],
+    [
+      'error then response.failed',
+      [created, { type: 'error', ...error }, { type: 'response.failed', response: { error } }],
+    ],
+    ['a flat error', [created, { type: 'error', ...error, param: null }]],
+    ['a nested error', [created, { type: 'error', error: { type: 'requests', ...error } }]],
+    ['an error object without a type', [created, { error }]],
+    [
+      'a completed response whose status is failed',
+      [created, { type: 'response.completed', response: { status: 'failed', error } }],
+    ],
+  ])('%s is one error event', (_, data) => {
+    const events = decodeData(data)
+    expect(events.map(event => event.type)).toEqual(['start', 'error'])
+    const last = events.at(-1)
+    expect(last?.type === 'error' && last.error.message).toContain('Slow down')
+    expect(last?.type === 'error' && faultOf(last.error)).toMatchObject({ status: 429, retryAfterMs: 2000 })
+  })
+
+  test('a stream without a terminal event is an error', () => {
+    expect(decodeData([created]).at(-1)).toMatchObject({ type: 'error', error: { kind: 'upstream_error' } })
+    expect(decodeData([])).toMatchObject([{ type: 'error' }])
+  })
+
+  test('a cancelled response is an error, and a whole failed one throws', () => {
+    expect(decodeData([created, { type: 'response.cancelled', response: {} }]).at(-1)?.type).toBe('error')
+    expect(() => openaiResponses.decodeResponse({ status: 'failed', error }, decodeContext())).toThrow(
+      'Slow down',
+    )
+  })
+
+  test('is written as response.failed after whatever was said', async () => {
+    const [failure] = decodeData([{ type: 'error', error }])
+    if (failure === undefined) throw new Error('no event')
+    const text = encodeStream([START, ...textBlock(0, 'half'), failure])
+    const last = dataOf(text).at(-1)
+    expect(last).toMatchObject({
+      type: 'response.failed',
+      response: {
+        status: 'failed',
+        error: { code: 'rate_limit_exceeded' },
+        output: [{ status: 'incomplete' }],
+      },
+    })
+    expect(asString(asObject(asObject(last?.['response'])?.['error'])?.['message'])).toContain(
+      '(request id: 0198f7a2-0000-7000-8000-00000000000a)',
+    )
+    expect((await sdkFinal(text)).status).toBe('failed')
+  })
+
+  test('before anything was said still begins with response.created', () => {
+    const [failure] = decodeData([{ type: 'error', error }])
+    if (failure === undefined) throw new Error('no event')
+    expect(dataOf(encodeStream([failure])).map(event => event['type'])).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.failed',
+    ])
+  })
+
+  test('an answer that just stops is never told as complete', () => {
+    const text = encodeStream([START, ...textBlock(0, 'half')])
+    expect(dataOf(text).at(-1)?.['type']).toBe('response.failed')
+  })
+})
+
+test('edge 42: item ids that change between events are of no account', () => {
+  const item = { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '' }
+  const parts = partsOf([
+    created,
+    { type: 'response.output_item.added', output_index: 0, item: { ...item, id: 'a1' } },
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'zz9', delta: '{"a"' },
+    { type: 'response.function_call_arguments.delta', output_index: 0, item_id: 'qq7', delta: ':1}' },
+    { type: 'response.output_item.done', output_index: 0, item: { ...item, id: 'b2', arguments: '{"a":1}' } },
+    completed,
+  ])
+  expect(parts).toMatchObject([{ type: 'tool-call', callId: 'call_1', name: 'f', input: '{"a":1}' }])
+})
+
+describe('edge 43 and 44: custom tool input', () => {
+  const input = 'say "hi" \\ back\nnew\ttab \\u0041 \u{1f600} {"input": 1}'
+  const custom = (deltas: string[]): GenerationEvent[] => [
+    START,
+    { ...callStart(0, 'exec', 'functions'), kind: 'custom' } as GenerationEvent,
+    ...deltas.map(text => ({ type: 'tool-input-delta', block: 0, text }) as const),
+    { type: 'tool-input-end', block: 0, signature: undefined },
+    { ...END, finish: { reason: 'tool-calls', stopSequence: undefined, message: undefined } },
+  ]
+
+  test('is written as it is however it was cut, with its namespace', async () => {
+    for (let at = 0; at <= input.length; at += 1) {
+      const text = encodeStream(custom([input.slice(0, at), input.slice(at)]))
+      expect(finalOutput(text)).toMatchObject([
+        { type: 'custom_tool_call', call_id: 'call_0', name: 'exec', namespace: 'functions', input },
+      ])
+    }
+    const read = await sdkFinal(encodeStream(custom([...input])))
+    expect(read.output[0]).toMatchObject({ type: 'custom_tool_call', input })
+  })
+
+  test('is read from its own delta events', async () => {
+    const { stream, response } = await recording('custom-tool')
+    const [call] = asArray(response?.['output'])
+    expect(collect(decodeStream(stream)).candidates[0]?.parts).toMatchObject([
+      { kind: 'custom', name: 'apply_patch', input: asObject(call)?.['input'] },
+    ])
+  })
+})
+
+describe('edge 45: namespaces', () => {
+  test('equal names in two groups come back with their groups', async () => {
+    const { request: wire, stream } = await recording('namespace-tool')
+    expect(request(wire).tools).toMatchObject([
+      { type: 'function', name: 'read', namespace: 'mcp__files' },
+      { type: 'function', name: 'read', namespace: 'mcp__mail' },
+    ])
+    expect(finalOutput(encodeStream(decodeStream(stream), wire))).toMatchObject([
+      { name: 'read', namespace: 'mcp__files' },
+      { name: 'read', namespace: 'mcp__mail' },
+    ])
+  })
+})
+
+describe('edge 51: events without meaning', () => {
+  test('keepalive, unknown events, unreadable data and [DONE] change nothing', async () => {
+    const { stream } = await recording('text')
+    const noise = [
+      'event: keepalive\ndata: {"type":"keepalive","sequence_number":3}\n\n',
+      ': comment\n\n',
+      'event: response.tomorrow.delta\ndata: {"type":"response.tomorrow.delta","delta":"x"}\n\n',
+      'data: not json\n\ndata: [DONE]\n\ndata: 7\n\n',
+    ].join('')
+    const noisy = Buffer.from(stream).toString('utf8').replaceAll('\n\n', `\n\n${noise}`)
+    expect(decodeStream(Buffer.from(noisy))).toEqual(decodeStream(stream))
+  })
+
+  test('obfuscation is not passed on', async () => {
+    const { stream } = await recording('text')
+    expect(encodeStream(decodeStream(stream))).not.toContain('obfuscation')
+  })
+})
+
+describe('upstreams that leave things out', () => {
+  const message = {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    content: [{ type: 'output_text', text: 'whole', annotations: [] }],
+  }
+  test.each([
+    [
+      'only done items',
+      [created, { type: 'response.output_item.done', output_index: 0, item: message }, completed],
+    ],
+    [
+      'only the final output',
+      [created, { type: 'response.completed', response: { status: 'completed', output: [message] } }],
+    ],
+    [
+      'response.done as terminal',
+      [
+        created,
+        { type: 'response.output_item.done', output_index: 0, item: message },
+        { type: 'response.done', response: {} },
+      ],
+    ],
+    [
+      'deltas without added events',
+      [
+        { type: 'response.output_text.delta', output_index: 0, delta: 'who' },
+        { type: 'response.output_text.delta', output_index: 0, delta: 'le' },
+        completed,
+      ],
+    ],
+    [
+      'half of the deltas',
+      [
+        created,
+        { type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } },
+        { type: 'response.output_text.delta', output_index: 0, content_index: 0, delta: 'wh' },
+        { type: 'response.output_item.done', output_index: 0, item: message },
+        completed,
+      ],
+    ],
+  ])('%s still give the text', (_, data) => {
+    expect(partsOf(data)).toMatchObject([{ type: 'text', text: 'whole' }])
+    expect(decodeData(data).at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'end' } })
+  })
+
+  test('two items under one index are two items', () => {
+    const reasoning = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] }
+    const parts = partsOf([
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { ...reasoning, summary: [] } },
+      { type: 'response.output_item.done', output_index: 0, item: reasoning },
+      { type: 'response.output_item.added', output_index: 0, item: { ...message, content: [] } },
+      { type: 'response.output_item.done', output_index: 0, item: message },
+      completed,
+    ])
+    expect(parts.map(part => part.type)).toEqual(['reasoning', 'text'])
+  })
+
+  test('a call whose name comes last loses none of its input', () => {
+    const parts = partsOf([
+      created,
+      { type: 'response.output_item.added', output_index: 0, item: { type: 'function_call', arguments: '' } },
+      { type: 'response.function_call_arguments.delta', output_index: 0, delta: '{"a":' },
+      { type: 'response.function_call_arguments.delta', output_index: 0, delta: '1}' },
+      {
+        type: 'response.output_item.done',
+        output_index: 0,
+        item: { type: 'function_call', name: 'f', arguments: '{"a":1}' },
+      },
+      completed,
+    ])
+    expect(parts).toMatchObject([{ name: 'f', input: '{"a":1}', callId: 'call_made1' }])
+  })
+
+  test('nothing that an upstream sends escapes as an exception', () => {
+    const junk: JsonObject[] = [
+      { type: 'response.output_text.delta' },
+      { type: 'response.output_item.added', item: 7 },
+      { type: 'response.output_item.done', output_index: 'x', item: { type: 'message', content: 'no' } },
+      { type: 'response.output_item.added', output_index: -1, item: { type: 'function_call' } },
+      { type: 'response.function_call_arguments.done', output_index: -1 },
+      { type: 'response.reasoning_summary_text.delta', output_index: 3, delta: 5 },
+      { type: 'response.content_part.added', output_index: 3, part: null },
+      { type: 'response.created', response: [] },
+      { type: 'response.completed', response: 'done' },
+    ]
+    expect(decodeData(junk).at(-1)?.type).toBe('finish')
+  })
+})
+
+describe('the encoder', () => {
+  test('keeps interleaved calls open side by side', async () => {
+    const delta = (block: number, text: string) => ({ type: 'tool-input-delta', block, text }) as const
+    const text = encodeStream([
+      START,
+      callStart(0, 'a'),
+      callStart(1, 'b'),
+      delta(0, '{"x"'),
+      delta(1, '{"y"'),
+      delta(0, ':1}'),
+      delta(1, ':2}'),
+      { type: 'tool-input-end', block: 0, signature: undefined },
+      { type: 'tool-input-end', block: 1, signature: undefined },
+      END,
+    ])
+    expect(finalOutput(text).map(item => item['arguments'])).toEqual(['{"x":1}', '{"y":2}'])
+    expect((await sdkFinal(text)).output).toHaveLength(2)
+  })
+
+  test('writes a call without arguments as an empty object, deltas included', () => {
+    const data = dataOf(encodeStream([START, ...callBlock(0, 'a'), END]))
+    const delta = data.find(event => event['type'] === 'response.function_call_arguments.delta')
+    expect(delta?.['delta']).toBe('{}')
+    expect(data.find(event => event['type'] === 'response.function_call_arguments.done')).toMatchObject({
+      arguments: '{}',
+      name: 'a',
+    })
+  })
+
+  test('writes an answer of the first candidate only', () => {
+    const other = textBlock(1, 'other').map(event =>
+      'candidate' in event ? { ...event, candidate: 1 } : event,
+    )
+    const text = encodeStream([START, ...textBlock(0, 'one'), ...other, { ...END, candidate: 1 }, END])
+    expect(finalOutput(text)).toMatchObject([{ content: [{ text: 'one' }] }])
+  })
+
+  test('ends at the usage that follows the finish, without waiting for the upstream to close', () => {
+    const machine = openaiResponses.createStreamEncoder({
+      ...{ requestId: 'r', createdAt: 1, model: 'm', wire: {}, estimatedInputTokens: undefined },
+      request: request({ input: 'x' }),
+    })
+    let written = ''
+    const emit = (text: string) => {
+      written += text
+    }
+    const usage = { ...decodeUsageOf(7, 3) }
+    for (const event of [START, ...textBlock(0, 'x'), END, { type: 'usage', usage } as const]) {
+      machine.push(event, emit)
+    }
+    expect(dataOf(written).at(-1)).toMatchObject({
+      type: 'response.completed',
+      response: { usage: { input_tokens: 7, output_tokens: 3, total_tokens: 10 } },
+    })
+    const before = written
+    machine.end(emit)
+    expect(written).toBe(before)
+  })
+
+  test('gives a declined answer a refusal', () => {
+    const declined = { reason: 'refusal', stopSequence: undefined, message: 'Policy.' } as const
+    const text = encodeStream([START, { ...END, finish: declined }])
+    expect(finalOutput(text)).toMatchObject([{ content: [{ type: 'refusal', refusal: 'Policy.' }] }])
+    expect(dataOf(text).at(-1)?.['type']).toBe('response.completed')
+  })
+
+  test('cites what has a URL, over the span or the whole text', () => {
+    const citation = {
+      url: 'https://a',
+      title: undefined,
+      citedText: 'c',
+      start: undefined,
+      end: undefined,
+      wire: undefined,
+    }
+    const [start, delta, end] = textBlock(0, 'cited')
+    if (start === undefined || delta === undefined || end === undefined) throw new Error('no block')
+    const text = encodeStream([START, start, delta, { type: 'text-citation', block: 0, citation }, end, END])
+    const annotation = {
+      type: 'url_citation',
+      url: 'https://a',
+      title: 'https://a',
+      start_index: 0,
+      end_index: 5,
+    }
+    expect(finalOutput(text)).toMatchObject([{ content: [{ annotations: [annotation] }] }])
+  })
+
+  test('puts log probabilities on the text they belong to', async () => {
+    const content = [{ token: 'x', logprob: -0.5, bytes: [120], top_logprobs: [] }]
+    const text = encodeStream([START, ...textBlock(0, 'x'), { type: 'logprobs', candidate: 0, content }, END])
+    expect(finalOutput(text)).toMatchObject([{ content: [{ logprobs: content }] }])
+    expect((await sdkFinal(text)).output[0]).toMatchObject({ content: [{ logprobs: content }] })
+  })
+
+  test('repeats the request with every key a strict reader wants', () => {
+    const wire = {
+      model: 'm',
+      input: 'x',
+      tools: [{ type: 'function', name: 'f' }],
+      temperature: 0.3,
+      store: true,
+    }
+    const [first] = dataOf(encodeStream([START, END], wire))
+    const response = asObject(first?.['response'])
+    expect(response).toMatchObject({
+      object: 'response',
+      status: 'in_progress',
+      output: [],
+      usage: null,
+      error: null,
+      incomplete_details: null,
+      completed_at: null,
+      instructions: null,
+      temperature: 0.3,
+      top_p: 1,
+      presence_penalty: 0,
+      frequency_penalty: 0,
+      parallel_tool_calls: true,
+      previous_response_id: null,
+      store: false,
+      tool_choice: 'auto',
+      tools: [{ type: 'function', name: 'f', description: null, parameters: null, strict: true }],
+      text: { format: { type: 'text' } },
+      reasoning: { effort: null, summary: null },
+      truncation: 'disabled',
+      metadata: {},
+      max_output_tokens: null,
+      max_tool_calls: null,
+      top_logprobs: 0,
+      service_tier: 'default',
+      user: null,
+      background: false,
+      safety_identifier: null,
+      prompt_cache_key: null,
+    })
+  })
+
+  test('survives lone surrogates', () => {
+    const text = encodeStream([START, ...textBlock(0, 'a\ud83d', 'b'), END])
+    expect(() => dataOf(text)).not.toThrow()
+    expect(Buffer.from(text).toString('utf8')).toBe(text)
+  })
+})
+
+function decodeUsageOf(input: number, output: number) {
+  const body = { output: [], usage: { input_tokens: input, output_tokens: output } }
+  const { usage } = openaiResponses.decodeResponse(body, decodeContext())
+  if (usage === undefined) throw new Error('no usage')
+  return usage
+}
+
+test('edge 88: numbers and texts in arguments pass untouched', () => {
+  const args = '{"n":9007199254740993,"z":-0,"big":1e400,"s":"\\ud83d"}'
+  const item = { type: 'function_call', call_id: 'c', name: 'f', arguments: args }
+  const events = decodeData([
+    created,
+    { type: 'response.output_item.done', output_index: 0, item },
+    completed,
+  ])
+  expect(finalOutput(encodeStream(events))).toMatchObject([{ arguments: args }])
+  expect(
+    runMachine(
+      openaiResponses.createStreamEncoder({
+        requestId: 'r',
+        createdAt: 1,
+        model: 'm',
+        request: request({ input: 'x' }),
+        wire: {},
+        estimatedInputTokens: undefined,
+      }),
+      events,
+    ).join(''),
+  ).toContain('9007199254740993')
+})
