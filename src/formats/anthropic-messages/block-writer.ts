@@ -4,7 +4,7 @@ import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { fitCallId } from '../call-id.ts'
 import { encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
-import { mediaMarkdown, replySignature } from './reply.ts'
+import { mediaMarkdown, replySignature, type ThoughtDisplay } from './reply.ts'
 import type { Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
 import { FORMAT } from './wire.ts'
@@ -13,11 +13,15 @@ type Emit = (text: string) => void
 /** The events that belong to one block. */
 export type BlockEvent = Extract<GenerationEvent, { block: number }>
 
-/** The block being written. `shown`: its content_block_start is out; text and thoughts wait for their first words. */
+/**
+ * The block being written. `shown`: its content_block_start is out. Text and thoughts wait for their first words, a
+ * tool call for its second delta (`held` is the first): a call that comes whole may end in a signature, whose block
+ * must stand before it.
+ */
 type Current =
   | { kind: 'text'; block: number; shown: boolean }
   | { kind: 'thinking'; block: number; shown: boolean; redacted: boolean; paragraphs: number }
-  | { kind: 'tool'; block: number; tool: ToolCallKind; input: string; written: boolean }
+  | { kind: 'tool'; block: number; shown: boolean; tool: ToolCallKind; start: string; held: string }
 
 /**
  * Writes content blocks one after the other, numbered from 0. Blocks that would be empty are left out, since no API
@@ -27,12 +31,13 @@ export class BlockWriter {
   /** What the answer holds so far. */
   readonly written: Written = { toolUse: false, refusal: false }
   readonly #showThoughts: boolean
+  readonly #sealThoughts: boolean
   #index = 0
   #current: Current | undefined
 
-  /** @param showThoughts false: thinking blocks have their signature only (`display: "omitted"`). */
-  constructor(showThoughts: boolean) {
-    this.#showThoughts = showThoughts
+  constructor(thoughts: ThoughtDisplay) {
+    this.#showThoughts = thoughts === 'shown'
+    this.#sealThoughts = thoughts !== 'hidden'
   }
 
   /** The number of the open block, as its events carry it. */
@@ -70,11 +75,12 @@ export class BlockWriter {
         if (this.#current?.kind === 'thinking') this.#paragraph(this.#current, emit)
         return
       case 'tool-input-start':
-        return this.#startTool(event, emit)
+        return this.#startTool(event)
       case 'text-end':
       case 'refusal-end':
-      case 'tool-input-end':
         return this.close(emit)
+      case 'tool-input-end':
+        return this.#endTool(event.signature, emit)
       case 'reasoning-end':
         return this.#endThought(event.signature, emit)
       case 'media':
@@ -98,9 +104,9 @@ export class BlockWriter {
     const current = this.#current
     if (current === undefined) return
     if (current.kind === 'thinking') return this.#endThought(undefined, emit)
-    if (current.kind === 'tool') this.#flushInput(current, emit)
-    else if (!current.shown) return this.#forget()
-    this.#stop(emit)
+    if (current.kind === 'tool') return this.#endTool(undefined, emit)
+    if (current.shown) this.#stop(emit)
+    this.#forget()
   }
 
   #text(text: string, emit: Emit): void {
@@ -130,38 +136,63 @@ export class BlockWriter {
     if (current?.kind !== 'thinking') return
     if (current.redacted) {
       if (signature === undefined) return this.#forget()
-      return this.#whole({ type: 'redacted_thinking', data: replySignature(signature) }, undefined, emit)
+      this.#whole({ type: 'redacted_thinking', data: replySignature(signature) }, undefined, emit)
+      return this.#forget()
     }
     // A thought that says nothing and proves nothing is left out.
     if (!current.shown && signature === undefined && this.#showThoughts) return this.#forget()
     if (!current.shown) this.#show(current, THINKING_BLOCK, emit)
     this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)
     this.#stop(emit)
+    this.#forget()
   }
 
-  #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>, emit: Emit): void {
+  #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>): void {
     this.written.toolUse = true
-    this.#current = { kind: 'tool', block: event.block, tool: event.kind, input: '', written: false }
     const id = fitCallId(event.callId, CALL_ID)
-    this.#startBlock(JSON.stringify({ type: 'tool_use', id, name: event.name, input: {} }), emit)
+    const start = JSON.stringify({ type: 'tool_use', id, name: event.name, input: {} })
+    this.#current = { kind: 'tool', block: event.block, shown: false, tool: event.kind, start, held: '' }
   }
 
   #input(text: string, emit: Emit): void {
     const current = this.#current
     if (text === '' || current?.kind !== 'tool') return
     // Free text is no JSON and becomes a member of an object, which needs all of it.
-    if (current.tool === 'custom') current.input += text
-    else this.#partialJson(current, text, emit)
+    if (current.held === '' || current.tool === 'custom') {
+      current.held += text
+      return
+    }
+    if (!current.shown) this.#showTool(current, current.held, emit)
+    this.#partialJson(text, emit)
   }
 
-  #flushInput(current: Extract<Current, { kind: 'tool' }>, emit: Emit): void {
-    if (current.tool === 'custom') {
-      this.#partialJson(current, JSON.stringify(toolInput('custom', current.input)), emit)
-    } else if (!current.written) this.#partialJson(current, '{}', emit)
+  #endTool(signature: Signature | undefined, emit: Emit): void {
+    const current = this.#current
+    if (current?.kind !== 'tool') return
+    if (!current.shown) {
+      if (signature !== undefined) this.#callSignature(signature, emit)
+      const { tool, held } = current
+      const input = tool === 'custom' ? JSON.stringify(toolInput(tool, held)) : held
+      this.#showTool(current, input === '' ? '{}' : input, emit)
+    }
+    this.#stop(emit)
+    this.#forget()
   }
 
-  #partialJson(current: Extract<Current, { kind: 'tool' }>, text: string, emit: Emit): void {
-    current.written = true
+  #showTool(current: Extract<Current, { kind: 'tool' }>, input: string, emit: Emit): void {
+    this.#show(current, current.start, emit)
+    this.#partialJson(input, emit)
+  }
+
+  /** A call's own signature (Gemini's) has no field in `tool_use`: it travels in an empty thought before it. */
+  #callSignature(signature: Signature, emit: Emit): void {
+    if (!this.#sealThoughts) return
+    this.#startBlock(THINKING_BLOCK, emit)
+    this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)
+    this.#stop(emit)
+  }
+
+  #partialJson(text: string, emit: Emit): void {
     emit(
       `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"input_json_delta","partial_json":${JSON.stringify(text)}}}\n\n`,
     )
@@ -194,7 +225,6 @@ export class BlockWriter {
   #stop(emit: Emit): void {
     emit(`event: content_block_stop\ndata: {"type":"content_block_stop","index":${this.#index}}\n\n`)
     this.#index += 1
-    this.#forget()
   }
 
   #forget(): void {

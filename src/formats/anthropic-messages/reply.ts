@@ -13,7 +13,9 @@ export function replyId(context: ReplyContext): string {
  * How thoughts are shown: not at all when the caller switched thinking off, `sealed` (empty, with their signature)
  * when it asked for `display: "omitted"`.
  */
-export function thoughtDisplay(request: GenerationRequest): 'shown' | 'sealed' | 'hidden' {
+export type ThoughtDisplay = 'shown' | 'sealed' | 'hidden'
+
+export function thoughtDisplay(request: GenerationRequest): ThoughtDisplay {
   const { reasoning } = request
   if (reasoning === undefined) return 'shown'
   if (reasoning.effort === 'none' || reasoning.budgetTokens === 0) return 'hidden'

@@ -112,7 +112,7 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
-      return [encodeToolUse(part)]
+      return [...encodeCallSignature(part, context), encodeToolUse(part)]
     case 'media':
       return [{ type: 'text', text: mediaMarkdown(part) }]
     case 'opaque':
@@ -141,6 +141,12 @@ function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[]
   const text = display === 'shown' ? part.texts.join('\n\n') : ''
   if (text === '' && part.signature === undefined && display === 'shown') return []
   return [{ type: 'thinking', thinking: text, signature: replySignature(part.signature) }]
+}
+
+/** A call's own signature (Gemini's) has no field in `tool_use`: it travels in an empty thought before it. */
+function encodeCallSignature(part: ToolCallPart, context: ReplyContext): JsonObject[] {
+  if (part.signature === undefined || thoughtDisplay(context.request) === 'hidden') return []
+  return [{ type: 'thinking', thinking: '', signature: replySignature(part.signature) }]
 }
 
 function encodeToolUse(part: ToolCallPart): JsonObject {

@@ -1,7 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
-import type { Signature } from '@/generation/part.ts'
 import {
   asArray,
   asNumber,
@@ -9,27 +8,17 @@ import {
   asString,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
   parseObject,
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
-import { decodeOpaque } from './block-decode.ts'
-import { decodeCitation, decodeCitations } from './citation.ts'
+import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './stop-reason.ts'
 import { decodeUsage, overlay } from './usage.ts'
-import { type DeltaType, FORMAT, type StreamEventType } from './wire.ts'
+import type { StreamEventType } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
-
-/** A block that has begun. `held` is the first half of a surrogate pair whose second half is yet to come. */
-type OpenBlock =
-  | { kind: 'text'; block: number; held: string }
-  | { kind: 'thinking'; block: number; held: string; signature: string; begun: boolean }
-  | { kind: 'redacted'; block: number; data: string }
-  | { kind: 'tool'; block: number; held: string; input: JsonValue | undefined; written: boolean }
-  | { kind: 'opaque'; block: number; value: JsonObject; partialInput: string }
 
 /**
  * Reads an upstream's stream by the grammar of wire-formats 4.3, with what vendors really send: pings anywhere, a
@@ -199,166 +188,6 @@ function indexOf(data: JsonObject, otherwise: number): number {
 function stopFields(message: JsonObject): JsonObject {
   const { stop_reason, stop_sequence, stop_details } = message
   return { stop_reason, stop_sequence, stop_details }
-}
-
-/** The block that a delta without a start must belong to, where the delta says it all. */
-function impliedBlock(type: JsonValue | undefined): JsonObject | undefined {
-  switch (type) {
-    case 'text_delta':
-      return { type: 'text', text: '' }
-    case 'thinking_delta':
-      return { type: 'thinking', thinking: '' }
-    default:
-      return undefined
-  }
-}
-
-function openBlock(content: JsonObject, block: number, context: DecodeContext, emit: Emit): OpenBlock {
-  const at = { block, candidate: 0 }
-  switch (content['type']) {
-    case 'text': {
-      emit({ type: 'text-start', ...at })
-      const text = asString(content['text']) ?? ''
-      if (text !== '') emit({ type: 'text-delta', block, text })
-      for (const citation of decodeCitations(content['citations']))
-        emit({ type: 'text-citation', block, citation })
-      return { kind: 'text', block, held: '' }
-    }
-    case 'thinking': {
-      emit({ type: 'reasoning-start', ...at, id: undefined, raw: false, redacted: false })
-      const signature = asString(content['signature']) ?? ''
-      const open: OpenBlock = { kind: 'thinking', block, held: '', signature, begun: false }
-      addThought(open, asString(content['thinking']) ?? '', emit)
-      return open
-    }
-    case 'redacted_thinking':
-      emit({ type: 'reasoning-start', ...at, id: undefined, raw: false, redacted: true })
-      return { kind: 'redacted', block, data: asString(content['data']) ?? '' }
-    case 'tool_use':
-      emit({
-        type: 'tool-input-start',
-        ...at,
-        kind: 'function',
-        callId: asString(content['id']) ?? context.newId(),
-        name: asString(content['name']) ?? '',
-        namespace: undefined,
-      })
-      return { kind: 'tool', block, held: '', input: content['input'], written: false }
-    default:
-      return { kind: 'opaque', block, value: content, partialInput: '' }
-  }
-}
-
-function addDelta(open: OpenBlock, delta: JsonObject, emit: Emit): void {
-  const type = asString(delta['type']) ?? ''
-  if (!isDeltaType(type)) return
-  switch (type) {
-    case 'text_delta':
-      if (open.kind === 'text') addText(open, asString(delta['text']) ?? '', emit)
-      return
-    case 'input_json_delta':
-      return addInput(open, asString(delta['partial_json']) ?? '', emit)
-    case 'thinking_delta':
-      if (open.kind === 'thinking') addThought(open, asString(delta['thinking']) ?? '', emit)
-      return
-    case 'signature_delta':
-      if (open.kind === 'thinking') open.signature = asString(delta['signature']) ?? ''
-      return
-    case 'citations_delta': {
-      const citation = asObject(delta['citation'])
-      if (open.kind !== 'text' || citation === undefined) return
-      return emit({ type: 'text-citation', block: open.block, citation: decodeCitation(citation) })
-    }
-    case 'compaction_delta':
-      if (open.kind === 'opaque') open.value = withContent(open.value, asString(delta['content']))
-      return
-    default:
-      return type satisfies never
-  }
-}
-
-const DELTA_TYPES: Record<DeltaType, true> = {
-  text_delta: true,
-  input_json_delta: true,
-  thinking_delta: true,
-  signature_delta: true,
-  citations_delta: true,
-  compaction_delta: true,
-}
-
-function isDeltaType(type: string): type is DeltaType {
-  return Object.hasOwn(DELTA_TYPES, type)
-}
-
-function addText(open: Extract<OpenBlock, { kind: 'text' }>, piece: string, emit: Emit): void {
-  const text = whole(open, piece)
-  if (text !== '') emit({ type: 'text-delta', block: open.block, text })
-}
-
-function addThought(open: Extract<OpenBlock, { kind: 'thinking' }>, piece: string, emit: Emit): void {
-  const text = whole(open, piece)
-  if (text === '') return
-  if (!open.begun) emit({ type: 'reasoning-paragraph', block: open.block })
-  open.begun = true
-  emit({ type: 'reasoning-delta', block: open.block, text })
-}
-
-function addInput(open: OpenBlock, piece: string, emit: Emit): void {
-  if (open.kind === 'opaque') open.partialInput += piece
-  if (open.kind !== 'tool') return
-  const text = whole(open, piece)
-  if (text === '') return
-  open.written = true
-  emit({ type: 'tool-input-delta', block: open.block, text })
-}
-
-function withContent(value: JsonObject, more: string | undefined): JsonObject {
-  return more === undefined ? value : { ...value, content: (asString(value['content']) ?? '') + more }
-}
-
-/** The text that may be passed on: a surrogate pair is never torn apart. */
-function whole(open: { held: string }, piece: string): string {
-  const text = open.held === '' ? piece : open.held + piece
-  const lastUnit = text.charCodeAt(text.length - 1)
-  if (lastUnit < 0xd800 || lastUnit > 0xdbff) {
-    open.held = ''
-    return text
-  }
-  open.held = text.slice(-1)
-  return text.slice(0, -1)
-}
-
-function closeBlock(open: OpenBlock, context: DecodeContext, emit: Emit): void {
-  const { block } = open
-  switch (open.kind) {
-    case 'text':
-      if (open.held !== '') emit({ type: 'text-delta', block, text: open.held })
-      return emit({ type: 'text-end', block, signature: undefined })
-    case 'thinking':
-      if (open.held !== '') emit({ type: 'reasoning-delta', block, text: open.held })
-      return emit({ type: 'reasoning-end', block, signature: made(open.signature, context) })
-    case 'redacted':
-      return emit({ type: 'reasoning-end', block, signature: made(open.data, context) })
-    case 'tool': {
-      const rest = open.written ? open.held : JSON.stringify(open.input ?? {})
-      if (rest !== '') emit({ type: 'tool-input-delta', block, text: rest })
-      return emit({ type: 'tool-input-end', block, signature: undefined })
-    }
-    case 'opaque':
-      return emit({ type: 'opaque', block, candidate: 0, part: decodeOpaque(withInput(open)) })
-    default:
-      return open satisfies never
-  }
-}
-
-function made(value: string, context: DecodeContext): Signature | undefined {
-  return value === '' ? undefined : { format: FORMAT, vendor: context.vendor, value }
-}
-
-/** A server tool's call with its streamed input, as the whole answer would show it. */
-function withInput(open: Extract<OpenBlock, { kind: 'opaque' }>): JsonObject {
-  const input = parseObject(open.partialInput)
-  return input === undefined ? open.value : { ...open.value, input }
 }
 
 function truncated(): GatewayError {

@@ -37,7 +37,7 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
     const display = thoughtDisplay(context.request)
     this.#context = context
     this.#thoughts = display !== 'hidden'
-    this.#writer = new BlockWriter(display === 'shown')
+    this.#writer = new BlockWriter(display)
   }
 
   push(event: GenerationEvent, emit: Emit): void {

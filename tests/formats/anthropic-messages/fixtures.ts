@@ -68,7 +68,12 @@ export function target(model = 'claude-sonnet-4-5', fields: Partial<Target> = {}
 
 /** A request as the codec reads it from this body. */
 export function decode(body: JsonObject): GenerationRequest {
-  const whole = { model: 'm', max_tokens: 100, messages: [{ role: 'user', content: 'hi' }], ...body }
+  const whole: JsonObject = {
+    model: 'm',
+    max_tokens: 100,
+    messages: [{ role: 'user', content: 'hi' }],
+    ...body,
+  }
   return anthropicMessages.decodeRequest(whole, { model: 'm', stream: whole['stream'] === true })
 }
 

@@ -1,0 +1,595 @@
+import { describe, expect, test } from 'bun:test'
+import { wrapSignature } from '@/formats/signature.ts'
+import {
+  type MediaPart,
+  type Part,
+  type Signature,
+  type ToolCallPart,
+  type ToolResultPart,
+  textPart,
+} from '@/generation/part.ts'
+import type { Turn } from '@/generation/request.ts'
+import type { FunctionTool, HostedTool } from '@/generation/tool.ts'
+import { asArray, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { decode, encode, target, thrown } from './fixtures.ts'
+
+const OPUS_4_8 = target('claude-opus-4-8')
+
+function turn(role: Turn['role'], ...parts: (Part | string)[]): Turn {
+  return { role, parts: parts.map(part => (typeof part === 'string' ? textPart(part) : part)) }
+}
+
+function call(callId: string, input = '{}', name = 'f'): ToolCallPart {
+  return {
+    type: 'tool-call',
+    kind: 'function',
+    callId,
+    name,
+    namespace: undefined,
+    input,
+    signature: undefined,
+    cache: undefined,
+  }
+}
+
+function result(callId: string, text: string, fields: Partial<ToolResultPart> = {}): ToolResultPart {
+  return {
+    type: 'tool-result',
+    kind: 'function',
+    callId,
+    name: undefined,
+    content: [textPart(text)],
+    isError: false,
+    cache: undefined,
+    ...fields,
+  }
+}
+
+function reasoning(text: string, signature?: Signature): Part {
+  return { type: 'reasoning', texts: [text], raw: false, redacted: false, signature, id: undefined }
+}
+
+function media(
+  kind: MediaPart['kind'],
+  source: MediaPart['source'],
+  fields: Partial<MediaPart> = {},
+): MediaPart {
+  return {
+    type: 'media',
+    kind,
+    mediaType: undefined,
+    source,
+    filename: undefined,
+    title: undefined,
+    context: undefined,
+    detail: undefined,
+    cache: undefined,
+    ...fields,
+  }
+}
+
+function tool(name: string, fields: Partial<FunctionTool> = {}): FunctionTool {
+  return {
+    type: 'function',
+    name,
+    namespace: undefined,
+    description: undefined,
+    parameters: { type: 'object' },
+    strict: undefined,
+    cache: undefined,
+    ...fields,
+  }
+}
+
+function hosted(kind: HostedTool['kind'], wireType: string): HostedTool {
+  const webSearch = {
+    maxUses: 3,
+    allowedDomains: ['a.org'],
+    blockedDomains: ['b.org'],
+    userLocation: { city: 'Rome' },
+  }
+  return {
+    type: 'hosted',
+    kind,
+    format: 'openai-responses',
+    wireType,
+    wire: { type: wireType },
+    webSearch: kind === 'web_search' ? webSearch : undefined,
+  }
+}
+
+/** The content blocks of one of these messages. */
+function blocks(found: readonly JsonObject[], index: number): JsonObject[] {
+  return asArray(found[index]?.['content']).filter(isJsonObject)
+}
+
+function messages(turns: Turn[], to = target()): JsonObject[] {
+  return encode({ turns }, to).body['messages'] as JsonObject[]
+}
+
+describe('messages', () => {
+  test('neighbours of one role become one message', () => {
+    expect(
+      messages([turn('user', 'a'), turn('user', 'b'), turn('assistant', 'c')]).map(
+        message => message['role'],
+      ),
+    ).toEqual(['user', 'assistant'])
+  })
+
+  test('empty text is left out, and a message that is empty then', () => {
+    expect(messages([turn('user', 'a', '', ' \n'), turn('assistant', ''), turn('user', 'b')])).toEqual([
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      },
+    ])
+  })
+
+  test('the first turn is a user`s', () => {
+    expect(messages([turn('assistant', 'a'), turn('user', 'b')])[0]).toMatchObject({ role: 'user' })
+    expect(messages([])).toMatchObject([{ role: 'user' }])
+  })
+
+  test('a final assistant turn loses its trailing white space, or is answered where nothing continues it', () => {
+    expect(messages([turn('user', 'a'), turn('assistant', 'b \n')])).toMatchObject([
+      {},
+      { content: [{ text: 'b' }] },
+    ])
+    expect(messages([turn('user', 'a'), turn('assistant', 'b')], OPUS_4_8).at(-1)).toMatchObject({
+      role: 'user',
+    })
+  })
+
+  test('system text at the head, as one text or with its marks', () => {
+    expect(encode({ instructions: [textPart('a'), textPart('b')] }).body['system']).toBe('a\n\nb')
+    const marked = { ...textPart('b'), cache: { ttl: undefined } }
+    expect(encode({ instructions: [textPart('a'), marked] }).body['system']).toEqual([
+      { type: 'text', text: 'a' },
+      { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
+    ])
+    expect(encode({ turns: [turn('system', 'a'), turn('user', 'b')] }).body['system']).toBe('a')
+  })
+
+  test('edge 60: a later system turn keeps its place, in the role that the model knows', () => {
+    const turns = [turn('user', 'a'), turn('system', 'b'), turn('assistant', 'c'), turn('user', 'd')]
+    expect(messages(turns)).toMatchObject([{ role: 'user', content: [{ text: 'a' }, { text: 'b' }] }, {}, {}])
+    expect(messages(turns, OPUS_4_8).map(message => message['role'])).toEqual([
+      'user',
+      'system',
+      'assistant',
+      'user',
+    ])
+  })
+
+  test('a system turn between call and result goes behind the result', () => {
+    const turns = [
+      turn('user', 'a'),
+      turn('assistant', call('t')),
+      turn('system', 'b'),
+      turn('user', result('t', 'r')),
+    ]
+    expect(messages(turns, OPUS_4_8).map(message => message['role'])).toEqual([
+      'user',
+      'assistant',
+      'user',
+      'system',
+    ])
+  })
+})
+
+describe('tool calls and results', () => {
+  test('edge 59: results spread over two turns stand together, first and in the order of the calls', () => {
+    const found = messages([
+      turn('user', 'a'),
+      turn('assistant', call('x'), call('y')),
+      turn('user', result('y', '2'), 'words'),
+      turn('user', result('x', '1')),
+    ])
+    expect(found[2]?.['content']).toEqual([
+      { type: 'tool_result', tool_use_id: 'x', content: '1' },
+      { type: 'tool_result', tool_use_id: 'y', content: '2' },
+      { type: 'text', text: 'words' },
+    ])
+  })
+
+  test('a missing result is made up, one without a call becomes text', () => {
+    const found = messages([
+      turn('user', result('gone', 'r')),
+      turn('assistant', call('x')),
+      turn('assistant', 'b'),
+      turn('user', 'c'),
+    ])
+    expect(found[0]?.['content']).toEqual([{ type: 'text', text: 'Result of tool call gone: r' }])
+    expect(found[2]?.['content']).toMatchObject([{ type: 'tool_result', tool_use_id: 'x' }, { text: 'c' }])
+    expect(messages([turn('user', 'a'), turn('assistant', call('x'))])[2]?.['content']).toMatchObject([
+      { tool_use_id: 'x' },
+    ])
+  })
+
+  test('edge 58: errors, images and empty content of a result', () => {
+    const image = media('image', { type: 'base64', data: 'iVBORw0KGgo=' })
+    const found = messages([
+      turn('user', 'a'),
+      turn('assistant', call('x'), call('y')),
+      turn(
+        'user',
+        result('x', '', { isError: true }),
+        result('y', 'see', { content: [textPart('see'), image] }),
+      ),
+    ])
+    expect(found[2]?.['content']).toEqual([
+      { type: 'tool_result', tool_use_id: 'x', is_error: true },
+      {
+        type: 'tool_result',
+        tool_use_id: 'y',
+        content: [
+          { type: 'text', text: 'see' },
+          { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'iVBORw0KGgo=' } },
+        ],
+      },
+    ])
+  })
+
+  test('edge 66: ids are mapped alike in call and result, and the same every time', () => {
+    const turns = [
+      turn('user', 'a'),
+      turn('assistant', call('call:1'), call('fine_id-1')),
+      turn('user', result('call:1', 'r'), result('fine_id-1', 'r')),
+    ]
+    const found = messages(turns)
+    const [first, second] = blocks(found, 1)
+    expect(String(first?.['id'])).toMatch(/^[a-zA-Z0-9_-]{1,64}$/)
+    expect(second?.['id']).toBe('fine_id-1')
+    expect(found[2]?.['content']).toMatchObject([
+      { tool_use_id: first?.['id'] as string },
+      { tool_use_id: 'fine_id-1' },
+    ])
+    expect(JSON.stringify(messages(turns))).toBe(JSON.stringify(found))
+  })
+
+  test.each([
+    ['', '{}'],
+    ['{"z":1,"a":2}', '{"z":1,"a":2}'],
+    ['not json', '{"_raw":"not json"}'],
+    ['[1]', '{"_raw":"[1]"}'],
+    [
+      '{"id":12345678901234567890,"f":1.0,"e":1e400,"z":-0}',
+      '{"id":12345678901234567890,"f":1.0,"e":1e400,"z":-0}',
+    ],
+    ['{"__proto__":{"a":1}}', '{"__proto__":{"a":1}}'],
+  ])('edge 88: the arguments %s', (input, expected) => {
+    const [, assistant] = messages([turn('user', 'a'), turn('assistant', call('x', input))])
+    expect(JSON.stringify(assistant)).toContain(`"input":${expected}}`)
+  })
+})
+
+describe('media', () => {
+  const one = (part: MediaPart) => blocks(messages([turn('user', part)]), 0)[0]
+
+  test('images and documents', () => {
+    expect(one(media('image', { type: 'url', url: 'https://x.org/a.png' }))).toEqual({
+      type: 'image',
+      source: { type: 'url', url: 'https://x.org/a.png' },
+    })
+    expect(one(media('image', { type: 'base64', data: '/9j/' }, { mediaType: 'image/jpg' }))).toMatchObject({
+      source: { media_type: 'image/jpeg' },
+    })
+    expect(one(media('document', { type: 'base64', data: 'JVBERi0=' }, { filename: 'a.pdf' }))).toEqual({
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+      title: 'a.pdf',
+    })
+    expect(
+      one(media('document', { type: 'base64', data: 'aMOp' }, { mediaType: 'text/plain; charset=utf-8' })),
+    ).toMatchObject({
+      source: { type: 'text', media_type: 'text/plain', data: 'hé' },
+    })
+    expect(one(media('document', { type: 'file-id', id: 'f', format: 'anthropic-messages' }))).toMatchObject({
+      source: { type: 'file', file_id: 'f' },
+    })
+  })
+
+  test.each([
+    [media('audio', { type: 'base64', data: 'AAAA' })],
+    [media('video', { type: 'url', url: 'https://x.org' })],
+    [media('image', { type: 'base64', data: 'AAAA' }, { mediaType: 'image/tiff' })],
+    [media('image', { type: 'file-id', id: 'f', format: 'openai-responses' })],
+    [media('image', { type: 'url', url: 'gs://bucket/a' })],
+    [media('document', { type: 'base64', data: 'AAAA' }, { mediaType: 'application/msword' })],
+  ])('%j cannot be sent', part => {
+    expect(thrown(() => one(part))).toMatchObject({ kind: 'unsupported_parameter', status: 400 })
+  })
+})
+
+describe('thoughts of the history', () => {
+  const own: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'sig' }
+  const untagged: Signature = { ...own, vendor: undefined }
+  const foreign: Signature = { format: 'openai-responses', vendor: 'openai', value: 'enc' }
+  const thinking = (turns: Turn[]) => JSON.stringify(messages(turns)).match(/"type":"thinking"/g)?.length ?? 0
+
+  test('go back to their maker', () => {
+    for (const signature of [own, untagged]) {
+      expect(
+        messages([
+          turn('user', 'a'),
+          turn('assistant', reasoning('hm', signature), 'b'),
+          turn('user', 'c'),
+        ])[1]?.['content'],
+      ).toEqual([
+        { type: 'thinking', thinking: 'hm', signature: 'sig' },
+        { type: 'text', text: 'b' },
+      ])
+    }
+  })
+
+  test.each([
+    ['another format`s', foreign],
+    ['another vendor`s', { ...own, vendor: 'api.example.org' }],
+    ['nobody`s', { ...own, vendor: 'tollgate', value: '' }],
+    ['an absent', undefined],
+  ])('%s signature is never sent, and declared', (_whose, signature) => {
+    const { body, losses } = encode({
+      turns: [turn('user', 'a'), turn('assistant', reasoning('hm', signature), 'b'), turn('user', 'c')],
+    })
+    expect(JSON.stringify(body)).not.toContain('thinking')
+    expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
+  })
+
+  test('a stretch keeps all of its thoughts or none', () => {
+    const loop = [
+      turn('user', 'a'),
+      turn('assistant', reasoning('1', own), call('x')),
+      turn('user', result('x', 'r')),
+      turn('assistant', reasoning('2', foreign), call('y')),
+      turn('user', result('y', 'r')),
+    ]
+    expect(thinking(loop)).toBe(0)
+    expect(
+      thinking([turn('user', 'a'), turn('assistant', reasoning('1', own), 'b'), turn('user', 'c'), ...loop]),
+    ).toBe(1)
+  })
+
+  test('budget thinking pauses while the thought before the open calls is missing', () => {
+    const turns = [turn('user', 'a'), turn('assistant', call('x')), turn('user', result('x', 'r'))]
+    const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
+    const asked = encode({ turns, reasoning, tools: [tool('f')] })
+    expect(asked.body['thinking']).toEqual({ type: 'disabled' })
+    expect(asked.losses).toContainEqual({ field: 'reasoning', name: undefined })
+    expect(encode({ turns, reasoning, tools: [tool('f')] }, OPUS_4_8).body['thinking']).toEqual({
+      type: 'adaptive',
+    })
+  })
+
+  test('a wrapped signature comes home through a caller', () => {
+    const block = { type: 'thinking', thinking: 'hm', signature: wrapSignature(own, 'anthropic-messages') }
+    const { turns } = decode({
+      messages: [
+        { role: 'user', content: 'a' },
+        { role: 'assistant', content: [block] },
+        { role: 'user', content: 'b' },
+      ],
+    })
+    expect(JSON.stringify(messages([...turns]))).toContain('"signature":"sig"')
+  })
+})
+
+describe('tools', () => {
+  test('definitions, with a schema in any case', () => {
+    const { body, losses } = encode({
+      tools: [tool('f', { description: 'd', cache: { ttl: '5m' } }), tool('g', { parameters: undefined })],
+    })
+    expect(body['tools']).toEqual([
+      {
+        name: 'f',
+        description: 'd',
+        input_schema: { type: 'object' },
+        cache_control: { type: 'ephemeral', ttl: '5m' },
+      },
+      { name: 'g', input_schema: { type: 'object', properties: {} } },
+    ])
+    expect(losses).toEqual([])
+  })
+
+  test('a choice at the top of a schema is merged into one object', () => {
+    const parameters = {
+      anyOf: [{ properties: { a: {} }, required: ['a'] }, { properties: { b: {} } }],
+      required: ['c'],
+    }
+    expect(encode({ tools: [tool('f', { parameters })] }).body['tools']).toEqual([
+      { name: 'f', input_schema: { type: 'object', properties: { a: {}, b: {} }, required: ['c'] } },
+    ])
+  })
+
+  test('strict where the model knows it', () => {
+    const strict = [
+      tool('f', {
+        strict: true,
+        parameters: { type: 'object', properties: { a: { type: 'string', minLength: 2 } } },
+      }),
+    ]
+    expect(encode({ tools: strict }).body['tools']).toMatchObject([
+      { strict: true, input_schema: { additionalProperties: false } },
+    ])
+    expect(encode({ tools: strict }, target('claude-3-7-sonnet-latest')).losses).toEqual([
+      { field: 'toolStrict', name: undefined },
+    ])
+  })
+
+  test('web search is mapped, other hosted tools are lost by name', () => {
+    const { body, losses } = encode({
+      tools: [hosted('web_search', 'web_search_preview'), hosted('file_search', 'file_search'), tool('f')],
+    })
+    expect(body['tools']).toMatchObject([
+      {
+        type: 'web_search_20250305',
+        name: 'web_search',
+        max_uses: 3,
+        allowed_domains: ['a.org'],
+        user_location: { type: 'approximate', city: 'Rome' },
+      },
+      { name: 'f' },
+    ])
+    expect(losses).toEqual([{ field: 'tools', name: 'file_search' }])
+  })
+
+  test.each([
+    [{ type: 'auto' }, undefined, { type: 'auto' }],
+    [{ type: 'none' }, false, { type: 'none' }],
+    [{ type: 'required' }, false, { type: 'any', disable_parallel_tool_use: true }],
+    [
+      { type: 'tool', name: 'f', namespace: undefined, kind: 'function' },
+      undefined,
+      { type: 'tool', name: 'f' },
+    ],
+    [undefined, false, { type: 'auto', disable_parallel_tool_use: true }],
+    [undefined, true, undefined],
+  ] as const)('the choice %j, parallel %s', (toolChoice, parallelToolCalls, expected) => {
+    expect(encode({ tools: [tool('f')], toolChoice, parallelToolCalls }).body['tool_choice']).toEqual(
+      expected as never,
+    )
+  })
+
+  test('a subset is all that is offered', () => {
+    const toolChoice = {
+      type: 'allowed',
+      mode: 'required',
+      tools: [{ name: 'g', namespace: undefined }],
+    } as const
+    expect(encode({ tools: [tool('f'), tool('g')], toolChoice }).body).toMatchObject({
+      tools: [{ name: 'g' }],
+      tool_choice: { type: 'any' },
+    })
+  })
+
+  test('a choice without tools says nothing; a forced tool that is not there is refused', () => {
+    expect(encode({ toolChoice: { type: 'required' } }).body['tool_choice']).toBeUndefined()
+    const kind = { hosted: 'file_search', wireType: 'file_search' } as const
+    const forced = { type: 'tool', name: 'file_search', namespace: undefined, kind } as const
+    expect(
+      thrown(() => encode({ tools: [hosted('file_search', 'file_search'), tool('f')], toolChoice: forced })),
+    ).toMatchObject({ kind: 'unsupported_parameter' })
+    expect(
+      thrown(() =>
+        encode({ tools: [hosted('file_search', 'file_search')], toolChoice: { type: 'required' } }),
+      ),
+    ).toMatchObject({ param: 'tool_choice' })
+  })
+
+  test('a history with calls defines its tools though none is offered', () => {
+    const turns = [turn('user', 'a'), turn('assistant', call('x')), turn('user', result('x', 'r'))]
+    expect(encode({ turns }).body).toMatchObject({ tools: [{ name: 'f' }], tool_choice: { type: 'none' } })
+  })
+})
+
+describe('cache marks', () => {
+  const mark = (ttl: '5m' | '1h' | undefined) => ({ cache: { ttl } })
+  const text = (name: string, ttl?: '5m' | '1h') => ({ ...textPart(name), ...mark(ttl) })
+
+  test('edge 65: of five marks the last four are kept', () => {
+    const { body, losses } = encode({
+      tools: [tool('f', mark(undefined))],
+      instructions: [text('s')],
+      turns: [turn('user', text('a'), text('b'), text('c'))],
+    })
+    expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(4)
+    expect(JSON.stringify(body['tools'])).not.toContain('cache_control')
+    expect(losses).toEqual([{ field: 'cacheMark', name: undefined }])
+  })
+
+  test('edge 65: a long lifetime behind a short one is shortened', () => {
+    const { body, losses } = encode({
+      turns: [turn('user', text('a', '1h'), text('b', '5m'), text('c', '1h'))],
+    })
+    expect(body['messages']).toMatchObject([
+      {
+        content: [
+          { cache_control: { ttl: '1h' } },
+          { cache_control: { ttl: '5m' } },
+          { cache_control: { type: 'ephemeral' } },
+        ],
+      },
+    ])
+    expect(losses).toHaveLength(1)
+  })
+})
+
+describe('losses and refusals', () => {
+  test('what has no words here is declared', () => {
+    const { losses } = encode({
+      verbosity: 'low',
+      seed: 1,
+      presencePenalty: 1,
+      frequencyPenalty: 0,
+      logitBias: { '1': 2 },
+      logprobs: { top: 1 },
+      modalities: ['text'],
+      metadata: { a: 'b' },
+      promptCacheKey: 'k',
+      serviceTier: 'flex',
+      store: true,
+      extensions: { 'openai-chat-completions': { prediction: {} } },
+    })
+    expect(losses.map(loss => loss.name ?? loss.field).sort()).toEqual(
+      [
+        'verbosity',
+        'seed',
+        'presencePenalty',
+        'logitBias',
+        'logprobs',
+        'metadata',
+        'promptCacheKey',
+        'serviceTier',
+        'store',
+        'prediction',
+      ].sort(),
+    )
+  })
+
+  test('what would change the meaning is refused', () => {
+    expect(thrown(() => encode({ candidates: 2 }))).toMatchObject({
+      kind: 'unsupported_parameter',
+      param: 'n',
+    })
+    expect(thrown(() => encode({ modalities: ['text', 'audio'] }))).toMatchObject({
+      kind: 'unsupported_parameter',
+    })
+    expect(encode({ candidates: 1, modalities: ['text', 'image'] }).losses).toEqual([
+      { field: 'modalities', name: undefined },
+    ])
+  })
+
+  test('stop sequences of white space are emulated, since the API refuses them', () => {
+    const { body, emulate } = encode({ stop: ['END', '\n\n'] })
+    expect(body['stop_sequences']).toEqual(['END'])
+    expect(emulate.stop).toEqual(['\n\n'])
+  })
+
+  test('the body names what it relies on, and its own extensions', () => {
+    const { body, headers } = encode({
+      stream: true,
+      user: 'u',
+      serviceTier: 'default',
+      extensions: { 'anthropic-messages': { container: 'c' } },
+    })
+    expect(headers).toEqual({ 'anthropic-version': '2023-06-01' })
+    expect(body).toMatchObject({
+      model: 'claude-sonnet-4-5',
+      stream: true,
+      metadata: { user_id: 'u' },
+      service_tier: 'standard_only',
+      container: 'c',
+    })
+  })
+
+  test('edge 90: the same request gives the same bytes', () => {
+    const request = {
+      instructions: [textPart('s')],
+      turns: [turn('user', 'a'), turn('assistant', call('call:1')), turn('user', result('call:1', 'r'))],
+      tools: [tool('f')],
+    }
+    expect(JSON.stringify(encode(request).body)).toBe(JSON.stringify(encode(structuredClone(request)).body))
+  })
+})

@@ -1,0 +1,385 @@
+import { describe, expect, test } from 'bun:test'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { signatureFor, unwrapSignature } from '@/formats/signature.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Signature } from '@/generation/part.ts'
+import { STOP_REASONS, type StopReason } from '@/generation/response.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { dataOf, REQUEST_ID, replyContext, written } from './fixtures.ts'
+import { accumulate } from './sdk.ts'
+
+const START: GenerationEvent = { type: 'start', id: 'chatcmpl-1', model: 'gpt', serviceTier: undefined }
+
+function finish(reason: StopReason = 'end', stopSequence?: string): GenerationEvent {
+  return { type: 'finish', candidate: 0, finish: { reason, stopSequence, message: undefined } }
+}
+
+function text(block: number, ...texts: string[]): GenerationEvent[] {
+  return [
+    { type: 'text-start', block, candidate: 0 },
+    ...texts.map(text => ({ type: 'text-delta', block, text }) as const),
+    { type: 'text-end', block, signature: undefined },
+  ]
+}
+
+function toolStart(block: number, callId = `call_${block}`): GenerationEvent {
+  return {
+    type: 'tool-input-start',
+    block,
+    candidate: 0,
+    kind: 'function',
+    callId,
+    name: 'f',
+    namespace: undefined,
+  }
+}
+
+function input(block: number, text: string): GenerationEvent {
+  return { type: 'tool-input-delta', block, text }
+}
+
+function toolEnd(block: number, signature?: Signature): GenerationEvent {
+  return { type: 'tool-input-end', block, signature }
+}
+
+function reasoning(
+  block: number,
+  texts: string[],
+  signature?: Signature,
+  redacted = false,
+): GenerationEvent[] {
+  return [
+    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted },
+    ...texts.flatMap(
+      text =>
+        [
+          { type: 'reasoning-paragraph', block },
+          { type: 'reasoning-delta', block, text },
+        ] as const,
+    ),
+    { type: 'reasoning-end', block, signature },
+  ]
+}
+
+function kinds(stream: string): string[] {
+  return dataOf(stream).map(data => {
+    const inner = (data['content_block'] ?? data['delta']) as JsonObject | undefined
+    const index = data['index'] === undefined ? '' : ` ${data['index']}`
+    return `${data['type']}${index}${inner?.['type'] === undefined ? '' : ` ${inner['type']}`}`
+  })
+}
+
+describe('grammar', () => {
+  test('text: every event has its event line, its type and its index', () => {
+    expect(written([START, ...text(0, 'Hi', ' "there"\n'), finish()])).toBe(
+      [
+        `event: message_start\ndata: {"type":"message_start","message":{"id":"msg_${REQUEST_ID.replaceAll('-', '')}","type":"message","role":"assistant","model":"the-model","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":17,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}`,
+        'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi"}}',
+        'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":" \\"there\\"\\n"}}',
+        'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}',
+        'event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":0}}',
+        'event: message_stop\ndata: {"type":"message_stop"}',
+        '',
+      ].join('\n\n'),
+    )
+  })
+
+  test('interleaved calls come one after the other, the first one at once', () => {
+    const stream = written([
+      START,
+      toolStart(0),
+      toolStart(1),
+      input(0, '{"a"'),
+      input(1, '{"b"'),
+      input(0, ':1}'),
+      input(1, ':2}'),
+      toolEnd(0),
+      toolEnd(1),
+      finish('tool-calls'),
+    ])
+    expect(kinds(stream)).toEqual([
+      'message_start',
+      'content_block_start 0 tool_use',
+      'content_block_delta 0 input_json_delta',
+      'content_block_delta 0 input_json_delta',
+      'content_block_stop 0',
+      'content_block_start 1 tool_use',
+      'content_block_delta 1 input_json_delta',
+      'content_block_delta 1 input_json_delta',
+      'content_block_stop 1',
+      'message_delta',
+      'message_stop',
+    ])
+  })
+
+  test('the official SDK reads interleaved calls, thoughts and text', async () => {
+    const stream = written([
+      START,
+      ...reasoning(0, ['first', 'second']),
+      { type: 'text-start', block: 1, candidate: 0 },
+      toolStart(2),
+      { type: 'text-delta', block: 1, text: 'a' },
+      toolStart(3),
+      input(3, '{"b":2}'),
+      input(2, '{"a":1}'),
+      toolEnd(3),
+      { type: 'text-delta', block: 1, text: 'b' },
+      { type: 'text-end', block: 1, signature: undefined },
+      toolEnd(2),
+      finish('end'),
+      { type: 'usage', usage: { ...NO_USAGE, inputUncached: 5, cacheRead: 6, outputText: 7, reasoning: 8 } },
+    ])
+    const message = await accumulate(stream)
+    expect(message.content).toMatchObject([
+      { type: 'thinking', thinking: 'first\n\nsecond' },
+      { type: 'text', text: 'ab' },
+      { type: 'tool_use', id: 'call_2', input: { a: 1 } },
+      { type: 'tool_use', id: 'call_3', input: { b: 2 } },
+    ])
+    expect(message.stop_reason).toBe('tool_use')
+    expect(message.usage).toMatchObject({ input_tokens: 5, cache_read_input_tokens: 6, output_tokens: 15 })
+  })
+
+  test('a call without input says {}', async () => {
+    const message = await accumulate(written([START, toolStart(0), toolEnd(0), finish('tool-calls')]))
+    expect(message.content).toMatchObject([{ type: 'tool_use', input: {} }])
+    expect(written([START, toolStart(0), toolEnd(0), finish()])).toContain('"partial_json":"{}"')
+  })
+
+  test('free text of a custom call becomes an object', async () => {
+    const start: GenerationEvent = { ...toolStart(0), kind: 'custom' } as GenerationEvent
+    const message = await accumulate(
+      written([START, start, input(0, 'a "b"'), input(0, '\n'), toolEnd(0), finish()]),
+    )
+    expect(message.content).toMatchObject([{ type: 'tool_use', input: { input: 'a "b"\n' } }])
+  })
+
+  test('blocks that are still open when the answer ends are closed', async () => {
+    const message = await accumulate(
+      written([
+        START,
+        { type: 'text-start', block: 0, candidate: 0 },
+        { type: 'text-delta', block: 0, text: 'a' },
+        toolStart(1),
+        input(1, '{"a":1}'),
+        finish('length'),
+      ]),
+    )
+    expect(message.content).toMatchObject([{ text: 'a' }, { input: { a: 1 } }])
+    expect(message.stop_reason).toBe('max_tokens')
+  })
+
+  test('empty text writes no block, other candidates write nothing', () => {
+    const other: GenerationEvent[] = [
+      { type: 'text-start', block: 1, candidate: 1 },
+      { type: 'text-delta', block: 1, text: 'other' },
+      { type: 'text-end', block: 1, signature: undefined },
+    ]
+    expect(kinds(written([START, ...text(0), ...other, finish()]))).toEqual([
+      'message_start',
+      'message_delta',
+      'message_stop',
+    ])
+  })
+
+  test('citations follow their text', async () => {
+    const citation = {
+      url: 'https://example.org',
+      title: undefined,
+      citedText: 'c',
+      start: undefined,
+      end: undefined,
+      wire: undefined,
+    }
+    const message = await accumulate(
+      written([
+        START,
+        { type: 'text-start', block: 0, candidate: 0 },
+        { type: 'text-delta', block: 0, text: 'a' },
+        { type: 'text-citation', block: 0, citation },
+        { type: 'text-end', block: 0, signature: undefined },
+        finish(),
+      ]),
+    )
+    expect(message.content).toMatchObject([
+      {
+        text: 'a',
+        citations: [{ type: 'web_search_result_location', url: 'https://example.org', cited_text: 'c' }],
+      },
+    ])
+  })
+
+  test('a generated image is markdown, another vendor`s own block is left out', async () => {
+    const message = await accumulate(
+      written([
+        START,
+        {
+          type: 'media',
+          block: 0,
+          candidate: 0,
+          media: {
+            type: 'media',
+            kind: 'image',
+            mediaType: 'image/png',
+            source: { type: 'base64', data: 'AAAA' },
+            filename: undefined,
+            title: undefined,
+            context: undefined,
+            detail: undefined,
+            cache: undefined,
+          },
+        },
+        {
+          type: 'opaque',
+          block: 1,
+          candidate: 0,
+          part: { type: 'opaque', format: 'openai-responses', name: 'mcp_call', value: {} },
+        },
+        finish(),
+      ]),
+    )
+    expect(message.content).toMatchObject([{ type: 'text', text: '![image](data:image/png;base64,AAAA)' }])
+  })
+
+  test('a refusal in words is text and a refusal', async () => {
+    const message = await accumulate(
+      written([
+        START,
+        { type: 'refusal-start', block: 0, candidate: 0 },
+        { type: 'refusal-delta', block: 0, text: 'No.' },
+        { type: 'refusal-end', block: 0 },
+        finish(),
+      ]),
+    )
+    expect(message).toMatchObject({ content: [{ type: 'text', text: 'No.' }], stop_reason: 'refusal' })
+  })
+
+  test('edge 66: an id with other characters is mapped, the same each time', () => {
+    const [first, second] = [
+      written([START, toolStart(0, 'call:1'), toolEnd(0), finish()]),
+      written([START, toolStart(0, 'call:1'), toolEnd(0), finish()]),
+    ]
+    expect(first).toBe(second)
+    expect(first).toMatch(/"id":"call_[0-9a-f]{24}"/)
+  })
+})
+
+describe('thoughts', () => {
+  const foreign: Signature = { format: 'openai-responses', vendor: 'openai', value: 'enc' }
+
+  function blocks(events: GenerationEvent[], context = replyContext()) {
+    return dataOf(written([START, ...events, ...text(9, 'x'), finish()], context))
+      .filter(
+        data =>
+          data['type'] === 'content_block_start' || (data['delta'] as JsonObject | undefined)?.['signature'],
+      )
+      .map(data => (data['content_block'] ?? data['delta']) as JsonObject)
+  }
+
+  test('the signature is tagged and can be unwrapped again', () => {
+    const [, delta] = blocks(reasoning(0, ['hm'], foreign))
+    expect(unwrapSignature(String(delta?.['signature']), 'anthropic-messages')).toEqual(foreign)
+  })
+
+  test('a thought without a signature gets one that is nobody`s', () => {
+    const [, delta] = blocks(reasoning(0, ['hm']))
+    const signature = String(delta?.['signature'])
+    expect(signature).not.toBe('')
+    expect(
+      signatureFor(unwrapSignature(signature, 'anthropic-messages'), 'anthropic-messages', 'anthropic'),
+    ).toBeUndefined()
+  })
+
+  test('a redacted thought is whole in its start', () => {
+    const [block] = blocks(reasoning(0, [], foreign, true))
+    expect(block?.['type']).toBe('redacted_thinking')
+    expect(unwrapSignature(String(block?.['data']), 'anthropic-messages')).toEqual(foreign)
+  })
+
+  test('thinking disabled: no thought is shown', () => {
+    const context = replyContext({
+      reasoning: { effort: 'none', budgetTokens: undefined, summary: undefined },
+    })
+    expect(blocks(reasoning(0, ['hm'], foreign), context)).toEqual([{ type: 'text', text: '' }])
+  })
+
+  test('display omitted: an empty thought with its signature', () => {
+    const context = replyContext({ reasoning: { effort: undefined, budgetTokens: -1, summary: 'none' } })
+    const stream = written([START, ...reasoning(0, ['secret'], foreign), ...text(9, 'x'), finish()], context)
+    expect(stream).not.toContain('secret')
+    expect(kinds(stream).slice(1, 4)).toEqual([
+      'content_block_start 0 thinking',
+      'content_block_delta 0 signature_delta',
+      'content_block_stop 0',
+    ])
+  })
+
+  test('the signature of a whole call stands in an empty thought before it', () => {
+    const gemini: Signature = { format: 'gemini-generate-content', vendor: 'google', value: 'c2ln' }
+    const found = blocks([toolStart(0), input(0, '{}'), toolEnd(0, gemini)])
+    expect(found.map(block => block['type'])).toEqual(['thinking', 'signature_delta', 'tool_use', 'text'])
+    expect(unwrapSignature(String(found[1]?.['signature']), 'anthropic-messages')).toEqual(gemini)
+  })
+})
+
+describe('the end', () => {
+  test.each(STOP_REASONS.map(reason => [reason]))(
+    'edge 62: %s is a reason that the SDK knows',
+    async reason => {
+      const message = await accumulate(written([START, ...text(0, 'a'), finish(reason)]))
+      expect([
+        'end_turn',
+        'max_tokens',
+        'stop_sequence',
+        'tool_use',
+        'pause_turn',
+        'refusal',
+        'model_context_window_exceeded',
+      ]).toContain(String(message.stop_reason))
+    },
+  )
+
+  test('edge 62: a stop sequence is named, an unknown one is a natural end', () => {
+    expect(written([START, ...text(0, 'a'), finish('stop-sequence', 'END')])).toContain(
+      '"stop_reason":"stop_sequence","stop_sequence":"END"',
+    )
+    expect(written([START, ...text(0, 'a'), finish('stop-sequence')])).toContain(
+      '"stop_reason":"end_turn","stop_sequence":null',
+    )
+  })
+
+  test('tool_use follows the content, whatever the source called its end', () => {
+    expect(written([START, toolStart(0), toolEnd(0), finish('end')])).toContain('"stop_reason":"tool_use"')
+    expect(written([START, ...text(0, 'a'), finish('tool-calls')])).toContain('"stop_reason":"end_turn"')
+    expect(written([START, toolStart(0), toolEnd(0), finish('length')])).toContain(
+      '"stop_reason":"max_tokens"',
+    )
+  })
+
+  test('an error is an event, and nothing follows', () => {
+    const error = new GatewayError('upstream_error', 'It broke')
+    const stream = written([START, ...text(0, 'a'), { type: 'error', error }, ...text(1, 'b'), finish()])
+    const events = dataOf(stream)
+    expect(stream).toContain('event: error\n')
+    expect(events.at(-1)).toMatchObject({
+      type: 'error',
+      error: { type: 'api_error' },
+      request_id: REQUEST_ID,
+    })
+    expect(events.some(event => event['type'] === 'message_stop')).toBe(false)
+  })
+
+  test('an answer that never finished is no success', () => {
+    expect(dataOf(written([START, ...text(0, 'a')])).at(-1)?.['type']).toBe('error')
+    expect(dataOf(written([])).at(-1)?.['type']).toBe('error')
+  })
+
+  test('the SDK throws on the error event', async () => {
+    const error = new GatewayError('upstream_timeout', 'Too slow')
+    expect(accumulate(written([START, ...text(0, 'a'), { type: 'error', error }]))).rejects.toThrow(
+      'Too slow',
+    )
+  })
+})

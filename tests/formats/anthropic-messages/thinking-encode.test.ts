@@ -1,0 +1,281 @@
+import { describe, expect, test } from 'bun:test'
+import type { GenerationRequest, Reasoning } from '@/generation/request.ts'
+import type { FunctionTool } from '@/generation/tool.ts'
+import { encode, target } from './fixtures.ts'
+
+const TOOL: FunctionTool = {
+  type: 'function',
+  name: 'f',
+  namespace: undefined,
+  description: undefined,
+  parameters: undefined,
+  strict: undefined,
+  cache: undefined,
+}
+
+function ask(fields: Partial<Reasoning>): Reasoning {
+  return { effort: undefined, budgetTokens: undefined, summary: undefined, ...fields }
+}
+
+function body(request: Partial<GenerationRequest>, model = 'claude-sonnet-4-5') {
+  return encode(request, target(model)).body
+}
+
+function lost(request: Partial<GenerationRequest>, model = 'claude-sonnet-4-5') {
+  return encode(request, target(model)).losses.map(loss => loss.field)
+}
+
+describe('max_tokens', () => {
+  test.each([
+    ['claude-3-haiku-20240307', 4096],
+    ['claude-3-5-sonnet-20241022', 8192],
+    ['claude-3-7-sonnet-latest', 64_000],
+    ['claude-opus-4-20250514', 32_000],
+    ['claude-opus-4-1-20250805', 32_000],
+    ['anthropic/claude-sonnet-4.5', 64_000],
+    ['us.anthropic.claude-opus-4-6-v1:0', 128_000],
+    ['claude-fable-5-2', 128_000],
+    ['claude-of-tomorrow', 128_000],
+    ['deepseek-chat', 8192],
+  ])('a missing one is the largest that %s has', (model, expected) => {
+    expect(body({}, model)['max_tokens']).toBe(expected)
+  })
+
+  test('the operator`s figure goes before the table', () => {
+    expect(encode({}, target('claude-sonnet-4-5', { maxOutputTokens: 5000 })).body['max_tokens']).toBe(5000)
+  })
+
+  test('edge 64: one above the model`s limit is cut to it and declared', () => {
+    expect(body({ maxOutputTokens: 1_000_000 })['max_tokens']).toBe(64_000)
+    expect(lost({ maxOutputTokens: 1_000_000 })).toEqual(['maxOutputTokens'])
+    expect(body({ maxOutputTokens: 100_000 }, 'deepseek-chat')['max_tokens']).toBe(100_000)
+  })
+
+  test('edge 64: 0 stays 0, and nothing thinks', () => {
+    const warm = body({ maxOutputTokens: 0, reasoning: ask({ effort: 'high' }) })
+    expect(warm['max_tokens']).toBe(0)
+    expect(warm['thinking']).toBeUndefined()
+  })
+})
+
+describe('budgets', () => {
+  test.each([
+    ['low', 1024],
+    ['medium', 8192],
+    ['high', 16_384],
+    ['xhigh', 32_768],
+  ] as const)('effort %s', (effort, budget_tokens) => {
+    expect(body({ reasoning: ask({ effort }) })).toMatchObject({
+      max_tokens: 64_000,
+      thinking: { type: 'enabled', budget_tokens },
+    })
+  })
+
+  test('edge 64: a budget that reaches max_tokens raises it', () => {
+    expect(body({ maxOutputTokens: 1000, reasoning: ask({ effort: 'medium' }) })).toMatchObject({
+      max_tokens: 9192,
+      thinking: { budget_tokens: 8192 },
+    })
+    expect(body({ maxOutputTokens: 2000, reasoning: ask({ budgetTokens: 2000 }) })).toMatchObject({
+      max_tokens: 4000,
+      thinking: { budget_tokens: 2000 },
+    })
+  })
+
+  test('edge 64: never beyond the model, always below max_tokens, never below 1024', () => {
+    for (const maxOutputTokens of [undefined, 1, 1024, 30_000, 63_999, 64_000]) {
+      for (const reasoning of [
+        ask({ effort: 'max' }),
+        ask({ budgetTokens: 5 }),
+        ask({ budgetTokens: 90_000 }),
+        ask({ budgetTokens: -1 }),
+      ]) {
+        const written = body({ maxOutputTokens, reasoning })
+        const budget = (written['thinking'] as { budget_tokens: number }).budget_tokens
+        expect(budget).toBeGreaterThanOrEqual(1024)
+        expect(budget).toBeLessThan(Number(written['max_tokens']))
+        expect(Number(written['max_tokens'])).toBeLessThanOrEqual(64_000)
+      }
+    }
+  })
+
+  test('a model without thinking loses the wish', () => {
+    expect(
+      body({ reasoning: ask({ effort: 'high' }) }, 'claude-3-5-haiku-latest')['thinking'],
+    ).toBeUndefined()
+    expect(lost({ reasoning: ask({ effort: 'high' }) }, 'claude-3-5-haiku-latest')).toEqual(['reasoning'])
+  })
+
+  test('a caller that only wants to see thoughts gets some', () => {
+    expect(body({ reasoning: ask({ summary: 'auto' }) })['thinking']).toMatchObject({
+      type: 'enabled',
+      budget_tokens: 8192,
+    })
+    expect(body({ reasoning: ask({ summary: 'none' }) })['thinking']).toBeUndefined()
+  })
+})
+
+describe('adaptive thinking', () => {
+  test.each([
+    ['claude-opus-4-6', 'xhigh', 'high'],
+    ['claude-opus-4-6', 'max', 'max'],
+    ['claude-opus-4-7', 'xhigh', 'xhigh'],
+    ['claude-opus-4-7', 'minimal', 'low'],
+  ] as const)('%s, effort %s', (model, effort, expected) => {
+    expect(body({ reasoning: ask({ effort, summary: 'auto' }) }, model)).toMatchObject({
+      thinking: { type: 'adaptive', display: 'summarized' },
+      output_config: { effort: expected },
+    })
+  })
+
+  test('a budget becomes an effort, a dynamic one leaves it to the model', () => {
+    expect(
+      body({ reasoning: ask({ budgetTokens: 20_000, summary: 'none' }) }, 'claude-opus-4-7'),
+    ).toMatchObject({
+      thinking: { type: 'adaptive', display: 'omitted' },
+      output_config: { effort: 'high' },
+    })
+    expect(body({ reasoning: ask({ budgetTokens: -1 }) }, 'claude-opus-4-7')['output_config']).toBeUndefined()
+  })
+})
+
+describe('no thinking', () => {
+  test.each([
+    ['claude-sonnet-4-5', { type: 'disabled' }],
+    ['claude-opus-5', { type: 'disabled' }],
+    ['claude-sonnet-5-5', { type: 'between_tools' }],
+    ['claude-3-5-sonnet-latest', undefined],
+  ] as const)('%s', (model, expected) => {
+    expect(body({ reasoning: ask({ effort: 'none' }) }, model)['thinking']).toEqual(expected as never)
+    expect(lost({ reasoning: ask({ effort: 'none' }) }, model)).toEqual([])
+  })
+
+  test('a model that always thinks does it with the least effort, and says so', () => {
+    expect(body({ reasoning: ask({ budgetTokens: 0 }) }, 'claude-opus-5-5')).toMatchObject({
+      output_config: { effort: 'low' },
+    })
+    expect(lost({ reasoning: ask({ budgetTokens: 0 }) }, 'claude-opus-5-5')).toEqual(['reasoning'])
+  })
+})
+
+describe('forced tools', () => {
+  const forced = { tools: [TOOL], toolChoice: { type: 'required' } } as const
+
+  test('the force is kept, the thinking dropped', () => {
+    const request = { ...forced, reasoning: ask({ effort: 'high' }) }
+    expect(body(request)).toMatchObject({ tool_choice: { type: 'any' }, thinking: { type: 'disabled' } })
+    expect(lost(request)).toEqual(['reasoning'])
+    expect(body(forced)['thinking']).toBeUndefined()
+  })
+
+  test('a model that thinks by default is told not to', () => {
+    expect(body(forced, 'claude-opus-5')).toMatchObject({
+      tool_choice: { type: 'any' },
+      thinking: { type: 'disabled' },
+    })
+    expect(lost(forced, 'claude-opus-5')).toEqual([])
+  })
+
+  test('a model that cannot be forced is told in words', () => {
+    const tool = {
+      tools: [TOOL],
+      toolChoice: { type: 'tool', name: 'f', namespace: undefined, kind: 'function' },
+    } as const
+    const written = body(tool, 'claude-opus-5-5')
+    expect(written['tool_choice']).toEqual({ type: 'auto' })
+    expect(written['system']).toContain('`f`')
+    expect(lost(tool, 'claude-opus-5-5')).toEqual(['toolChoice'])
+  })
+})
+
+describe('sampling', () => {
+  test('temperature is held to 0-1', () => {
+    expect(body({ temperature: 1.7, topK: 5 })).toMatchObject({ temperature: 1, top_k: 5 })
+    expect(lost({ temperature: 1.7 })).toEqual(['temperature'])
+  })
+
+  test('beside thinking only a temperature of 1 and a wide top_p mean something', () => {
+    const reasoning = ask({ effort: 'low' })
+    expect(body({ temperature: 1, reasoning })['temperature']).toBeUndefined()
+    expect(lost({ temperature: 1, topP: 0.96, reasoning })).toEqual([])
+    expect(lost({ temperature: 0.2, topP: 0.5, topK: 3, reasoning })).toEqual(['temperature', 'topP', 'topK'])
+  })
+
+  test('newer models take one of temperature and top_p, the newest none', () => {
+    expect(body({ temperature: 0.5, topP: 0.5 }, 'claude-3-7-sonnet-latest')).toMatchObject({
+      temperature: 0.5,
+      top_p: 0.5,
+    })
+    expect(lost({ temperature: 0.5, topP: 0.5 })).toEqual(['topP'])
+    expect(lost({ temperature: 0.5, topP: 0.5, topK: 1 }, 'claude-opus-4-7')).toEqual([
+      'temperature',
+      'topP',
+      'topK',
+    ])
+    expect(body({ temperature: 0.5 }, 'claude-opus-4-7')['temperature']).toBeUndefined()
+  })
+})
+
+describe('structured output', () => {
+  const schema = {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    description: 'A person.',
+    properties: {
+      name: { type: 'string', minLength: 1 },
+      tags: { type: 'array', items: { type: 'object', maxProperties: 3 } },
+    },
+    required: ['name'],
+  }
+  const output = {
+    type: 'json-schema',
+    name: 'a person',
+    description: undefined,
+    schema,
+    strict: true,
+  } as const
+
+  test('by the API`s own format, closed and without what it cannot hold', () => {
+    expect(body({ output })['output_config']).toEqual({
+      format: {
+        type: 'json_schema',
+        schema: {
+          type: 'object',
+          description: 'A person.',
+          properties: {
+            name: { type: 'string', description: '{minLength: 1}' },
+            tags: {
+              type: 'array',
+              items: { type: 'object', additionalProperties: false, description: '{maxProperties: 3}' },
+            },
+          },
+          required: ['name'],
+          additionalProperties: false,
+        },
+      },
+    })
+  })
+
+  test('by a forced tool where the model has no such format', () => {
+    const { body, emulate, losses } = encode(
+      { output, reasoning: ask({ effort: 'high' }) },
+      target('claude-3-7-sonnet-latest'),
+    )
+    expect(body).toMatchObject({
+      tools: [{ name: 'a_person', input_schema: { type: 'object', required: ['name'] } }],
+      tool_choice: { type: 'tool', name: 'a_person', disable_parallel_tool_use: true },
+      thinking: { type: 'disabled' },
+    })
+    expect(emulate.outputTool).toBe('a_person')
+    expect(losses).toEqual([{ field: 'reasoning', name: undefined }])
+  })
+
+  test('in words where there are other tools, or any JSON will do', () => {
+    const { body, emulate } = encode({ output, tools: [TOOL] }, target('claude-3-7-sonnet-latest'))
+    expect(body['system']).toContain('"minLength":1')
+    expect(body['tool_choice']).toBeUndefined()
+    expect(emulate.outputTool).toBeUndefined()
+    expect(encode({ output: { type: 'json' } }).body['system']).toContain('JSON object')
+    expect(encode({ output: { type: 'text' } }).body['system']).toBeUndefined()
+  })
+})
