@@ -1,12 +1,13 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
+import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { eventError, responseError } from './error.ts'
 import { decodeFinish, type Seen } from './finish.ts'
 import { CallReader, type ItemReader, MessageReader, ReasoningReader, WholeReader } from './item-readers.ts'
+import { createPairJoiner } from './pairs.ts'
 import { serviceTierOf } from './response.ts'
 import { decodeUsage } from './usage.ts'
 import type { StreamEventType } from './wire.ts'
@@ -18,7 +19,7 @@ type Emit = (event: GenerationEvent) => void
  * events; an item's `done` event fills in whatever its deltas did not say.
  */
 export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
-  return new StreamDecoder(context)
+  return compose(new StreamDecoder(context), createPairJoiner())
 }
 
 class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {

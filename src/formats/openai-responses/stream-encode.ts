@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
+import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { MediaPart, OpaquePart } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -20,6 +20,7 @@ import {
   ReasoningWriter,
   WholeWriter,
 } from './item-writers.ts'
+import { createPairJoiner } from './pairs.ts'
 import { echo, type ReplyState, responseState } from './reply.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -27,7 +28,7 @@ type Emit = (text: string) => void
 
 /** Writes a Responses stream: the whole lifecycle of wire-formats 3.3, for strict readers. */
 export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
-  return new ReplyWriter(context)
+  return compose(createPairJoiner(), new ReplyWriter(context))
 }
 
 /** A block that is being written. */

@@ -34,7 +34,8 @@ export function mergeTools(tools: readonly Tool[]): Tool[] {
 }
 
 function toolKey(tool: FunctionTool | CustomTool | ClientTool): string {
-  return JSON.stringify([tool.type === 'client' ? undefined : tool.namespace, tool.name])
+  // A function may share its name with a tool that is a type of its own.
+  return JSON.stringify(tool.type === 'client' ? [tool.kind] : [tool.namespace ?? null, tool.name])
 }
 
 function decodeTool(tool: JsonObject, namespace: string | undefined, path: string): Tool[] {

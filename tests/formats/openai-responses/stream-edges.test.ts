@@ -631,10 +631,16 @@ describe('the encoder', () => {
     })
   })
 
-  test('survives lone surrogates', () => {
-    const text = encodeStream([START, ...textBlock(0, 'a\ud83d', 'b'), END])
-    expect(() => dataOf(text)).not.toThrow()
-    expect(Buffer.from(text).toString('utf8')).toBe(text)
+  test('keeps the halves of a character together, and replaces one that stays alone', () => {
+    const deltas = (text: string) =>
+      dataOf(text).flatMap(event => (event['type'] === 'response.output_text.delta' ? event['delta'] : []))
+    expect(deltas(encodeStream([START, ...textBlock(0, 'a\ud83d', '\ude00b'), END]))).toEqual([
+      'a',
+      '\u{1f600}b',
+    ])
+    const alone = encodeStream([START, ...textBlock(0, 'a\ud83d', 'b\ud83d'), END])
+    expect(deltas(alone).join('')).toBe('a\ufffdb\ufffd')
+    expect(finalOutput(alone)).toMatchObject([{ content: [{ text: 'a\ufffdb\ufffd' }] }])
   })
 })
 

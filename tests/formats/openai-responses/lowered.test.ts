@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'bun:test'
+import { openaiResponses } from '@/formats/openai-responses/codec.ts'
+import { lowerTools } from '@/formats/tools/lower.ts'
+import { raiseTools } from '@/formats/tools/raise.ts'
+import { compose, runMachine } from '@/generation/machine.ts'
+import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { dataOf, decodeContext, finalOutput, replyContext, request, sdkFinal } from './support.ts'
+
+const read = { type: 'function', name: 'read', parameters: { type: 'object', properties: {} }, strict: false }
+const WIRE: JsonObject = {
+  model: 'm',
+  input: [
+    { role: 'user', content: 'go' },
+    { type: 'custom_tool_call', call_id: 'old', name: 'exec', namespace: 'functions', input: 'a "b"\n' },
+    { type: 'custom_tool_call_output', call_id: 'old', output: [{ type: 'input_text', text: 'done' }] },
+  ],
+  tools: [
+    { type: 'namespace', name: 'functions', tools: [{ type: 'custom', name: 'exec' }] },
+    { type: 'namespace', name: 'mcp__files', tools: [read] },
+    { type: 'namespace', name: `mcp__${'x'.repeat(70)}`, tools: [read] },
+    { type: 'local_shell' },
+    { type: 'tool_search', execution: 'client', description: 'Finds tools', parameters: { type: 'object' } },
+  ],
+}
+
+/** A function-only Responses upstream that calls every tool it was given, with these arguments. */
+function upstreamEvents(body: JsonObject, args: readonly string[]): { event: string; data: string }[] {
+  const names = asArray(body['tools']).map(tool => asString(asObject(tool)?.['name']) ?? '')
+  const items = names.map((name, index) => ({
+    type: 'function_call',
+    id: `fc_${index}`,
+    call_id: `call_${index}`,
+    name,
+    arguments: args[index] ?? '{}',
+  }))
+  const data: JsonObject[] = [
+    { type: 'response.created', response: { id: 'r', model: 'up' } },
+    ...items.flatMap((item, index): JsonObject[] => [
+      { type: 'response.output_item.added', output_index: index, item: { ...item, arguments: '' } },
+      ...[...item.arguments].map(delta => ({
+        type: 'response.function_call_arguments.delta',
+        output_index: index,
+        delta,
+      })),
+      { type: 'response.output_item.done', output_index: index, item },
+    ]),
+    { type: 'response.completed', response: { status: 'completed', output: items } },
+  ]
+  return data.map(event => ({ event: String(event['type']), data: JSON.stringify(event) }))
+}
+
+describe('an upstream that takes functions only', () => {
+  const lowered = lowerTools(request(WIRE), openaiResponses.toolNames)
+  const target = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
+  const { body } = openaiResponses.encodeRequest(lowered.request, target)
+  const input = 'quote " slash \\ line\n\u{1f600}'
+
+  test('is given functions only, history included', () => {
+    expect(asArray(body['tools']).map(tool => asObject(tool)?.['type'])).toEqual(Array(5).fill('function'))
+    expect(asArray(body['input']).map(item => asObject(item)?.['type'])).toEqual([
+      'message',
+      'function_call',
+      'function_call_output',
+    ])
+  })
+
+  const reply = (args: readonly string[]) =>
+    runMachine(
+      compose(
+        compose(openaiResponses.createStreamDecoder(decodeContext()), raiseTools(lowered.table)),
+        openaiResponses.createStreamEncoder(replyContext(WIRE)),
+      ),
+      upstreamEvents(body, args),
+    ).join('')
+
+  test('edge 43, 45: the caller gets its own kinds, names and namespaces back', async () => {
+    const text = reply([
+      JSON.stringify({ input }),
+      '{"path":"x"}',
+      '{}',
+      '{"command":["ls"],"workdir":"/tmp"}',
+      '{"query":"mail"}',
+    ])
+    expect(finalOutput(text)).toMatchObject([
+      { type: 'custom_tool_call', name: 'exec', namespace: 'functions', input },
+      { type: 'function_call', name: 'read', namespace: 'mcp__files', arguments: '{"path":"x"}' },
+      { type: 'function_call', name: 'read', namespace: `mcp__${'x'.repeat(70)}` },
+      {
+        type: 'local_shell_call',
+        action: { type: 'exec', command: ['ls'], working_directory: '/tmp', env: {} },
+      },
+      { type: 'tool_search_call', execution: 'client', arguments: { query: 'mail' } },
+    ])
+    expect(
+      dataOf(text).filter(event => event['type'] === 'response.custom_tool_call_input.delta'),
+    ).not.toEqual([])
+    expect((await sdkFinal(text)).output).toHaveLength(5)
+  })
+
+  test('edge 44: arguments that are not the wrapper are the input as they are', () => {
+    expect(finalOutput(reply(['*** Begin Patch']))[0]).toMatchObject({
+      type: 'custom_tool_call',
+      input: '*** Begin Patch',
+    })
+  })
+})
