@@ -4,14 +4,18 @@ import { chat } from './chat.ts'
 import { type Delivery, deliver } from './delivery.ts'
 import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
 import { Failure, simulatedFailure } from './failure.ts'
+import { requireKey, requireModel } from './gate.ts'
 import { gemini } from './gemini.ts'
+import { createMedia } from './media.ts'
+import { readMediaFields } from './media-fields.ts'
+import type { MediaRoute } from './media-route.ts'
 import { messages } from './messages.ts'
 import { modelEntry, modelList } from './models.ts'
 import type { Prompt } from './prompt.ts'
 import { responses } from './responses.ts'
 import { formatOfPath, type Route, routeOf } from './route.ts'
 import { play } from './script.ts'
-import { readSteering, type Steering } from './steering.ts'
+import type { Steering } from './steering.ts'
 import { countPrompt, createPromptCache } from './usage.ts'
 
 export interface AnswererOptions extends Delivery {
@@ -20,7 +24,12 @@ export interface AnswererOptions extends Delivery {
 }
 
 /** Answers one request; `count` is its number since the start, so that equal requests get different ids. */
-export type Answerer = (request: Request, url: URL, body: Uint8Array, count: number) => Promise<Response>
+export type Answerer = (
+  request: Request,
+  url: URL,
+  body: Uint8Array<ArrayBuffer>,
+  count: number,
+) => Promise<Response>
 
 const DIALECTS = {
   'openai-chat-completions': chat,
@@ -42,6 +51,7 @@ const GARBAGE = new Uint8Array([
 export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer {
   const { sleep, observer } = delivery
   const cache = createPromptCache()
+  const media = createMedia()
 
   function generate(context: Context): Response {
     const { dialect, dialectRequest, steering } = context
@@ -65,9 +75,28 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
     return plain ? whole(text, 200, seed) : send([text].values(), JSON_TYPE, context)
   }
 
-  async function wait({ slowMs, hangs }: Steering, signal: AbortSignal): Promise<void> {
+  /** What comes before any answer: the wait, and the error that stands instead of one. */
+  async function begin({ slowMs, hangs, errorStatus }: Steering, signal: AbortSignal): Promise<void> {
     if (slowMs > 0) await sleep(slowMs, signal)
     if (hangs) await untilAborted(signal)
+    if (errorStatus !== undefined) throw simulatedFailure(errorStatus)
+  }
+
+  async function answerMedia(
+    route: MediaRoute,
+    request: Request,
+    url: URL,
+    bytes: Uint8Array<ArrayBuffer>,
+    seed: string,
+  ): Promise<Response> {
+    const fields = await readMediaFields(request.headers.get('content-type'), bytes)
+    await begin(
+      requireModel(route.format, route.model ?? asString(fields.body['model']) ?? 'echo'),
+      request.signal,
+    )
+    const createdSeconds = Math.floor(now() / 1000)
+    const answer = media({ route, fields, seed, createdSeconds, origin: url.origin })
+    return whole(answer.body, 200, seed, { 'content-type': answer.contentType })
   }
 
   function planExchange(
@@ -99,7 +128,12 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
     })
   }
 
-  function whole(text: string, status: number, seed: string, more: Record<string, string> = {}): Response {
+  function whole(
+    text: string | Uint8Array<ArrayBuffer>,
+    status: number,
+    seed: string,
+    more: Record<string, string> = {},
+  ): Response {
     observer.sent(Buffer.byteLength(text))
     observer.ended('completed')
     return new Response(text, {
@@ -119,9 +153,9 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
         })
       requireKey(format, request.headers, url.searchParams)
       if (route.kind === 'list') return whole(JSON.stringify(listAnswer(format, route.model)), 200, seed)
+      if (route.kind === 'media') return await answerMedia(route, request, url, bytes, seed)
       const context = contextOf(route, request, url, bytes, seed)
-      await wait(context.steering, request.signal)
-      if (context.steering.errorStatus !== undefined) throw simulatedFailure(context.steering.errorStatus)
+      await begin(context.steering, request.signal)
       if (route.kind === 'generate') return generate(context)
       const tokens = countPrompt(context.dialect.read(context.dialectRequest))
       return whole(JSON.stringify(context.dialect.countBody(tokens)), 200, seed)
@@ -148,7 +182,7 @@ interface Context {
 const JSON_TYPE = 'application/json; charset=utf-8'
 
 function contextOf(
-  route: Exclude<Route, { kind: 'list' }>,
+  route: Extract<Route, { kind: 'generate' | 'count' }>,
   request: Request,
   url: URL,
   bytes: Uint8Array,
@@ -178,43 +212,6 @@ function contextOf(
     steering: requireModel(route.format, model ?? ''),
     seed,
     signal: request.signal,
-  }
-}
-
-function requireModel(format: Format, model: string): Steering {
-  const steering = readSteering(model)
-  if (steering !== undefined) return steering
-  throw new Failure(404, UNKNOWN_MODEL[format](model), { code: 'model_not_found', param: 'model' })
-}
-
-const UNKNOWN_MODEL = {
-  'openai-chat-completions': model =>
-    `The model \`${model}\` does not exist or you do not have access to it.`,
-  'openai-responses': model => `The requested model '${model}' does not exist.`,
-  'anthropic-messages': model => `model: ${model}`,
-  'gemini-generate-content': model =>
-    `models/${model} is not found for API version v1beta, or is not supported for generateContent. Call ListModels to see the list of available models and their supported methods.`,
-} satisfies Record<Format, (model: string) => string>
-
-/** Any key is good, none is a 401; each vendor looks in its own places. */
-function requireKey(format: Format, headers: Headers, query: URLSearchParams): void {
-  const bearer = /^Bearer \S/i.test(headers.get('authorization') ?? '')
-  switch (format) {
-    case 'anthropic-messages':
-      if (bearer || headers.get('x-api-key')) return
-      throw new Failure(401, 'x-api-key header is required', { code: 'authentication_error' })
-    case 'gemini-generate-content':
-      if (bearer || headers.get('x-goog-api-key') || query.get('key')) return
-      throw new Failure(401, 'Request is missing required authentication credential.', {
-        code: 'CREDENTIALS_MISSING',
-      })
-    default:
-      if (bearer) return
-      throw new Failure(
-        401,
-        "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth.",
-        { code: 'invalid_api_key' },
-      )
   }
 }
 

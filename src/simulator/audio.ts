@@ -1,0 +1,75 @@
+import { asString, type JsonObject } from '@/json/json.ts'
+import { Failure } from './failure.ts'
+import { bytesOf, eventStream, json, type MediaAnswer, tokensOf } from './media-answer.ts'
+import type { MediaFields } from './media-fields.ts'
+import { words } from './words.ts'
+
+/** The same silence for every text. */
+export function speech(body: JsonObject): MediaAnswer {
+  const input = asString(body['input'])
+  if (input === undefined)
+    throw new Failure(400, "Missing required parameter: 'input'.", {
+      param: 'input',
+      code: 'missing_required_parameter',
+    })
+  if (body['stream_format'] !== 'sse') return { contentType: 'audio/wav', body: SILENCE }
+  const tokens = { input_tokens: tokensOf(input), output_tokens: 1, total_tokens: tokensOf(input) + 1 }
+  const audio = Buffer.from(SILENCE).toString('base64')
+  return eventStream([
+    { type: 'speech.audio.delta', audio },
+    { type: 'speech.audio.done', usage: tokens },
+  ])
+}
+
+/** A transcript that names the file, in the format asked for. */
+export function transcription({ body, file }: MediaFields): MediaAnswer {
+  if (file === undefined)
+    throw new Failure(400, "Missing required parameter: 'file'.", {
+      param: 'file',
+      code: 'missing_required_parameter',
+    })
+  const text = `Transcript of ${file.name}.`
+  const pieces = [...words(text)]
+  const input = Math.ceil(file.bytes / 4)
+  const usage = {
+    type: 'tokens',
+    input_tokens: input,
+    output_tokens: pieces.length,
+    total_tokens: input + pieces.length,
+    input_token_details: { audio_tokens: input, text_tokens: 0 },
+  }
+  if (body['stream'] === 'true') {
+    return eventStream([
+      ...pieces.map(delta => ({ type: 'transcript.text.delta', delta })),
+      { type: 'transcript.text.done', text, usage },
+    ])
+  }
+  switch (body['response_format']) {
+    case 'text':
+      return { contentType: 'text/plain; charset=utf-8', body: `${text}\n` }
+    case 'srt':
+      return {
+        contentType: 'text/plain; charset=utf-8',
+        body: `1\n00:00:00,000 --> 00:00:01,000\n${text}\n\n`,
+      }
+    case 'vtt':
+      return {
+        contentType: 'text/vtt; charset=utf-8',
+        body: `WEBVTT\n\n00:00:00.000 --> 00:00:01.000\n${text}\n\n`,
+      }
+    case 'verbose_json':
+      return json({
+        task: 'transcribe',
+        language: 'english',
+        duration: 1,
+        text,
+        segments: [],
+        usage: { type: 'duration', seconds: 1 },
+      })
+    default:
+      return json({ text, usage })
+  }
+}
+
+/** A WAV file of one silent sample. */
+const SILENCE = bytesOf('UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAIA+AAACABAAZGF0YQIAAAAAAA==')

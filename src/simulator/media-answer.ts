@@ -1,0 +1,27 @@
+import type { JsonObject } from '@/json/json.ts'
+import { formatEvent } from '@/sse/event.ts'
+
+/** An answer that is ready in one piece; media answers are small. */
+export interface MediaAnswer {
+  contentType: string
+  body: string | Uint8Array<ArrayBuffer>
+}
+
+export function json(value: JsonObject): MediaAnswer {
+  return { contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) }
+}
+
+/** The frames of an event stream whose names equal their types. */
+export function eventStream(events: ({ type: string } & JsonObject)[]): MediaAnswer {
+  const frames = events.map(event => formatEvent(event.type, JSON.stringify(event)))
+  return { contentType: 'text/event-stream; charset=utf-8', body: frames.join('') }
+}
+
+/** The rule of usage.ts for a single text. */
+export function tokensOf(text: string): number {
+  return Math.ceil(Buffer.byteLength(text) / 4)
+}
+
+export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from(Buffer.from(base64, 'base64'))
+}

@@ -1,0 +1,77 @@
+/** What a media path asks for; `id` is a job, `model` comes from the path at Google. */
+export interface MediaRoute {
+  kind: 'media'
+  format: 'openai-chat-completions' | 'gemini-generate-content'
+  action: MediaAction
+  model: string | undefined
+  id: string
+}
+
+export type MediaAction =
+  | 'embeddings'
+  | 'images'
+  | 'speech'
+  | 'transcription'
+  | 'video-create'
+  | 'video-list'
+  | 'video-show'
+  | 'video-delete'
+  | 'video-content'
+  | 'video-remix'
+  | 'embed-content'
+  | 'batch-embed-contents'
+  | 'predict'
+  | 'predict-long-running'
+  | 'operation'
+  | 'file'
+
+const OPENAI: [string, RegExp, MediaAction][] = [
+  ['POST', /^\/v1\/embeddings$/, 'embeddings'],
+  ['POST', /^\/v1\/images\/(?:generations|edits|variations)$/, 'images'],
+  ['POST', /^\/v1\/audio\/speech$/, 'speech'],
+  ['POST', /^\/v1\/audio\/(?:transcriptions|translations)$/, 'transcription'],
+  ['POST', /^\/v1\/videos$/, 'video-create'],
+  ['GET', /^\/v1\/videos$/, 'video-list'],
+  ['GET', /^\/v1\/videos\/([^/]+)$/, 'video-show'],
+  ['DELETE', /^\/v1\/videos\/([^/]+)$/, 'video-delete'],
+  ['GET', /^\/v1\/videos\/([^/]+)\/content$/, 'video-content'],
+  ['POST', /^\/v1\/videos\/([^/]+)\/remix$/, 'video-remix'],
+]
+
+const GEMINI_ACTIONS = new Map<string, MediaAction>([
+  ['embedContent', 'embed-content'],
+  ['batchEmbedContents', 'batch-embed-contents'],
+  ['predict', 'predict'],
+  ['predictLongRunning', 'predict-long-running'],
+])
+
+/** The media action of a decoded path; undefined when it is none. */
+export function mediaRoute(method: string, path: string): MediaRoute | undefined {
+  for (const [wanted, pattern, action] of OPENAI) {
+    const match = method === wanted ? pattern.exec(path) : null
+    if (match !== null)
+      return {
+        kind: 'media',
+        format: 'openai-chat-completions',
+        action,
+        model: undefined,
+        id: match[1] ?? '',
+      }
+  }
+  return method === 'GET' ? geminiResult(path) : geminiAction(method, path)
+}
+
+function geminiResult(path: string): MediaRoute | undefined {
+  const [, operation] = /^\/v1(?:beta|alpha)?\/models\/.+\/operations\/(\w+)$/.exec(path) ?? []
+  if (operation !== undefined) return { ...GEMINI, action: 'operation', model: undefined, id: operation }
+  const [, file] = /^\/v1(?:beta|alpha)?\/files\/(\w+):download$/.exec(path) ?? []
+  return file === undefined ? undefined : { ...GEMINI, action: 'file', model: undefined, id: file }
+}
+
+function geminiAction(method: string, path: string): MediaRoute | undefined {
+  const [, model, verb = ''] = /^\/v1(?:beta|alpha)?\/models\/(.+):(\w+)$/.exec(path) ?? []
+  const action = method === 'POST' ? GEMINI_ACTIONS.get(verb) : undefined
+  return action === undefined ? undefined : { ...GEMINI, action, model, id: '' }
+}
+
+const GEMINI = { kind: 'media', format: 'gemini-generate-content' } as const

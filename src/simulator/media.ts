@@ -1,0 +1,118 @@
+import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { speech, transcription } from './audio.ts'
+import { geminiEmbedding, openaiEmbeddings } from './embeddings.ts'
+import { Failure } from './failure.ts'
+import { images } from './images.ts'
+import { bytesOf, json, type MediaAnswer } from './media-answer.ts'
+import type { MediaFields } from './media-fields.ts'
+import type { MediaRoute } from './media-route.ts'
+import { IMAGE_BASE64 } from './script.ts'
+import { createVideoJobs, geminiOperation, isDone, openaiVideo, type VideoJob } from './video-jobs.ts'
+
+export interface MediaContext {
+  route: MediaRoute
+  fields: MediaFields
+  seed: string
+  createdSeconds: number
+  origin: string
+}
+
+/** Embeddings, images, sounds and videos: small, lawful and the same for the same request. State: the video jobs. */
+export function createMedia(): (context: MediaContext) => MediaAnswer {
+  const jobs = createVideoJobs()
+  return context => {
+    const { route, fields, createdSeconds, origin } = context
+    switch (route.action) {
+      case 'embeddings':
+        return json(openaiEmbeddings(fields.body))
+      case 'embed-content':
+        return json({ embedding: geminiEmbedding(fields.body) })
+      case 'batch-embed-contents':
+        return json({
+          embeddings: asArray(fields.body['requests']).map(entry => geminiEmbedding(asObject(entry) ?? {})),
+        })
+      case 'images':
+        return images(fields.body, createdSeconds)
+      case 'predict':
+        return json(predictions(fields.body))
+      case 'speech':
+        return speech(fields.body)
+      case 'transcription':
+        return transcription(fields)
+      case 'video-create':
+        return json(openaiVideo(jobs.start(videoJob(context, undefined))))
+      case 'video-remix':
+        return json(openaiVideo(jobs.start(videoJob(context, jobs.find(route.id)))))
+      case 'predict-long-running':
+        return json(geminiOperation(jobs.start(videoJob(context, undefined)), origin))
+      case 'video-list':
+        return json(videoList(jobs.all()))
+      case 'video-show':
+        return json(openaiVideo(jobs.look(route.id)))
+      case 'operation':
+        return json(geminiOperation(jobs.look(route.id), origin))
+      case 'video-delete':
+        jobs.remove(route.id)
+        return json({ id: route.id, object: 'video.deleted', deleted: true })
+      case 'video-content':
+      case 'file':
+        return { contentType: 'video/mp4', body: videoOf(jobs.find(route.id)) }
+      default:
+        return route.action satisfies never
+    }
+  }
+}
+
+function predictions(body: JsonObject): JsonObject {
+  const length = asNumber(asObject(body['parameters'])?.['sampleCount']) ?? 1
+  return {
+    predictions: Array.from({ length }, () => ({ bytesBase64Encoded: IMAGE_BASE64, mimeType: 'image/png' })),
+  }
+}
+
+/** The job that a request asks for, at either vendor; a remix keeps what it does not name. */
+function videoJob(
+  { route, fields: { body }, seed, createdSeconds }: MediaContext,
+  before: VideoJob | undefined,
+): VideoJob {
+  const prompt = asString(body['prompt'] ?? asObject(asArray(body['instances'])[0])?.['prompt'])
+  if (prompt === undefined) {
+    throw new Failure(400, "Missing required parameter: 'prompt'.", {
+      param: 'prompt',
+      code: 'missing_required_parameter',
+    })
+  }
+  const model = route.model ?? asString(body['model']) ?? before?.model ?? 'echo'
+  const seconds = body['seconds'] ?? asObject(body['parameters'])?.['durationSeconds'] ?? before?.seconds ?? 4
+  return {
+    // A download address at Google is made of lower-case letters and digits only.
+    id: route.model === undefined ? `video_${seed}` : seed,
+    model,
+    prompt,
+    seconds: String(seconds),
+    size: asString(body['size']) ?? before?.size ?? '720x1280',
+    createdSeconds,
+    remixedFrom: before?.id ?? null,
+    looks: 0,
+    refused: model.endsWith('refuse'),
+  }
+}
+
+function videoList(jobs: VideoJob[]): JsonObject {
+  const data = jobs.map(openaiVideo).reverse()
+  return {
+    object: 'list',
+    data,
+    has_more: false,
+    first_id: data[0]?.['id'] ?? null,
+    last_id: data.at(-1)?.['id'] ?? null,
+  }
+}
+
+function videoOf(job: VideoJob): Uint8Array<ArrayBuffer> {
+  if (isDone(job) && !job.refused) return VIDEO
+  throw new Failure(404, 'Video is not ready yet. Use GET /v1/videos/{video_id} to check its status.')
+}
+
+/** The first box of an MP4 file: enough for whoever looks at the type. */
+const VIDEO = bytesOf('AAAAGGZ0eXBpc29tAAACAGlzb21tcDQx')
