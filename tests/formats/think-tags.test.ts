@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'bun:test'
+import { splitThinkTags } from '@/formats/think-tags.ts'
+import { collect } from '@/generation/collect.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine } from '@/generation/machine.ts'
+
+function events(deltas: readonly string[]): GenerationEvent[] {
+  return [
+    { type: 'start', id: undefined, model: undefined, serviceTier: undefined },
+    { type: 'text-start', block: 0, candidate: 0 },
+    ...deltas.map(text => ({ type: 'text-delta', block: 0, text }) as const),
+    { type: 'text-end', block: 0, signature: undefined },
+    {
+      type: 'tool-input-start',
+      block: 1,
+      candidate: 0,
+      kind: 'function',
+      callId: 'a',
+      name: 'f',
+      namespace: undefined,
+    },
+    { type: 'tool-input-end', block: 1, signature: undefined },
+    { type: 'finish', candidate: 0, finish: { reason: 'end', stopSequence: undefined, message: undefined } },
+  ]
+}
+
+function said(deltas: readonly string[], isInside = false): string[] {
+  const out = runMachine(splitThinkTags({ isInside }), events(deltas))
+  const parts = collect(out).candidates[0]?.parts ?? []
+  return parts.flatMap(part => {
+    if (part.type === 'reasoning') return `reasoning: ${part.texts.join('|')}`
+    return part.type === 'text' ? `text: ${part.text}` : []
+  })
+}
+
+describe('edge 27: think tags', () => {
+  const answer = '<think>\nWhy <not>?\n</think>\n\nBecause.'
+
+  test('become reasoning and text at every split into two deltas', () => {
+    for (let at = 0; at <= answer.length; at += 1) {
+      expect(said([answer.slice(0, at), answer.slice(at)])).toEqual([
+        'reasoning: Why <not>?\n',
+        'text: Because.',
+      ])
+    }
+  })
+
+  test('become reasoning and text character by character', () => {
+    expect(said([...answer])).toEqual(['reasoning: Why <not>?\n', 'text: Because.'])
+  })
+
+  test.each([
+    ['an unclosed thought is all thought', ['<think>a', ' b'], ['reasoning: a b']],
+    ['a thought that ends inside the closing tag', ['<think>a</thi'], ['reasoning: a</thi']],
+    ['a text that ends inside the opening tag', ['<thi'], ['text: <thi']],
+    ['an empty thought', ['<think>', '\n', '</think>', 'a'], ['text: a']],
+    ['white space before the tag', ['\n <think>t</think>a'], ['reasoning: t', 'text: a']],
+    ['a tag later in the text', ['use <think>x</think>'], ['text: use <think>x</think>']],
+    ['text without tags', ['a', ' <b', '>'], ['text: a <b>']],
+    ['a thought alone', ['<think>t</think>', '\n'], ['reasoning: t']],
+    ['nothing', [], ['text: ']],
+  ])('%s', (_name, deltas, expected) => {
+    expect(said(deltas)).toEqual(expected)
+  })
+
+  test('the opening tag may be missing where the template writes it', () => {
+    expect(said(['a', ' b</th', 'ink>c'], true)).toEqual(['reasoning: a b', 'text: c'])
+  })
+})
+
+test('blocks are numbered in the order in which they begin', () => {
+  const out = runMachine(splitThinkTags(), events(['<think>t</think>a']))
+  const starts = out.flatMap(event => (event.type.endsWith('-start') && 'block' in event ? event.block : []))
+  expect(starts).toEqual([0, 1, 2])
+})
