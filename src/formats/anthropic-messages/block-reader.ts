@@ -2,6 +2,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import type { DecodeContext } from '../codec.ts'
+import { endsInHalfPair } from '../surrogates.ts'
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { type DeltaType, FORMAT } from './wire.ts'
@@ -124,8 +125,7 @@ function withContent(value: JsonObject, more: string | undefined): JsonObject {
 /** The text that may be passed on: a surrogate pair is never torn apart. */
 function whole(open: { held: string }, piece: string): string {
   const text = open.held === '' ? piece : open.held + piece
-  const lastUnit = text.charCodeAt(text.length - 1)
-  if (lastUnit < 0xd800 || lastUnit > 0xdbff) {
+  if (!endsInHalfPair(text)) {
     open.held = ''
     return text
   }

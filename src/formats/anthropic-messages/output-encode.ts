@@ -2,6 +2,7 @@ import type { OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
 import type { Capabilities } from './models.ts'
+import { canBeClosed } from './schema-limits.ts'
 
 /** How the answer's shape is asked for: by the API's own format, by a forced tool, or in words. */
 export interface EncodedOutput {
@@ -41,7 +42,9 @@ function encodeSchema(
   model: Capabilities,
 ): EncodedOutput {
   const { schema, description } = output
-  if (model.outputFormat) return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(schema) } }
+  if (model.outputFormat && canBeClosed(schema)) {
+    return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(schema) } }
+  }
   const isObject = schema['type'] === 'object' || schema['properties'] !== undefined
   if (hasTools || !model.forcedTools || !isObject) {
     return { ...PLAIN, instruction: `${JSON_ONLY} It must fit this JSON Schema:\n${JSON.stringify(schema)}` }

@@ -6,6 +6,7 @@ import { marked } from './cache-marks.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
 import type { Losses } from './losses.ts'
 import type { Capabilities } from './models.ts'
+import { canBeClosed } from './schema-limits.ts'
 import { FORMAT } from './wire.ts'
 
 /** The tool part of a request. */
@@ -21,13 +22,12 @@ export interface EncodedTools {
 export function encodeTools(request: GenerationRequest, model: Capabilities, losses: Losses): EncodedTools {
   const { toolChoice, turns } = request
   const tools = chosen(request.tools, toolChoice).flatMap(tool => encodeTool(tool, model, losses))
+  refuseLostTool(request, tools)
   if (tools.length === 0) {
-    refuseLostTool(request, tools)
     const called = calledTools(turns)
     const choice = called.length > 0 ? { type: 'none' } : undefined
     return { tools: called, choice, forced: false, instruction: undefined }
   }
-  refuseLostTool(request, tools)
   const choice = encodeChoice(toolChoice, request.parallelToolCalls === false)
   const forced = choice?.['type'] === 'any' || choice?.['type'] === 'tool'
   if (!forced || model.forcedTools) return { tools, choice, forced, instruction: undefined }
@@ -70,7 +70,7 @@ function encodeTool(tool: Tool, model: Capabilities, losses: Losses): JsonObject
 }
 
 function encodeFunction(tool: FunctionTool, model: Capabilities, losses: Losses): JsonObject {
-  const strict = tool.strict === true && model.outputFormat
+  const strict = tool.strict === true && model.outputFormat && canBeClosed(tool.parameters ?? {})
   if (tool.strict === true && !strict) losses.add('toolStrict')
   const block = {
     name: tool.name,

@@ -270,6 +270,47 @@ describe('structured output', () => {
     expect(losses).toEqual([{ field: 'reasoning', name: undefined }])
   })
 
+  test.each([
+    [
+      'recursion',
+      {
+        type: 'object',
+        properties: { next: { $ref: '#/$defs/node' } },
+        $defs: { node: { type: 'object', properties: { next: { $ref: '#/$defs/node' } } } },
+      },
+    ],
+    [
+      'a map with free keys',
+      { type: 'object', properties: { by: { type: 'object', additionalProperties: { type: 'string' } } } },
+    ],
+  ])('by a forced tool where the schema holds %s, which the format cannot', (_what, schema) => {
+    const asked = encode({ output: { ...output, schema } })
+    expect(asked.body['output_config']).toBeUndefined()
+    expect(asked.body['tools']).toMatchObject([{ name: 'a_person', input_schema: schema }])
+  })
+
+  test('definitions that are used twice are no recursion', () => {
+    const schema = {
+      type: 'object',
+      properties: { a: { $ref: '#/$defs/x' }, b: { $ref: '#/$defs/x' } },
+      $defs: { x: { type: 'string' } },
+    }
+    expect(body({ output: { ...output, schema } })['output_config']).toMatchObject({
+      format: { type: 'json_schema' },
+    })
+  })
+
+  test('definitions that double at every step take no longer than others', () => {
+    const $defs = Object.fromEntries(
+      Array.from({ length: 60 }, (_, step) => [
+        `d${step}`,
+        { anyOf: [{ $ref: `#/$defs/d${step + 1}` }, { $ref: `#/$defs/d${step + 1}` }] },
+      ]),
+    )
+    const schema = { type: 'object', properties: { a: { $ref: '#/$defs/d0' } }, $defs }
+    expect(body({ output: { ...output, schema } })['output_config']).toBeDefined()
+  })
+
   test('in words where there are other tools, or any JSON will do', () => {
     const { body, emulate } = encode({ output, tools: [TOOL] }, target('claude-3-7-sonnet-latest'))
     expect(body['system']).toContain('"minLength":1')
