@@ -1,5 +1,6 @@
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
+import { callDelta, usesLegacyFunctions, wholeCalls } from './chat-calls.ts'
 import type { Dialect, Exchange } from './exchange.ts'
 import { fold } from './fold.ts'
 import { openaiLogprob } from './log-probability.ts'
@@ -58,7 +59,8 @@ function* streamChat(exchange: Exchange): Generator<string> {
 }
 
 function choiceOf(step: Step, index: number, exchange: Exchange): JsonObject | undefined {
-  if (step.type === 'finish') return { index, delta: {}, logprobs: null, finish_reason: FINISH[step.reason] }
+  if (step.type === 'finish')
+    return { index, delta: {}, logprobs: null, finish_reason: finishOf(step.reason, exchange) }
   const delta = deltaOf(step, index, exchange)
   if (delta === undefined) return undefined
   const top = exchange.prompt.topLogprobs
@@ -66,6 +68,10 @@ function choiceOf(step: Step, index: number, exchange: Exchange): JsonObject | u
   return top === undefined || step.type !== 'text'
     ? choice
     : { ...choice, logprobs: { content: [openaiLogprob(step.text, top)], refusal: null } }
+}
+
+function finishOf(reason: FinishReason, exchange: Exchange): string {
+  return reason === 'calls' && usesLegacyFunctions(exchange) ? 'function_call' : FINISH[reason]
 }
 
 function choiceChunk(index: number, delta: JsonObject): JsonObject {
@@ -80,24 +86,9 @@ function deltaOf(step: Step, choice: number, exchange: Exchange): JsonObject | u
       return { content: step.text }
     case 'refusal':
       return { refusal: step.text }
-    case 'call-start': {
-      const { name, kind } = step.tool
-      const call = { index: step.call, id: callId(exchange, choice, step.call), type: kind }
-      const empty =
-        kind === 'custom' ? { custom: { name, input: '' } } : { function: { name, arguments: '' } }
-      return { tool_calls: [{ ...call, ...empty }] }
-    }
+    case 'call-start':
     case 'call-input':
-      return {
-        tool_calls: [
-          {
-            index: step.call,
-            ...(step.tool.kind === 'custom'
-              ? { custom: { input: step.text } }
-              : { function: { arguments: step.text } }),
-          },
-        ],
-      }
+      return callDelta(exchange, choice, step)
     case 'image':
       return { images: [image()] }
     default:
@@ -121,23 +112,13 @@ function wholeChoice(exchange: Exchange, index: number): JsonObject {
   }
   if (answer.reasoning !== undefined) message['reasoning_content'] = answer.reasoning
   if (answer.hasImage) message['images'] = [image()]
-  if (answer.calls.length > 0) {
-    message['tool_calls'] = answer.calls.map(({ tool, input }, call) =>
-      tool.kind === 'custom'
-        ? { id: callId(exchange, index, call), type: 'custom', custom: { name: tool.name, input } }
-        : {
-            id: callId(exchange, index, call),
-            type: 'function',
-            function: { name: tool.name, arguments: input },
-          },
-    )
-  }
+  if (answer.calls.length > 0) Object.assign(message, wholeCalls(exchange, index, answer.calls))
   const top = exchange.prompt.topLogprobs
   const logprobs =
     top === undefined
       ? null
       : { content: answer.textTokens.map(token => openaiLogprob(token, top)), refusal: null }
-  return { index, message, logprobs, finish_reason: FINISH[answer.finish] }
+  return { index, message, logprobs, finish_reason: finishOf(answer.finish, exchange) }
 }
 
 function head(exchange: Exchange, object: string): JsonObject {
@@ -171,10 +152,6 @@ function usageOf({ input, output }: Exchange): JsonObject {
       rejected_prediction_tokens: 0,
     },
   }
-}
-
-function callId(exchange: Exchange, choice: number, call: number): string {
-  return `call_${exchange.seed}${choice}${call}`
 }
 
 function image(): JsonObject {

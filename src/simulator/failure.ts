@@ -24,6 +24,11 @@ export class Failure extends Error {
   }
 }
 
+/** A plain 400 in the words of vendors that give no code: Anthropic and Google. */
+export function refuse(message: string): never {
+  throw new Failure(400, message)
+}
+
 /** The failure that `error-STATUS` and the in-stream errors stand for. */
 export function simulatedFailure(status: number): Failure {
   if (status === 429)

@@ -3,10 +3,11 @@ import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
 import type { Failure } from './failure.ts'
 import { fold } from './fold.ts'
 import { alternatives, logProbability } from './log-probability.ts'
+import { isGemini3 } from './model-family.ts'
 import type { OfferedTool } from './prompt.ts'
 import { type FinishReason, IMAGE_BASE64, type OutputCount, type Step } from './script.ts'
 import { signReasoning } from './signature.ts'
-import { isGemini3, readGemini } from './validate-gemini.ts'
+import { readGemini } from './validate-gemini.ts'
 
 /** Google Gemini generateContent. */
 export const gemini: Dialect = {

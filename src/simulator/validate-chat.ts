@@ -1,6 +1,7 @@
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { DialectRequest } from './exchange.ts'
 import { Failure } from './failure.ts'
+import { refusesMaxTokens } from './model-family.ts'
 import { emptyPrompt, type OfferedTool, type Prompt, type Segment, type ToolChoice } from './prompt.ts'
 import {
   optionalNumber,
@@ -18,7 +19,7 @@ export function readChat({ body }: DialectRequest): Prompt {
   const prompt = emptyPrompt(requireString(body['model'], 'model'), body['stream'] === true)
   prompt.tools = readTools(body)
   prompt.toolChoice = readToolChoice(body, prompt.tools)
-  prompt.parallelCalls = body['parallel_tool_calls'] !== false
+  prompt.parallelCalls = body['parallel_tool_calls'] !== false && body['functions'] === undefined
   if (typeof body['parallel_tool_calls'] === 'boolean' && prompt.tools.length === 0) {
     refuseOpenai("'parallel_tool_calls' is only allowed when 'tools' are specified.", 'parallel_tool_calls')
   }
@@ -43,7 +44,7 @@ function readSampling(body: JsonObject, prompt: Prompt): void {
       'max_tokens',
     )
   }
-  if (oldLimit !== undefined && /^(o\d|gpt-[5-9])/.test(prompt.model)) {
+  if (oldLimit !== undefined && refusesMaxTokens(prompt.model)) {
     refuseOpenai(
       "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.",
       'max_tokens',

@@ -1,7 +1,8 @@
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { refuse } from './failure.ts'
+import { isGemini3 } from './model-family.ts'
 import type { Prompt } from './prompt.ts'
 import { checkSignature } from './signature.ts'
-import { isGemini3, refuse } from './validate-gemini.ts'
 
 interface Content {
   role: 'user' | 'model'

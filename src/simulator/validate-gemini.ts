@@ -8,8 +8,9 @@ import {
   type JsonValue,
 } from '@/json/json.ts'
 import type { DialectRequest } from './exchange.ts'
-import { Failure } from './failure.ts'
+import { refuse } from './failure.ts'
 import { checkGeminiCountFields, checkGeminiFields } from './gemini-fields.ts'
+import { isGemini3 } from './model-family.ts'
 import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from './prompt.ts'
 import { readContents } from './validate-gemini-contents.ts'
 
@@ -31,16 +32,6 @@ export function readGemini({ body, pathModel, pathStreams, counts }: DialectRequ
   }
   readContents(asArray(request['contents']), prompt)
   return prompt
-}
-
-/** Models from Gemini 3 on demand thought signatures and give their calls an id. */
-export function isGemini3(model: string): boolean {
-  return /(^|\/)gemini-[3-9]/.test(model)
-}
-
-/** A 400 in Google's words. */
-export function refuse(message: string): never {
-  throw new Failure(400, message)
 }
 
 const GEMINI_NAME = /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/

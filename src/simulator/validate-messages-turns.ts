@@ -1,7 +1,7 @@
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { Prompt } from './prompt.ts'
+import { refuse } from './failure.ts'
+import type { Prompt, Segment } from './prompt.ts'
 import { checkSignature } from './signature.ts'
-import { markOf, refuse } from './validate-messages.ts'
 
 /** A turn after the vendor's merging of neighbours with the same role. */
 interface Turn {
@@ -175,6 +175,13 @@ function readText(block: JsonObject, path: string, role: Turn['role'], version: 
   if (role === 'user' && version === '2026-10-21' && asArray(block['citations']).length > 0)
     refuse(`${path}.text.citations: Extra inputs are not permitted`)
   return text
+}
+
+/** The time to live of a block's cache mark. */
+export function markOf(block: JsonObject): Segment['mark'] {
+  const control = asObject(block['cache_control'])
+  if (control === undefined) return undefined
+  return control['ttl'] === '1h' ? '1h' : '5m'
 }
 
 function checkImage(block: JsonObject, path: string): void {

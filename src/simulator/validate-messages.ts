@@ -8,9 +8,9 @@ import {
   type JsonValue,
 } from '@/json/json.ts'
 import type { DialectRequest } from './exchange.ts'
-import { Failure } from './failure.ts'
+import { Failure, refuse } from './failure.ts'
 import { emptyPrompt, type OfferedTool, type Prompt, type Segment, type ToolChoice } from './prompt.ts'
-import { readTurns } from './validate-messages-turns.ts'
+import { markOf, readTurns } from './validate-messages-turns.ts'
 
 /** Reads a Messages request as strictly as Anthropic does where that catches a wrong conversion. */
 export function readMessages({ body, headers, counts }: DialectRequest): Prompt {
@@ -31,11 +31,6 @@ export function readMessages({ body, headers, counts }: DialectRequest): Prompt 
   markLast(body, prompt)
   checkMarks(prompt.segments)
   return prompt
-}
-
-/** A 400 in Anthropic's words. */
-export function refuse(message: string): never {
-  throw new Failure(400, message)
 }
 
 function requireField<T>(value: T | undefined, path: string): T {
@@ -192,13 +187,6 @@ function checkOutputSchema(schema: JsonValue | undefined): void {
   for (const definition of Object.values(asObject(schema['$defs']) ?? {})) checkOutputSchema(definition)
   for (const choice of asArray(schema['anyOf'])) checkOutputSchema(choice)
   checkOutputSchema(schema['items'])
-}
-
-/** The time to live of a block's cache mark. */
-export function markOf(block: JsonObject): Segment['mark'] {
-  const control = asObject(block['cache_control'])
-  if (control === undefined) return undefined
-  return control['ttl'] === '1h' ? '1h' : '5m'
 }
 
 /** A mark at the top level stands for one on the last block. */

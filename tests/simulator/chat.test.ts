@@ -103,6 +103,18 @@ describe('chat completions through the official SDK', () => {
     })
   })
 
+  test('legacy functions are called in their own field', async () => {
+    const functions = [{ name: 'weather', parameters: WEATHER_SCHEMA }]
+    const { whole, streamed } = await both('tool', [user('x')], { functions })
+    expect(whole.choices[0]).toMatchObject({
+      finish_reason: 'function_call',
+      message: { function_call: { name: 'weather' } },
+    })
+    expect(streamed.choices[0]?.message.function_call?.arguments).toBe(
+      whole.choices[0]?.message.function_call?.arguments ?? '',
+    )
+  })
+
   test('long-N stops at the token limit and says length', async () => {
     const { whole, streamed } = await both('long-50', [user('x')], { max_completion_tokens: 7 })
     expect(whole.choices[0]).toMatchObject({ finish_reason: 'length' })
