@@ -1,3 +1,5 @@
+import { invalidRequest } from '@/formats/invalid.ts'
+import { unwrapSignature } from '@/formats/signature.ts'
 import {
   type CacheMark,
   type MediaPart,
@@ -11,8 +13,6 @@ import {
   textPart,
 } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest } from '../invalid.ts'
-import { unwrapSignature } from '../signature.ts'
 import { decodeCitations } from './citation.ts'
 import { FORMAT } from './wire.ts'
 

@@ -1,7 +1,7 @@
+import { fitCallId } from '@/formats/call-id.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
-import { fitCallId } from '../call-id.ts'
 import { encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
 import { mediaMarkdown, replySignature, type ThoughtDisplay } from './reply.ts'

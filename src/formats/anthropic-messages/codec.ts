@@ -1,6 +1,6 @@
+import type { Codec } from '@/formats/codec.ts'
+import { decodeFault } from '@/formats/fault.ts'
 import type { RequestField } from '@/generation/loss.ts'
-import type { Codec } from '../codec.ts'
-import { decodeFault } from '../fault.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'

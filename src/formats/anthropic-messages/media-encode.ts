@@ -1,6 +1,6 @@
+import { unsupported } from '@/formats/invalid.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { unsupported } from '../invalid.ts'
 import { marked } from './cache-marks.ts'
 import type { Losses } from './losses.ts'
 import { FORMAT } from './wire.ts'

@@ -1,7 +1,7 @@
+import { invalidRequest } from '@/formats/invalid.ts'
 import { type Part, type TextPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest } from '../invalid.ts'
 import { decodeBlock } from './block-decode.ts'
 
 /** `system`: a string or text blocks. Blocks of other kinds have nothing to say to another vendor. */

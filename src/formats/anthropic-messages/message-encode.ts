@@ -1,7 +1,7 @@
+import type { Target } from '@/formats/codec.ts'
 import type { TextPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import type { Target } from '../codec.ts'
 import type { Losses } from './losses.ts'
 import type { Capabilities } from './models.ts'
 import { encodePart } from './part-encode.ts'

@@ -1,3 +1,6 @@
+import { fitCallId } from '@/formats/call-id.ts'
+import type { Target } from '@/formats/codec.ts'
+import { unsupported } from '@/formats/invalid.ts'
 import type {
   MediaPart,
   Part,
@@ -7,9 +10,6 @@ import type {
   ToolResultPart,
 } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { fitCallId } from '../call-id.ts'
-import type { Target } from '../codec.ts'
-import { unsupported } from '../invalid.ts'
 import { marked } from './cache-marks.ts'
 import { encodeCitationHistory } from './citation.ts'
 import type { Losses } from './losses.ts'

@@ -1,7 +1,7 @@
+import type { Target } from '@/formats/codec.ts'
+import { signatureFor } from '@/formats/signature.ts'
 import type { Part, ReasoningPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
-import type { Target } from '../codec.ts'
-import { signatureFor } from '../signature.ts'
 import { FORMAT } from './wire.ts'
 
 /** Which thoughts of the conversation may go back to this upstream. */

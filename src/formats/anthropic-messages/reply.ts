@@ -1,7 +1,7 @@
+import type { ReplyContext } from '@/formats/codec.ts'
+import { wrapSignature } from '@/formats/signature.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { ReplyContext } from '../codec.ts'
-import { wrapSignature } from '../signature.ts'
 import { FORMAT } from './wire.ts'
 
 /** The id of a reply. */

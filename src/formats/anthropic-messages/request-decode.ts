@@ -1,6 +1,8 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Call } from '@/formats/codec.ts'
+import { assertShape } from '@/formats/invalid.ts'
 import {
   EFFORTS,
   type Effort,
@@ -18,8 +20,6 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
-import type { Call } from '../codec.ts'
-import { assertShape } from '../invalid.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
 import { decodeToolChoice, decodeTools } from './tool-decode.ts'
 import { FORMAT } from './wire.ts'

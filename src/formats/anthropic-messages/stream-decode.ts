@@ -1,4 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { DecodeContext } from '@/formats/codec.ts'
+import { decodeFaultValue, faultError } from '@/formats/fault.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import {
@@ -11,8 +13,6 @@ import {
   parseObject,
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import type { DecodeContext } from '../codec.ts'
-import { decodeFaultValue, faultError } from '../fault.ts'
 import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './stop-reason.ts'
 import { decodeUsage, overlay } from './usage.ts'

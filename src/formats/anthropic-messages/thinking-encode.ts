@@ -1,6 +1,6 @@
+import type { Target } from '@/formats/codec.ts'
 import type { Effort, GenerationRequest, Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { Target } from '../codec.ts'
 import type { Losses } from './losses.ts'
 import { type Capabilities, nearestEffort } from './models.ts'
 

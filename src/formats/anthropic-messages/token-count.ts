@@ -1,5 +1,5 @@
+import type { TokenCountCodec } from '@/formats/codec.ts'
 import { asNumber } from '@/json/json.ts'
-import type { TokenCountCodec } from '../codec.ts'
 import { encodeRequest } from './request-encode.ts'
 
 /** `POST /v1/messages/count_tokens`: a request without what only concerns the answer. */

@@ -1,3 +1,4 @@
+import { invalidRequest } from '@/formats/invalid.ts'
 import type {
   ClientTool,
   FunctionTool,
@@ -7,7 +8,6 @@ import type {
   ToolChoice,
 } from '@/generation/tool.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest } from '../invalid.ts'
 import { cacheMark } from './block-decode.ts'
 import { FORMAT } from './wire.ts'
 

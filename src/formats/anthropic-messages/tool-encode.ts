@@ -1,7 +1,7 @@
+import { unsupported } from '@/formats/invalid.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import { unsupported } from '../invalid.ts'
 import { marked } from './cache-marks.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
 import type { Losses } from './losses.ts'
