@@ -119,6 +119,7 @@ class HistoryWriter {
     const unanswered: ToolCallPart[] = []
     let message: { content: JsonObject[]; phase: string | undefined } | undefined
     for (const [place, part] of parts.entries()) {
+      if (this.#seal(part)) message = undefined
       const said = this.#assistantContent(part)
       if (said !== undefined) {
         const phase = part.type === 'text' ? phaseOf(part.signature) : undefined
@@ -143,6 +144,23 @@ class HistoryWriter {
     for (const call of unanswered) this.#items.push(this.#output(noResult(call)))
   }
 
+  /**
+   * Reasoning that a format without an item for it (Gemini's) carried on the text or call it led to.
+   * @returns whether an item was written.
+   */
+  #seal(part: Part): boolean {
+    if (part.type !== 'text' && part.type !== 'tool-call') return false
+    const { signature } = part
+    if (signature === undefined || signature.value === '' || phaseOf(signature) !== undefined) return false
+    const encrypted = signatureFor(signature, 'openai-responses', this.#options.target.vendor)
+    const last = this.#items.at(-1)
+    if (encrypted === undefined) this.#lose('reasoningHistory')
+    if (encrypted === undefined || isEmptyText(part) || last?.['encrypted_content'] === encrypted)
+      return false
+    this.#items.push({ type: 'reasoning', summary: [], encrypted_content: encrypted })
+    return true
+  }
+
   #assistantContent(part: Part): JsonObject | undefined {
     if (part.type === 'refusal' && part.text !== '') return { type: 'refusal', refusal: part.text }
     if (part.type !== 'text' || part.text === '') return undefined
@@ -150,6 +168,7 @@ class HistoryWriter {
     const annotations = part.citations.flatMap(({ wire }): JsonObject[] =>
       wire?.format === 'openai-responses' ? [wire.value] : [],
     )
+    if (annotations.length < part.citations.length) this.#lose('citations')
     return { type: 'output_text', text: part.text, ...(annotations.length === 0 ? {} : { annotations }) }
   }
 

@@ -21,6 +21,8 @@ const FAMILIES: readonly (readonly [RegExp, ModelRules])[] = [
   [/^(gpt-3|gpt-4|chatgpt)/, family(false, true, undefined, false)],
   [/^o\d/, family(true, false, ['low', 'medium', 'high'], false)],
   [/^codex-mini/, family(true, false, ['low', 'medium', 'high'], false)],
+  [/^gpt-5-pro/, family(true, false, ['high'], false)],
+  [/^gpt-5(\.1)?-codex(?!-max)/, family(true, false, ['low', 'medium', 'high'], false)],
   [/^gpt-5(?!\.)/, family(true, false, ['minimal', 'low', 'medium', 'high'], false)],
   [/^gpt-5\.1(?!-codex-max)(?!\d)/, family(true, false, ['none', 'low', 'medium', 'high'], false)],
   [/^gpt-5\.[1-5](?!\d)/, family(true, false, ['none', 'low', 'medium', 'high', 'xhigh'], false)],

@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
-import type { MediaPart, OpaquePart } from '@/generation/part.ts'
+import type { MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
@@ -21,6 +21,7 @@ import {
   WholeWriter,
 } from './item-writers.ts'
 import { createPairJoiner } from './pairs.ts'
+import { phaseOf } from './phase.ts'
 import { echo, type ReplyState, responseState } from './reply.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -98,9 +99,9 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
         return
       }
       case 'text-end':
-        return this.#endContent(event.block, event.signature)
+        return this.#endContent(event.block, event.signature, emit)
       case 'refusal-end':
-        return this.#endContent(event.block, undefined)
+        return this.#endContent(event.block, undefined, emit)
       case 'reasoning-start':
         return this.#openReasoning(event, emit)
       case 'reasoning-paragraph':
@@ -214,9 +215,22 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     return writer
   }
 
-  #endContent(block: number, signature: Parameters<MessageWriter['end']>[1]): void {
+  #endContent(block: number, signature: Signature | undefined, emit: Emit): void {
     const open = this.#blocks.get(block)
-    if (open?.type === 'content') open.writer.end(open.part, signature)
+    if (open?.type !== 'content') return
+    open.writer.end(open.part, signature)
+    if (phaseOf(signature) === undefined) this.#writeSeal(signature, emit)
+  }
+
+  /**
+   * A signature on a text or a call (Gemini's) has no field in their items: it travels as reasoning that shows
+   * nothing, right behind them, and finds its part again by that.
+   */
+  #writeSeal(signature: Signature | undefined, emit: Emit): void {
+    if (signature === undefined || signature.value === '') return
+    const writer = new ReasoningWriter(this.#place('reasoning'), false, true)
+    this.#begin(writer, emit)
+    emitSome(writer.end(signature), emit)
   }
 
   #openReasoning(event: Extract<GenerationEvent, { type: 'reasoning-start' }>, emit: Emit): void {
@@ -249,8 +263,10 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   ): void {
     const open = this.#blocks.get(event.block)
     if (open?.type !== 'call') return
-    if (event.type === 'tool-input-end') emitSome(open.writer.end(), emit)
-    else if (event.text !== '') emitSome(open.writer.delta(event.text), emit)
+    if (event.type === 'tool-input-end') {
+      emitSome(open.writer.end(), emit)
+      this.#writeSeal(event.signature, emit)
+    } else if (event.text !== '') emitSome(open.writer.delta(event.text), emit)
   }
 
   #writeMedia(media: MediaPart, emit: Emit): void {

@@ -139,6 +139,30 @@ describe('reasoning history', () => {
     expect(lossesOf({ turns })).toEqual([])
   })
 
+  test('carried on a call or text by a format without items comes before it, once', () => {
+    const signature = { format: 'openai-responses', vendor: 'openai', value: 'enc' } as const
+    const seal = { type: 'reasoning', summary: [], encrypted_content: 'enc' }
+    const turns = [
+      assistant({ ...call('c'), signature }),
+      user(result('c')),
+      assistant({ ...textPart('x'), signature }),
+    ]
+    expect(inputOf({ turns }).map(item => Object(item)['type'])).toEqual([
+      'reasoning',
+      'function_call',
+      'function_call_output',
+      'reasoning',
+      'message',
+    ])
+    expect(inputOf({ turns })[0]).toEqual(seal)
+    const twice = [assistant(reasoning('openai', 'openai-responses'), { ...textPart('x'), signature })]
+    expect(inputOf({ turns: twice }).map(item => Object(item)['type'])).toEqual(['reasoning', 'message'])
+    const foreign = { ...signature, format: 'gemini-generate-content' } as const
+    expect(lossesOf({ turns: [assistant({ ...textPart('x'), signature: foreign })] })).toEqual([
+      'reasoningHistory',
+    ])
+  })
+
   test.each([
     ['of another vendor', assistant(reasoning('azure', 'openai-responses'), textPart('x'))],
     ['of another format', assistant(reasoning('anthropic', 'anthropic-messages'), textPart('x'))],
@@ -308,6 +332,8 @@ describe('limits and sampling', () => {
     ['gpt-5.1', 'xhigh', 'high'],
     ['gpt-5.1', 'none', 'none'],
     ['gpt-5-mini', 'none', 'minimal'],
+    ['gpt-5-codex', 'minimal', 'low'],
+    ['gpt-5-pro', 'low', 'high'],
     ['gpt-5.1-codex-max', 'xhigh', 'xhigh'],
     ['o3', 'max', 'high'],
     ['gpt-5.5', 'max', 'xhigh'],

@@ -187,6 +187,23 @@ describe('edge 38: reasoning', () => {
     expect((await sdkFinal(text)).output).toHaveLength(2)
   })
 
+  test('carried on a text or a call stands right behind it, hidden', async () => {
+    const signature = { format: 'gemini-generate-content', vendor: 'google', value: 'sig' } as const
+    const signed = (event: GenerationEvent) => (event.type.endsWith('-end') ? { ...event, signature } : event)
+    const events = [...textBlock(0, 'a'), ...callBlock(1, 'f', '{}')].map(signed) as GenerationEvent[]
+    const text = encodeStream([START, ...events, ...callBlock(2, 'g', '{}'), END])
+    expect(finalOutput(text).map(item => item['type'])).toEqual([
+      'message',
+      'reasoning',
+      'function_call',
+      'reasoning',
+      'function_call',
+    ])
+    const [turn] = request({ input: finalOutput(text) }).turns
+    expect(turn?.parts[1]).toMatchObject({ type: 'reasoning', texts: [], signature })
+    expect((await sdkFinal(text)).output).toHaveLength(5)
+  })
+
   test('omitted by Anthropic and redacted by Anthropic stay apart', () => {
     const [start, ...rest] = reasoningBlock(0, [], 'sig')
     const read = (redacted: boolean) => {
