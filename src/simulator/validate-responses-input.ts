@@ -1,0 +1,192 @@
+import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { Failure } from './failure.ts'
+import type { Prompt } from './prompt.ts'
+import { checkSignature } from './signature.ts'
+import {
+  refuseOpenai,
+  refuseType,
+  requireArray,
+  requireObject,
+  requireOpenaiName,
+  requireString,
+} from './validate.ts'
+import { addTools } from './validate-responses-tools.ts'
+
+/** Checks and reads `input`. */
+export function readInput(input: JsonValue | undefined, prompt: Prompt): void {
+  if (typeof input === 'string') {
+    addText(prompt, input)
+    prompt.lastUserText = input
+    return
+  }
+  if (!Array.isArray(input)) return refuseType('input', 'a string or an array of items', input)
+  const calls = new Map<string, string>()
+  const outputs = new Set<string>()
+  for (const [index, value] of input.entries())
+    readItem(requireObject(value, `input[${index}]`), `input[${index}]`, prompt, calls, outputs)
+  for (const [id] of calls) {
+    if (!outputs.has(id)) refuseOpenai(`No tool output found for function call ${id}.`, 'input')
+  }
+}
+
+/** The start that OpenAI demands of an item's id. */
+const ID_PREFIX: Record<string, string> = {
+  message: 'msg',
+  reasoning: 'rs',
+  function_call: 'fc',
+  custom_tool_call: 'ctc',
+}
+
+function readItem(
+  item: JsonObject,
+  param: string,
+  prompt: Prompt,
+  calls: Map<string, string>,
+  outputs: Set<string>,
+): void {
+  const type = asString(item['type']) ?? 'message'
+  const prefix = item['role'] === 'assistant' || type !== 'message' ? ID_PREFIX[type] : undefined
+  if (typeof item['id'] === 'string' && prefix !== undefined && !item['id'].startsWith(prefix)) {
+    refuseOpenai(
+      `Invalid '${param}.id': '${item['id']}'. Expected an ID that begins with '${prefix}'.`,
+      `${param}.id`,
+    )
+  }
+  switch (type) {
+    case 'message':
+      return readMessage(item, param, prompt)
+    case 'reasoning':
+      return readReasoningItem(item, param)
+    case 'function_call':
+    case 'custom_tool_call':
+      return readCall(item, type, param, prompt, calls)
+    case 'function_call_output':
+    case 'custom_tool_call_output':
+      return readOutput(item, type, param, prompt, calls, outputs)
+    case 'additional_tools':
+    case 'tool_search_output':
+      return addTools(item['tools'], `${param}.tools`, prompt)
+    case 'item_reference':
+      throw new Failure(
+        404,
+        `Item with id '${asString(item['id'])}' not found. Items are not persisted when \`store\` is set to false.`,
+        { param: 'input' },
+      )
+    default:
+      return addText(prompt, JSON.stringify(item))
+  }
+}
+
+function readMessage(item: JsonObject, param: string, prompt: Prompt): void {
+  const role = requireString(item['role'], `${param}.role`)
+  if (!['user', 'assistant', 'system', 'developer'].includes(role)) {
+    refuseOpenai(
+      `Invalid value: '${role}'. Supported values are: 'assistant', 'system', 'developer', and 'user'.`,
+      `${param}.role`,
+    )
+  }
+  const kinds =
+    role === 'assistant'
+      ? ['output_text', 'refusal']
+      : ['input_text', 'input_image', 'input_file', 'input_audio']
+  const text = readContent(item['content'], `${param}.content`, kinds, prompt)
+  if (role === 'user' && text !== '') prompt.lastUserText = text
+  if (role === 'assistant') prompt.toolResults = []
+}
+
+function readReasoningItem(item: JsonObject, param: string): void {
+  requireArray(item['summary'], `${param}.summary`)
+  const sealed = item['encrypted_content']
+  if (sealed === undefined || sealed === null) return
+  if (
+    checkSignature('openai-responses', requireString(sealed, `${param}.encrypted_content`), undefined) !==
+    'valid'
+  ) {
+    throw new Failure(
+      400,
+      `The encrypted content for item ${asString(item['id']) ?? param} could not be verified. Reason: Encrypted content could not be decrypted or parsed.`,
+      { code: 'invalid_encrypted_content' },
+    )
+  }
+}
+
+function readCall(
+  item: JsonObject,
+  type: string,
+  param: string,
+  prompt: Prompt,
+  calls: Map<string, string>,
+): void {
+  const id = requireCallId(item, param)
+  const name = requireOpenaiName(item['name'], `${param}.name`)
+  const field = type === 'custom_tool_call' ? 'input' : 'arguments'
+  addText(prompt, `${name} ${requireString(item[field], `${param}.${field}`)}`)
+  calls.set(id, type)
+  prompt.toolResults = []
+}
+
+function readOutput(
+  item: JsonObject,
+  type: string,
+  param: string,
+  prompt: Prompt,
+  calls: Map<string, string>,
+  outputs: Set<string>,
+): void {
+  const id = requireCallId(item, param)
+  const kind = type.startsWith('custom') ? 'custom tool call' : 'function call'
+  if (calls.get(id) !== type.replace('_output', ''))
+    refuseOpenai(`No tool call found for ${kind} output with call_id ${id}.`, 'input')
+  outputs.add(id)
+  prompt.toolResults.push(
+    readContent(item['output'], `${param}.output`, ['input_text', 'input_image', 'input_file'], prompt),
+  )
+}
+
+function requireCallId(item: JsonObject, param: string): string {
+  const id = requireString(item['call_id'], `${param}.call_id`)
+  if (id !== '' && id.length <= 64) return id
+  return refuseOpenai(
+    `Invalid '${param}.call_id': expected a string of 1 to 64 characters, but got one with length ${id.length} instead.`,
+    `${param}.call_id`,
+    'string_above_max_length',
+  )
+}
+
+/** Reads text or parts into segments and returns the text. */
+function readContent(content: JsonValue | undefined, param: string, kinds: string[], prompt: Prompt): string {
+  if (typeof content === 'string') {
+    addText(prompt, content)
+    return content
+  }
+  if (!Array.isArray(content)) return refuseType(param, 'a string or an array of parts', content)
+  const texts = content.map((value, index) =>
+    readPart(requireObject(value, `${param}[${index}]`), `${param}[${index}]`, kinds, prompt),
+  )
+  return texts.filter(text => text !== undefined).join('\n')
+}
+
+function readPart(part: JsonObject, param: string, kinds: string[], prompt: Prompt): string | undefined {
+  const type = requireString(part['type'], `${param}.type`)
+  if (!kinds.includes(type)) {
+    refuseOpenai(
+      `Invalid value: '${type}'. Supported values are: ${kinds.map(kind => `'${kind}'`).join(', ')}.`,
+      `${param}.type`,
+    )
+  }
+  const mark = isJsonObject(part['prompt_cache_breakpoint']) ? '5m' : undefined
+  if (type === 'input_text' || type === 'output_text' || type === 'refusal') {
+    const field = type === 'refusal' ? 'refusal' : 'text'
+    const text = requireString(part[field], `${param}.${field}`)
+    prompt.segments.push({ text, media: 0, mark })
+    return text
+  }
+  if (type === 'input_image' && part['file_id'] === undefined)
+    requireString(part['image_url'], `${param}.image_url`)
+  prompt.segments.push({ text: '', media: 1, mark })
+  return undefined
+}
+
+export function addText(prompt: Prompt, text: string): void {
+  prompt.segments.push({ text, media: 0, mark: undefined })
+}
