@@ -1,0 +1,369 @@
+import { describe, expect, test } from 'bun:test'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { wrapSignature } from '@/formats/signature.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { decodeRequest, requestOf } from './fixtures.ts'
+
+const USER = { role: 'user', content: 'Hi' }
+
+function turnsOf(...messages: JsonObject[]) {
+  return decodeRequest({ model: 'm', messages }).turns
+}
+
+/** The parts of a user message with this content. */
+function partsOf(content: JsonValue) {
+  return turnsOf({ role: 'user', content })[0]?.parts
+}
+
+function faultOf(body: JsonObject): GatewayError {
+  try {
+    decodeRequest(body)
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+  }
+  throw new Error('nothing was refused')
+}
+
+describe('refuses with the field at fault', () => {
+  test.each([
+    [{ messages: [] }, 'messages'],
+    [{}, 'messages'],
+    [{ messages: [{ role: 'robot', content: 'x' }] }, 'messages[0].role'],
+    [{ messages: [USER, { role: 'tool', content: 'x' }] }, 'messages[1].tool_call_id'],
+    [{ messages: [{ role: 'user', content: [{ type: 'text' }] }] }, 'messages[0].content[0].text'],
+    [{ messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }, 'messages[0].content[0].image_url'],
+    [{ messages: [{ role: 'user', content: [{ type: 'file', file: {} }] }] }, 'messages[0].content[0].file'],
+    [
+      { messages: [{ role: 'system', content: [{ type: 'image_url', image_url: { url: 'x' } }] }] },
+      'messages[0].content',
+    ],
+    [{ messages: [USER], n: 0 }, 'n'],
+    [{ messages: [USER], temperature: 3 }, 'temperature'],
+    [{ messages: [USER], max_tokens: 'many' }, 'max_tokens'],
+    [{ messages: [USER], tools: [{ type: 'function' }] }, 'tools[0].function'],
+    [{ messages: [USER], tool_choice: 'maybe' }, 'tool_choice'],
+    [{ messages: [USER], response_format: { type: 'xml' } }, 'response_format.type'],
+    [{ messages: [USER], response_format: { type: 'json_schema' } }, 'response_format.json_schema'],
+  ])('%j', (body, param) => {
+    const error = faultOf(body)
+    expect({ kind: error.kind, status: error.status, param: error.param }).toEqual({
+      kind: 'invalid_request',
+      status: 400,
+      param,
+    })
+  })
+
+  test('without saying what was sent', () => {
+    expect(faultOf({ messages: [USER], user: { secret: 'hunter2' } }).message).not.toContain('hunter2')
+  })
+})
+
+describe('fields', () => {
+  test('that are null are not said', () => {
+    const fields = [
+      'temperature',
+      'top_p',
+      'n',
+      'stop',
+      'tools',
+      'tool_choice',
+      'response_format',
+      'max_tokens',
+    ]
+    expect(requestOf(Object.fromEntries(fields.map(name => [name, null])))).toEqual(requestOf({}))
+  })
+
+  test('are read into their neutral places', () => {
+    const request = requestOf({
+      max_tokens: 5,
+      max_completion_tokens: 7,
+      temperature: 0.5,
+      top_p: 0.9,
+      top_k: 4,
+      stop: 'END',
+      seed: 1,
+      presence_penalty: 1,
+      frequency_penalty: -1,
+      logit_bias: { 50: -100 },
+      logprobs: true,
+      top_logprobs: 3,
+      n: 2,
+      modalities: ['text', 'audio', 'smell'],
+      safety_identifier: 'u',
+      metadata: { a: 'b' },
+      prompt_cache_key: 'k',
+      service_tier: 'flex',
+      store: false,
+      verbosity: 'low',
+      reasoning_effort: 'xhigh',
+      parallel_tool_calls: false,
+    })
+    expect(request).toMatchObject({
+      maxOutputTokens: 7,
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 4,
+      stop: ['END'],
+      seed: 1,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      logitBias: { 50: -100 },
+      logprobs: { top: 3 },
+      candidates: 2,
+      modalities: ['text', 'audio'],
+      user: 'u',
+      metadata: { a: 'b' },
+      promptCacheKey: 'k',
+      serviceTier: 'flex',
+      store: false,
+      verbosity: 'low',
+      reasoning: { effort: 'xhigh', budgetTokens: undefined, summary: undefined },
+      parallelToolCalls: false,
+      extensions: {},
+    })
+  })
+
+  test('that the neutral model does not know survive as extensions', () => {
+    const unknown = { prediction: { type: 'content' }, enable_thinking: true, reasoning_effort: 'ultra' }
+    expect(requestOf({ ...unknown, stream_options: {} }).extensions).toEqual({
+      'openai-chat-completions': unknown,
+    })
+  })
+
+  test('edge 87: a __proto__ key is a key like any other', () => {
+    const body = JSON.parse('{"messages":[{"role":"user","content":"x"}],"__proto__":{"polluted":true}}')
+    expect(Object.hasOwn(decodeRequest(body).extensions['openai-chat-completions'] ?? {}, '__proto__')).toBe(
+      true,
+    )
+    expect(Object.hasOwn(Object.prototype, 'polluted')).toBe(false)
+  })
+
+  test("OpenRouter's reasoning gives effort, budget and whether to show it", () => {
+    expect(requestOf({ reasoning: { max_tokens: 2000, exclude: true } }).reasoning).toEqual({
+      effort: undefined,
+      budgetTokens: 2000,
+      summary: 'none',
+    })
+    expect(requestOf({ reasoning: { enabled: false } }).reasoning?.effort).toBe('none')
+  })
+})
+
+describe('messages', () => {
+  test('system and developer text at the head is instructions, later it stays in its place', () => {
+    const request = decodeRequest({
+      messages: [
+        { role: 'system', content: 'a' },
+        { role: 'developer', content: [{ type: 'text', text: 'b' }] },
+        USER,
+        { role: 'system', content: 'c' },
+      ],
+    })
+    expect(request.instructions.map(part => part.text)).toEqual(['a', 'b'])
+    expect(request.turns.map(turn => turn.role)).toEqual(['user', 'system'])
+  })
+
+  test('neighbouring tool messages are one user turn, of the kind of their calls', () => {
+    const turns = turnsOf(
+      USER,
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'f', arguments: '{"x": 1.0}' } },
+          { id: 'b', type: 'custom', custom: { name: 'g', input: 'free' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'b', content: [{ type: 'text', text: 'B' }] },
+      { role: 'tool', tool_call_id: 'a', content: 'A' },
+      USER,
+    )
+    expect(turns.map(turn => turn.role)).toEqual(['user', 'assistant', 'user', 'user'])
+    expect(turns[1]?.parts).toMatchObject([
+      { kind: 'function', callId: 'a', name: 'f', input: '{"x": 1.0}' },
+      { kind: 'custom', callId: 'b', name: 'g', input: 'free' },
+    ])
+    expect(turns[2]?.parts).toMatchObject([
+      { type: 'tool-result', kind: 'custom', callId: 'b', content: [{ text: 'B' }] },
+      { type: 'tool-result', kind: 'function', callId: 'a', content: [{ text: 'A' }] },
+    ])
+  })
+
+  test('edge 88: arguments are kept as text, big numbers and all', () => {
+    const text = '{"big": 12345678901234567890, "zero": -0, "far": 1e400}'
+    const calls = [{ id: 'a', type: 'function', function: { name: 'f', arguments: text } }]
+    expect(turnsOf(USER, { role: 'assistant', tool_calls: calls })[1]?.parts).toMatchObject([{ input: text }])
+  })
+
+  test('edge 32: legacy functions are tools, their calls have ids that do not change', () => {
+    const body = {
+      functions: [{ name: 'f', parameters: { type: 'object' } }],
+      function_call: { name: 'f' },
+      messages: [
+        USER,
+        { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+        { role: 'function', name: 'f', content: '1' },
+        { role: 'assistant', content: null, function_call: { name: 'f', arguments: '{}' } },
+        { role: 'function', name: 'f', content: '2' },
+      ],
+    }
+    const request = decodeRequest(body)
+    expect(request).toMatchObject({
+      tools: [{ type: 'function', name: 'f' }],
+      toolChoice: { type: 'tool', name: 'f', kind: 'function' },
+      parallelToolCalls: false,
+    })
+    const ids = request.turns.flatMap(turn =>
+      turn.parts.map(part => ('callId' in part ? part.callId : undefined)),
+    )
+    expect(ids).toEqual([
+      undefined,
+      'call_function_1',
+      'call_function_1',
+      'call_function_2',
+      'call_function_2',
+    ])
+    expect(decodeRequest(body)).toEqual(request)
+  })
+
+  test.each([
+    [{ reasoning_content: 't' }],
+    [{ reasoning: 't' }],
+    [
+      {
+        content: [
+          { type: 'thinking', thinking: [{ type: 'text', text: 't' }] },
+          { type: 'text', text: 'a' },
+        ],
+      },
+    ],
+  ])('reasoning comes back in %j', fields => {
+    expect(turnsOf(USER, { role: 'assistant', content: 'a', ...fields })[1]?.parts).toMatchObject([
+      { type: 'reasoning', texts: ['t'], signature: undefined },
+      { type: 'text', text: 'a' },
+    ])
+  })
+
+  test("another vendor's reasoning_details stay together as its signature", () => {
+    const details = [
+      { type: 'reasoning.text', text: 'a', signature: 's', index: 0 },
+      { type: 'reasoning.encrypted', data: 'd', index: 1 },
+    ]
+    const message = { role: 'assistant', content: 'x', reasoning: 'a', reasoning_details: details }
+    expect(turnsOf(USER, message)[1]?.parts).toMatchObject([
+      { type: 'reasoning', texts: ['a'], signature: { vendor: undefined, value: JSON.stringify(details) } },
+      { type: 'text' },
+    ])
+  })
+
+  test("a wrapped thought signature of a call is its maker's again", () => {
+    const signature = { format: 'gemini-generate-content', vendor: 'gemini', value: 'c2ln' } as const
+    const extra_content = {
+      google: { thought_signature: wrapSignature(signature, 'openai-chat-completions') },
+    }
+    const tool_calls = [
+      { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' }, extra_content },
+    ]
+    expect(turnsOf(USER, { role: 'assistant', tool_calls })[1]?.parts[0]).toMatchObject({ signature })
+  })
+
+  test('cache marks are read in both spellings', () => {
+    const parts = partsOf([
+      { type: 'text', text: 'a', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } },
+      { type: 'text', text: 'b', cache_control: { type: 'ephemeral' } },
+      { type: 'text', text: 'c' },
+    ])
+    expect(parts?.map(part => ('cache' in part ? part.cache : undefined))).toEqual([
+      { ttl: '1h' },
+      { ttl: undefined },
+      undefined,
+    ])
+  })
+
+  test.each([
+    [
+      { type: 'image_url', image_url: { url: 'https://e.com/a.png', detail: 'low' } },
+      { kind: 'image', source: { type: 'url', url: 'https://e.com/a.png' }, detail: 'low' },
+    ],
+    [
+      { type: 'image_url', image_url: 'data:image/PNG;name=x;base64,AQ-_\n' },
+      { kind: 'image', mediaType: 'image/png', source: { type: 'base64', data: 'AQ+/' } },
+    ],
+    [
+      { type: 'image_url', image_url: { url: 'data:image/svg+xml,%3Csvg%3E' } },
+      { kind: 'image', mediaType: 'image/svg+xml', source: { type: 'base64', data: 'PHN2Zz4=' } },
+    ],
+    [
+      { type: 'input_audio', input_audio: { data: 'AQ==', format: 'mp3' } },
+      { kind: 'audio', mediaType: 'audio/mpeg', source: { type: 'base64', data: 'AQ==' } },
+    ],
+    [
+      { type: 'file', file: { file_data: 'data:application/pdf;base64,AQ==', filename: 'a.pdf' } },
+      {
+        kind: 'document',
+        mediaType: 'application/pdf',
+        source: { type: 'base64', data: 'AQ==' },
+        filename: 'a.pdf',
+      },
+    ],
+    [
+      { type: 'file', file: { file_id: 'file-1' } },
+      { kind: 'document', source: { type: 'file-id', id: 'file-1', format: 'openai-chat-completions' } },
+    ],
+    [{ type: 'video_url', video_url: { url: 'https://e.com/a.mp4' } }, { kind: 'video' }],
+    [
+      { type: 'hologram', x: 1 },
+      { type: 'opaque', name: 'hologram', value: { type: 'hologram', x: 1 } },
+    ],
+  ])('part %j', (part, expected) => {
+    expect(partsOf([part])?.[0]).toMatchObject(expected)
+  })
+})
+
+describe('tools', () => {
+  test('of the type custom keep their grammar', () => {
+    const format = { type: 'grammar', grammar: { syntax: 'lark', definition: 'start: "a"' } }
+    expect(requestOf({ tools: [{ type: 'custom', custom: { name: 'p', format } }] }).tools).toMatchObject([
+      { type: 'custom', name: 'p', grammar: { syntax: 'lark', definition: 'start: "a"' } },
+    ])
+  })
+
+  test('that nobody knows belong to the vendor', () => {
+    expect(requestOf({ tools: [{ type: 'builtin', x: 1 }] }).tools).toMatchObject([
+      { type: 'hosted', kind: 'other', wireType: 'builtin', wire: { type: 'builtin', x: 1 } },
+    ])
+  })
+
+  test('web_search_options is a hosted search', () => {
+    const options = { user_location: { type: 'approximate', approximate: { country: 'CH' } } }
+    expect(requestOf({ web_search_options: options }).tools).toMatchObject([
+      {
+        type: 'hosted',
+        kind: 'web_search',
+        webSearch: { userLocation: { type: 'approximate', country: 'CH' } },
+      },
+    ])
+  })
+
+  test.each([
+    ['auto', { type: 'auto' }],
+    ['required', { type: 'required' }],
+    ['any', { type: 'required' }],
+    [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'tool', name: 'f', kind: 'function' },
+    ],
+    [
+      { type: 'custom', custom: { name: 'f' } },
+      { type: 'tool', name: 'f', kind: 'custom' },
+    ],
+    [
+      {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'required', tools: [{ type: 'function', function: { name: 'f' } }] },
+      },
+      { type: 'allowed', mode: 'required', tools: [{ name: 'f', namespace: undefined }] },
+    ],
+  ])('tool_choice %j', (choice, expected) => {
+    expect(requestOf({ tool_choice: choice }).toolChoice).toMatchObject(expected)
+  })
+})

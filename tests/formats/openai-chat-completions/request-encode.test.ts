@@ -1,0 +1,492 @@
+import { describe, expect, test } from 'bun:test'
+import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
+import { type MediaPart, type Part, type ReasoningPart, type Signature, textPart } from '@/generation/part.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import type { HostedTool } from '@/generation/tool.ts'
+import { asArray, asObject } from '@/json/json.ts'
+import { requestOf, targetOf } from './fixtures.ts'
+
+function encode(request: GenerationRequest, model = 'm', vendor?: string) {
+  return openaiChatCompletions.encodeRequest(request, targetOf(model, vendor))
+}
+
+/** The messages of a conversation. */
+function messagesOf(turns: readonly Turn[], vendor?: string, model?: string) {
+  return encode({ ...requestOf({}), turns }, model, vendor).body['messages']
+}
+
+const user = (...parts: Part[]): Turn => ({ role: 'user', parts })
+const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts })
+
+function call(callId: string, input = '{}', signature?: Signature): Part {
+  return {
+    type: 'tool-call',
+    kind: 'function',
+    callId,
+    name: 'f',
+    namespace: undefined,
+    input,
+    signature,
+    cache: undefined,
+  }
+}
+
+function result(callId: string, content: (string | MediaPart)[], isError = false): Part {
+  const parts = content.map(part => (typeof part === 'string' ? textPart(part) : part))
+  return {
+    type: 'tool-result',
+    kind: 'function',
+    callId,
+    name: undefined,
+    content: parts,
+    isError,
+    cache: undefined,
+  }
+}
+
+function media(fields: Partial<MediaPart>): MediaPart {
+  return {
+    type: 'media',
+    kind: 'image',
+    mediaType: 'image/png',
+    source: { type: 'base64', data: 'AQ==' },
+    filename: undefined,
+    title: undefined,
+    context: undefined,
+    detail: undefined,
+    cache: undefined,
+    ...fields,
+  }
+}
+
+function thought(text: string, signature?: Signature): ReasoningPart {
+  return { type: 'reasoning', texts: [text], raw: false, redacted: false, signature, id: undefined }
+}
+
+describe('by the name of the model', () => {
+  test.each([
+    ['gpt-4.1', { max_tokens: 9 }],
+    ['llama-3.3-70b', { max_tokens: 9 }],
+    ['gpt-5-mini', { max_completion_tokens: 9 }],
+    ['openai/gpt-6.1-sol', { max_completion_tokens: 9 }],
+    ['o3', { max_completion_tokens: 9 }],
+  ])('%s takes its limit as %j', (model, expected) => {
+    const { body } = encode(requestOf({ max_tokens: 9 }), model)
+    const { max_tokens, max_completion_tokens } = body
+    expect(JSON.parse(JSON.stringify({ max_tokens, max_completion_tokens }))).toEqual(expected)
+  })
+
+  test('the limit is never beyond what the model can write', () => {
+    const target = { ...targetOf('m'), maxOutputTokens: 100 }
+    expect(
+      openaiChatCompletions.encodeRequest(requestOf({ max_tokens: 500 }), target).body['max_tokens'],
+    ).toBe(100)
+  })
+
+  test('reasoning models lose the sampling that they refuse, and say so', () => {
+    const request = requestOf({
+      temperature: 0.2,
+      top_p: 1,
+      presence_penalty: 0,
+      logit_bias: { 1: 1 },
+      seed: 4,
+    })
+    const { body, losses } = encode(request, 'gpt-5')
+    expect(Object.keys(body)).toEqual(['model', 'messages', 'seed'])
+    expect(losses).toEqual([
+      { field: 'temperature', name: undefined },
+      { field: 'logitBias', name: undefined },
+    ])
+    expect(encode(request, 'gpt-5-chat-latest').body['temperature']).toBe(0.2)
+    expect(encode(request, 'gpt-4.1').losses).toEqual([])
+  })
+
+  test('reasoning models have stop sequences cut by the gateway', () => {
+    const { body, emulate, losses } = encode(requestOf({ stop: ['END'] }), 'o4-mini')
+    expect([body['stop'], emulate.stop, losses]).toEqual([undefined, ['END'], []])
+    expect(encode(requestOf({ stop: ['END'] }))).toMatchObject({
+      body: { stop: ['END'] },
+      emulate: { stop: [] },
+    })
+  })
+
+  test.each([
+    ['m', 'system'],
+    ['gpt-4.1', 'system'],
+    ['gpt-5', 'developer'],
+    ['o1', 'developer'],
+  ])('%s hears instructions from %s', (model, role) => {
+    const request = { ...requestOf({}), instructions: [textPart('a'), textPart('b')] }
+    expect(encode(request, model).body['messages']).toMatchObject([
+      { role, content: 'a\n\nb' },
+      { role: 'user' },
+    ])
+  })
+
+  test.each([
+    ['m', 'max', 'max'],
+    ['o3', 'max', 'high'],
+    ['o3', 'minimal', 'low'],
+    ['gpt-5', 'none', 'minimal'],
+    ['gpt-5.1', 'minimal', 'none'],
+    ['gpt-5.4', 'xhigh', 'xhigh'],
+    ['gpt-4.1', 'none', undefined],
+  ] as const)('%s is asked for effort %s as %s', (model, effort, expected) => {
+    expect(encode(requestOf({ reasoning_effort: effort }), model).body['reasoning_effort']).toBe(expected)
+  })
+
+  test.each([
+    [0, 'none'],
+    [512, 'minimal'],
+    [1024, 'low'],
+    [4096, 'low'],
+    [8192, 'medium'],
+    [24_576, 'high'],
+    [32_768, 'xhigh'],
+    [-1, undefined],
+  ] as const)('a budget of %d is effort %s', (budgetTokens, effort) => {
+    const reasoning = { effort: undefined, budgetTokens, summary: undefined }
+    expect(encode({ ...requestOf({}), reasoning }).body['reasoning_effort']).toBe(effort)
+  })
+})
+
+describe('fields', () => {
+  test('a stream always asks for usage', () => {
+    expect(encode({ ...requestOf({}), stream: true }).body).toMatchObject({
+      stream: true,
+      stream_options: { include_usage: true },
+    })
+    expect(encode(requestOf({})).body).not.toHaveProperty('stream')
+  })
+
+  test('nothing that was not said is written', () => {
+    expect(encode(requestOf({})).body).toEqual({ model: 'm', messages: [{ role: 'user', content: 'Hi' }] })
+  })
+
+  test('extensions of this format come back, those of others do not', () => {
+    const request = requestOf({ enable_thinking: true })
+    request.extensions['gemini-generate-content'] = { safetySettings: [] }
+    expect(encode(request).body).toMatchObject({ enable_thinking: true })
+    expect(encode(request).body).not.toHaveProperty('safetySettings')
+  })
+
+  test('more stop sequences than OpenAI takes are refused there only', () => {
+    const request = requestOf({ stop: ['a', 'b', 'c', 'd', 'e'] })
+    expect(() => encode(request, 'gpt-4.1', 'openai')).toThrow("'stop' has more than the 4 sequences")
+    expect(encode(request).body['stop']).toHaveLength(5)
+  })
+
+  test('top_k goes to the vendors that have it', () => {
+    expect(encode(requestOf({ top_k: 5 })).body['top_k']).toBe(5)
+    expect(encode(requestOf({ top_k: 5 }), 'gpt-4.1', 'openai').losses).toEqual([
+      { field: 'topK', name: undefined },
+    ])
+  })
+
+  test('a user id that OpenAI finds too long is hashed, always the same', () => {
+    const { body } = encode(requestOf({ user: 'u'.repeat(65) }))
+    expect(body['user']).toMatch(/^[0-9a-f]{64}$/)
+    expect(encode(requestOf({ user: 'u'.repeat(65) })).body['user']).toBe(body['user'])
+  })
+
+  test('structured output, with a name that the format takes', () => {
+    const output = {
+      type: 'json-schema',
+      name: 'my schema',
+      description: undefined,
+      schema: { type: 'object' },
+      strict: true,
+    } as const
+    expect(encode({ ...requestOf({}), output }).body['response_format']).toEqual({
+      type: 'json_schema',
+      json_schema: { name: 'my_schema', schema: { type: 'object' }, strict: true },
+    })
+  })
+})
+
+describe('tools', () => {
+  const f = { type: 'function', function: { name: 'f', parameters: { type: 'object' }, strict: true } }
+  const search: HostedTool = {
+    type: 'hosted',
+    kind: 'web_search',
+    format: 'anthropic-messages',
+    wireType: 'web_search_20250305',
+    wire: {},
+    webSearch: {
+      maxUses: 3,
+      allowedDomains: [],
+      blockedDomains: [],
+      userLocation: { type: 'approximate', city: 'Bern' },
+    },
+  }
+
+  test.each([
+    ['auto', 'auto'],
+    ['none', 'none'],
+    ['required', 'required'],
+    [
+      { type: 'function', function: { name: 'f' } },
+      { type: 'function', function: { name: 'f' } },
+    ],
+    [
+      { type: 'allowed_tools', allowed_tools: { mode: 'auto', tools: [f] } },
+      {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'auto', tools: [{ type: 'function', function: { name: 'f' } }] },
+      },
+    ],
+  ])('tool_choice %j', (choice, expected) => {
+    expect(encode(requestOf({ tools: [f], tool_choice: choice })).body['tool_choice']).toEqual(expected)
+  })
+
+  test('are written as they were, and without them no choice', () => {
+    expect(encode(requestOf({ tools: [f] })).body['tools']).toEqual([f])
+    const { body } = encode(requestOf({ tool_choice: 'auto', parallel_tool_calls: false }))
+    expect(Object.keys(body)).toEqual(['model', 'messages'])
+  })
+
+  test('a web search is options of a search model, elsewhere a loss by its own name', () => {
+    const request = { ...requestOf({}), tools: [search] }
+    expect(encode(request, 'gpt-4o-search-preview').body['web_search_options']).toEqual({
+      user_location: { type: 'approximate', approximate: { city: 'Bern' } },
+    })
+    expect(encode(request).losses).toEqual([{ field: 'tools', name: 'web_search_20250305' }])
+    expect(encode(request).body).not.toHaveProperty('tools')
+  })
+
+  test('a forced search that cannot be is refused', () => {
+    const kind = { hosted: 'web_search', wireType: 'web_search_20250305' } as const
+    const toolChoice = { type: 'tool', name: 'web_search', namespace: undefined, kind } as const
+    expect(() => encode({ ...requestOf({}), tools: [search], toolChoice })).toThrow('web_search_20250305')
+  })
+})
+
+describe('results', () => {
+  test('stand directly after their turn, one message each, in the order of the calls', () => {
+    const turns = [
+      user(textPart('q')),
+      assistant(textPart('I look.'), call('a'), call('b', '')),
+      user(result('b', ['B']), result('a', ['A']), textPart('and now?')),
+    ]
+    expect(messagesOf(turns)).toEqual([
+      { role: 'user', content: 'q' },
+      {
+        role: 'assistant',
+        content: 'I look.',
+        tool_calls: [
+          { id: 'a', type: 'function', function: { name: 'f', arguments: '{}' } },
+          { id: 'b', type: 'function', function: { name: 'f', arguments: '{}' } },
+        ],
+      },
+      { role: 'tool', tool_call_id: 'a', content: 'A' },
+      { role: 'tool', tool_call_id: 'b', content: 'B' },
+      { role: 'user', content: 'and now?' },
+    ])
+  })
+
+  test('of calls in neighbouring turns stand after all of the calls', () => {
+    const turns = [
+      assistant(call('a')),
+      assistant(call('b')),
+      user(result('a', ['A'])),
+      user(result('b', ['B'])),
+    ]
+    expect(messagesOf(turns)).toMatchObject([
+      { role: 'assistant', tool_calls: [{ id: 'a' }, { id: 'b' }] },
+      { role: 'tool', tool_call_id: 'a' },
+      { role: 'tool', tool_call_id: 'b' },
+    ])
+  })
+
+  test('edge 48: with images have them in a user message after the results', () => {
+    const turns = [assistant(call('a'), call('b')), user(result('a', ['see', media({})]), result('b', ['B']))]
+    expect(messagesOf(turns)).toMatchObject([
+      { role: 'assistant' },
+      {
+        role: 'tool',
+        tool_call_id: 'a',
+        content: 'see\n[The image of this result: see the next user message]',
+      },
+      { role: 'tool', tool_call_id: 'b', content: 'B' },
+      {
+        role: 'user',
+        content: [{ type: 'text' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AQ==' } }],
+      },
+    ])
+  })
+
+  test('edge 49: that are missing are made up, those without a call become text', () => {
+    const turns = [assistant(call('a')), user(result('ghost', ['boo']), textPart('go on'))]
+    expect(messagesOf(turns)).toMatchObject([
+      { role: 'assistant' },
+      { role: 'tool', tool_call_id: 'a', content: 'No result was recorded for this call.' },
+      { role: 'user', content: [{ text: 'Result of tool call ghost:' }, { text: 'boo' }, { text: 'go on' }] },
+    ])
+  })
+
+  test.each([
+    ['no such file', 'Error: no such file'],
+    ['Error: no such file', 'Error: no such file'],
+    ['the build failed', 'the build failed'],
+    ['', 'Error: '],
+  ])('edge 58: that failed with "%s" say so', (text, content) => {
+    const turns = [assistant(call('a')), user(result('a', text === '' ? [] : [text], true))]
+    expect(messagesOf(turns)).toMatchObject([{}, { role: 'tool', content }])
+  })
+
+  test('edge 66: ids are kept where they fit and else replaced on both sides alike', () => {
+    const long = `toolu_${'x'.repeat(60)}`
+    const turns = [assistant(call('call:1'), call(long)), user(result('call:1', ['A']), result(long, ['B']))]
+    const [made, ...results] = asArray(messagesOf(turns)).map(asObject)
+    const [first, second] = asArray(made?.['tool_calls']).map(entry => asObject(entry)?.['id'])
+    expect(first).toBe('call:1')
+    expect(String(second)).toMatch(/^call_[0-9a-f]{24}$/)
+    expect(results.map(message => message?.['tool_call_id'])).toEqual([first, second])
+    expect<unknown[]>(messagesOf(turns)).toEqual([made, ...results])
+  })
+})
+
+describe('reasoning of the history', () => {
+  const own: Signature = {
+    format: 'openai-chat-completions',
+    vendor: 'upstream.example',
+    value: '[{"type":"reasoning.text","text":"t","signature":"s"}]',
+  }
+
+  test('goes back as text on messages with calls, and on no others', () => {
+    const turns = [
+      assistant(thought('t'), call('a')),
+      user(result('a', ['A'])),
+      assistant(thought('u'), textPart('x')),
+    ]
+    expect(messagesOf(turns)).toEqual([
+      expect.objectContaining({ role: 'assistant', reasoning_content: 't' }),
+      { role: 'tool', tool_call_id: 'a', content: 'A' },
+      { role: 'assistant', content: 'x' },
+    ])
+  })
+
+  test('is not for OpenAI', () => {
+    const request = { ...requestOf({}), turns: [assistant(thought('t'), call('a'))] }
+    const { body, losses } = encode(request, 'gpt-4.1', 'openai')
+    expect(JSON.stringify(body)).not.toContain('reasoning')
+    expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
+    expect(encode(request, 'gpt-4.1', 'x.openai.azure.com').losses).toEqual(losses)
+  })
+
+  test('goes back in the entries of the vendor that made them, and to no other vendor', () => {
+    const turns = [assistant(thought('t', own), textPart('x'))]
+    expect(messagesOf(turns)).toMatchObject([
+      { reasoning_details: [{ type: 'reasoning.text', text: 't', signature: 's' }] },
+    ])
+    expect(messagesOf(turns, 'other.example')).toEqual([{ role: 'assistant', content: 'x' }])
+  })
+
+  test('of another format never brings its signature', () => {
+    const foreign: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'EqoB' }
+    expect(JSON.stringify(messagesOf([assistant(thought('t', foreign), call('a'))]))).not.toContain('EqoB')
+  })
+
+  test('is at least an empty text where the vendor insists', () => {
+    expect(messagesOf([assistant(call('a'))], 'api.moonshot.ai')).toMatchObject([
+      { reasoning_content: '' },
+      {},
+    ])
+  })
+
+  test("a call's own signature goes back on the call", () => {
+    const signature: Signature = { ...own, value: 'sig' }
+    expect(messagesOf([assistant(call('a', '{}', signature))])).toMatchObject([
+      { tool_calls: [{ extra_content: { google: { thought_signature: 'sig' } } }] },
+      {},
+    ])
+  })
+})
+
+describe('parts', () => {
+  test.each([
+    [
+      media({ detail: 'low' }),
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,AQ==', detail: 'low' } },
+    ],
+    [
+      media({ source: { type: 'url', url: 'https://e.com/a.png' } }),
+      { type: 'image_url', image_url: { url: 'https://e.com/a.png' } },
+    ],
+    [
+      media({ kind: 'document', mediaType: 'application/pdf', filename: 'a.pdf' }),
+      { type: 'file', file: { filename: 'a.pdf', file_data: 'data:application/pdf;base64,AQ==' } },
+    ],
+    [
+      media({ kind: 'document', source: { type: 'file-id', id: 'file-1', format: 'openai-responses' } }),
+      { type: 'file', file: { file_id: 'file-1' } },
+    ],
+    [
+      media({ kind: 'audio', mediaType: 'audio/mpeg' }),
+      { type: 'input_audio', input_audio: { data: 'AQ==', format: 'mp3' } },
+    ],
+    [
+      media({ kind: 'audio', mediaType: 'audio/x-wav' }),
+      { type: 'input_audio', input_audio: { data: 'AQ==', format: 'wav' } },
+    ],
+  ])('%#: %j', (part, expected) => {
+    expect(messagesOf([user(textPart('q'), part)])).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'q' }, expected] },
+    ])
+  })
+
+  test.each([
+    [
+      media({
+        kind: 'document',
+        mediaType: 'text/plain',
+        source: { type: 'text', text: 'body' },
+        title: 'T',
+      }),
+      'T\nbody',
+    ],
+    [media({ kind: 'document', mediaType: 'text/markdown', source: { type: 'base64', data: 'YsO8' } }), 'bü'],
+  ])('%#: a document of text is text', (part, text) => {
+    expect(messagesOf([user(part)])).toEqual([{ role: 'user', content: text }])
+  })
+
+  test.each([
+    [
+      'a document by address',
+      media({ kind: 'document', source: { type: 'url', url: 'https://e.com/a.pdf' } }),
+    ],
+    ["another vendor's file", media({ source: { type: 'file-id', id: 'f', format: 'anthropic-messages' } })],
+    ['audio by address', media({ kind: 'audio', source: { type: 'url', url: 'https://e.com/a.mp3' } })],
+  ])('%s is refused', (_name, part) => {
+    expect(() => messagesOf([user(part)])).toThrow(/^'messages' has /)
+  })
+
+  test('cache marks are written for those who take them, and else a loss', () => {
+    const marked = { ...requestOf({}), turns: [user({ ...textPart('a'), cache: { ttl: '1h' } })] }
+    expect(encode(marked, 'gpt-5.6').body['messages']).toMatchObject([
+      { content: [{ text: 'a', prompt_cache_breakpoint: { mode: 'explicit', ttl: '12h' } }] },
+    ])
+    expect(encode(marked, 'anthropic/claude-sonnet-4.5', 'openrouter.ai').body['messages']).toMatchObject([
+      { content: [{ text: 'a', cache_control: { type: 'ephemeral', ttl: '1h' } }] },
+    ])
+    expect(encode(marked)).toMatchObject({
+      body: { messages: [{ role: 'user', content: 'a' }] },
+      losses: [{ field: 'cacheMark' }],
+    })
+  })
+
+  test('a refusal is its own field at OpenAI and text elsewhere', () => {
+    const turns = [assistant({ type: 'refusal', text: 'No.' })]
+    expect(messagesOf(turns, 'openai')).toEqual([{ role: 'assistant', content: null, refusal: 'No.' }])
+    expect(messagesOf(turns)).toEqual([{ role: 'assistant', content: 'No.' }])
+  })
+
+  test('what only another format knows is a loss by its name', () => {
+    const part: Part = { type: 'opaque', format: 'openai-responses', name: 'mcp_call', value: {} }
+    const { losses } = encode({
+      ...requestOf({}),
+      turns: [user(textPart('q')), assistant(part, textPart('x'))],
+    })
+    expect(losses).toEqual([{ field: 'extension', name: 'mcp_call' }])
+  })
+})
