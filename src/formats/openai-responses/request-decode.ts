@@ -5,38 +5,42 @@ import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { textPart } from '@/generation/part.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
-import { asArray, asBoolean, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import {
+  asArray,
+  asBoolean,
+  asNumber,
+  asObject,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools, mergeTools } from './tools.ts'
 
 const open = { additionalProperties: true }
-const text = Type.Optional(Type.Union([Type.String(), Type.Null()]))
-const number = Type.Optional(Type.Union([Type.Number(), Type.Null()]))
-const flag = Type.Optional(Type.Union([Type.Boolean(), Type.Null()]))
-const object = Type.Optional(Type.Union([Type.Object({}, open), Type.Null()]))
-const objects = Type.Optional(Type.Union([Type.Array(Type.Object({}, open)), Type.Null()]))
+const text = Type.Optional(Type.String())
+const flag = Type.Optional(Type.Boolean())
+const object = Type.Optional(Type.Object({}, open))
 
+/** A field that is null is a field that is not there, so nulls are taken out before a body is held to this. */
 const SHAPE = TypeCompiler.Compile(
   Type.Object(
     {
-      input: Type.Union([Type.String(), Type.Array(Type.Object({}, open))]),
-      instructions: Type.Optional(
-        Type.Union([Type.String(), Type.Array(Type.Object({}, open)), Type.Null()]),
-      ),
-      max_output_tokens: Type.Optional(Type.Union([Type.Integer({ minimum: 1 }), Type.Null()])),
-      temperature: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 2 }), Type.Null()])),
-      top_p: Type.Optional(Type.Union([Type.Number({ minimum: 0, maximum: 1 }), Type.Null()])),
-      top_logprobs: number,
+      max_output_tokens: Type.Optional(Type.Integer({ minimum: 1 })),
+      temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+      top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+      top_logprobs: Type.Optional(Type.Integer({ minimum: 0, maximum: 20 })),
       parallel_tool_calls: flag,
       store: flag,
       stream: flag,
       background: flag,
-      tools: objects,
+      tools: Type.Optional(Type.Array(Type.Object({}, open))),
       text: object,
       reasoning: object,
       metadata: object,
-      include: Type.Optional(Type.Union([Type.Array(Type.String()), Type.Null()])),
+      include: Type.Optional(Type.Array(Type.String())),
       user: text,
       safety_identifier: text,
       prompt_cache_key: text,
@@ -49,8 +53,9 @@ const SHAPE = TypeCompiler.Compile(
 
 /** Reads a Responses request. Throws as `Codec.decodeRequest` says. */
 export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
+  assertShape(SHAPE, withoutNulls(body))
   refuseServerState(body)
-  assertShape(SHAPE, body)
+  assertItems(body['input'], 'input')
   const input = decodeInput(body['input'])
   const own = decodeInstructions(body)
   const tools = mergeTools([...decodeTools(body['tools'], 'tools'), ...input.tools])
@@ -88,6 +93,18 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
   }
 }
 
+function withoutNulls(body: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+}
+
+/** Text or a list of objects; a schema's union could not say which of its items is wrong. */
+function assertItems(wire: JsonValue | undefined, path: string): void {
+  if (typeof wire === 'string') return
+  if (!Array.isArray(wire)) throw invalidRequest(path, 'expected string or array')
+  const wrong = wire.findIndex(item => !isJsonObject(item))
+  if (wrong >= 0) throw invalidRequest(`${path}[${wrong}]`, 'expected object')
+}
+
 /** Refuses what only a server with the caller's earlier answers could do. */
 function refuseServerState(body: JsonObject): void {
   const previous = body['previous_response_id']
@@ -106,14 +123,13 @@ function refuseServerState(body: JsonObject): void {
       throw unsupported(field, 'refers to state that is not stored here: send the items themselves')
     }
   }
-  if (body['input'] === undefined || body['input'] === null) {
-    throw invalidRequest('input', 'expected string or array')
-  }
 }
 
 /** `instructions`: text, or (in the echo of a stored answer) a list of items. */
 function decodeInstructions(body: JsonObject): Pick<GenerationRequest, 'instructions' | 'turns'> {
   const wire = body['instructions']
+  if (wire === undefined || wire === null) return { instructions: [], turns: [] }
+  assertItems(wire, 'instructions')
   if (typeof wire !== 'string') return decodeInput(wire)
   return { instructions: wire === '' ? [] : [textPart(wire)], turns: [] }
 }
@@ -164,12 +180,12 @@ function decodeLogprobs(body: JsonObject): GenerationRequest['logprobs'] {
 function decodeMetadata(body: JsonObject): Readonly<Record<string, string>> | undefined {
   const wire = asObject(body['metadata'])
   if (wire === undefined) return undefined
-  const metadata: Record<string, string> = {}
-  for (const [key, value] of Object.entries(wire)) {
-    if (typeof value !== 'string') throw invalidRequest(`metadata.${key}`, 'expected string')
-    metadata[key] = value
-  }
-  return metadata
+  return Object.fromEntries(
+    Object.entries(wire).map(([key, value]) => {
+      if (typeof value !== 'string') throw invalidRequest(`metadata.${key}`, 'expected string')
+      return [key, value]
+    }),
+  )
 }
 
 /**
@@ -207,22 +223,21 @@ const READ: ReadonlySet<string> = new Set([
 
 /** What has no neutral name. A field inside `reasoning` or `text` is keyed with a dot, as `reasoning.context`. */
 function decodeExtensions(body: JsonObject): JsonObject {
-  const extensions: JsonObject = {}
-  for (const [key, value] of Object.entries(body)) {
-    if (READ.has(key) || value === null || (key === 'truncation' && value === 'disabled')) continue
-    extensions[key] = value
-  }
+  // As entries, for a key may be `__proto__`.
+  const extensions: [string, JsonValue | undefined][] = Object.entries(body).filter(
+    ([key, value]) => !READ.has(key) && value !== null && !(key === 'truncation' && value === 'disabled'),
+  )
   for (const [key, value] of Object.entries(asObject(body['reasoning']) ?? {})) {
     const read =
       key === 'summary' || key === 'generate_summary' || (key === 'effort' && oneOf(EFFORTS, value))
-    if (value !== null && !read) extensions[`reasoning.${key}`] = value
+    if (value !== null && !read) extensions.push([`reasoning.${key}`, value])
   }
   for (const [key, value] of Object.entries(asObject(body['text']) ?? {})) {
-    if (value !== null && key !== 'format' && key !== 'verbosity') extensions[`text.${key}`] = value
+    if (value !== null && key !== 'format' && key !== 'verbosity') extensions.push([`text.${key}`, value])
   }
   const include = asArray(body['include']).filter(entry => entry !== ENCRYPTED && entry !== LOGPROBS)
-  if (include.length > 0) extensions['include'] = include
-  return extensions
+  if (include.length > 0) extensions.push(['include', include])
+  return Object.fromEntries(extensions)
 }
 
 function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {

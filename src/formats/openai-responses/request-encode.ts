@@ -139,17 +139,20 @@ const COUNTED = [
 
 /** This format's own fields, those of `reasoning` and `text` back in their objects; the others' are losses. */
 function ownExtensions(extensions: GenerationRequest['extensions'], losses: Loss[]): JsonObject {
-  const own: JsonObject = {}
-  for (const [format, fields] of Object.entries(extensions)) {
-    for (const [key, value] of Object.entries(fields)) {
-      if (format !== 'openai-responses') losses.push({ field: 'extension', name: key })
-      else {
-        const [outer = '', inner] = key.split('.', 2)
-        own[outer] = inner === undefined ? value : { ...asObject(own[outer]), [inner]: value }
-      }
-    }
+  const { 'openai-responses': own = {}, ...foreign } = extensions
+  for (const fields of Object.values(foreign)) {
+    for (const key of Object.keys(fields)) losses.push({ field: 'extension', name: key })
   }
-  return own
+  const inner = (outer: string) =>
+    Object.entries(own).flatMap(([key, value]) =>
+      key.startsWith(`${outer}.`) ? [[key.slice(outer.length + 1), value] as const] : [],
+    )
+  const nested = ['reasoning', 'text'].flatMap(outer => {
+    const fields = inner(outer)
+    return fields.length === 0 ? [] : [[outer, Object.fromEntries(fields)] as const]
+  })
+  const plain = Object.entries(own).filter(([key]) => !/^(reasoning|text)\./.test(key))
+  return Object.fromEntries([...plain, ...nested])
 }
 
 function encodeReasoning(

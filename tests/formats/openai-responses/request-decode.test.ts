@@ -165,7 +165,9 @@ describe('edge 87: bodies that break the rules name the field', () => {
   test.each([
     [{}, 'input'],
     [{ input: 7 }, 'input'],
-    [{ input: ['x'] }, 'input'],
+    [{ input: ['x'] }, 'input[0]'],
+    [{ input: 'x', stream: 'yes' }, 'stream'],
+    [{ input: 'x', instructions: 7 }, 'instructions'],
     [{ input: [{ type: 'message', role: 'robot', content: 'x' }] }, 'input[0].role'],
     [{ input: [{ role: 'user' }] }, 'input[0].content'],
     [{ input: [{ role: 'user', content: [7] }] }, 'input[0].content[0]'],

@@ -436,11 +436,13 @@ test('its own fields come back where they were', () => {
     input: 'x',
     reasoning: { effort: 'low', context: 'all_turns' },
     truncation: 'auto',
+    'x.y': 1,
     include: ['web_search_call.results'],
   }
   expect(openaiResponses.encodeRequest(request(wire), TARGET).body).toMatchObject({
     reasoning: { effort: 'low', context: 'all_turns' },
     truncation: 'auto',
+    'x.y': 1,
     include: ['reasoning.encrypted_content', 'web_search_call.results'],
   })
 })
