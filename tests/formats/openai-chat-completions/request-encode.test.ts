@@ -342,7 +342,7 @@ describe('results', () => {
     expect(first).toBe('call:1')
     expect(String(second)).toMatch(/^call_[0-9a-f]{24}$/)
     expect(results.map(message => message?.['tool_call_id'])).toEqual([first, second])
-    expect<unknown[]>(messagesOf(turns)).toEqual([made, ...results])
+    expect<unknown>(messagesOf(turns)).toEqual([made, ...results])
   })
 })
 
