@@ -15,7 +15,7 @@ import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { encodeCall } from './calls.ts'
 import { encodeCacheMark } from './content.ts'
-import { itemOf } from './item-writers.ts'
+import { itemOf } from './items.ts'
 import { encodeMedia } from './media.ts'
 import { phaseOf } from './phase.ts'
 

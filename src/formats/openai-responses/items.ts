@@ -1,6 +1,6 @@
 import { unwrapSignature } from '@/formats/signature.ts'
 import type { MediaPart, OpaquePart, Part, ReasoningPart, ToolCallPart } from '@/generation/part.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { callInput, callKind, callName, linkOf } from './calls.ts'
 import { decodeContent, media } from './content.ts'
 
@@ -84,4 +84,9 @@ export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
 
 export function opaqueItem(item: JsonObject, type: string): OpaquePart {
   return { type: 'opaque', format: 'openai-responses', name: type, value: item }
+}
+
+/** The item inside an opaque part of this format; undefined when it holds none. */
+export function itemOf(value: JsonValue): JsonObject | undefined {
+  return isJsonObject(value) && typeof value['type'] === 'string' ? value : undefined
 }

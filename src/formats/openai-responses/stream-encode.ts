@@ -6,24 +6,19 @@ import type { MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
+import { CallWriter } from './call-writer.ts'
 import { encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
 import { INCOMPLETE_REASON } from './finish.ts'
-import {
-  CallWriter,
-  type ContentPart,
-  type ItemWriter,
-  idPrefix,
-  itemOf,
-  MessageWriter,
-  type Place,
-  ReasoningWriter,
-  WholeWriter,
-} from './item-writers.ts'
+import { type ItemWriter, idPrefix, type Place } from './item-writer.ts'
+import { itemOf } from './items.ts'
+import { type ContentPart, MessageWriter } from './message-writer.ts'
 import { createPairJoiner } from './pairs.ts'
 import { phaseOf } from './phase.ts'
+import { ReasoningWriter } from './reasoning-writer.ts'
 import { echo, type ReplyState, responseState } from './reply.ts'
 import { encodeUsage } from './usage.ts'
+import { WholeWriter } from './whole-writer.ts'
 
 type Emit = (text: string) => void
 

@@ -8,8 +8,6 @@ import type {
   ResponseStreamEvent,
 } from 'openai/resources/responses/responses'
 
-export type { ResponseStatus } from 'openai/resources/responses/responses'
-
 /** The `type` of an output item. */
 export type OutputItemType = ResponseOutputItem['type']
 

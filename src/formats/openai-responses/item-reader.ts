@@ -1,0 +1,27 @@
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Seen } from './finish.ts'
+import type { ItemSource } from './items.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/** What every reader of a stream shares. */
+export interface StreamSource extends ItemSource {
+  /** Numbers the next part of the answer. */
+  nextBlock: () => number
+  /** What the answer held so far. */
+  seen: Seen
+}
+
+/** Follows one item of a streamed output from its first event to its `done`. */
+export interface ItemReader {
+  /** Whether the item was told to its end. */
+  readonly ended: boolean
+  /** Whether this item is of the type that is read here. */
+  reads(item: JsonObject): boolean
+  added(item: JsonObject, emit: Emit): void
+  /** The whole item came: what the deltas left out is told now. Only the first counts. */
+  done(item: JsonObject, emit: Emit): void
+  /** The answer ended without the item's `done`. */
+  cut(emit: Emit): void
+}

@@ -1,0 +1,159 @@
+import type { GenerationEvent } from '@/generation/event.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { decodeAnnotation } from './content.ts'
+import type { ItemReader, StreamSource } from './item-reader.ts'
+import { phaseSignature } from './phase.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+interface OpenText {
+  block: number
+  kind: 'text' | 'refusal'
+  /** UTF-16 units emitted so far. */
+  length: number
+  citations: number
+  logprobs: boolean
+  ended: boolean
+}
+
+/** A message: one block for each of its content parts. */
+export class MessageReader implements ItemReader {
+  readonly #source: StreamSource
+  readonly #parts = new Map<number, OpenText>()
+  #open: OpenText | undefined
+  #phase: JsonValue | undefined
+  #ended = false
+
+  constructor(source: StreamSource) {
+    this.#source = source
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  reads(item: JsonObject): boolean {
+    return item['type'] === 'message'
+  }
+
+  added(item: JsonObject): void {
+    this.#phase = item['phase']
+  }
+
+  partAdded(event: JsonObject, part: JsonObject, emit: Emit): void {
+    const kind = contentKind(part)
+    if (kind !== undefined) this.#fill(this.#part(event, kind, emit), textOf(part), emit)
+  }
+
+  textDelta(event: JsonObject, emit: Emit): void {
+    const part = this.#part(event, 'text', emit)
+    const text = asString(event['delta'])
+    if (part !== undefined && text !== undefined && text !== '') {
+      part.length += text.length
+      emit({ type: 'text-delta', block: part.block, text })
+    }
+    if (part !== undefined) this.#logprobs(part, event['logprobs'], emit)
+  }
+
+  refusalDelta(event: JsonObject, emit: Emit): void {
+    const part = this.#part(event, 'refusal', emit)
+    const text = asString(event['delta'])
+    if (part === undefined || text === undefined || text === '') return
+    part.length += text.length
+    emit({ type: 'refusal-delta', block: part.block, text })
+  }
+
+  textDone(event: JsonObject, emit: Emit): void {
+    const part = this.#part(event, 'text', emit)
+    this.#fill(part, asString(event['text']), emit)
+    if (part !== undefined && !part.logprobs) this.#logprobs(part, event['logprobs'], emit)
+  }
+
+  refusalDone(event: JsonObject, emit: Emit): void {
+    this.#fill(this.#part(event, 'refusal', emit), asString(event['refusal']), emit)
+  }
+
+  annotation(event: JsonObject, emit: Emit): void {
+    const part = this.#part(event, 'text', emit)
+    if (part !== undefined) this.#cite(part, event['annotation'], emit)
+  }
+
+  done(item: JsonObject, emit: Emit): void {
+    if (this.#ended) return
+    this.#phase = item['phase'] ?? this.#phase
+    for (const [index, value] of asArray(item['content']).entries()) {
+      const content = asObject(value)
+      const kind = content === undefined ? undefined : contentKind(content)
+      if (content === undefined || kind === undefined) continue
+      const part = this.#part({ content_index: index }, kind, emit)
+      if (part === undefined) continue
+      this.#fill(part, textOf(content), emit)
+      for (const annotation of asArray(content['annotations']).slice(part.citations)) {
+        this.#cite(part, annotation, emit)
+      }
+      if (!part.logprobs) this.#logprobs(part, content['logprobs'], emit)
+    }
+    this.cut(emit)
+  }
+
+  cut(emit: Emit): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#endOpen(emit)
+  }
+
+  /** The part that an event is about. A part begins when its first event comes, announced or not. */
+  #part(event: JsonObject, kind: OpenText['kind'], emit: Emit): OpenText | undefined {
+    const index = asNumber(event['content_index']) ?? 0
+    const known = this.#parts.get(index)
+    if (known !== undefined) return known.kind === kind && !known.ended ? known : undefined
+    if (this.#ended) return undefined
+    this.#endOpen(emit)
+    const block = this.#source.nextBlock()
+    const part = { block, kind, length: 0, citations: 0, logprobs: false, ended: false }
+    this.#parts.set(index, part)
+    this.#open = part
+    if (kind === 'refusal') this.#source.seen.refusal = true
+    emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', block, candidate: 0 })
+    return part
+  }
+
+  #fill(part: OpenText | undefined, whole: string | undefined, emit: Emit): void {
+    if (part === undefined || whole === undefined || whole.length <= part.length) return
+    const text = whole.slice(part.length)
+    part.length = whole.length
+    emit({ type: part.kind === 'text' ? 'text-delta' : 'refusal-delta', block: part.block, text })
+  }
+
+  #cite(part: OpenText, annotation: JsonValue | undefined, emit: Emit): void {
+    part.citations += 1
+    for (const citation of decodeAnnotation(annotation ?? null)) {
+      emit({ type: 'text-citation', block: part.block, citation })
+    }
+  }
+
+  #logprobs(part: OpenText, wire: JsonValue | undefined, emit: Emit): void {
+    const content = asArray(wire)
+    if (content.length === 0) return
+    part.logprobs = true
+    emit({ type: 'logprobs', candidate: 0, content })
+  }
+
+  #endOpen(emit: Emit): void {
+    const part = this.#open
+    if (part === undefined) return
+    part.ended = true
+    this.#open = undefined
+    if (part.kind === 'refusal') emit({ type: 'refusal-end', block: part.block })
+    else emit({ type: 'text-end', block: part.block, signature: phaseSignature(this.#phase) })
+  }
+}
+
+function contentKind(part: JsonObject): OpenText['kind'] | undefined {
+  if (part['type'] === 'refusal') return 'refusal'
+  return part['type'] === 'output_text' || part['type'] === 'text' ? 'text' : undefined
+}
+
+function textOf(part: JsonObject): string | undefined {
+  return asString(part['type'] === 'refusal' ? part['refusal'] : part['text'])
+}

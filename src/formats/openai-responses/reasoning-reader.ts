@@ -1,0 +1,122 @@
+import type { GenerationEvent } from '@/generation/event.ts'
+import { asNumber, asString, type JsonObject } from '@/json/json.ts'
+import type { ItemReader, StreamSource } from './item-reader.ts'
+import { decodeReasoning, reasoningSignature } from './items.ts'
+
+type Emit = (event: GenerationEvent) => void
+
+/** Reasoning: one block, begun with its first text or, where nothing is shown, with its end. */
+export class ReasoningReader implements ItemReader {
+  readonly #source: StreamSource
+  readonly #id: string | undefined
+  #block: number | undefined
+  #raw = false
+  /** The paragraph that is written now, and how much of it was emitted. */
+  #paragraph: number | undefined
+  #length = 0
+  #paragraphs = 0
+  #ended = false
+
+  constructor(source: StreamSource, item: JsonObject) {
+    this.#source = source
+    this.#id = asString(item['id'])
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  reads(item: JsonObject): boolean {
+    return item['type'] === 'reasoning'
+  }
+
+  added(): void {}
+
+  summaryPart(event: JsonObject, emit: Emit): void {
+    this.#turnTo(asNumber(event['summary_index']) ?? 0, false, emit)
+  }
+
+  summaryDelta(event: JsonObject, emit: Emit): void {
+    this.#delta(asNumber(event['summary_index']) ?? 0, false, asString(event['delta']), emit)
+  }
+
+  summaryDone(event: JsonObject, emit: Emit): void {
+    this.#fill(asNumber(event['summary_index']) ?? 0, false, asString(event['text']), emit)
+  }
+
+  rawPart(event: JsonObject, emit: Emit): void {
+    this.#turnTo(asNumber(event['content_index']) ?? 0, true, emit)
+  }
+
+  rawDelta(event: JsonObject, emit: Emit): void {
+    this.#delta(asNumber(event['content_index']) ?? 0, true, asString(event['delta']), emit)
+  }
+
+  rawDone(event: JsonObject, emit: Emit): void {
+    this.#fill(asNumber(event['content_index']) ?? 0, true, asString(event['text']), emit)
+  }
+
+  done(item: JsonObject, emit: Emit): void {
+    if (this.#ended) return
+    const whole = decodeReasoning(item, this.#source.vendor)
+    if (whole !== undefined) {
+      if (this.#block === undefined) this.#start(whole.raw, whole.redacted, emit)
+      if (whole.raw === this.#raw) {
+        for (const [index, text] of whole.texts.entries()) {
+          if (index >= this.#paragraphs - 1) this.#fill(index, whole.raw, text, emit)
+        }
+      }
+    }
+    this.#end(asString(item['encrypted_content']), emit)
+  }
+
+  cut(emit: Emit): void {
+    if (!this.#ended) this.#end(undefined, emit)
+  }
+
+  #start(raw: boolean, redacted: boolean, emit: Emit): number {
+    const block = this.#source.nextBlock()
+    this.#block = block
+    this.#raw = raw
+    emit({ type: 'reasoning-start', block, candidate: 0, id: this.#id, raw, redacted })
+    return block
+  }
+
+  /** Makes a paragraph the one that deltas belong to; undefined when this kind of text is not the one shown. */
+  #turnTo(index: number, raw: boolean, emit: Emit): number | undefined {
+    if (this.#ended) return undefined
+    const block = this.#block ?? this.#start(raw, false, emit)
+    if (this.#raw !== raw) return undefined
+    if (this.#paragraph !== index) {
+      this.#paragraph = index
+      this.#length = 0
+      this.#paragraphs += 1
+      emit({ type: 'reasoning-paragraph', block })
+    }
+    return block
+  }
+
+  #delta(index: number, raw: boolean, text: string | undefined, emit: Emit): void {
+    if (text === undefined || text === '') return
+    const block = this.#turnTo(index, raw, emit)
+    if (block === undefined) return
+    this.#length += text.length
+    emit({ type: 'reasoning-delta', block, text })
+  }
+
+  #fill(index: number, raw: boolean, whole: string | undefined, emit: Emit): void {
+    if (whole === undefined) return
+    const block = this.#turnTo(index, raw, emit)
+    if (block !== undefined) this.#delta(index, raw, whole.slice(this.#length), emit)
+  }
+
+  #end(encrypted: string | undefined, emit: Emit): void {
+    this.#ended = true
+    if (this.#block === undefined) return
+    const signature =
+      encrypted === undefined || encrypted === ''
+        ? undefined
+        : reasoningSignature(encrypted, this.#source.vendor)
+    emit({ type: 'reasoning-end', block: this.#block, signature })
+  }
+}

@@ -1,0 +1,95 @@
+import { wrapSignature } from '@/formats/signature.ts'
+import type { Signature } from '@/generation/part.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
+import type { ItemStatus, StreamEventType } from './wire.ts'
+
+/** Reasoning: paragraphs are summary parts, or `reasoning_text` contents where the thought itself is shown. */
+export class ReasoningWriter implements ItemWriter {
+  readonly #place: Place
+  readonly #raw: boolean
+  readonly #redacted: boolean
+  readonly #texts: string[] = []
+  #open = false
+  #encrypted: string | undefined
+  #status: ItemStatus = 'in_progress'
+  #ended = false
+
+  constructor(place: Place, raw: boolean, redacted: boolean) {
+    this.#place = place
+    this.#raw = raw
+    this.#redacted = redacted
+  }
+
+  get ended(): boolean {
+    return this.#ended
+  }
+
+  open(): string {
+    return itemAdded(this.#place, this.item())
+  }
+
+  paragraph(): string {
+    const closing = this.#closeParagraph()
+    this.#texts.push('')
+    this.#open = true
+    const type = this.#raw ? 'response.content_part.added' : 'response.reasoning_summary_part.added'
+    return closing + this.#line(type, `"part":${JSON.stringify(this.#part(''))}`)
+  }
+
+  delta(text: string): string {
+    const opening = this.#open ? '' : this.paragraph()
+    const last = this.#texts.length - 1
+    this.#texts[last] = (this.#texts[last] ?? '') + text
+    const type = this.#raw ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
+    return opening + this.#line(type, `"delta":${JSON.stringify(text)}`)
+  }
+
+  end(signature: Signature | undefined): string {
+    this.#ended = true
+    if (signature === undefined) return this.#closeParagraph()
+    this.#encrypted = wrapSignature(signature, 'openai-responses')
+    // Without any paragraph it reads as redacted, which Anthropic's omitted thinking is not: keep them apart.
+    const omitted = this.#texts.length === 0 && !this.#redacted && signature.format !== 'openai-responses'
+    return (omitted ? this.paragraph() : '') + this.#closeParagraph()
+  }
+
+  close(cut: boolean): string {
+    const closing = this.#closeParagraph()
+    this.#status = cut ? 'incomplete' : 'completed'
+    return closing + itemDone(this.#place, this.item())
+  }
+
+  item(): JsonObject {
+    const parts = this.#texts.map(text => this.#part(text))
+    return {
+      id: this.#place.id,
+      type: 'reasoning',
+      status: this.#status,
+      summary: this.#raw ? [] : parts,
+      ...(this.#raw ? { content: parts } : {}),
+      ...(this.#encrypted === undefined ? {} : { encrypted_content: this.#encrypted }),
+    }
+  }
+
+  #closeParagraph(): string {
+    if (!this.#open) return ''
+    this.#open = false
+    const text = this.#texts.at(-1) ?? ''
+    const whole = this.#raw ? 'response.reasoning_text.done' : 'response.reasoning_summary_text.done'
+    const part = this.#raw ? 'response.content_part.done' : 'response.reasoning_summary_part.done'
+    return (
+      this.#line(whole, `"text":${JSON.stringify(text)}`) +
+      this.#line(part, `"part":${JSON.stringify(this.#part(text))}`)
+    )
+  }
+
+  #part(text: string): JsonObject {
+    return { type: this.#raw ? 'reasoning_text' : 'summary_text', text }
+  }
+
+  #line(type: StreamEventType, fields: string): string {
+    const index = `"${this.#raw ? 'content' : 'summary'}_index":${this.#texts.length - 1}`
+    return this.#place.lines.line(type, `${itemFields(this.#place)},${index},${fields}`)
+  }
+}
