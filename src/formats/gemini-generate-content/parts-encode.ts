@@ -60,24 +60,28 @@ export function encodeModelParts(parts: readonly Part[], to: PartDestination, cu
 
 /**
  * Formats without a slot on calls and text bring a signature back in a reasoning part of its own; Google wants it
- * where it was: on the part that follows, or else on a call just before.
+ * where it was. One without thoughts was written behind its part, one with thoughts before it.
  */
 function carriedSignatures(parts: readonly Part[], to: PartDestination): Map<Part, string> {
   const carried = new Map<Part, string>()
-  const isBare = (part: Part | undefined): part is Part =>
-    (part?.type === 'text' || part?.type === 'tool-call') &&
-    part.signature === undefined &&
-    !carried.has(part)
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'reasoning') continue
     const value = signatureFor(part.signature, FORMAT, to.vendor)
     if (value === undefined) continue
-    const [next, previous] = [parts[index + 1], parts[index - 1]]
-    if (isBare(next)) carried.set(next, value)
-    else if (previous?.type === 'tool-call' && isBare(previous)) carried.set(previous, value)
-    else carried.set(part, value)
+    const [before, after] = [parts[index - 1], parts[index + 1]]
+    if ([before, after].some(beside => signatureOf(beside) === value)) continue
+    const places = part.texts.join('') === '' ? [before, after] : [after]
+    carried.set(places.find(place => canCarry(place) && !carried.has(place)) ?? part, value)
   }
   return carried
+}
+
+function canCarry(part: Part | undefined): part is Part {
+  return (part?.type === 'text' || part?.type === 'tool-call') && part.signature === undefined
+}
+
+function signatureOf(part: Part | undefined): string | undefined {
+  return part?.type === 'text' || part?.type === 'tool-call' ? part.signature?.value : undefined
 }
 
 function encodeModelPart(part: Part, carried: string | undefined, to: PartDestination): WirePart[] {
@@ -111,6 +115,8 @@ function encodeReasoning(part: ReasoningPart, carried: string | undefined, to: P
 /** The signature if this upstream made it; a foreign one is a loss. */
 function ownSignature(signature: Signature | undefined, to: PartDestination): string | undefined {
   const value = signatureFor(signature, FORMAT, to.vendor)
-  if (signature !== undefined && value === undefined) to.losses.add('reasoningHistory')
+  // An empty one was made by nobody: some formats must write one where there was none.
+  if (value === undefined && signature !== undefined && signature.value !== '')
+    to.losses.add('reasoningHistory')
   return value
 }

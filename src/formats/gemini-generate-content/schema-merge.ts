@@ -55,7 +55,8 @@ function mergeProperties(left: JsonObject, right: JsonObject): JsonObject {
     const known = Object.hasOwn(left, name) ? asObject(left[name]) : undefined
     const added = asObject(value)
     // Left to the walk, which merges `allOf` at its own depth.
-    return [name, known === undefined || added === undefined ? value : { allOf: [known, added] }]
+    const isNew = known === undefined || added === undefined || known === added
+    return [name, isNew ? value : { allOf: [known, added] }]
   })
   return Object.fromEntries([...Object.entries(left), ...entries])
 }

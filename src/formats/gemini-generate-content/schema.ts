@@ -71,6 +71,9 @@ function flatten(
     const ref = asString(schema['$ref'])
     const parts = asArray(schema['allOf']).filter(isJsonObject)
     if (ref === undefined && parts.length === 0) break
+    // Merged parts may hold further parts, which would double with every step.
+    walk.nodes += parts.length
+    if (walk.nodes > MAX_NODES) break
     const { $ref: _ref, allOf: _allOf, ...siblings } = schema
     if (ref !== undefined) path.push(ref)
     const target = ref === undefined || tooRecursive(path) ? [] : [resolveRef(walk.root, ref)]

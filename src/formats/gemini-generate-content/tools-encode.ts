@@ -82,7 +82,7 @@ function reportSearchSettings(tool: HostedTool, losses: Losses): void {
   if (search === undefined) return
   const filtered = search.allowedDomains.length > 0 || search.blockedDomains.length > 0
   if (filtered || search.userLocation !== undefined || search.maxUses !== undefined) {
-    losses.add('tools', `${tool.wireType} settings`)
+    losses.add('tools', `${tool.wireType}.settings`)
   }
 }
 

@@ -1,0 +1,527 @@
+import { describe, expect, test } from 'bun:test'
+import type { MediaPart, Part, Signature, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
+import { textPart } from '@/generation/part.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
+import type { Tool } from '@/generation/tool.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { codec, generationRequest, target } from './fixtures.ts'
+
+const G3 = 'gemini-3-flash-preview'
+const G25 = 'gemini-2.5-flash'
+const G2 = 'gemini-2.0-flash'
+const OWN: Signature = { format: 'gemini-generate-content', vendor: 'google', value: 'U2ln' }
+const FOREIGN: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'x' }
+
+function encode(fields: Partial<GenerationRequest>, model = G25) {
+  return codec.encodeRequest(generationRequest(fields), target(model))
+}
+
+function contents(model: string, ...turns: Turn[]) {
+  return encode({ turns }, model).body['contents']
+}
+
+const user = (...parts: Part[]): Turn => ({ role: 'user', parts })
+const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts })
+
+function call(callId: string, name: string, input = '{}', signature?: Signature): ToolCallPart {
+  return {
+    type: 'tool-call',
+    kind: 'function',
+    callId,
+    name,
+    namespace: undefined,
+    input,
+    signature,
+    cache: undefined,
+  }
+}
+
+function result(callId: string, text: string, more: Partial<ToolResultPart> = {}): ToolResultPart {
+  const content = [textPart(text)]
+  return {
+    type: 'tool-result',
+    kind: 'function',
+    callId,
+    name: undefined,
+    content,
+    isError: false,
+    cache: undefined,
+    ...more,
+  }
+}
+
+function reasoning(text: string, signature: Signature | undefined): Part {
+  return {
+    type: 'reasoning',
+    texts: text === '' ? [] : [text],
+    raw: false,
+    redacted: false,
+    signature,
+    id: undefined,
+  }
+}
+
+function media(source: MediaPart['source'], more: Partial<MediaPart> = {}): MediaPart {
+  return {
+    type: 'media',
+    kind: 'image',
+    mediaType: undefined,
+    source,
+    filename: undefined,
+    title: undefined,
+    context: undefined,
+    detail: undefined,
+    cache: undefined,
+    ...more,
+  }
+}
+
+function tool(name: string, parameters?: JsonObject): Tool {
+  return {
+    type: 'function',
+    name,
+    namespace: undefined,
+    description: undefined,
+    parameters,
+    strict: undefined,
+    cache: undefined,
+  }
+}
+
+function hosted(kind: 'web_search' | 'code_execution' | 'file_search', wireType: string): Tool {
+  return {
+    type: 'hosted',
+    kind,
+    format: 'openai-responses',
+    wireType,
+    wire: { type: wireType },
+    webSearch: undefined,
+  }
+}
+
+describe('turns', () => {
+  test('alternate, the user first, system text in its place, empty parts dropped', () => {
+    expect(
+      contents(
+        G25,
+        assistant(textPart('a')),
+        assistant(textPart('b'), textPart('')),
+        { role: 'system', parts: [textPart('s')] },
+        user(textPart('c')),
+        user(textPart('')),
+      ),
+    ).toEqual([
+      { role: 'user', parts: [{ text: '.' }] },
+      { role: 'model', parts: [{ text: 'a' }, { text: 'b' }] },
+      { role: 'user', parts: [{ text: 's' }, { text: 'c' }] },
+    ])
+    expect(contents(G25)).toEqual([{ role: 'user', parts: [{ text: '.' }] }])
+  })
+
+  test('edge 78: results stand behind their calls in the order of the calls, placeholders and orphans included', () => {
+    expect(
+      contents(
+        G25,
+        user(textPart('q')),
+        assistant(call('a', 'f', '{"x":1}'), call('b', 'g', ''), call('c', 'h', 'broken')),
+        user(result('b', '[1,2]'), textPart('meanwhile')),
+        user(result('a', '{"ok":true}'), result('z', 'orphan')),
+        assistant(textPart('done')),
+      ),
+    ).toEqual([
+      { role: 'user', parts: [{ text: 'q' }] },
+      {
+        role: 'model',
+        parts: [
+          { functionCall: { name: 'f', args: { x: 1 } } },
+          { functionCall: { name: 'g', args: {} } },
+          { functionCall: { name: 'h', args: { _raw: 'broken' } } },
+        ],
+      },
+      {
+        role: 'user',
+        parts: [
+          { functionResponse: { name: 'f', response: { ok: true } } },
+          { functionResponse: { name: 'g', response: { result: '[1,2]' } } },
+          { functionResponse: { name: 'h', response: { result: 'No result was recorded for this call.' } } },
+          { text: 'meanwhile' },
+          { text: 'orphan' },
+        ],
+      },
+      { role: 'model', parts: [{ text: 'done' }] },
+    ])
+  })
+
+  test('an id used by two turns means the later call after it, the earlier before', () => {
+    const body = JSON.stringify(
+      contents(
+        G25,
+        user(textPart('q')),
+        assistant(call('call_0', 'f')),
+        user(result('call_0', 'one')),
+        assistant(call('call_0', 'f')),
+        user(result('call_0', 'two')),
+      ),
+    )
+    expect(body.indexOf('"one"')).toBeLessThan(body.indexOf('"two"'))
+    expect(body).not.toContain('No result')
+  })
+
+  test('an error is the key error; images go inside the result, or behind it before Gemini 3', () => {
+    const failed = result('a', '{"x":1}', { isError: true })
+    const seen = result('a', 'see', {
+      content: [textPart('see'), media({ type: 'base64', data: 'iVBORw0KGgoAAA' })],
+    })
+    const blob = { inlineData: { mimeType: 'image/png', data: 'iVBORw0KGgoAAA' } }
+    const talk = (answer: ToolResultPart) => [user(textPart('q')), assistant(call('a', 'f')), user(answer)]
+    expect(contents(G25, ...talk(failed))).toMatchObject([
+      {},
+      {},
+      { parts: [{ functionResponse: { response: { error: '{"x":1}' } } }] },
+    ])
+    expect(contents(G25, ...talk(seen))).toMatchObject([
+      {},
+      {},
+      { parts: [{ functionResponse: { name: 'f', response: { result: 'see' } } }, blob] },
+    ])
+    expect(contents(G3, ...talk(seen))).toMatchObject([
+      {},
+      {},
+      { parts: [{ functionResponse: { id: 'a', parts: [blob] } }] },
+    ])
+  })
+
+  test('edge 88: numbers of arguments and results keep their digits', () => {
+    const input = '{"n":12345678901234567890,"z":-0,"e":1e400}'
+    const body = JSON.stringify(
+      contents(G25, user(textPart('q')), assistant(call('a', 'f', input)), user(result('a', input))),
+    )
+    expect(body).toContain(`"args":${input}`)
+    expect(body).toContain(`"response":${input}`)
+  })
+})
+
+describe('signatures', () => {
+  test('edge 69: go back on their own parts; foreign ones are dropped and reported', () => {
+    const turns = [
+      user(textPart('q')),
+      assistant(
+        reasoning('hm', FOREIGN),
+        { ...textPart('So'), signature: OWN },
+        call('a', 'f', '{}', OWN),
+        call('b', 'g'),
+      ),
+    ]
+    const { body, losses } = encode({ turns }, G3)
+    expect(body['contents']).toMatchObject([
+      {},
+      {
+        parts: [
+          { text: 'So', thoughtSignature: 'U2ln' },
+          { functionCall: { id: 'a' }, thoughtSignature: 'U2ln' },
+          { functionCall: { id: 'b' } },
+        ],
+      },
+      {},
+    ])
+    expect(JSON.stringify(body)).not.toContain('skip_thought_signature_validator')
+    expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
+  })
+
+  test('Gemini 3 gets the documented bypass on the first call of each step of the current turn only', () => {
+    const turns = [
+      user(textPart('old')),
+      assistant(call('a', 'f')),
+      user(result('a', '1')),
+      assistant(textPart('ok')),
+      user(textPart('new')),
+      assistant(textPart('well'), call('b', 'f'), call('c', 'f')),
+      user(result('b', '2'), result('c', '3')),
+      assistant(call('d', 'f')),
+      user(result('d', '4')),
+    ]
+    const signed =
+      /"id":"(\w)","name":"f","args":\{\}\},"thoughtSignature":"skip_thought_signature_validator"/g
+    const body = JSON.stringify(encode({ turns }, G3).body)
+    expect([...body.matchAll(signed)].map(found => found[1])).toEqual(['b', 'd'])
+    expect(JSON.stringify(encode({ turns }, G25).body)).not.toContain('skip_')
+  })
+
+  test('a signature that travelled in a reasoning part returns to the part beside it', () => {
+    const signature = { ...OWN, value: 'QQ==' }
+    const at = (...parts: Part[]) => {
+      const [, model] = contents(G3, user(textPart('q')), assistant(...parts)) as unknown as {
+        parts: JsonObject[]
+      }[]
+      return model?.parts.map(part => part['thoughtSignature'])
+    }
+    expect(at(reasoning('thought', signature), call('a', 'f'), call('b', 'f'))).toEqual(['QQ==', undefined])
+    expect(at(call('a', 'f'), reasoning('', signature), call('b', 'f'))).toEqual(['QQ==', undefined])
+    expect(at(reasoning('', signature), textPart('t'))).toEqual(['QQ=='])
+    expect(at(reasoning('', signature), call('a', 'f', '{}', signature))).toEqual(['QQ=='])
+  })
+
+  test('a thought that nobody signed is left out and no loss', () => {
+    const nobody: Signature = { format: 'anthropic-messages', vendor: 'tollgate', value: '' }
+    const { losses } = encode({
+      turns: [
+        user(textPart('q')),
+        assistant(reasoning('a', undefined), reasoning('b', nobody), textPart('c')),
+      ],
+    })
+    expect(losses).toEqual([])
+  })
+})
+
+describe('media', () => {
+  const parts = (model: string, part: MediaPart) => contents(model, user(part))
+
+  test('base64 is inline, its type sniffed where it is missing', () => {
+    expect(parts(G25, media({ type: 'base64', data: '/9j/4AAQ' }))).toMatchObject([
+      { parts: [{ inlineData: { mimeType: 'image/jpeg' } }] },
+    ])
+    expect(
+      parts(G25, media({ type: 'base64', data: 'AAAA' }, { kind: 'audio', mediaType: 'audio/mp3' })),
+    ).toMatchObject([{ parts: [{ inlineData: { mimeType: 'audio/mp3', data: 'AAAA' } }] }])
+  })
+
+  test('addresses go to models that fetch, Google files to all; data URIs are taken apart', () => {
+    const url = 'https://a.example/cat.jpg?x=1'
+    expect(parts(G25, media({ type: 'url', url }))).toMatchObject([
+      { parts: [{ fileData: { mimeType: 'image/jpeg', fileUri: url } }] },
+    ])
+    expect(() => parts(G2, media({ type: 'url', url }))).toThrow('cannot fetch')
+    expect(() => parts(G25, media({ type: 'url', url: 'http://a.example/x' }))).toThrow('cannot fetch')
+    expect(parts(G2, media({ type: 'url', url: 'gs://b/x.png' }))).toMatchObject([
+      { parts: [{ fileData: { fileUri: 'gs://b/x.png' } }] },
+    ])
+    expect(parts(G2, media({ type: 'url', url: 'data:image/gif;charset=x;base64,R0lG-_' }))).toMatchObject([
+      { parts: [{ inlineData: { mimeType: 'image/gif', data: 'R0lG+/' } }] },
+    ])
+    const file = { type: 'file-id', id: 'file-1', format: 'openai-responses' } as const
+    expect(() => parts(G25, media(file))).toThrow('another vendor')
+  })
+
+  test('a text document becomes text with its title', () => {
+    const part = media({ type: 'text', text: 'body' }, { kind: 'document', title: 'T', context: 'C' })
+    expect(parts(G25, part)).toMatchObject([{ parts: [{ text: 'T\n\nC\n\nbody' }] }])
+  })
+})
+
+describe('tools', () => {
+  const schema = { type: 'object', properties: { a: { type: ['string', 'null'] } }, $schema: 'x' }
+
+  test('JSON Schema where the model takes it, else the lowered one; none for functions without arguments', () => {
+    const tools = [tool('f', schema), tool('g', { type: 'object', properties: {} }), tool('h')]
+    expect(encode({ tools }).body['tools']).toEqual([
+      { functionDeclarations: [{ name: 'f', parametersJsonSchema: schema }, { name: 'g' }, { name: 'h' }] },
+    ])
+    expect(encode({ tools }, G2).body['tools']).toMatchObject([
+      {
+        functionDeclarations: [
+          { parameters: { type: 'OBJECT', properties: { a: { type: 'STRING', nullable: true } } } },
+          {},
+          {},
+        ],
+      },
+    ])
+  })
+
+  test('hosted tools are mapped, lost where Google has none, and beside functions before Gemini 3', () => {
+    const search = [
+      hosted('web_search', 'web_search'),
+      hosted('web_search', 'web_search_preview'),
+      hosted('code_execution', 'code_interpreter'),
+    ]
+    expect(encode({ tools: [...search, hosted('file_search', 'file_search')] })).toMatchObject({
+      body: { tools: [{ googleSearch: {} }, { codeExecution: {} }] },
+      losses: [{ field: 'tools', name: 'file_search' }],
+    })
+    const old = encode({ tools: [tool('f'), ...search] })
+    expect(old.body['tools']).toEqual([{ functionDeclarations: [{ name: 'f' }] }])
+    expect(old.losses.map(loss => loss.name)).toEqual([
+      'web_search',
+      'web_search_preview',
+      'code_interpreter',
+    ])
+    const mixed = encode({ tools: [tool('f'), ...search] }, G3)
+    expect(mixed.body['tools']).toHaveLength(3)
+    expect(mixed.body['toolConfig']).toEqual({ includeServerSideToolInvocations: true })
+  })
+
+  test.each([
+    [{ type: 'auto' }, { mode: 'AUTO' }],
+    [{ type: 'none' }, { mode: 'NONE' }],
+    [{ type: 'required' }, { mode: 'ANY' }],
+    [
+      { type: 'tool', name: 'f', namespace: undefined, kind: 'function' },
+      { mode: 'ANY', allowedFunctionNames: ['f'] },
+    ],
+    [
+      { type: 'allowed', mode: 'required', tools: [{ name: 'f', namespace: undefined }] },
+      { mode: 'ANY', allowedFunctionNames: ['f'] },
+    ],
+    [
+      { type: 'allowed', mode: 'auto', tools: [{ name: 'f', namespace: undefined }] },
+      { mode: 'VALIDATED', allowedFunctionNames: ['f'] },
+    ],
+  ] as const)('choice %j', (toolChoice, functionCallingConfig) => {
+    expect(encode({ tools: [tool('f')], toolChoice }).body).toMatchObject({
+      toolConfig: { functionCallingConfig },
+    })
+    if (toolChoice.type !== 'tool') expect(encode({ toolChoice }).body).not.toHaveProperty('toolConfig')
+  })
+
+  test('a forced tool that is not there is refused, parallel calls cannot be switched off', () => {
+    const choice = { type: 'tool', name: 'x', namespace: undefined, kind: 'function' } as const
+    expect(() => encode({ tools: [tool('f')], toolChoice: choice })).toThrow('not among the tools')
+    const kind = { hosted: 'file_search', wireType: 'file_search' } as const
+    expect(() => encode({ tools: [tool('f')], toolChoice: { ...choice, kind } })).toThrow('does not have')
+    expect(encode({ tools: [tool('f')], parallelToolCalls: false }).losses).toEqual([
+      { field: 'parallelToolCalls', name: undefined },
+    ])
+  })
+})
+
+describe('configuration', () => {
+  const config = (fields: Partial<GenerationRequest>, model = G25) =>
+    encode(fields, model).body['generationConfig']
+
+  test('native fields', () => {
+    expect(
+      config({
+        temperature: 1.5,
+        topP: 0.9,
+        topK: 40,
+        stop: ['a'],
+        seed: 7,
+        presencePenalty: 1,
+        frequencyPenalty: -1,
+        logprobs: { top: 3 },
+        candidates: 2,
+        modalities: ['text', 'image'],
+        maxOutputTokens: 10,
+      }),
+    ).toEqual({
+      temperature: 1.5,
+      topP: 0.9,
+      topK: 40,
+      candidateCount: 2,
+      maxOutputTokens: 10,
+      stopSequences: ['a'],
+      seed: 7,
+      presencePenalty: 1,
+      frequencyPenalty: -1,
+      responseLogprobs: true,
+      logprobs: 3,
+      responseModalities: ['TEXT', 'IMAGE'],
+    })
+    expect(config({ candidates: 1 })).toBeUndefined()
+  })
+
+  test('too many stop sequences and candidates are refused', () => {
+    expect(() => config({ stop: ['1', '2', '3', '4', '5', '6'] })).toThrow('at most 5')
+    expect(() => config({ candidates: 2 }, 'gemini-2.5-flash-image')).toThrow('at most 1')
+  })
+
+  test.each([
+    [G25, { effort: 'low' }, { thinkingBudget: 1024 }],
+    [G25, { effort: 'none' }, { thinkingBudget: 0 }],
+    [G25, { effort: 'max' }, { thinkingBudget: 24_576 }],
+    [G25, { budgetTokens: -1, summary: 'auto' }, { thinkingBudget: -1, includeThoughts: true }],
+    ['gemini-2.5-pro', { effort: 'none' }, { thinkingBudget: 128 }],
+    ['gemini-2.5-pro', { effort: 'xhigh' }, { thinkingBudget: 32_768 }],
+    ['gemini-2.5-flash-lite', { budgetTokens: 100 }, { thinkingBudget: 512 }],
+    [G3, { effort: 'minimal' }, { thinkingLevel: 'MINIMAL' }],
+    [G3, { budgetTokens: 9000, summary: 'detailed' }, { thinkingLevel: 'MEDIUM', includeThoughts: true }],
+    [G3, { budgetTokens: -1 }, undefined],
+    ['gemini-3-pro-preview', { effort: 'medium' }, { thinkingLevel: 'HIGH' }],
+    ['gemini-3-pro-preview', { effort: 'none' }, { thinkingLevel: 'LOW' }],
+    ['models/gemini-3.1-pro', { effort: 'medium' }, { thinkingLevel: 'MEDIUM' }],
+    [G2, { effort: 'high' }, undefined],
+  ] as const)('%s thinks %j as %j', (model, said, thinkingConfig) => {
+    const reasoning = { effort: undefined, budgetTokens: undefined, summary: undefined, ...said }
+    const { body, losses } = encode({ reasoning }, model)
+    expect(body['generationConfig']).toEqual(thinkingConfig === undefined ? undefined : { thinkingConfig })
+    expect(losses.length).toBe(model === G2 ? 1 : 0)
+  })
+
+  test('structured output: natively, lowered, or in words where functions stand in its way', () => {
+    const schema = { type: 'object', properties: { a: { type: 'integer', exclusiveMinimum: 0 } } }
+    const output = { type: 'json-schema', name: 'n', description: undefined, schema, strict: true } as const
+    const responseMimeType = 'application/json'
+    expect(config({ output })).toEqual({ responseMimeType, responseJsonSchema: schema })
+    expect(config({ output }, G2)).toEqual({
+      responseMimeType,
+      responseSchema: { type: 'OBJECT', properties: { a: { type: 'INTEGER', minimum: 1 } } },
+    })
+    expect(config({ output: { type: 'json' } })).toEqual({ responseMimeType })
+    const beside = encode({ output, tools: [tool('f')] })
+    expect(JSON.stringify(beside.body['systemInstruction'])).toContain('exclusiveMinimum')
+    expect(beside.losses).toEqual([{ field: 'output', name: undefined }])
+    expect(config({ output, tools: [tool('f')] }, G3)).toMatchObject({ responseJsonSchema: schema })
+  })
+
+  test('instructions are joined, hints without a word are losses, each once', () => {
+    const marked = { ...textPart('b'), cache: { ttl: undefined } }
+    const { body, losses } = encode({
+      instructions: [textPart('a'), marked],
+      turns: [user({ ...marked })],
+      verbosity: 'low',
+      user: 'u',
+      logitBias: { 1: 1 },
+      serviceTier: 'scale',
+      store: false,
+      extensions: { 'openai-chat-completions': { prediction: {} } },
+    })
+    expect(body['systemInstruction']).toEqual({ parts: [{ text: 'a\n\nb' }] })
+    expect(losses.map(loss => loss.name ?? loss.field).sort()).toEqual([
+      'cacheMark',
+      'logitBias',
+      'prediction',
+      'serviceTier',
+      'user',
+      'verbosity',
+    ])
+    expect(encode({ serviceTier: 'default' }).body['serviceTier']).toBe('standard')
+  })
+
+  test('own extensions go back to their places', () => {
+    const extensions = {
+      'gemini-generate-content': { labels: { a: 'b' }, 'generationConfig.speechConfig': { x: 1 } },
+    }
+    expect(encode({ extensions, topK: 1 }).body).toMatchObject({
+      labels: { a: 'b' },
+      generationConfig: { topK: 1, speechConfig: { x: 1 } },
+    })
+  })
+
+  test('edge 90: the same conversation gives the same bytes', () => {
+    const fields = {
+      tools: [tool('f', { type: 'object', properties: { b: {}, a: {} } })],
+      turns: [user(textPart('q')), assistant(call('x.y', 'f'))],
+    }
+    expect(JSON.stringify(encode(fields).body)).toBe(JSON.stringify(encode(structuredClone(fields)).body))
+  })
+})
+
+test('tokens are counted with instructions and tools', () => {
+  const count = codec.tokenCount
+  const body = count?.encodeRequest(
+    generationRequest({ instructions: [textPart('s')], tools: [tool('f')] }),
+    target(G25),
+  )
+  expect(body).toMatchObject({
+    generateContentRequest: {
+      model: `models/${G25}`,
+      systemInstruction: { parts: [{ text: 's' }] },
+      tools: [{}],
+    },
+  })
+  expect(count?.encodeRequest(generationRequest(), target('tunedModels/x'))).toMatchObject({
+    generateContentRequest: { model: 'tunedModels/x' },
+  })
+  expect(count?.decodeResponse({ totalTokens: 31 })).toBe(31)
+  expect(count?.decodeResponse({})).toBeUndefined()
+  expect(count?.encodeResponse(5)).toEqual({ totalTokens: 5 })
+})

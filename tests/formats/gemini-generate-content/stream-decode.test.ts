@@ -1,0 +1,330 @@
+import { describe, expect, test } from 'bun:test'
+import { collect } from '@/generation/collect.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { chunk, codec, decodeChunks, decodeContext } from './fixtures.ts'
+
+const STOP = { finishReason: 'STOP' }
+const call = (fields: JsonObject, more: JsonObject = {}): JsonObject => ({ functionCall: fields, ...more })
+
+function answer(...chunks: (JsonObject | string)[]) {
+  const response = collect(decodeChunks(...chunks))
+  return { ...response, parts: response.candidates[0]?.parts ?? [], finish: response.candidates[0]?.finish }
+}
+
+test('edge 67: calls whole in one chunk, with and without id, without args, twice of the same name', () => {
+  const { parts } = answer(
+    chunk([call({ name: 'f', id: 'given', args: { a: 1 } }), call({ name: 'f' })]),
+    chunk([call({ name: 'g', args: {} })], STOP),
+  )
+  expect(parts).toMatchObject([
+    { type: 'tool-call', callId: 'given', name: 'f', input: '{"a":1}' },
+    { type: 'tool-call', callId: 'call_1', name: 'f', input: '{}' },
+    { type: 'tool-call', callId: 'call_2', name: 'g', input: '{}' },
+  ])
+})
+
+test('edge 68: STOP after a functionCall means tool calls; other reasons stay', () => {
+  expect(answer(chunk([call({ name: 'f' })]), chunk([{ text: '' }], STOP)).finish?.reason).toBe('tool-calls')
+  const cut = answer(chunk([call({ name: 'f' })]), chunk([], { finishReason: 'MAX_TOKENS' }))
+  expect(cut.finish?.reason).toBe('length')
+})
+
+test('edge 69: signatures on a call, on text, on an empty text part, missing on the second parallel call', () => {
+  const { parts } = answer(
+    chunk([{ text: 'plan', thought: true }]),
+    chunk([{ text: 'Hel' }]),
+    chunk([{ text: 'lo' }]),
+    chunk([{ text: '', thoughtSignature: 'AA==' }]),
+    chunk([{ text: 'more' }]),
+    chunk([call({ name: 'f' }, { thoughtSignature: 'BB==' }), call({ name: 'g' })]),
+    chunk([{ text: '', thoughtSignature: 'CC==' }], STOP),
+  )
+  const own = (value: string) => ({ format: codec.format, vendor: 'google', value })
+  expect(parts).toMatchObject([
+    { type: 'reasoning', texts: ['plan'], signature: undefined },
+    { type: 'text', text: 'Hello', signature: own('AA==') },
+    { type: 'text', text: 'more', signature: undefined },
+    { type: 'tool-call', name: 'f', signature: own('BB==') },
+    { type: 'tool-call', name: 'g', signature: undefined },
+    { type: 'text', text: '', signature: own('CC==') },
+  ])
+})
+
+test('edge 70: a blocked prompt without candidates, a candidate without content, content without parts', () => {
+  const blocked = answer({ promptFeedback: { blockReason: 'SAFETY' } })
+  expect(blocked.finish).toEqual({ reason: 'prompt-blocked', stopSequence: undefined, message: 'SAFETY' })
+  expect(answer({ candidates: [{ finishReason: 'RECITATION' }] }).finish?.reason).toBe('content-filter')
+  expect(answer({ candidates: [{ content: {}, ...STOP }] })).toMatchObject({
+    parts: [],
+    finish: { reason: 'end' },
+  })
+})
+
+describe('edge 71', () => {
+  test('MAX_TOKENS spent in thoughts', () => {
+    const { parts, finish, usage } = answer({
+      candidates: [{ content: { role: 'model' }, finishReason: 'MAX_TOKENS' }],
+      usageMetadata: { promptTokenCount: 3, thoughtsTokenCount: 60, totalTokenCount: 63 },
+    })
+    expect(parts).toEqual([])
+    expect(finish?.reason).toBe('length')
+    expect(usage).toMatchObject({ inputUncached: 3, outputText: 0, reasoning: 60 })
+  })
+
+  test.each([
+    ['MALFORMED_FUNCTION_CALL', 'malformed-tool-call'],
+    ['MODEL_ARMOR', 'content-filter'],
+    ['SOMETHING_NEW', 'other'],
+    [2, 'length'],
+    [10, 'malformed-tool-call'],
+    [99, 'other'],
+  ])('finishReason %p', (finishReason, reason) => {
+    expect(answer(chunk([{ text: 'x' }], { finishReason })).finish?.reason).toBe(reason as 'other')
+  })
+
+  test('an unspecified reason is none yet', () => {
+    const events = decodeChunks(
+      chunk([{ text: 'a' }], { finishReason: 'FINISH_REASON_UNSPECIFIED' }),
+      chunk([{ text: 'b' }], { finishReason: 0 }),
+      chunk([{ text: 'c' }], STOP),
+    )
+    expect(collect(events).candidates[0]?.parts).toMatchObject([{ text: 'abc' }])
+  })
+})
+
+test('edge 72: the JSON array stream as events: bracket alone, comma between, bracket at the end, error element', () => {
+  const [a, b] = [JSON.stringify(chunk([{ text: 'a' }])), JSON.stringify(chunk([{ text: 'b' }], STOP))]
+  const plain = decodeChunks(a, b)
+  expect(decodeChunks('[', a, ',', b, ']')).toEqual(plain)
+  expect(decodeChunks(`[${a}`, `,${b}`, ']')).toEqual(plain)
+  expect(decodeChunks(`[${a},${b}]`)).toEqual(plain)
+  expect(
+    decodeChunks(`[${a}`, `,{"error":{"code":429,"message":"slow","status":"RESOURCE_EXHAUSTED"}}]`).at(-1),
+  ).toMatchObject({
+    type: 'error',
+    error: { kind: 'upstream_error' },
+  })
+})
+
+describe('edge 74: streamed arguments', () => {
+  const piece = (jsonPath: string, value: JsonObject, more: JsonObject = {}) => ({
+    jsonPath,
+    ...value,
+    ...more,
+  })
+  const opened = chunk([call({ name: 'light', willContinue: true })])
+  const pieces = chunk([
+    call({
+      partialArgs: [
+        piece('$.room.name', { stringValue: 'ki' }, { willContinue: true }),
+        piece('$.room.name', { stringValue: 'tchen' }),
+        piece('$.levels[0]', { numberValue: 0.5 }),
+        piece('$.levels[1]', { nullValue: 'NULL_VALUE' }),
+        piece("$['odd key'].on", { boolValue: true }),
+      ],
+      willContinue: true,
+    }),
+  ])
+  const input = '{"room":{"name":"kitchen"},"levels":[0.5,null],"odd key":{"on":true}}'
+
+  test('nested paths, arrays and continued strings make one whole call', () => {
+    const { parts, finish } = answer(opened, pieces, chunk([call({})]), chunk([], STOP))
+    expect(parts).toMatchObject([{ type: 'tool-call', name: 'light', input }])
+    expect(finish?.reason).toBe('tool-calls')
+  })
+
+  test('a missing terminal part is made up by the next call and by the end', () => {
+    const { parts } = answer(opened, pieces, opened, chunk([], STOP))
+    expect(parts).toMatchObject([{ input }, { input: '{}' }])
+  })
+
+  test('paths that lead into prototypes or nowhere do no harm', () => {
+    const { parts } = answer(
+      opened,
+      chunk([
+        call({
+          partialArgs: [
+            piece('$.__proto__.x', { numberValue: 1 }),
+            piece('$', { numberValue: 2 }),
+            piece('$.a[999999999]', { numberValue: 3 }),
+            { jsonPath: '$.b' },
+          ],
+        }),
+      ]),
+      chunk([], STOP),
+    )
+    expect(parts).toMatchObject([{ input: '{"__proto__":{"x":1}}' }])
+    expect(Object.hasOwn(Object.prototype, 'x')).toBe(false)
+  })
+})
+
+test('edge 75: two candidates, no index, a usage-only chunk, a total without the candidates count', () => {
+  const events = decodeChunks(
+    {
+      candidates: [
+        { content: { parts: [{ text: 'A' }] } },
+        { index: 1, content: { parts: [{ text: 'B' }] } },
+      ],
+    },
+    {
+      candidates: [
+        { index: 1, content: { parts: [{ text: '!' }] }, ...STOP },
+        { content: { parts: [{ text: '?' }] }, ...STOP },
+      ],
+    },
+    { usageMetadata: { promptTokenCount: 5, totalTokenCount: 9 } },
+  )
+  const response = collect(events)
+  expect(response.candidates.map(one => one.parts)).toMatchObject([[{ text: 'A?' }], [{ text: 'B!' }]])
+  expect(response.usage).toMatchObject({ inputUncached: 5, outputText: 4 })
+  const half = decodeChunks({
+    candidates: [
+      { index: 0, ...STOP },
+      { index: 1, content: { parts: [{ text: 'x' }] } },
+    ],
+  })
+  expect(half.at(-1)?.type).toBe('error')
+})
+
+test('edge 77: an image, code and its result, and unknown parts', () => {
+  const code = { executableCode: { language: 'PYTHON', code: '1' } }
+  const { parts } = answer(
+    chunk([code, { codeExecutionResult: { outcome: 'OUTCOME_OK' } }]),
+    chunk([
+      { inlineData: { mimeType: 'image/png', data: 'iVBOR' } },
+      { inlineData: { data: 'x' }, thought: true },
+    ]),
+    chunk([{ tomorrow: { x: 1 } }, {}, { text: '' }], STOP),
+  )
+  expect(parts).toMatchObject([
+    { type: 'opaque', format: codec.format, name: 'executableCode', value: code },
+    { type: 'opaque', name: 'codeExecutionResult' },
+    { type: 'media', kind: 'image', mediaType: 'image/png', source: { type: 'base64', data: 'iVBOR' } },
+    { type: 'opaque', name: 'inlineData' },
+    { type: 'opaque', name: 'tomorrow' },
+  ])
+  expect(parts).toHaveLength(5)
+})
+
+test('edge 80: an error inside the stream, alone, wrapped in an array, with a retry delay', () => {
+  const error = {
+    error: {
+      code: 429,
+      message: 'Quota exceeded',
+      status: 'RESOURCE_EXHAUSTED',
+      details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }],
+    },
+  }
+  for (const data of [error, JSON.stringify([error])]) {
+    const events = decodeChunks(data, chunk([{ text: 'late' }], STOP))
+    expect(events).toMatchObject([{ type: 'error', error: { retryAfterMs: 34_400 } }])
+  }
+})
+
+test('a stream that ends without a finish reason is an error, whatever came before', () => {
+  expect(decodeChunks().at(-1)).toMatchObject({ type: 'error' })
+  expect(decodeChunks(chunk([{ text: 'x' }])).at(-1)).toMatchObject({ type: 'error' })
+  expect(decodeChunks({ usageMetadata: { promptTokenCount: 1 } }).at(-1)).toMatchObject({ type: 'error' })
+})
+
+test.each([
+  '{',
+  'null',
+  '"x"',
+  '<html>',
+  '{"candidates":7}',
+  '{"candidates":[null,{"content":{"parts":[1,null]}}]}',
+])('no exception escapes for %s', data => expect(decodeChunks(data).at(-1)).toMatchObject({ type: 'error' }))
+
+test('edge 81: cached above the prompt, everything zero, thoughts and server tools beside', () => {
+  const usage = (usageMetadata: JsonObject) => answer({ usageMetadata, candidates: [STOP] }).usage
+  expect(usage({ promptTokenCount: 5, cachedContentTokenCount: 9 })).toMatchObject({
+    inputUncached: 0,
+    cacheRead: 5,
+  })
+  expect(usage({})).toMatchObject({ inputUncached: 0, outputText: 0 })
+  expect(
+    usage({
+      promptTokenCount: 100,
+      toolUsePromptTokenCount: 20,
+      cachedContentTokenCount: 30,
+      candidatesTokenCount: 50,
+      thoughtsTokenCount: 7,
+      promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 10 }],
+      candidatesTokensDetails: [{ modality: 4, tokenCount: 40 }],
+    }),
+  ).toEqual({
+    inputUncached: 80,
+    cacheRead: 30,
+    cacheWrite5m: 0,
+    cacheWrite1h: 0,
+    outputText: 10,
+    reasoning: 7,
+    audioInput: 10,
+    audioOutput: 40,
+    serverTools: {},
+  })
+})
+
+test('edge 88: numbers of arguments keep their digits', () => {
+  const data = `{"candidates":[{"content":{"parts":[{"functionCall":{"name":"f","args":{"n":12345678901234567890,"e":1e400,"z":-0}}}]},"finishReason":"STOP"}]}`
+  expect(answer(data).parts).toMatchObject([{ input: '{"n":12345678901234567890,"e":1e400,"z":-0}' }])
+})
+
+test('citations count in UTF-16 units what Google counts in bytes', () => {
+  const text = '👋🏽 Η Αθήνα.'
+  const { parts } = answer(
+    chunk([{ text }], {
+      ...STOP,
+      groundingMetadata: {
+        groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
+        groundingSupports: [
+          {
+            segment: { startIndex: 9, endIndex: Buffer.byteLength(text), text: 'Η Αθήνα.' },
+            groundingChunkIndices: [0, 7],
+          },
+        ],
+      },
+    }),
+  )
+  expect(parts).toMatchObject([
+    {
+      citations: [
+        { url: 'https://a.example', title: 'A', citedText: 'Η Αθήνα.', start: 5, end: text.length },
+      ],
+    },
+  ])
+})
+
+test('log probabilities become OpenAI tokens with bytes', () => {
+  const { candidates } = answer(
+    chunk([{ text: 'ü' }], {
+      ...STOP,
+      logprobsResult: {
+        chosenCandidates: [{ token: 'ü', logProbability: -0.5 }],
+        topCandidates: [{ candidates: [{ token: 'u', logProbability: -1 }] }],
+      },
+    }),
+  )
+  expect(candidates[0]?.logprobs).toEqual([
+    {
+      token: 'ü',
+      logprob: -0.5,
+      bytes: [195, 188],
+      top_logprobs: [{ token: 'u', logprob: -1, bytes: [117] }],
+    },
+  ])
+})
+
+describe('a whole answer', () => {
+  test('is complete without a finish reason', () => {
+    const response = codec.decodeResponse(chunk([{ text: 'x' }]), decodeContext())
+    expect(response.candidates[0]).toMatchObject({ parts: [{ text: 'x' }], finish: { reason: 'other' } })
+  })
+
+  test('that is an error or nothing is thrown', () => {
+    const decode = (body: JsonObject) => () => codec.decodeResponse(body, decodeContext())
+    expect(decode({ error: { code: 500, message: 'boom' } })).toThrow('boom')
+    expect(decode({})).toThrow('without a finish reason')
+  })
+})

@@ -1,0 +1,315 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { collect } from '@/generation/collect.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine } from '@/generation/machine.ts'
+import type { Signature } from '@/generation/part.ts'
+import type { StopReason } from '@/generation/response.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import { CALL, codec, decodeBytes, encodeEvents, generationRequest, replyContext } from './fixtures.ts'
+
+const START: GenerationEvent = { type: 'start', id: 'up', model: 'up', serviceTier: undefined }
+
+function text(block: number, ...deltas: string[]): GenerationEvent[] {
+  return [
+    { type: 'text-start', block, candidate: 0 },
+    ...deltas.map(delta => ({ type: 'text-delta', block, text: delta }) as const),
+    { type: 'text-end', block, signature: undefined },
+  ]
+}
+
+function thoughts(
+  block: number,
+  delta: string,
+  signature: Signature | undefined,
+  redacted = false,
+): GenerationEvent[] {
+  return [
+    { type: 'reasoning-start', block, candidate: 0, id: undefined, raw: false, redacted },
+    ...(delta === ''
+      ? []
+      : ([
+          { type: 'reasoning-paragraph', block },
+          { type: 'reasoning-delta', block, text: delta },
+        ] as const)),
+    { type: 'reasoning-end', block, signature },
+  ]
+}
+
+function call(block: number, name: string, ...input: string[]): GenerationEvent[] {
+  return [
+    {
+      type: 'tool-input-start',
+      block,
+      candidate: 0,
+      kind: 'function',
+      callId: `id_${block}`,
+      name,
+      namespace: undefined,
+    },
+    ...input.map(delta => ({ type: 'tool-input-delta', block, text: delta }) as const),
+    { type: 'tool-input-end', block, signature: undefined },
+  ]
+}
+
+function finish(reason: StopReason, message?: string, candidate = 0): GenerationEvent {
+  return { type: 'finish', candidate, finish: { reason, stopSequence: undefined, message } }
+}
+
+/** The content of a chunk's first candidate. */
+function contentOf(chunk: JsonObject): JsonObject | undefined {
+  return asObject(asObject(asArray(chunk['candidates'])[0])?.['content'])
+}
+
+/** The parts of each chunk's first candidate. */
+function partsOf(chunks: readonly JsonObject[]): JsonObject[][] {
+  return chunks.map(chunk => asArray(contentOf(chunk)?.['parts']).map(part => asObject(part) ?? {}))
+}
+
+function lastCandidate(chunks: readonly JsonObject[]): JsonObject {
+  return asObject(asArray(chunks.at(-1)?.['candidates'])[0]) ?? {}
+}
+
+test('writes CRLF events of whole responses, reason and usage in the last, no names, comments or [DONE]', () => {
+  const usage = { ...NO_USAGE, inputUncached: 5, cacheRead: 2, outputText: 3, reasoning: 4 }
+  // The usage of OpenAI upstreams comes after the reason.
+  const { text: wire, chunks } = encodeEvents([
+    START,
+    ...text(0, 'Hel', 'lo'),
+    finish('end'),
+    { type: 'usage', usage },
+  ])
+  for (const event of wire.split('\r\n\r\n').slice(0, -1)) expect(event).toMatch(/^data: \{[^\r\n]*\}$/)
+  expect(chunks.at(-1)).toEqual({
+    candidates: [{ content: { parts: [{ text: 'o' }], role: 'model' }, finishReason: 'STOP', index: 0 }],
+    usageMetadata: {
+      promptTokenCount: 7,
+      candidatesTokenCount: 3,
+      totalTokenCount: 14,
+      cachedContentTokenCount: 2,
+      thoughtsTokenCount: 4,
+    },
+    modelVersion: 'my/model:1',
+    responseId: '0198c0de-0000-7000-8000-000000000001',
+  })
+  expect(chunks.slice(0, -1).every(chunk => !('usageMetadata' in chunk))).toBe(true)
+})
+
+test('text flows: each delta writes all but its last character', () => {
+  const encoder = codec.createStreamEncoder(replyContext())
+  const written: string[] = []
+  for (const event of text(0, 'Hello', ' wor', 'ld').slice(0, -1))
+    encoder.push(event, piece => written.push(piece))
+  expect(written.map(piece => /"text":("[^"]*")/.exec(piece)?.[1])).toEqual(['"Hell"', '"o wo"', '"rl"'])
+})
+
+test('no chunk has an empty part or no part, and no surrogate pair is cut', () => {
+  fc.assert(
+    fc.property(fc.array(fc.string({ unit: 'binary', maxLength: 4 })), deltas => {
+      const { chunks } = encodeEvents([START, ...text(0, ...deltas), finish('end')])
+      const parts = partsOf(chunks).flat()
+      expect(parts.map(part => part['text']).join('')).toBe(deltas.join(''))
+      for (const part of parts) expect(part['text']).not.toBe('')
+      if (deltas.join('') !== '') expect(partsOf(chunks).every(list => list.length === 1)).toBe(true)
+    }),
+  )
+  const { chunks } = encodeEvents([START, ...text(0, 'a👋', '🏽', 'b'), finish('end')])
+  expect(
+    partsOf(chunks)
+      .flat()
+      .map(part => part['text']),
+  ).toEqual(['a', '👋', '🏽', 'b'])
+})
+
+describe('calls', () => {
+  test('are written whole, in a part with their id, the last one with the reason', () => {
+    const { chunks } = encodeEvents([
+      START,
+      ...text(0, 'Hm'),
+      ...call(1, 'f', '{"a"', ':1}'),
+      ...call(2, 'g'),
+      finish('tool-calls'),
+    ])
+    expect(partsOf(chunks)).toEqual([
+      [{ text: 'H' }],
+      [{ text: 'm' }],
+      [{ functionCall: { id: 'id_1', name: 'f', args: { a: 1 } } }],
+      [{ functionCall: { id: 'id_2', name: 'g', args: {} } }],
+    ])
+    expect(lastCandidate(chunks)['finishReason']).toBe('STOP')
+  })
+
+  test('keep the digits of their numbers', () => {
+    const { text: wire } = encodeEvents([
+      START,
+      ...call(0, 'f', '{"n":12345678901234567890,\n"x":1.0e400}'),
+      finish('tool-calls'),
+    ])
+    expect(wire).toContain('"args":{"n":12345678901234567890,"x":1.0e400}')
+  })
+
+  test.each(['{"a":', 'nonsense', '[1]', '"x"'])('with the input %s are MALFORMED_FUNCTION_CALL', input => {
+    const { chunks } = encodeEvents([START, ...text(0, 'Hm'), ...call(1, 'f', input), finish('tool-calls')])
+    expect(lastCandidate(chunks)).toMatchObject({
+      content: { parts: [{ text: 'm' }] },
+      finishReason: 'MALFORMED_FUNCTION_CALL',
+    })
+  })
+
+  test('cut by the length limit are MAX_TOKENS', () => {
+    const { chunks } = encodeEvents([START, ...call(0, 'f', '{"a"'), finish('length')])
+    expect(lastCandidate(chunks)).toEqual({ finishReason: 'MAX_TOKENS', index: 0 })
+  })
+})
+
+describe('thoughts', () => {
+  const claude: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'sig/=' }
+  const openai: Signature = { format: 'openai-responses', vendor: 'openai', value: 'enc' }
+  const asked = generationRequest({
+    reasoning: { effort: undefined, budgetTokens: undefined, summary: 'auto' },
+  })
+
+  test('are written only when the caller asked for them', () => {
+    const events = [START, ...thoughts(0, 'because', undefined), ...text(1, 'ok'), finish('end')]
+    expect(partsOf(encodeEvents(events).chunks).flat()).toEqual([{ text: 'o' }, { text: 'k' }])
+    expect(partsOf(encodeEvents(events, asked).chunks).flat()).toEqual([
+      { text: 'becaus', thought: true },
+      { text: 'e', thought: true },
+      { text: 'o' },
+      { text: 'k' },
+    ])
+  })
+
+  test('come back with their signature from the history that the SDK keeps', () => {
+    for (const [signature, request, texts] of [
+      [claude, asked, ['because']],
+      [openai, asked, ['because']],
+      [openai, undefined, []],
+    ] as const) {
+      const events = [
+        START,
+        ...thoughts(0, 'because', signature),
+        ...call(1, 'f', '{}'),
+        finish('tool-calls'),
+      ]
+      const { chunks } = encodeEvents(events, request)
+      const contents = chunks.map(chunk => contentOf(chunk) ?? {})
+      const back = codec.decodeRequest(
+        { contents: [{ role: 'user', parts: [{ text: 'q' }] }, ...contents] },
+        CALL,
+      )
+      expect(back.turns[1]?.parts).toMatchObject([
+        { type: 'reasoning', texts, signature },
+        { type: 'tool-call', name: 'f', callId: 'id_1', signature: undefined },
+      ])
+    }
+  })
+
+  test('that are hidden lose a signature which needs them, redacted ones have no slot', () => {
+    for (const events of [thoughts(0, 'because', claude), thoughts(0, '', claude, true)]) {
+      const { text: wire } = encodeEvents([START, ...events, ...text(1, 'ok'), finish('end')])
+      expect(wire).not.toContain('thoughtSignature')
+    }
+  })
+
+  test('keep their paragraphs apart', () => {
+    const events: GenerationEvent[] = [
+      { type: 'reasoning-start', block: 0, candidate: 0, id: undefined, raw: false, redacted: false },
+      { type: 'reasoning-paragraph', block: 0 },
+      { type: 'reasoning-delta', block: 0, text: 'one' },
+      { type: 'reasoning-paragraph', block: 0 },
+      { type: 'reasoning-delta', block: 0, text: 'two' },
+      { type: 'reasoning-delta', block: 0, text: '!' },
+      { type: 'reasoning-end', block: 0, signature: undefined },
+      finish('end'),
+    ]
+    const parts = partsOf(encodeEvents(events, asked).chunks).flat()
+    expect(parts.map(part => part['text']).join('')).toBe('one\n\ntwo!')
+  })
+})
+
+describe('ends', () => {
+  test.each([
+    ['end', 'STOP'],
+    ['stop-sequence', 'STOP'],
+    ['tool-calls', 'STOP'],
+    ['length', 'MAX_TOKENS'],
+    ['context-length', 'MAX_TOKENS'],
+    ['content-filter', 'SAFETY'],
+    ['refusal', 'STOP'],
+    ['pause', 'STOP'],
+    ['malformed-tool-call', 'MALFORMED_FUNCTION_CALL'],
+    ['other', 'OTHER'],
+  ] as const)('%s is %s', (reason, wire) => {
+    const { chunks } = encodeEvents([START, ...text(0, 'x'), finish(reason)])
+    expect(lastCandidate(chunks)['finishReason']).toBe(wire)
+  })
+
+  test('a refusal without a word is SAFETY, a blocked prompt is promptFeedback', () => {
+    expect(lastCandidate(encodeEvents([START, finish('refusal')]).chunks)['finishReason']).toBe('SAFETY')
+    const { chunks } = encodeEvents([START, finish('prompt-blocked', 'BLOCKLIST: no')])
+    expect(chunks[0]).toMatchObject({ promptFeedback: { blockReason: 'BLOCKLIST' } })
+    expect(chunks[0]).not.toHaveProperty('candidates')
+  })
+
+  test('an error is the last event, after what was held back', () => {
+    const error = new GatewayError('upstream_timeout', 'Too slow')
+    const { chunks } = encodeEvents([
+      START,
+      ...text(0, 'ab').slice(0, -1),
+      { type: 'error', error },
+      finish('end'),
+    ])
+    expect(partsOf(chunks).flat()).toEqual([{ text: 'a' }, { text: 'b' }])
+    expect(chunks.at(-1)).toMatchObject({ error: { code: 504, status: 'DEADLINE_EXCEEDED' } })
+    expect(chunks).toHaveLength(3)
+  })
+
+  test('a stream without a finish ends in nothing', () => {
+    expect(runMachine(codec.createStreamEncoder(replyContext()), [START])).toEqual([])
+  })
+})
+
+test('sources come in the last chunk, counted in bytes, and are read back', () => {
+  const cited = 'Η Αθήνα'
+  const citation = {
+    url: 'https://a.example',
+    title: 'A',
+    citedText: cited,
+    start: 3,
+    end: 10,
+    wire: undefined,
+  }
+  const events: GenerationEvent[] = [
+    START,
+    { type: 'text-start', block: 0, candidate: 0 },
+    { type: 'text-delta', block: 0, text: `👋 ${cited}.` },
+    { type: 'text-citation', block: 0, citation },
+    { type: 'text-end', block: 0, signature: undefined },
+    finish('end'),
+  ]
+  const back = collect(decodeBytes([Buffer.from(encodeEvents(events).text)]))
+  expect(back.candidates[0]?.parts).toMatchObject([
+    { text: `👋 ${cited}.`, citations: [{ ...citation, wire: {} }] },
+  ])
+})
+
+test('candidates keep their index', () => {
+  const { chunks } = encodeEvents([
+    START,
+    { type: 'text-start', block: 0, candidate: 0 },
+    { type: 'text-start', block: 1, candidate: 1 },
+    { type: 'text-delta', block: 1, text: 'B1' },
+    { type: 'text-delta', block: 0, text: 'A1' },
+    { type: 'text-end', block: 0, signature: undefined },
+    { type: 'text-end', block: 1, signature: undefined },
+    finish('end'),
+    finish('length', undefined, 1),
+  ])
+  expect(chunks.at(-1)?.['candidates']).toMatchObject([
+    { index: 0, finishReason: 'STOP', content: { parts: [{ text: '1' }] } },
+    { index: 1, finishReason: 'MAX_TOKENS', content: { parts: [{ text: '1' }] } },
+  ])
+})
