@@ -25,8 +25,11 @@ export function encodeAssistant(parts: readonly Part[], rules: TargetRules): Jso
     ...otherFields(parts, rules),
   }
   if (calls.length > 0) message['tool_calls'] = calls.map(call => encodeCall(call, rules))
-  const isEmpty = message['content'] === null && Object.keys(message).length === 2
-  return isEmpty ? undefined : message
+  if (message['content'] !== null) return message
+  if (Object.keys(message).length === 2) return undefined
+  // Null is for a message that speaks in one of these ways only.
+  const isExcused = ['tool_calls', 'refusal', 'audio'].some(name => message[name] !== undefined)
+  return isExcused ? message : { ...message, content: '' }
 }
 
 /** Text, and refusals where the vendor knows none apart; null when there is neither. */

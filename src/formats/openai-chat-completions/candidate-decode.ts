@@ -2,10 +2,11 @@ import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { AudioDeltas } from './audio-deltas.ts'
 import { decodeAnnotations } from './citations.ts'
 import { decodeFinish } from './finish.ts'
-import { imagePart, mediaPart } from './media-decode.ts'
-import { ReasoningDetails } from './reasoning-details.ts'
+import { imagePart } from './media-decode.ts'
+import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
 import { ToolDeltas, thoughtSignature } from './tool-deltas.ts'
 import { FORMAT } from './wire.ts'
 
@@ -218,36 +219,3 @@ export class CandidateDecoder {
 
 /** Legacy answers hold one call, under a place that no index names. */
 const LEGACY_POSITION = -1
-
-/** Mistral's thinking part: `{type: "thinking", thinking: [{type: "text", text}]}`, or the text itself. */
-export function thinkingText(part: JsonObject): string {
-  const thinking = part['thinking'] ?? part['text']
-  if (typeof thinking === 'string') return thinking
-  return asArray(thinking)
-    .map(piece => asString(asObject(piece)?.['text']) ?? '')
-    .join('')
-}
-
-/** Collects a spoken answer: its bytes come in pieces, each encoded on its own, and its words beside them. */
-class AudioDeltas {
-  #pieces: string[] = []
-  #transcript = ''
-
-  push(audio: JsonObject | undefined): void {
-    const data = asString(audio?.['data'])
-    if (data !== undefined && data !== '') this.#pieces.push(data)
-    this.#transcript += asString(audio?.['transcript']) ?? ''
-  }
-
-  take(): MediaPart | undefined {
-    if (this.#pieces.length === 0) return undefined
-    const bytes = this.#pieces.map(piece => Buffer.from(piece, 'base64'))
-    const data = this.#pieces.length === 1 ? (this.#pieces[0] ?? '') : Buffer.concat(bytes).toString('base64')
-    this.#pieces = []
-    return {
-      ...mediaPart('audio'),
-      source: { type: 'base64', data },
-      context: this.#transcript === '' ? undefined : this.#transcript,
-    }
-  }
-}

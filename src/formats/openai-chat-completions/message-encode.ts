@@ -27,7 +27,8 @@ export function encodeMessages(
       messages.push(...userMessages(turn.parts, answered, rules))
     }
   }
-  return messages
+  // An empty conversation is refused everywhere; clients send one to see whether a model is there.
+  return messages.length === 0 ? [{ role: 'user', content: '' }] : messages
 }
 
 /** Text goes on as `system`, which all vendors know; OpenAI's newer models call it `developer`. */

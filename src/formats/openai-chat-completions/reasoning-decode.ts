@@ -1,8 +1,7 @@
 import { unwrapSignature } from '@/formats/signature.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
-import { thinkingText } from './candidate-decode.ts'
-import { visibleText } from './reasoning-details.ts'
+import { thinkingText, visibleText } from './reasoning-details.ts'
 import { FORMAT } from './wire.ts'
 
 /**

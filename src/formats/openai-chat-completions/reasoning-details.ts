@@ -1,4 +1,12 @@
-import { asNumber, asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  parseObject,
+} from '@/json/json.ts'
 
 /**
  * OpenRouter's `reasoning_details`: entries of text, summary or encrypted data, which must come back unchanged. They
@@ -63,4 +71,13 @@ export function storedDetails(value: string): JsonObject[] {
   const stored = parseObject(`{"entries":${value}}`)
   const entries = stored?.['entries']
   return Array.isArray(entries) ? entries.map(asObject).filter(entry => entry !== undefined) : []
+}
+
+/** Mistral's thinking part: `{type: "thinking", thinking: [{type: "text", text}]}`, or the text itself. */
+export function thinkingText(part: JsonObject): string {
+  const thinking = part['thinking'] ?? part['text']
+  if (typeof thinking === 'string') return thinking
+  return asArray(thinking)
+    .map(piece => asString(asObject(piece)?.['text']) ?? '')
+    .join('')
 }

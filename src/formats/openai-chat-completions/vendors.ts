@@ -36,7 +36,9 @@ const STRICT: readonly (readonly [RegExp, readonly RequestField[]])[] = [
 export function vendorTraits(vendor: string): VendorTraits {
   const host = vendor.toLowerCase().replace(/:\d+$/, '')
   const isOpenai =
-    /^(?:openai|azure)$|(?:^|\.)(?:api\.openai\.com|openai\.azure\.com|services\.ai\.azure\.com)$/.test(host)
+    /^(?:openai|azure)$|(?:^|\.)(?:api\.openai\.com|openai\.azure\.com|(?:services\.ai|cognitiveservices)\.azure\.com)$/.test(
+      host,
+    )
   const isMistral = /(?:^|\.)mistral\.ai$/.test(host)
   const strict = STRICT.find(([pattern]) => pattern.test(host))
   return {

@@ -261,6 +261,10 @@ describe('tools', () => {
   })
 })
 
+test('an empty conversation is an empty question', () => {
+  expect(messagesOf([])).toEqual([{ role: 'user', content: '' }])
+})
+
 describe('results', () => {
   test('stand directly after their turn, one message each, in the order of the calls', () => {
     const turns = [
@@ -385,6 +389,15 @@ describe('reasoning of the history', () => {
   test('of another format never brings its signature', () => {
     const foreign: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'EqoB' }
     expect(JSON.stringify(messagesOf([assistant(thought('t', foreign), call('a'))]))).not.toContain('EqoB')
+  })
+
+  test('alone still stands in a message that has content', () => {
+    expect(messagesOf([assistant(thought('t', own))])).toMatchObject([
+      { content: '', reasoning_details: [{}] },
+    ])
+    expect(messagesOf([user(textPart('q')), assistant(thought('t'))])).toEqual([
+      { role: 'user', content: 'q' },
+    ])
   })
 
   test('is at least an empty text where the vendor insists', () => {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { faultOf } from '@/formats/fault.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -441,6 +442,53 @@ describe('the finish', () => {
       stopSequence: 'END',
       message: undefined,
     })
+  })
+})
+
+describe('whatever the upstream sends', () => {
+  const names = [
+    'content',
+    'reasoning',
+    'reasoning_details',
+    'refusal',
+    'tool_calls',
+    'function_call',
+    'images',
+  ]
+  const json = fc.jsonValue({ maxDepth: 3 })
+  const entry = fc.record(
+    { index: json, id: json, type: json, function: fc.record({ name: json, arguments: json }), custom: json },
+    { requiredKeys: [] },
+  )
+  const delta = fc.dictionary(fc.constantFrom(...names), fc.oneof(json, fc.array(entry)))
+  const choice = fc.record({ index: json, delta, finish_reason: json, logprobs: json }, { requiredKeys: [] })
+  const anyChunk = fc.record(
+    { id: json, choices: fc.array(choice), usage: json, error: json },
+    { requiredKeys: [] },
+  )
+
+  test('no exception escapes, and the answer ends once', () => {
+    fc.assert(
+      fc.property(
+        fc.array(
+          fc.oneof(
+            fc.string(),
+            anyChunk.map(chunk => JSON.stringify(chunk)),
+          ),
+        ),
+        chunks => {
+          const events = decodeChunks(chunks)
+          const open = new Set<number>()
+          for (const event of events) {
+            if (event.type.endsWith('-start') && 'block' in event) open.add(event.block)
+            if (event.type.endsWith('-end') && 'block' in event) expect(open.delete(event.block)).toBe(true)
+            if (event.type.endsWith('-delta') && 'block' in event) expect(open.has(event.block)).toBe(true)
+          }
+          const last = events.at(-1)?.type
+          expect(last === 'error' || (last === 'finish' && open.size === 0)).toBe(true)
+        },
+      ),
+    )
   })
 })
 
