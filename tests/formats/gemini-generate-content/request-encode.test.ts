@@ -505,7 +505,7 @@ describe('configuration', () => {
   })
 })
 
-test('tokens are counted with instructions and tools', () => {
+test('edge 79: tokens are counted with instructions and tools, for models and tuned models by their full name', () => {
   const count = codec.tokenCount
   const body = count?.encodeRequest(
     generationRequest({ instructions: [textPart('s')], tools: [tool('f')] }),
