@@ -1,0 +1,132 @@
+import { Refusal } from '@/errors/refusal.ts'
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  type DeclaredTokenRates,
+  type Rates,
+  type RateTier,
+  TOKEN_RATE_NAMES,
+  type TokenRateName,
+} from './rates.ts'
+
+/** How many decimal places turn a decimal string into whole pico units. */
+interface Places {
+  token: number
+  /** Requests, images and seconds. */
+  unit: number
+}
+
+/** tollgate.yaml: units of the currency per million tokens, or per request, image or second. */
+const DECLARED: Places = { token: 6, unit: 12 }
+/** The database: pico units. */
+const STORED: Places = { token: 0, unit: 0 }
+
+/**
+ * The rates that a model's `prices` declare, exactly.
+ * @throws Refusal naming the field that is no decimal string or has more places than a pico unit
+ */
+export function readPrices(prices: JsonObject): Rates {
+  return read(prices, DECLARED)
+}
+
+/** The inverse of `storeRates`. */
+export function readStoredRates(stored: JsonObject): Rates {
+  return read(stored, STORED)
+}
+
+/** Rates as the database keeps them: the names of tollgate.yaml, each value a decimal string of pico units. */
+export function storeRates(rates: Rates): JsonObject {
+  const { perRequest, perImage, perVideoSecond, tiers } = rates
+  return {
+    ...storeTokens(rates.tokens),
+    ...(perRequest === undefined ? {} : { per_request: perRequest.toString() }),
+    ...(perImage.size === 0
+      ? {}
+      : { per_image: Object.fromEntries([...perImage].map(([size, pico]) => [size, pico.toString()])) }),
+    ...(perVideoSecond === undefined ? {} : { per_video_second: perVideoSecond.toString() }),
+    ...(tiers.length === 0
+      ? {}
+      : {
+          tiers: tiers.map(tier => ({
+            above_input_tokens: tier.aboveInputTokens.toString(),
+            ...storeTokens(tier.tokens),
+          })),
+        }),
+  }
+}
+
+/** A token rate in units of the currency per million tokens, as tollgate.yaml would say it. */
+export function perMillion(pico: bigint): string {
+  return decimalOf(pico, DECLARED.token)
+}
+
+/** A rate per request, image or second in units of the currency. */
+export function perUnit(pico: bigint): string {
+  return decimalOf(pico, DECLARED.unit)
+}
+
+function read(prices: JsonObject, places: Places): Rates {
+  return {
+    tokens: readTokens(prices, 'prices', places),
+    perRequest: pico(prices['per_request'], 'prices.per_request', places.unit),
+    perImage: readSizes(asObject(prices['per_image']) ?? {}, places),
+    perVideoSecond: pico(prices['per_video_second'], 'prices.per_video_second', places.unit),
+    tiers: asArray(prices['tiers'])
+      .map((tier, index) => readTier(asObject(tier) ?? {}, `prices.tiers[${index}]`, places))
+      .toSorted((one, other) => (one.aboveInputTokens < other.aboveInputTokens ? -1 : 1)),
+  }
+}
+
+function readTier(tier: JsonObject, path: string, places: Places): RateTier {
+  const above = tier['above_input_tokens']
+  const text = typeof above === 'number' && Number.isSafeInteger(above) ? above.toString() : above
+  const aboveInputTokens = pico(text, `${path}.above_input_tokens`, 0)
+  if (aboveInputTokens === undefined) throw new Refusal(`${path}.above_input_tokens is missing`)
+  return { aboveInputTokens, tokens: readTokens(tier, path, places) }
+}
+
+function readTokens(prices: JsonObject, path: string, { token }: Places): DeclaredTokenRates {
+  const tokens: Partial<Record<TokenRateName, bigint>> = {}
+  for (const name of TOKEN_RATE_NAMES) {
+    const rate = pico(prices[name], `${path}.${name}`, token)
+    if (rate !== undefined) tokens[name] = rate
+  }
+  return tokens
+}
+
+function readSizes(sizes: JsonObject, { unit }: Places): ReadonlyMap<string, bigint> {
+  const found = new Map<string, bigint>()
+  for (const [size, value] of Object.entries(sizes)) {
+    const rate = pico(value, `prices.per_image["${size}"]`, unit)
+    if (rate !== undefined) found.set(size, rate)
+  }
+  return found
+}
+
+/** `'0.075'` with 6 places -> `75000n`. A number is refused: it may have been rounded already. */
+function pico(value: JsonValue | undefined, path: string, places: number): bigint | undefined {
+  if (value === undefined) return undefined
+  const match = typeof value === 'string' ? /^(\d{1,30})(?:\.(\d{1,30}))?$/.exec(value) : null
+  if (match === null) {
+    throw new Refusal(`${path} must be a plain decimal string, but is ${JSON.stringify(value)}`)
+  }
+  const [, whole = '', fraction = ''] = match
+  if (fraction.length > places) {
+    throw new Refusal(`${path} must have at most ${places} decimal places, but is "${value}"`)
+  }
+  return BigInt(whole + fraction.padEnd(places, '0'))
+}
+
+function storeTokens(tokens: DeclaredTokenRates): JsonObject {
+  return Object.fromEntries(
+    TOKEN_RATE_NAMES.flatMap(name => {
+      const rate = tokens[name]
+      return rate === undefined ? [] : [[name, rate.toString()]]
+    }),
+  )
+}
+
+function decimalOf(value: bigint, places: number): string {
+  const digits = value.toString().padStart(places + 1, '0')
+  const fraction = digits.slice(-places).replace(/0+$/, '')
+  return `${digits.slice(0, -places)}${fraction === '' ? '' : `.${fraction}`}`
+}

@@ -1,0 +1,66 @@
+/**
+ * What a model costs, in bigint pico units (1e-12) of the deployment's currency per token, request, image or second.
+ * A published "$x per million tokens" is x * 1e6 pico per token, so every price that vendors publish is an integer.
+ * The names are those of tollgate.yaml's `prices`. It stands with the leaves because both routing (which keeps a
+ * model's rates) and pricing (which applies them) have to know it. Reading and writing it: rate-text.ts.
+ */
+export interface Rates {
+  /** As declared: what is missing falls back as `tokenRatesFor` says. */
+  tokens: DeclaredTokenRates
+  /** For each request, whatever it uses. */
+  perRequest: bigint | undefined
+  /** For each image made, by size (`1024x1024`); `default` is any other size. */
+  perImage: ReadonlyMap<string, bigint>
+  /** For each second of video made. */
+  perVideoSecond: bigint | undefined
+  /** In order of `aboveInputTokens`, no two alike. */
+  tiers: readonly RateTier[]
+}
+
+/** Other rates for long prompts. */
+export interface RateTier {
+  /** In force when a request has more prompt tokens than this, cached and written ones included. */
+  aboveInputTokens: bigint
+  /** Replaces the rates that it names, for the whole request; others stay. */
+  tokens: DeclaredTokenRates
+}
+
+export const TOKEN_RATE_NAMES = [
+  'input',
+  'cached_input',
+  'cache_write_5m',
+  'cache_write_1h',
+  'output',
+  'reasoning',
+  'input_audio',
+  'output_audio',
+] as const
+export type TokenRateName = (typeof TOKEN_RATE_NAMES)[number]
+
+export type DeclaredTokenRates = Readonly<Partial<Record<TokenRateName, bigint>>>
+/** After the fall-backs. */
+export type TokenRates = Readonly<Record<TokenRateName, bigint>>
+
+/**
+ * The rate of every kind of token in a request with so many prompt tokens: that of the tier it is in, else the base
+ * rate, else that of a kind it is a case of. Cache reads, 5-minute writes and audio in fall back to `input`, 1-hour
+ * writes to 5-minute ones, reasoning and audio out to `output`. A model that names neither `input` nor `output`
+ * charges nothing for those tokens: pricing/coverage.ts tells whether that is meant.
+ */
+export function tokenRatesFor(rates: Rates, inputTokens: bigint): TokenRates {
+  const tier = rates.tiers.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
+  const declared = { ...rates.tokens, ...tier?.tokens }
+  const input = declared.input ?? 0n
+  const output = declared.output ?? 0n
+  const cacheWrite5m = declared.cache_write_5m ?? input
+  return {
+    input,
+    cached_input: declared.cached_input ?? input,
+    cache_write_5m: cacheWrite5m,
+    cache_write_1h: declared.cache_write_1h ?? cacheWrite5m,
+    output,
+    reasoning: declared.reasoning ?? output,
+    input_audio: declared.input_audio ?? input,
+    output_audio: declared.output_audio ?? output,
+  }
+}

@@ -1,0 +1,116 @@
+import { type Rates, type TokenRateName, tokenRatesFor } from '@/generation/rates.ts'
+import type { Usage } from '@/generation/usage.ts'
+
+/** What a request used beside tokens. */
+export interface Extras {
+  /** How often the rate per request applies; 1 unless said. 0 for a part of a request that is priced on its own. */
+  requests?: number
+  /** How many images were made, by size. */
+  images?: Readonly<Record<string, number>>
+  /** Seconds of video made. */
+  videoSeconds?: number
+}
+
+/** What a line of a receipt is for: a name of tollgate.yaml's `prices`. */
+export type Bucket = TokenRateName | 'per_request' | 'per_image' | 'per_video_second'
+
+/** One line of a receipt: `quantity * rate = pico`. */
+export interface CostLine {
+  bucket: Bucket
+  /** Only of images. */
+  size?: string
+  quantity: bigint
+  /** In pico units. */
+  rate: bigint
+  /** In pico units. */
+  pico: bigint
+}
+
+/** What something costs, exactly, in pico units, and why: the lines sum to it. */
+export interface Cost {
+  pico: bigint
+  lines: readonly CostLine[]
+}
+
+/** Each bucket of a usage is charged at one rate, so no token is charged twice. */
+const BUCKETS = {
+  inputUncached: 'input',
+  cacheRead: 'cached_input',
+  cacheWrite5m: 'cache_write_5m',
+  cacheWrite1h: 'cache_write_1h',
+  audioInput: 'input_audio',
+  outputText: 'output',
+  reasoning: 'reasoning',
+  audioOutput: 'output_audio',
+} satisfies Record<Exclude<keyof Usage, 'serverTools'>, TokenRateName>
+
+/**
+ * The one function that prices: what is quoted, listed and billed comes from here. The tier follows from all prompt
+ * tokens, cached ones included. Lines of nothing are left out; tokens, images and
+ * seconds that nobody priced are a line at rate 0.
+ * @throws RangeError for a count that is not a whole number of 0 or more, so that no bill rests on a guess
+ */
+export function costOf(usage: Usage, rates: Rates, extras: Extras = {}): Cost {
+  const lines = [...tokenLines(usage, rates), ...extraLines(rates, extras)].filter(line => line.quantity > 0n)
+  return { pico: lines.reduce((sum, line) => sum + line.pico, 0n), lines }
+}
+
+/** The nano units that a request costs: rounded up, once, so that use is never free and the gain is below one nano. */
+export function roundUp(pico: bigint): bigint {
+  if (pico < 0n) throw new RangeError(`a cost must be 0 or more, but is ${pico}`)
+  return (pico + 999n) / 1000n
+}
+
+/** What the rates per request, image and second add to the tokens. */
+export function extraLines(rates: Rates, extras: Extras): CostLine[] {
+  const images = Object.entries(extras.images ?? {}).map(([size, made]) => ({
+    ...line('per_image', count(made, `images["${size}"]`), imageRate(rates, size)),
+    size,
+  }))
+  const requests = count(extras.requests ?? 1, 'requests')
+  return [
+    ...(rates.perRequest === undefined ? [] : [line('per_request', requests, rates.perRequest)]),
+    ...images,
+    line('per_video_second', count(extras.videoSeconds ?? 0, 'videoSeconds'), rates.perVideoSecond ?? 0n),
+  ]
+}
+
+/** A number of the program as a bigint, if it is one that counts something. */
+export function count(value: number, name: string): bigint {
+  if (!Number.isSafeInteger(value) || value < 0) {
+    throw new RangeError(`${name} must be a whole number of 0 or more, but is ${value}`)
+  }
+  return BigInt(value)
+}
+
+function tokenLines(usage: Usage, rates: Rates): CostLine[] {
+  const counts = entriesOf(BUCKETS).map(([bucket, name]) => ({ name, tokens: count(usage[bucket], bucket) }))
+  const inputTokens = counts.reduce((sum, { name, tokens }) => (isInput(name) ? sum + tokens : sum), 0n)
+  const perToken = tokenRatesFor(rates, inputTokens)
+  return counts.map(({ name, tokens }) => line(name, tokens, perToken[name]))
+}
+
+function isInput(name: TokenRateName): boolean {
+  return name !== 'output' && name !== 'reasoning' && name !== 'output_audio'
+}
+
+/** A size that nobody priced costs the default, or what the dearest size costs: never nothing. */
+function imageRate({ perImage }: Rates, size: string): bigint {
+  return perImage.get(size) ?? perImage.get('default') ?? dearest([...perImage.values()])
+}
+
+/** The largest of these, 0 if there are none. */
+export function dearest(rates: readonly bigint[]): bigint {
+  let most = 0n
+  for (const rate of rates) if (rate > most) most = rate
+  return most
+}
+
+function line(bucket: Bucket, quantity: bigint, rate: bigint): CostLine {
+  return { bucket, quantity, rate, pico: quantity * rate }
+}
+
+/** Object.entries with the keys that the type declares: safe for the constant above, which has no others. */
+function entriesOf<Key extends string, Value>(record: Readonly<Record<Key, Value>>): [Key, Value][] {
+  return Object.entries(record) as [Key, Value][]
+}

@@ -1,0 +1,58 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { readPrices } from '@/generation/rate-text.ts'
+import { inputTokens, outputTokens } from '@/generation/usage.ts'
+import { boundOf } from '@/pricing/bound.ts'
+import { costOf } from '@/pricing/cost.ts'
+import { anyRates, anyUsage, usageOf } from './samples.ts'
+
+test('no usage within the ceiling costs more, whatever the rates and tiers', () => {
+  fc.assert(
+    fc.property(anyUsage, anyRates, fc.nat(1_000_000), fc.nat(100_000), (usage, rates, spare, made) => {
+      const extras = { images: { auto: made }, videoSeconds: made }
+      const ceiling = {
+        inputTokens: inputTokens(usage) + spare,
+        outputTokens: outputTokens(usage) + spare,
+        ...extras,
+      }
+      return costOf(usage, rates, extras).pico <= boundOf(ceiling, rates)
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+const RATES = readPrices({
+  input: '3',
+  cache_write_1h: '6',
+  output: '15',
+  reasoning: '20',
+  per_request: '0.000001',
+  tiers: [{ above_input_tokens: 100, input: '1', cache_write_1h: '2' }],
+})
+
+test('takes every token to be of the dearest kind', () => {
+  expect(boundOf({ inputTokens: 10, outputTokens: 2, requests: 0 }, RATES)).toBe(60_000_000n + 40_000_000n)
+})
+
+test('leaves out kinds that the request cannot use', () => {
+  const ceiling = { inputTokens: 10, outputTokens: 2, requests: 0 }
+  expect(boundOf({ ...ceiling, without: ['cache_write_1h', 'reasoning'] }, RATES)).toBe(60_000_000n)
+})
+
+test('a cheaper tier does not lower it: the prompt may turn out shorter', () => {
+  expect(boundOf({ inputTokens: 101, outputTokens: 0, requests: 0 }, RATES)).toBe(606_000_000n)
+})
+
+test('holds the rate per request', () => {
+  expect(boundOf({ inputTokens: 0, outputTokens: 0 }, RATES)).toBe(1_000_000n)
+})
+
+test('is what a request of the one dearest kind costs', () => {
+  const { pico } = costOf(usageOf({ cacheWrite1h: 10, reasoning: 2 }), RATES)
+  expect(boundOf({ inputTokens: 10, outputTokens: 2 }, RATES)).toBe(pico)
+})
+
+test('a ceiling that counts nothing is refused', () => {
+  expect(() => boundOf({ inputTokens: -1, outputTokens: 0 }, RATES)).toThrow('inputTokens must be')
+  expect(() => boundOf({ inputTokens: 0, outputTokens: 1.5 }, RATES)).toThrow('outputTokens must be')
+})
