@@ -1,0 +1,80 @@
+import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import type { Recording } from '@/simulator/recordings.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { chatCaller } from './chat-caller.ts'
+import { geminiCaller } from './gemini-caller.ts'
+import { messagesCaller } from './messages-caller.ts'
+import { responsesCaller } from './responses-caller.ts'
+import type { Caller, Side } from './talk.ts'
+
+/** A gateway with the simulator behind it, and the official SDKs pointed at the gateway. */
+export interface Rig {
+  gateway: TestGateway
+  callers: Record<Side, Caller>
+  /** Every request that the upstream got since the last call of `forget`, oldest first. */
+  recordings(): readonly Recording[]
+  forget(): void
+  /** Sends a recorded request to the upstream once more, as it was but in one piece. */
+  replay(recording: Recording): Promise<JsonObject>
+  close(): Promise<void>
+}
+
+/** Models whose vendors have rules of their own, beside those of the test gateway. */
+const MODELS = [
+  ['chat', 'filter'],
+  ['responses', 'filter'],
+  ['messages', 'filter'],
+  ['gemini', 'filter'],
+  ['chat', 'gpt-5/long-200'],
+  ['gemini', 'gemini-3-pro/tool'],
+  ['gemini', 'gemini-3-pro/parallel'],
+  ['gemini', 'gemini-3-pro/reason+tool'],
+]
+
+export async function startRig(): Promise<Rig> {
+  const models = MODELS.map(
+    ([side, model]) =>
+      `  - { id: "${side}/${model}", channels: [{ channel: ${side}, model: "${model}" }], prices: { input: 1, output: 2 } }`,
+  )
+  const gateway = await startTestGateway({ models: models.join('\n') })
+  const address = { url: gateway.url.replace(/\/$/, ''), key: gateway.key }
+  const { recordings } = gateway.simulator.simulator
+  return {
+    gateway,
+    callers: {
+      chat: chatCaller(address),
+      responses: responsesCaller(address),
+      messages: messagesCaller(address),
+      gemini: geminiCaller(address),
+    },
+    recordings: () => recordings.all(),
+    forget: () => recordings.clear(),
+    replay: recording => replay(gateway.simulator.url, recording),
+    close: () => gateway.close(),
+  }
+}
+
+/** The JSON of a recorded request. */
+export function bodyOf(recording: Recording | undefined): JsonObject {
+  const body = recording && parseObject(textOf(recording))
+  if (body === undefined) throw new Error('the upstream got no request')
+  return body
+}
+
+/** The recorded request as it was on the wire. */
+export function textOf(recording: Recording): string {
+  return Buffer.from(recording.bodyBase64, 'base64').toString()
+}
+
+async function replay(url: string, recording: Recording): Promise<JsonObject> {
+  const { stream: _, stream_options: __, ...body } = bodyOf(recording)
+  const path = recording.path.replace(':streamGenerateContent', ':generateContent')
+  const response = await fetch(url + path, {
+    method: 'POST',
+    headers: { authorization: 'Bearer replayed', 'anthropic-version': '2023-06-01' },
+    body: JSON.stringify(body),
+  })
+  const answer = asObject(await response.json())
+  if (!response.ok || answer === undefined) throw new Error(`the replay failed: ${response.status}`)
+  return answer
+}
