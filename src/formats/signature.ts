@@ -10,8 +10,13 @@ const PREFIX = 'tollgate.1.'
 /** The signature as the value of a caller's opaque field; its own value where the caller's format made it. */
 export function wrapSignature(signature: Signature, callerFormat: Format): string {
   if (signature.format === callerFormat && signature.vendor === undefined) return signature.value
-  const plain = `${PREFIX}${FORMATS.indexOf(signature.format)}.${encodeURIComponent(signature.vendor ?? '')}.${signature.value}`
+  const plain = `${PREFIX}${FORMATS.indexOf(signature.format)}.${encodeVendor(signature.vendor ?? '')}.${signature.value}`
   return Buffer.from(plain, 'utf8').toString('base64')
+}
+
+/** A vendor is a host name most of the time, and a dot ends it here. */
+function encodeVendor(vendor: string): string {
+  return encodeURIComponent(vendor).replaceAll('.', '%2E')
 }
 
 /** The start of every wrapped signature, compared before anything is decoded. */
