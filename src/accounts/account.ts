@@ -12,8 +12,12 @@ export interface Account {
   id: number
   email: string
   status: AccountStatus
-  /** What is left to spend, in nano units. */
+  /** What was put in less what was taken out, in nano units; below zero after an overrun. */
   balanceNano: bigint
+  /** What running exchanges have set aside of it. */
+  pendingNano: bigint
+  /** What the next exchange may set aside. */
+  availableNano: bigint
   /** True while nothing was ever paid for. */
   onTrial: boolean
   limits: Limits

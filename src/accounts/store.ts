@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Database, Transaction } from '@/db/connect.ts'
-import { account, accountModel, apiKey } from '@/db/schema.ts'
+import { account, accountModel, apiKey, wallet } from '@/db/schema.ts'
 import { FOREIGN_KEY_VIOLATION, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { Account, ApiKey, KeyRecord, Limits, SpendCap } from './account.ts'
@@ -86,12 +86,13 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
   return {
     async createAccount(input) {
       const email = readEmail(input.email)
-      const row = { email, creditNano: input.creditNano, onTrial: input.onTrial }
+      const row = { email, onTrial: input.onTrial }
       const id = await orm
         .transaction(async tx => {
           const [created] = await tx.insert(account).values(row).returning({ id: account.id })
           if (created === undefined) throw new Error('insert returned nothing')
           await insertModels(tx, created.id, input.models)
+          await openWallet(tx, created.id, input)
           return created.id
         })
         .catch(error =>
@@ -175,15 +176,17 @@ async function selectAccounts(orm: Orm, where: SQL | undefined): Promise<Account
   const rows = await orm
     .select({
       account,
+      wallet,
       models: sql<string[] | null>`array_agg(${accountModel.modelId} order by ${accountModel.modelId})
         filter (where ${accountModel.modelId} is not null)`,
     })
     .from(account)
     .leftJoin(accountModel, eq(accountModel.accountId, account.id))
+    .leftJoin(wallet, eq(wallet.accountId, account.id))
     .where(where)
-    .groupBy(account.id)
+    .groupBy(account.id, wallet.accountId)
     .orderBy(asc(account.id))
-  return rows.map(row => toAccount(row.account, row.models ?? []))
+  return rows.map(row => toAccount(row.account, row.wallet, row.models ?? []))
 }
 
 function prepareFindKey({ orm }: Database) {
@@ -209,6 +212,12 @@ async function setStatus(tx: Transaction, id: number, status: 'active' | 'suspen
 async function insertModels(tx: Transaction, accountId: number, models: readonly string[]): Promise<void> {
   const rows = [...new Set(models)].map(modelId => ({ accountId, modelId }))
   if (rows.length > 0) await tx.insert(accountModel).values(rows)
+}
+
+/** The wallet with its first entry, by the ledger's own function: both or neither of account and credit. */
+async function openWallet(tx: Transaction, id: number, input: NewAccount): Promise<void> {
+  const kind = input.onTrial ? 'trial' : 'topup'
+  await tx.execute(sql`select ledger_open_account(${id}::bigint, ${input.creditNano}::bigint, ${kind})`)
 }
 
 async function notify(tx: Transaction, payload: string): Promise<void> {
@@ -237,12 +246,19 @@ function refuse(message: string): never {
   throw new Refusal(message)
 }
 
-function toAccount(row: typeof account.$inferSelect, models: readonly string[]): Account {
+function toAccount(
+  row: typeof account.$inferSelect,
+  money: typeof wallet.$inferSelect | null,
+  models: readonly string[],
+): Account {
+  const balanceNano = money === null ? 0n : money.credits - money.debits
   return {
     id: row.id,
     email: row.email,
     status: row.status,
-    balanceNano: row.creditNano,
+    balanceNano,
+    pendingNano: money?.pending ?? 0n,
+    availableNano: balanceNano + (money === null ? 0n : money.overdraft - money.pending),
     onTrial: row.onTrial,
     limits: toLimits(row),
     models,

@@ -149,16 +149,15 @@ function limitChange(
   throw new UsageError(`--${option} is "${text}" but must be a whole number above 0, or "default"`)
 }
 
-/** An account as `--json` shows it. Nothing is pending as long as no exchange reserves credit. */
+/** An account as `--json` shows it. */
 function rowOf(account: Account) {
-  const balance = formatMoney(account.balanceNano)
   return {
     id: account.id,
     email: account.email,
     status: account.status,
-    balance,
-    available: balance,
-    pending: formatMoney(0n),
+    balance: formatMoney(account.balanceNano),
+    available: formatMoney(account.availableNano),
+    pending: formatMoney(account.pendingNano),
     on_trial: account.onTrial,
     models: [...account.models],
     limits: limitsRow(account),

@@ -1,16 +1,21 @@
 import { sql } from 'drizzle-orm'
 import {
+  type AnyPgColumn,
   bigint,
   boolean,
   check,
   customType,
+  date,
+  foreignKey,
   index,
   integer,
   jsonb,
+  numeric,
   pgTable,
   primaryKey,
   text,
   timestamp,
+  uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
 import type { Format } from '@/generation/format.ts'
@@ -48,9 +53,7 @@ export const account = pgTable(
     email: text().notNull().unique(),
     /** Suspended: keys are known but refused with 403. Closed: for good. */
     status: text().$type<AccountStatus>().notNull().default('active'),
-    /** Opening credit in nano units; becomes the first ledger entry. */
-    creditNano: nano().notNull().default(sql`0`),
-    /** True while all of the credit was given and none was paid for; such accounts get no optimistic start. */
+    /** True while all of the credit was given and none was paid for; such accounts get no optimistic start. Its wallet is below. */
     onTrial: boolean().notNull().default(true),
     /** Null in these three: the deployment's default for accounts. */
     requestsPerMinute: bigint({ mode: 'number' }),
@@ -272,3 +275,256 @@ export const exchange = pgTable(
 
 /** Facts about the deployment that are true once (first start done, the check of the secret). */
 export const setting = pgTable('setting', { key: text().primaryKey(), value: text().notNull() })
+
+/**
+ * The ledger (src/ledger/). Its tables are written by the functions of drizzle/0002_ledger_functions.sql alone, which
+ * hold the rules; the checks here are the second net below them.
+ */
+
+/** Each kind names the house account on the other side of the entry (src/ledger/types.ts, HOUSE_ACCOUNTS). */
+export type EntryKind =
+  | 'usage'
+  | 'usage_trueup'
+  | 'usage_refund'
+  | 'topup'
+  | 'refund'
+  | 'chargeback'
+  | 'trial'
+  | 'promo'
+  | 'goodwill'
+  | 'expiry'
+  | 'write_off'
+  | 'adjustment'
+  | 'debit'
+export type GrantKind = 'trial' | 'promo' | 'goodwill' | 'returned' | 'paid'
+
+const isUuidV7 = (column: AnyPgColumn) => sql`get_byte(uuid_send(${column}), 6) >> 4 = 7`
+
+/** The balance of one account: the only row that its requests queue for. Nothing is indexed but the key (HOT updates). */
+export const wallet = pgTable(
+  'wallet',
+  {
+    accountId: bigint({ mode: 'number' })
+      .primaryKey()
+      .references(() => account.id),
+    /** Everything ever put in; only grows. */
+    credits: nano().notNull().default(sql`0`),
+    /** Everything ever taken out; only grows. The balance is credits - debits, and may be negative. */
+    debits: nano().notNull().default(sql`0`),
+    /** Sum of the open holds. */
+    pending: nano().notNull().default(sql`0`),
+    /** How far below zero a hold may reach. */
+    overdraft: nano().notNull().default(sql`0`),
+    /** Number of entries. */
+    seq: bigint({ mode: 'bigint' }).notNull().default(sql`0`),
+    /** The entry that `seq` counts; names its partition, so that the check of a wallet probes one. */
+    lastEntryId: uuid(),
+  },
+  t => [
+    check('wallet_monotone', sql`${t.credits} >= 0 and ${t.debits} >= 0 and ${t.seq} >= 0`),
+    check('wallet_pending', sql`${t.pending} >= 0`),
+    check('wallet_overdraft', sql`${t.overdraft} >= 0`),
+  ],
+)
+
+/** Credit set aside for a running exchange. Only open ones: a row goes when its exchange is settled. No foreign keys. */
+export const hold = pgTable(
+  'hold',
+  {
+    /** The request id. */
+    id: uuid().primaryKey(),
+    accountId: reference(),
+    keyId: reference(),
+    /** The gateway process that answers for it. */
+    owner: uuid().notNull(),
+    amount: nano().notNull(),
+    /** Cost at the last checkpoint: what is charged if the owner dies. */
+    progress: nano().notNull().default(sql`0`),
+    /** The version of the prices that the exchange is charged by. */
+    priceVersion: bigint({ mode: 'number' }).notNull(),
+    /** Whether it counts in the key's budget. */
+    budgeted: boolean().notNull(),
+    openedAt: moment().notNull().defaultNow(),
+    /** When it is settled at its progress even if the owner lives. */
+    deadline: moment().notNull(),
+  },
+  t => [
+    index('hold_owner').on(t.owner),
+    index('hold_account').on(t.accountId),
+    check('hold_id', isUuidV7(t.id)),
+    check('hold_amount', sql`${t.amount} > 0`),
+    check('hold_progress', sql`${t.progress} >= 0`),
+  ],
+)
+
+/** The gateway processes that are alive: each renews `seen`, by the clock of the database. */
+export const gatewayProcess = pgTable('process', {
+  /** Made at each start, and again after a pause in which others took the process for dead. */
+  id: uuid().primaryKey(),
+  seen: moment().notNull().defaultNow(),
+  /** Where it runs, for people. */
+  address: text().notNull(),
+})
+
+/**
+ * Every movement of money: one row moves `amount` between a wallet and the house account of its kind. Append-only, by
+ * trigger. In the database it is partitioned by month of its id, which drizzle cannot say.
+ */
+export const entry = pgTable(
+  'entry',
+  {
+    /** Whose id it is depends on the kind: of the request, the top-up, the redemption. A UUIDv7. */
+    id: uuid().notNull(),
+    kind: text().$type<EntryKind>().notNull(),
+    accountId: reference(),
+    /** 1, 2, 3... per account, without gaps. */
+    seq: bigint({ mode: 'bigint' }).notNull(),
+    /** Above zero into the wallet, below zero out of it. */
+    amount: nano().notNull(),
+    balanceAfter: nano().notNull(),
+    /** Usage only: the exact cost in pico units, which `amount` rounds up. */
+    costPico: numeric({ precision: 30, scale: 0, mode: 'bigint' }),
+    /** The payment's id, the refunded entry, the expired grant; `expired` on usage charged without its owner. */
+    ref: text(),
+    /** Why a person did this. */
+    reason: text(),
+    createdAt: moment().notNull().defaultNow(),
+  },
+  t => [
+    primaryKey({ columns: [t.id, t.kind] }),
+    index('entry_account_seq').on(t.accountId, t.seq),
+    index('entry_refund_of').on(t.ref).where(sql`${t.kind} = 'usage_refund'`),
+    index('entry_created_at').using('brin', t.createdAt),
+    check('entry_id', isUuidV7(t.id)),
+    check(
+      'entry_kind',
+      sql`${t.kind} in ('usage', 'usage_trueup', 'usage_refund', 'topup', 'refund', 'chargeback', 'trial', 'promo',
+        'goodwill', 'expiry', 'write_off', 'adjustment', 'debit')`,
+    ),
+    check(
+      'entry_sign',
+      sql`${t.amount} <> 0 and case
+        when ${t.kind} in ('usage', 'refund', 'expiry', 'debit') then ${t.amount} < 0
+        when ${t.kind} in ('usage_refund', 'topup', 'trial', 'promo', 'goodwill', 'write_off') then ${t.amount} > 0
+        else true end`,
+    ),
+    check(
+      'entry_cost',
+      sql`${t.kind} <> 'usage' or (${t.costPico} is not null and ${t.amount} = -ceil(${t.costPico} / 1000))`,
+    ),
+    check('entry_ref', sql`${t.kind} not in ('usage_refund', 'expiry') or ${t.ref} is not null`),
+    check(
+      'entry_reason',
+      sql`${t.kind} not in ('chargeback', 'adjustment', 'debit', 'write_off') or coalesce(${t.reason}, '') <> ''`,
+    ),
+  ],
+)
+
+/** Credit with its terms: one row for each entry that puts money in. What is left of it: src/ledger/burn-down.ts. */
+export const ledgerGrant = pgTable(
+  'ledger_grant',
+  {
+    entryId: uuid().notNull(),
+    entryKind: text().$type<EntryKind>().notNull(),
+    accountId: reference(),
+    kind: text().$type<GrantKind>().notNull(),
+    amount: nano().notNull(),
+    /** Lower is used first, among grants that expire together. */
+    priority: integer().notNull(),
+    /** Null: never. */
+    expiresAt: moment(),
+    /** Set when nothing is left of an expired one. */
+    closedAt: moment(),
+  },
+  t => [
+    primaryKey({ columns: [t.entryId, t.entryKind] }),
+    foreignKey({ columns: [t.entryId, t.entryKind], foreignColumns: [entry.id, entry.kind] }),
+    index('ledger_grant_account').on(t.accountId),
+    index('ledger_grant_due').on(t.expiresAt).where(sql`${t.closedAt} is null`),
+    uniqueIndex('ledger_grant_trial').on(t.accountId).where(sql`${t.kind} = 'trial'`),
+    check('ledger_grant_kind', sql`${t.kind} in ('trial', 'promo', 'goodwill', 'returned', 'paid')`),
+    check('ledger_grant_amount', sql`${t.amount} > 0`),
+  ],
+)
+
+/** A code that gives credit to whoever presents it, each account once. The code itself is shown once and never stored. */
+export const redeemCode = pgTable(
+  'redeem_code',
+  {
+    /** SHA-256 of the code as src/ledger/redeem-code.ts reads it. */
+    codeHash: bytes().primaryKey(),
+    amount: nano().notNull(),
+    maxUses: integer().notNull(),
+    uses: integer().notNull().default(0),
+    expiresAt: moment(),
+    createdAt: moment().notNull().defaultNow(),
+  },
+  t => [
+    check('redeem_code_hash_length', sql`octet_length(${t.codeHash}) = 32`),
+    check('redeem_code_amount', sql`${t.amount} > 0`),
+    check('redeem_code_uses', sql`${t.uses} between 0 and ${t.maxUses}`),
+  ],
+)
+
+/** Who redeemed what. */
+export const redemption = pgTable(
+  'redemption',
+  {
+    codeHash: bytes()
+      .notNull()
+      .references(() => redeemCode.codeHash),
+    accountId: reference(),
+    entryId: uuid().notNull(),
+  },
+  t => [primaryKey({ columns: [t.codeHash, t.accountId] })],
+)
+
+/** What a key with a cap has spent in the current period. Rows come with the first hold of such a key. */
+export const keyBudget = pgTable(
+  'key_budget',
+  {
+    keyId: bigint({ mode: 'number' })
+      .primaryKey()
+      .references(() => apiKey.id),
+    period: text().$type<CapPeriod>().notNull(),
+    /** In UTC; a week begins on Monday. */
+    periodStart: moment().notNull(),
+    spent: nano().notNull().default(sql`0`),
+    /** Sum of the open holds that count; they stay when a period ends. */
+    pending: nano().notNull().default(sql`0`),
+  },
+  t => [check('key_budget_counters', sql`${t.spent} >= 0 and ${t.pending} >= 0`)],
+)
+
+/** Ids that come from outside (a payment provider's events), and the UUIDv7 that stands for each in the ledger. */
+export const idempotency = pgTable(
+  'idempotency',
+  {
+    /** Who numbers: `stripe`. */
+    scope: text().notNull(),
+    key: text().notNull(),
+    id: uuid().notNull(),
+  },
+  t => [primaryKey({ columns: [t.scope, t.key] })],
+)
+
+/** Sums of the entries of each day that is over (UTC, by `created_at`); the audit computes them again. */
+export const dailyTotal = pgTable(
+  'daily_total',
+  {
+    day: date().notNull(),
+    kind: text().$type<EntryKind>().notNull(),
+    entries: bigint({ mode: 'bigint' }).notNull(),
+    amount: nano().notNull(),
+  },
+  t => [primaryKey({ columns: [t.day, t.kind] })],
+)
+
+/** The wallets as the last good audit left them; `audit --since-checkpoint` looks at what came after. */
+export const auditCheckpoint = pgTable('audit_checkpoint', {
+  accountId: bigint({ mode: 'number' }).primaryKey(),
+  seq: bigint({ mode: 'bigint' }).notNull(),
+  credits: nano().notNull(),
+  debits: nano().notNull(),
+  auditedAt: moment().notNull().defaultNow(),
+})
