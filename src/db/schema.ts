@@ -528,3 +528,26 @@ export const auditCheckpoint = pgTable('audit_checkpoint', {
   debits: nano().notNull(),
   auditedAt: moment().notNull().defaultNow(),
 })
+
+/**
+ * What a model cost from when on: a row for every change, never updated or deleted (a trigger sees to it), so that a
+ * hold or a bill that names a version can be checked for good. No foreign key: it outlives the model.
+ */
+export const priceVersion = pgTable(
+  'price_version',
+  {
+    id: bigint({ mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    modelId: text().notNull(),
+    /** By the names of tollgate.yaml, decimal strings of pico units (src/generation/rate-text.ts); null: unpriced. */
+    rates: jsonb().$type<JsonObject>(),
+    /** In force from here until a later one is; the clock, since a transaction may wait long after it began. */
+    validFrom: moment().notNull().default(sql`clock_timestamp()`),
+    source: text().$type<Source>().notNull(),
+    createdAt: moment().notNull().default(sql`clock_timestamp()`),
+  },
+  t => [
+    index('price_version_model').on(t.modelId, t.validFrom, t.id),
+    check('price_version_rates', sql`jsonb_typeof(${t.rates}) = 'object'`),
+    check('price_version_source', sql`${t.source} in ('file', 'cli', 'console', 'default')`),
+  ],
+)
