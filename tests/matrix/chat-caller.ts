@@ -151,7 +151,9 @@ function readCompletion(completion: ChatCompletion, extras: Extras): Answer {
       if (call.type !== 'function') throw new Error(`a call of type ${call.type}`)
       return { id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) }
     }),
-    images: (extras.images ?? []).map(({ image_url }) => image_url.url.replace(/^data:image\/png;base64,/, '')),
+    images: (extras.images ?? []).map(({ image_url }) =>
+      image_url.url.replace(/^data:image\/png;base64,/, ''),
+    ),
     finish: choice?.finish_reason ?? '',
     tokens: {
       input: usage?.prompt_tokens ?? Number.NaN,

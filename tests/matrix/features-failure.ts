@@ -1,6 +1,6 @@
 import { equal, fail, match, ok } from 'node:assert/strict'
 import type { Cell, Feature } from './cell.ts'
-import type { SdkFailure } from './talk.ts'
+import type { SdkFailure, Side } from './talk.ts'
 
 export const FAILURE_FEATURES: Feature[] = [
   { name: 'upstream refuses: 400', run: refused(400, 400) },
@@ -25,7 +25,13 @@ async function failureOf(cell: Cell, name: string): Promise<SdkFailure> {
   return fail(`no error but an answer: ${JSON.stringify(answer)}`)
 }
 
-/** The class of each SDK for a status; Google's has one for all. */
+/** The class that an SDK has for a status; Google's has one for all. */
+function className(caller: Side, status: number): string | undefined {
+  if (caller === 'gemini') return 'ApiError'
+  if (caller === 'messages' && status === 503) return 'ServiceUnavailableError'
+  return CLASSES[status]
+}
+
 const CLASSES: Record<number, string> = {
   400: 'BadRequestError',
   404: 'NotFoundError',
@@ -38,7 +44,7 @@ function refused(upstreamStatus: number, status: number): Feature['run'] {
   return async cell => {
     const failure = await failureOf(cell, `error-${upstreamStatus}`)
     equal(failure.status, status)
-    equal(failure.name, cell.caller.side === 'gemini' ? 'ApiError' : CLASSES[status])
+    equal(failure.name, className(cell.caller.side, status))
     match(failure.message, /\(request id: [0-9a-f-]{36}\)/)
   }
 }

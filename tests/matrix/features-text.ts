@@ -1,4 +1,4 @@
-import { deepEqual, equal, ok } from 'node:assert/strict'
+import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { IMAGE_BASE64 } from '@/simulator/script.ts'
 import { type Cell, type Feature, PIXEL } from './cell.ts'
@@ -101,12 +101,10 @@ async function structuredOutput(cell: Cell): Promise<void> {
 }
 
 async function lengthLimit(cell: Cell): Promise<void> {
-  for (const name of cell.upstream === 'chat' ? ['long-200', 'gpt-5/long-200'] : ['long-200']) {
-    const answer = await cell.ask(name, 'Tell me.', { maxTokens: 20 })
-    equal(answer.text.split(' ').length, 20)
-    equal(answer.tokens.output, 20)
-    cell.expectFinish(answer, 'length')
-  }
+  const answer = await cell.ask('long-200', 'Tell me.', { maxTokens: 20 })
+  equal(answer.text.split(' ').length, 20)
+  equal(answer.tokens.output, 20)
+  cell.expectFinish(answer, 'length')
 }
 
 async function stopSequence(cell: Cell): Promise<void> {
@@ -114,15 +112,21 @@ async function stopSequence(cell: Cell): Promise<void> {
   equal(answer.text, 'one two ')
   // Only some vendors tell a stop sequence from a natural end.
   const ends = { chat: ['stop'], responses: [], messages: ['stop_sequence', 'end_turn'], gemini: ['STOP'] }
-  ok(ends[cell.caller.side].some(end => end === answer.finish), answer.finish)
+  ok(
+    ends[cell.caller.side].some(end => end === answer.finish),
+    answer.finish,
+  )
 }
 
 async function refusal(cell: Cell): Promise<void> {
   const answer = await cell.ask('refuse', 'Do it.')
-  equal(answer.text + answer.refusal, 'I cannot help with that.')
-  const tellsApart = ['chat', 'responses'].includes(cell.upstream)
-  if (tellsApart && ['chat', 'responses'].includes(cell.caller.side)) equal(answer.text, '')
-  if (cell.upstream !== 'gemini' && cell.caller.side === 'messages') equal(answer.finish, 'refusal')
+  match(answer.text + answer.refusal, /^I cannot help with that\./)
+  // Gemini declines in plain text; Anthropic says that it declined, beside the text.
+  if (cell.upstream === 'gemini') return
+  if (cell.caller.side === 'messages') equal(answer.finish, 'refusal')
+  if (cell.caller.side === 'responses') notEqual(answer.refusal, '')
+  if (cell.caller.side === 'chat' && cell.upstream !== 'messages')
+    equal(answer.refusal, 'I cannot help with that.')
 }
 
 async function contentFilter(cell: Cell): Promise<void> {

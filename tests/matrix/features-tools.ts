@@ -1,5 +1,5 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
-import { CLOCK, CLOCK_INPUT, type Cell, type Feature, PIXEL, WEATHER, WEATHER_INPUT } from './cell.ts'
+import { type Cell, CLOCK, CLOCK_INPUT, type Feature, PIXEL, WEATHER, WEATHER_INPUT } from './cell.ts'
 import type { Call, ToolOutcome } from './talk.ts'
 
 const TOOLS = [WEATHER, CLOCK]
@@ -157,7 +157,12 @@ async function demandingSchema(cell: Cell): Promise<void> {
         kind: { const: 'storm' },
         place: { $ref: '#/$defs/place' },
         note: { type: ['string', 'null'] },
-        level: { oneOf: [{ type: 'integer', exclusiveMinimum: 0 }, { type: 'string', enum: ['high'] }] },
+        level: {
+          oneOf: [
+            { type: 'integer', exclusiveMinimum: 0 },
+            { type: 'string', enum: ['high'] },
+          ],
+        },
         more: { type: 'object', additionalProperties: { type: 'string' } },
       },
       required: ['kind', 'place', 'level'],

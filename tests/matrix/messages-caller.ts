@@ -106,7 +106,9 @@ function readMessage(message: Message): Answer {
     id: message.id,
     model: message.model,
     text: message.content.map(block => (block.type === 'text' ? block.text : '')).join(''),
-    reasoning: message.content.map(block => (block.type === 'thinking' ? block.thinking : '')).join('\n\n'),
+    reasoning: message.content
+      .flatMap(block => (block.type === 'thinking' && block.thinking !== '' ? [block.thinking] : []))
+      .join('\n\n'),
     refusal: '',
     calls: message.content.flatMap(block =>
       block.type === 'tool_use' ? [{ id: block.id, name: block.name, input: block.input }] : [],

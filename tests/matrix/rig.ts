@@ -1,6 +1,6 @@
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Recording } from '@/simulator/recordings.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { chatCaller } from './chat-caller.ts'
 import { geminiCaller } from './gemini-caller.ts'
 import { messagesCaller } from './messages-caller.ts'
@@ -25,7 +25,6 @@ const MODELS = [
   ['responses', 'filter'],
   ['messages', 'filter'],
   ['gemini', 'filter'],
-  ['chat', 'gpt-5/long-200'],
   ['gemini', 'gemini-3-pro/tool'],
   ['gemini', 'gemini-3-pro/parallel'],
   ['gemini', 'gemini-3-pro/reason+tool'],
