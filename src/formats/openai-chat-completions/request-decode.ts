@@ -81,7 +81,10 @@ function decodeOutput(format: JsonObject | undefined): OutputFormat | undefined 
   }
 }
 
-/** `reasoning_effort`, or OpenRouter's `reasoning` with effort or budget, and with a wish not to see it. */
+/**
+ * `reasoning_effort`, or OpenRouter's `reasoning` with effort or budget, and with a wish not to see it. Whoever asks
+ * for thinking is shown it: the vendors of this format that have thoughts do so unasked.
+ */
 function decodeReasoning(body: JsonObject): Reasoning | undefined {
   const wide = asObject(body['reasoning'])
   const effort =
@@ -89,9 +92,9 @@ function decodeReasoning(body: JsonObject): Reasoning | undefined {
     oneOf(EFFORTS, wide?.['effort']) ??
     (wide?.['enabled'] === false ? 'none' : undefined)
   const budgetTokens = asNumber(wide?.['max_tokens'])
-  const summary = wide?.['exclude'] === true ? 'none' : undefined
-  if (effort === undefined && budgetTokens === undefined && summary === undefined) return undefined
-  return { effort, budgetTokens, summary }
+  const hidden = wide?.['exclude'] === true
+  if (effort === undefined && budgetTokens === undefined && !hidden) return undefined
+  return { effort, budgetTokens, summary: hidden ? 'none' : effort === 'none' ? undefined : 'auto' }
 }
 
 function oneOf<T extends string>(words: readonly T[], value: JsonValue | undefined): T | undefined {

@@ -117,7 +117,7 @@ describe('fields', () => {
       serviceTier: 'flex',
       store: false,
       verbosity: 'low',
-      reasoning: { effort: 'xhigh', budgetTokens: undefined, summary: undefined },
+      reasoning: { effort: 'xhigh', budgetTokens: undefined, summary: 'auto' },
       parallelToolCalls: false,
       extensions: {},
     })
