@@ -7,6 +7,8 @@ import type { Database } from '@/db/connect.ts'
 import { parseMoney } from '@/pricing/money.ts'
 import { applyToEmpty } from '@/routing/apply.ts'
 import { loadDefaults } from '@/routing/defaults.ts'
+import type { PriceJump } from '@/routing/price-jump.ts'
+import { refreshPrices } from '@/routing/price-refresh.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 
 /** Whose key the printed `curl` holds. */
@@ -22,18 +24,22 @@ export interface Welcome {
 /**
  * Fills a database that has neither channels nor models, where there is no configuration file: with the vendors whose
  * keys are in the environment, else, on the embedded default only, with the simulator and a trial account. Of several
- * processes at once, one does it. The welcome is for whom the trial account was made.
+ * processes at once, one does it. The welcome is for whom the trial account was made. A later release's
+ * prices of the shipped catalogue come into force here, too, but for those that jump: `onJump` is told.
  */
 export async function firstStart(
   db: Database,
   secretBox: SecretBox,
   settings: Pick<Settings, 'configFile' | 'databaseUrl'>,
   env: Environment,
+  onJump: (jump: PriceJump) => void,
 ): Promise<Welcome | undefined> {
   if (configFileOf(settings) !== undefined) return undefined
   const vendors = vendorsIn(env)
   if (vendors.length > 0) {
-    await applyToEmpty(db, secretBox, vendorFile(vendors, env), 'default')
+    const catalogue = vendorFile(vendors, env)
+    const filled = await applyToEmpty(db, secretBox, catalogue, 'default')
+    if (filled === undefined) for (const jump of await refreshPrices(db, catalogue)) onJump(jump)
     return undefined
   }
   if (settings.databaseUrl !== undefined) return undefined

@@ -2,6 +2,7 @@ import { systemClock } from '@/clock/clock.ts'
 import { configFileOf } from '@/config/file.ts'
 import { readSettings, type Settings } from '@/config/settings.ts'
 import { openDatabase } from '@/db/open.ts'
+import { describeJump, type PriceJump } from '@/routing/price-jump.ts'
 import { createLog, type Log } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { applyPath } from './apply.ts'
@@ -33,9 +34,12 @@ async function serve(settings: Settings, io: CommandIo, log: Log, metrics: Metri
   try {
     const secretBox = await openSecretBox(database, settings)
     const file = configFileOf(settings)
-    if (file !== undefined)
-      await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })
-    const welcome = await firstStart(database, secretBox, settings, io.env)
+    const onJump = (jump: PriceJump) => log.warn({ price_jump: jump }, describeJump(jump))
+    if (file !== undefined) {
+      const applied = await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })
+      for (const jump of applied.warnings) onJump(jump)
+    }
+    const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
     const server = await startServer({
       settings,
       database,

@@ -5,6 +5,9 @@ import type { Source } from '@/db/schema.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { writeDefaults } from './defaults.ts'
+import type { PriceJump } from './price-jump.ts'
+import { reviewPrices, writePrices } from './price-review.ts'
+import { readCurrentPrices } from './price-store.ts'
 import {
   announceCatalog,
   hasEntries,
@@ -38,6 +41,8 @@ export interface Counts {
 export interface ApplyResult {
   channels: Counts
   models: Counts
+  /** Prices that changed by more than a factor of two. */
+  warnings: readonly PriceJump[]
 }
 
 /** What has to be written so that the database says what the file says. */
@@ -76,15 +81,18 @@ async function applyLocked(
   options: ApplyOptions,
 ): Promise<ApplyResult> {
   const stored = { channels: await readChannels(tx, secretBox), models: await readModels(tx) }
+  const prices = await readCurrentPrices(tx)
+  const review = reviewPrices(file.models, stored.models, prices, options.source)
   const channels = planChannels(file.channels, stored.channels, options.prune)
-  const models = planModels(file.models, stored.models, options.prune)
+  const models = planModels(review.models, stored.models, options.prune)
   refuseConflicts(file, stored, options.prune)
   if (!options.dryRun) {
     const written = await write(tx, secretBox, { channels, models }, options.source)
+    const pricesChanged = await writePrices(tx, review.models, prices, options.source)
     const defaultsChanged = await writeDefaults(tx, file, options.prune)
-    if (written || defaultsChanged) await announceCatalog(tx)
+    if (written || pricesChanged || defaultsChanged) await announceCatalog(tx)
   }
-  return { channels: counts(channels), models: counts(models) }
+  return { channels: counts(channels), models: counts(models), warnings: review.jumps }
 }
 
 function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredChannel[], prune: boolean) {

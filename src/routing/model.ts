@@ -1,3 +1,4 @@
+import type { Rates } from '@/generation/rates.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Channel } from '@/upstream/channel.ts'
@@ -10,6 +11,12 @@ export interface Route {
   /** Lower is tried first; overrides nothing of the channel, comes after its priority. */
   priority: number
   weight: number
+}
+
+/** What a model costs, by a version that never changes: a bill that names it can be checked for good. */
+export interface ModelPrice {
+  version: bigint
+  rates: Rates
 }
 
 /** A model as callers see it. */
@@ -28,6 +35,8 @@ export interface Model {
   maxOutputTokens: number | undefined
   /** Prices as the operator wrote them (tollgate.yaml `prices`); undefined is unpriced. */
   prices: JsonObject | undefined
+  /** The same as rates, of the version in force; undefined is unpriced, which is refused and not free. */
+  price: ModelPrice | undefined
   createdAt: Date
 }
 

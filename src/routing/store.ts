@@ -2,10 +2,12 @@ import { eq, inArray, sql } from 'drizzle-orm'
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
 import type { Database, Transaction } from '@/db/connect.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
+import type { JsonObject } from '@/json/json.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Channel, Timeouts } from '@/upstream/channel.ts'
 import { createCatalog } from './catalog.ts'
 import type { Catalog, Model, Route } from './model.ts'
+import { readCurrentPrices, type StoredPrice } from './price-store.ts'
 
 /** Told at commit whenever channels, models or the defaults changed (live-catalog.ts). */
 export const CATALOG_TOPIC = 'tollgate_catalog'
@@ -33,12 +35,13 @@ export interface StoredModel extends ModelEntry {
  * @throws Refusal if a channel's keys were encrypted with another secret
  */
 export async function loadCatalog(db: Database, secretBox: SecretBox): Promise<Catalog> {
-  const [channels, models] = await db.orm.transaction(
-    async tx => [await readChannels(tx, secretBox), await readModels(tx)] as const,
+  const [channels, models, prices] = await db.orm.transaction(
+    async tx =>
+      [await readChannels(tx, secretBox), await readModels(tx), await readCurrentPrices(tx)] as const,
     { isolationLevel: 'repeatable read', accessMode: 'read only' },
   )
   const byName = new Map(channels.map(stored => [stored.name, liveChannel(stored)]))
-  return createCatalog(models.map(stored => liveModel(stored, byName)))
+  return createCatalog(models.map(stored => liveModel(stored, byName, prices.get(stored.id))))
 }
 
 /** Every channel, in order of name. Refuses when the secret is not the one that sealed the keys. */
@@ -141,6 +144,24 @@ export async function writeModel(
     await tx.insert(modelAlias).values(aliases.map(alias => ({ alias, modelId: entry.id })))
 }
 
+/** The models that nobody has written since the shipped catalogue made them. */
+export async function readShippedIds(rows: Rows): Promise<Set<string>> {
+  const found = await rows.select({ id: model.id }).from(model).where(eq(model.source, 'default'))
+  return new Set(found.map(({ id }) => id))
+}
+
+/** Replaces what a model's row says about prices; the versions are price-store.ts. */
+export async function writeModelPrices(
+  tx: Transaction,
+  id: string,
+  prices: JsonObject | undefined,
+): Promise<void> {
+  await tx
+    .update(model)
+    .set({ prices: prices ?? null })
+    .where(eq(model.id, id))
+}
+
 /** Frees the aliases of these models, so that one may move from a model to another in one go. */
 export async function removeAliases(tx: Transaction, modelIds: readonly string[]): Promise<void> {
   if (modelIds.length > 0) await tx.delete(modelAlias).where(inArray(modelAlias.modelId, [...modelIds]))
@@ -196,10 +217,19 @@ function vendorOf(baseUrl: string): string {
   return baseUrl === 'simulator:' ? 'simulator' : new URL(baseUrl).hostname
 }
 
-function liveModel({ routes, ...stored }: StoredModel, channels: ReadonlyMap<string, Channel>): Model {
+function liveModel(
+  { routes, ...stored }: StoredModel,
+  channels: ReadonlyMap<string, Channel>,
+  price: StoredPrice | undefined,
+): Model {
   const live = routes.flatMap(({ channel: name, ...rest }): Route[] => {
     const found = channels.get(name)
     return found === undefined ? [] : [{ ...rest, channel: found }]
   })
-  return { ...stored, routes: live }
+  const rates = price?.rates
+  return {
+    ...stored,
+    routes: live,
+    price: price === undefined || rates === undefined ? undefined : { version: price.version, rates },
+  }
 }

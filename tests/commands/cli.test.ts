@@ -82,10 +82,10 @@ describe('migrate and apply', () => {
   test('apply counts, and a second time finds nothing to do', async () => {
     const file = path('more.yaml', FILE.replace('id: two,', 'id: two, display_name: Two,'))
     const none = { added: 0, changed: 0, removed: 0 }
-    const changed = { channels: none, models: { added: 0, changed: 1, removed: 0 } }
+    const changed = { channels: none, models: { added: 0, changed: 1, removed: 0 }, warnings: [] }
     expect(await json('apply', file, '--dry-run')).toEqual(changed)
     expect(await json('apply', file)).toEqual(changed)
-    expect(await json('apply', file)).toEqual({ channels: none, models: none })
+    expect(await json('apply', file)).toEqual({ channels: none, models: none, warnings: [] })
   })
 
   test('people get an aligned table', async () => {
@@ -102,6 +102,20 @@ describe('migrate and apply', () => {
     const extra = path('extra.yaml', 'models: [{ id: three, channels: [{ channel: main }] }]')
     expect((await json('apply', extra)).models.added).toBe(1)
     expect((await json('apply', path('tollgate.yaml', FILE), '--prune')).models.removed).toBe(1)
+  })
+
+  test('a price that jumps is applied and told', async () => {
+    const priced = (input: string) =>
+      path(
+        'priced.yaml',
+        `models: [{ id: priced, channels: [{ channel: main }], prices: { input: ${input} } }]`,
+      )
+    await json('apply', priced('1.25'))
+    const jump = { model: 'priced', rate: 'input', from: '1.25', to: '12.5', applied: true }
+    const { stdout, stderr } = await run('apply', priced('12.5'), '--dry-run', '--json')
+    expect(JSON.parse(stdout).warnings).toEqual([jump])
+    expect(stderr).toBe('warning: the price of priced (input) jumps from 1.25 to 12.5\n')
+    await json('apply', path('tollgate.yaml', FILE), '--prune')
   })
 
   test('a wrong file is one line per error, and nothing of it is applied', async () => {

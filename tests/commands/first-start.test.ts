@@ -22,7 +22,7 @@ const EMBEDDED = { databaseUrl: undefined, configFile: undefined }
 const OWN = { databaseUrl: 'postgres://somewhere', configFile: undefined }
 
 const start = (env: Environment = {}, settings: Parameters<typeof firstStart>[2] = EMBEDDED) =>
-  firstStart(db, box, settings, env)
+  firstStart(db, box, settings, env, () => undefined)
 
 async function modelIds(): Promise<string[]> {
   return (await loadCatalog(db, box)).list().map(found => found.id)

@@ -45,8 +45,10 @@ limits: { account: { requests_per_minute: 5 } }
 trial_credit: "2.5"
 `
 
-function apply(file: ConfigFile, options: { prune?: boolean; dryRun?: boolean } = {}) {
-  return applyFile(db, box, file, { prune: false, dryRun: false, source: 'file', ...options })
+async function apply(file: ConfigFile, options: { prune?: boolean; dryRun?: boolean } = {}) {
+  const result = await applyFile(db, box, file, { prune: false, dryRun: false, source: 'file', ...options })
+  const { warnings: _, ...counts } = result
+  return counts
 }
 
 async function stored() {

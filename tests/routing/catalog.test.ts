@@ -14,6 +14,7 @@ function model(id: string, aliases: readonly string[] = []): Model {
     contextTokens: undefined,
     maxOutputTokens: undefined,
     prices: undefined,
+    price: undefined,
     createdAt: new Date(0),
   }
 }

@@ -1,0 +1,29 @@
+import type { ConfigFile } from '@/config/file.ts'
+import type { Database } from '@/db/connect.ts'
+import type { PriceJump } from './price-jump.ts'
+import { reviewPrices, writePrices } from './price-review.ts'
+import { readCurrentPrices } from './price-store.ts'
+import { announceCatalog, lockCatalog, readModels, readShippedIds, writeModelPrices } from './store.ts'
+
+/**
+ * Brings the prices of models that came from the shipped catalogue to what this release's says, and touches nothing
+ * else: a model that the operator's file or the console has written since is theirs. A price that jumps is returned
+ * and stays as it is.
+ */
+export function refreshPrices(db: Database, catalogue: ConfigFile): Promise<readonly PriceJump[]> {
+  return db.orm.transaction(async tx => {
+    await lockCatalog(tx)
+    const shipped = await readShippedIds(tx)
+    const stored = (await readModels(tx)).filter(({ id }) => shipped.has(id))
+    const listed = new Map(catalogue.models.map(({ id, prices }) => [id, prices]))
+    const wanted = stored.flatMap(({ createdAt: _, ...model }) => {
+      const prices = listed.get(model.id)
+      return prices === undefined ? [] : [{ ...model, prices }]
+    })
+    const current = await readCurrentPrices(tx)
+    const { models, jumps } = reviewPrices(wanted, stored, current, 'default')
+    for (const { id, prices } of models) await writeModelPrices(tx, id, prices)
+    if (await writePrices(tx, models, current, 'default')) await announceCatalog(tx)
+    return jumps
+  })
+}

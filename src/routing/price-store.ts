@@ -1,0 +1,64 @@
+import { isDeepStrictEqual } from 'node:util'
+import { and, desc, eq, sql } from 'drizzle-orm'
+import { priceVersion, type Source } from '@/db/schema.ts'
+import { readStoredRates, storeRates } from '@/generation/rate-text.ts'
+import type { Rates } from '@/generation/rates.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Rows } from './store.ts'
+
+/** A version of a model's price, as the database keeps it for good. */
+export interface StoredPrice {
+  version: bigint
+  /** Undefined: from this version on the model is unpriced. */
+  rates: Rates | undefined
+}
+
+/** The clock, not `now()`: a transaction that waited for the catalog's lock sees what was committed meanwhile. */
+const isInForce = sql`${priceVersion.validFrom} <= clock_timestamp()`
+const newestFirst = [desc(priceVersion.validFrom), desc(priceVersion.id)] as const
+
+/** The version in force of every model that ever had one, removed models included. */
+export async function readCurrentPrices(rows: Rows): Promise<Map<string, StoredPrice>> {
+  const found = await rows
+    .selectDistinctOn([priceVersion.modelId])
+    .from(priceVersion)
+    .where(isInForce)
+    .orderBy(priceVersion.modelId, ...newestFirst)
+  return new Map(found.map(row => [row.modelId, storedPrice(row)]))
+}
+
+/** The version in force of one model; undefined if it never had a price. */
+export async function currentVersion(rows: Rows, modelId: string): Promise<StoredPrice | undefined> {
+  const [row] = await rows
+    .select()
+    .from(priceVersion)
+    .where(and(eq(priceVersion.modelId, modelId), isInForce))
+    .orderBy(...newestFirst)
+    .limit(1)
+  return row && storedPrice(row)
+}
+
+/** What a version says, whether or not it is in force: a bill is checked against the version it names. */
+export async function readVersion(rows: Rows, version: bigint): Promise<StoredPrice | undefined> {
+  const [row] = await rows.select().from(priceVersion).where(eq(priceVersion.id, version))
+  return row && storedPrice(row)
+}
+
+/** Adds a version if the rates differ from those in force; true if it did. Call it with the catalog locked. */
+export async function writePrice(
+  rows: Rows,
+  modelId: string,
+  rates: Rates | undefined,
+  current: StoredPrice | undefined,
+  source: Source,
+): Promise<boolean> {
+  if (isDeepStrictEqual(rates, current?.rates)) return false
+  await rows
+    .insert(priceVersion)
+    .values({ modelId, rates: rates === undefined ? null : storeRates(rates), source })
+  return true
+}
+
+function storedPrice({ id, rates }: { id: bigint; rates: JsonObject | null }): StoredPrice {
+  return { version: id, rates: rates === null ? undefined : readStoredRates(rates) }
+}
