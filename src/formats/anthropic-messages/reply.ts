@@ -9,6 +9,12 @@ export function replyId(context: ReplyContext): string {
   return `msg_${context.requestId.replaceAll('-', '')}`
 }
 
+/** The tier as a field of `usage`, where this API has a name for it; OpenAI's `default` is `standard`. */
+export function replyTier(tier: string | undefined): { service_tier?: string } {
+  if (tier === 'default') return { service_tier: 'standard' }
+  return tier === 'standard' || tier === 'priority' || tier === 'batch' ? { service_tier: tier } : {}
+}
+
 /**
  * How thoughts are shown: not at all when the caller switched thinking off, `sealed` (empty, with their signature)
  * when it asked for `display: "omitted"`.

@@ -9,7 +9,7 @@ import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonVa
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitations, encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
-import { mediaMarkdown, replyId, replySignature, thoughtDisplay } from './reply.ts'
+import { mediaMarkdown, replyId, replySignature, replyTier, thoughtDisplay } from './reply.ts'
 import { decodeFinish, encodeFinish, type Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
 import { decodeUsage, encodeUsage } from './usage.ts'
@@ -86,7 +86,6 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
     refusal: parts.some(part => part.type === 'refusal'),
   }
   const finish = candidate?.finish ?? { reason: 'other', stopSequence: undefined, message: undefined }
-  const tier = encodeTier(response.serviceTier)
   return {
     id: replyId(context),
     type: 'message',
@@ -97,7 +96,7 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
     container: null,
     usage: {
       ...encodeUsage(response.usage ?? NO_USAGE),
-      ...(tier !== undefined && { service_tier: tier }),
+      ...replyTier(response.serviceTier),
     },
   }
 }
@@ -156,10 +155,4 @@ function encodeToolUse(part: ToolCallPart): JsonObject {
     name: part.name,
     input: toolInput(part.kind, part.input),
   }
-}
-
-/** The tiers that this API names; OpenAI's `default` is `standard`. */
-function encodeTier(tier: string | undefined): string | undefined {
-  if (tier === 'default') return 'standard'
-  return tier === 'standard' || tier === 'priority' || tier === 'batch' ? tier : undefined
 }

@@ -7,7 +7,7 @@ import type { Usage } from '@/generation/usage.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { type BlockEvent, BlockWriter } from './block-writer.ts'
 import { encodeErrorEvent } from './error.ts'
-import { replyId, thoughtDisplay } from './reply.ts'
+import { replyId, replyTier, thoughtDisplay } from './reply.ts'
 import { encodeFinish } from './stop-reason.ts'
 import { encodeUsage } from './usage.ts'
 
@@ -44,7 +44,7 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
     if (this.#failed) return
     switch (event.type) {
       case 'start':
-        return this.#start(emit)
+        return this.#start(emit, event.serviceTier)
       case 'usage':
         this.#usage = event.usage
         return
@@ -75,7 +75,7 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
     emit('event: message_stop\ndata: {"type":"message_stop"}\n\n')
   }
 
-  #start(emit: Emit): void {
+  #start(emit: Emit, serviceTier?: string): void {
     if (this.#started) return
     this.#started = true
     const { model, estimatedInputTokens = 0 } = this.#context
@@ -92,6 +92,7 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
         cache_creation_input_tokens: 0,
         cache_read_input_tokens: 0,
         output_tokens: 0,
+        ...replyTier(serviceTier),
       },
     }
     emit(formatEvent('message_start', JSON.stringify({ type: 'message_start', message })))

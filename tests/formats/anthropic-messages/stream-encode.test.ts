@@ -383,3 +383,13 @@ describe('the end', () => {
     )
   })
 })
+
+test.each([
+  ['default', 'standard'],
+  ['priority', 'priority'],
+  ['flex', undefined],
+])('a service tier %s stands in message_start as %s, as it does in the whole answer', (serviceTier, told) => {
+  const start = dataOf(written([{ type: 'start', id: undefined, model: undefined, serviceTier }]))[0]
+  expect(start).toMatchObject({ message: { usage: { input_tokens: 17 } } })
+  expect(JSON.stringify(start).includes(`"service_tier":"${told}"`)).toBe(told !== undefined)
+})
