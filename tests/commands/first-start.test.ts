@@ -64,8 +64,8 @@ test("a database of the operator's own gets no trial account", async () => {
 describe('a vendor whose key is set is enabled instead of the demo', () => {
   test.each([
     ['OPENAI_API_KEY', 'gpt-5.1'],
-    ['ANTHROPIC_API_KEY', 'claude-sonnet-4-5'],
-    ['GEMINI_API_KEY', 'gemini-2.5-flash'],
+    ['ANTHROPIC_API_KEY', 'claude-sonnet-5-5'],
+    ['GEMINI_API_KEY', 'gemini-3.8-flash'],
   ])('%s', async (variable, id) => {
     expect(await start({ [variable]: 'sk-one' }, OWN)).toBeUndefined()
     const found = (await loadCatalog(db, box)).find(id)
@@ -77,6 +77,6 @@ describe('a vendor whose key is set is enabled instead of the demo', () => {
     const env = { OPENAI_API_KEY: 'a', ANTHROPIC_API_KEY: 'b', GEMINI_API_KEY: 'c' }
     expect(await start(env)).toBeUndefined()
     const ids = await modelIds()
-    for (const id of ['gpt-5.1', 'claude-sonnet-4-5', 'gemini-2.5-pro']) expect(ids).toContain(id)
+    for (const id of ['gpt-5.1', 'claude-sonnet-5-5', 'gemini-3.8-flash']) expect(ids).toContain(id)
   })
 })
