@@ -19,14 +19,44 @@ const OUTPUT_KINDS = ['output', 'reasoning', 'output_audio'] as const
  * that it can be, and the request to be in the dearest tier that it can reach, which need not be the highest.
  */
 export function boundOf(ceiling: Ceiling, rates: Rates): bigint {
-  const input = count(ceiling.inputTokens, 'inputTokens')
   const output = count(ceiling.outputTokens, 'outputTokens')
-  const tokens = reachableRates(rates, input).map(
-    perToken =>
-      input * dearestOf(perToken, INPUT_KINDS, ceiling.without) +
-      output * dearestOf(perToken, OUTPUT_KINDS, ceiling.without),
-  )
-  return extraLines(rates, ceiling).reduce((sum, { pico }) => sum + pico, dearest(tokens))
+  const costs = casesOf(ceiling, rates).map(({ prompt, perOutputToken }) => prompt + output * perOutputToken)
+  return extrasOf(ceiling, rates) + dearest(costs)
+}
+
+/**
+ * The most output tokens that so much money is certain to pay for: with one more, `boundOf` would be above it. Undefined
+ * if not even the prompt is paid for; LARGEST_COUNT if output is free.
+ */
+export function affordableOutput(
+  ceiling: Omit<Ceiling, 'outputTokens'>,
+  rates: Rates,
+  availableNano: bigint,
+): bigint | undefined {
+  const available = availableNano * 1000n - extrasOf(ceiling, rates)
+  let most = LARGEST_COUNT
+  for (const { prompt, perOutputToken } of casesOf(ceiling, rates)) {
+    if (prompt > available) return undefined
+    const paid = perOutputToken === 0n ? most : (available - prompt) / perOutputToken
+    if (paid < most) most = paid
+  }
+  return available < 0n ? undefined : most
+}
+
+/** The largest count that a plain number holds exactly. */
+export const LARGEST_COUNT = 2n ** 53n - 1n
+
+/** What the prompt and each output token cost at most, in each tier that the request can reach. */
+function casesOf(ceiling: Omit<Ceiling, 'outputTokens'>, rates: Rates) {
+  const input = count(ceiling.inputTokens, 'inputTokens')
+  return reachableRates(rates, input).map(perToken => ({
+    prompt: input * dearestOf(perToken, INPUT_KINDS, ceiling.without),
+    perOutputToken: dearestOf(perToken, OUTPUT_KINDS, ceiling.without),
+  }))
+}
+
+function extrasOf(extras: Extras, rates: Rates): bigint {
+  return extraLines(rates, extras).reduce((sum, { pico }) => sum + pico, 0n)
 }
 
 /** The rates of every tier that a prompt of up to so many tokens may turn out to be in. */

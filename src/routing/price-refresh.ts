@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { ConfigFile } from '@/config/file.ts'
 import type { Database } from '@/db/connect.ts'
 import type { PriceJump } from './price-jump.ts'
@@ -22,7 +23,10 @@ export function refreshPrices(db: Database, catalogue: ConfigFile): Promise<read
     })
     const current = await readCurrentPrices(tx)
     const { models, jumps } = reviewPrices(wanted, stored, current, 'default')
-    for (const { id, prices } of models) await writeModelPrices(tx, id, prices)
+    const before = new Map(stored.map(({ id, prices }) => [id, prices]))
+    for (const { id, prices } of models) {
+      if (!isDeepStrictEqual(prices, before.get(id))) await writeModelPrices(tx, id, prices)
+    }
     if (await writePrices(tx, models, current, 'default')) await announceCatalog(tx)
     return jumps
   })

@@ -1,9 +1,9 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readPrices } from '@/generation/rate-text.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
-import { boundOf } from '@/pricing/bound.ts'
-import { costOf } from '@/pricing/cost.ts'
+import { affordableOutput, boundOf, LARGEST_COUNT } from '@/pricing/bound.ts'
+import { costOf, roundUp } from '@/pricing/cost.ts'
 import { anyRates, anyUsage, usageOf } from './samples.ts'
 
 test('no usage within the ceiling costs more, whatever the rates and tiers', () => {
@@ -55,4 +55,34 @@ test('is what a request of the one dearest kind costs', () => {
 test('a ceiling that counts nothing is refused', () => {
   expect(() => boundOf({ inputTokens: -1, outputTokens: 0 }, RATES)).toThrow('inputTokens must be')
   expect(() => boundOf({ inputTokens: 0, outputTokens: 1.5 }, RATES)).toThrow('outputTokens must be')
+})
+
+describe('what is affordable', () => {
+  test('is paid for, and one token more would not be, whatever the rates and tiers', () => {
+    const available = fc.bigInt({ min: 0n, max: 10n ** 10n })
+    fc.assert(
+      fc.property(anyRates, fc.nat(1_000_000), available, (rates, inputTokens, nano) => {
+        const most = affordableOutput({ inputTokens }, rates, nano)
+        const isPaid = (outputTokens: number) =>
+          roundUp(boundOf({ inputTokens, outputTokens }, rates)) <= nano
+        if (most === undefined) return !isPaid(0)
+        return isPaid(Number(most)) && (most === LARGEST_COUNT || !isPaid(Number(most) + 1))
+      }),
+      { numRuns: 10_000 },
+    )
+  })
+
+  test('is nothing at all when the prompt alone costs more', () => {
+    const rates = readPrices({ input: '1', output: '2' })
+    expect(affordableOutput({ inputTokens: 1000 }, rates, 999_999n)).toBeUndefined()
+    expect(affordableOutput({ inputTokens: 1000 }, rates, 1_000_000n)).toBe(0n)
+    expect(affordableOutput({ inputTokens: 1000 }, rates, 1_004_001n)).toBe(2n)
+    expect(affordableOutput({ inputTokens: 0 }, rates, -1n)).toBeUndefined()
+  })
+
+  test('has no limit where output is free', () => {
+    expect(affordableOutput({ inputTokens: 1 }, readPrices({ input: '1', output: '0' }), 1000n)).toBe(
+      LARGEST_COUNT,
+    )
+  })
 })
