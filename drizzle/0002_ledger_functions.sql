@@ -201,12 +201,15 @@ BEGIN
   -- A hold that is there already is raised, and belongs to the caller from now on.
   INSERT INTO hold (id, account_id, key_id, owner, amount, price_version, budgeted, deadline)
     SELECT q.id, q.account_id, q.key_id, p_owner, q.amount, q.version, v_counted[q.n],
-      now() + coalesce(q.lifetime, 0) * interval '1 millisecond'
+      now() + q.lifetime * interval '1 millisecond'
     FROM unnest(p_ids, p_accounts, p_keys, p_amounts, p_versions, p_lifetimes)
       WITH ORDINALITY AS q(id, account_id, key_id, amount, version, lifetime, n)
-    WHERE v_results[q.n] = 'granted'
+    WHERE v_results[q.n] = 'granted' AND q.lifetime IS NOT NULL
     ON CONFLICT (id) DO UPDATE SET amount = greatest(hold.amount, excluded.amount), owner = excluded.owner
       WHERE hold.amount < excluded.amount OR hold.owner <> excluded.owner;
+  UPDATE hold h SET amount = greatest(h.amount, q.amount), owner = p_owner
+    FROM unnest(p_ids, p_amounts, p_lifetimes) WITH ORDINALITY AS q(id, amount, lifetime, n)
+    WHERE h.id = q.id AND v_results[q.n] = 'granted' AND q.lifetime IS NULL;
   UPDATE wallet w SET pending = w.pending + s.need
     FROM (SELECT q.account_id, sum(q.need)::bigint AS need FROM unnest(p_accounts, v_needs) AS q(account_id, need)
       GROUP BY q.account_id) s

@@ -24,6 +24,8 @@ export interface ConnectOptions {
   max?: number
   /** Shown in pg_stat_activity. */
   applicationName?: string
+  /** The server gives up on a statement that takes longer; without it, never. */
+  statementTimeoutMs?: number
   onNotify?: (channel: string, payload: string) => void
   /** A connection was lost or closed. */
   onClose?: () => void
@@ -42,7 +44,10 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     max: options.max,
     types: { bigint: postgres.BigInt },
     connect_timeout: 10,
-    connection: { application_name: options.applicationName ?? 'tollgate' },
+    connection: {
+      application_name: options.applicationName ?? 'tollgate',
+      ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
+    },
     // A single connection holds something (a lock, a LISTEN) that must not end with its age.
     ...(options.max === 1 ? { max_lifetime: null, idle_timeout: 0 } : {}),
     ...address.socket,

@@ -1,0 +1,243 @@
+/**
+ * One question to the ledger. Its query gives a row for whatever breaks the rule: `account_id` (or null), `text` for
+ * people, `difference` in nano units (or null). It may read the temporary tables
+ * `audited` and `summed`.
+ */
+export interface Check {
+  name: string
+  /** What holds if there is no row. */
+  title: string
+  /** `account`: in every mode. `ledger`: about more than the accounts asked for, so in the full mode only. */
+  about: 'account' | 'ledger'
+  /** A row means that wallet and entries of the account do not agree. */
+  breaksAccount?: boolean
+  /** Rows are worth knowing, and lawful. */
+  informational?: boolean
+  query: string
+}
+
+/**
+ * The wallets in question, with what an earlier audit knew of each. A statement that creates a table takes no
+ * parameters; both values are ours.
+ */
+export function selectAudited(sinceCheckpoint: boolean, accountId: number | undefined): string {
+  return `
+    create temporary table audited on commit drop as
+      select w.account_id, w.credits, w.debits, w.pending, w.seq,
+        coalesce(c.seq, 0) as known_seq, coalesce(c.credits, 0) as known_credits, coalesce(c.debits, 0) as known_debits
+      from wallet w left join audit_checkpoint c on c.account_id = w.account_id and ${sinceCheckpoint}
+      ${accountId === undefined ? '' : `where w.account_id = ${Math.trunc(accountId)}`}`
+}
+
+/** What the entries of each wallet say, from where the earlier audit ended; all of it in one scan. */
+export const SELECT_SUMMED = `
+  create temporary table summed on commit drop as
+    select account_id, count(*) as entries, max(seq) as last_seq,
+      coalesce(sum(amount) filter (where amount > 0), 0) as credits,
+      coalesce(-sum(amount) filter (where amount < 0), 0) as debits,
+      count(*) filter (where seq <> due_seq) as gaps,
+      count(*) filter (where balance_after <> balance_before + amount) as breaks,
+      min(seq) filter (where balance_after <> balance_before + amount) as first_break,
+      sum(abs(balance_after - balance_before - amount)) as broken_by
+    from (
+      select e.account_id, e.seq, e.amount, e.balance_after, a.known_seq + row_number() over earlier as due_seq,
+        coalesce(lag(e.balance_after) over earlier, a.known_credits - a.known_debits) as balance_before
+      from entry e join audited a on a.account_id = e.account_id
+      where e.seq > a.known_seq
+      window earlier as (partition by e.account_id order by e.seq)) e
+    group by account_id`
+
+export const CHECKS: readonly Check[] = [
+  {
+    name: 'wallet_sums',
+    title: 'what a wallet says was put in and taken out is the sum of its entries',
+    about: 'account',
+    breaksAccount: true,
+    query: `
+      select a.account_id, abs(a.credits - a.known_credits - coalesce(s.credits, 0))
+          + abs(a.debits - a.known_debits - coalesce(s.debits, 0)) as difference,
+        format('account %s: credits %s, entries %s; debits %s, entries %s', a.account_id, a.credits,
+          a.known_credits + coalesce(s.credits, 0), a.debits, a.known_debits + coalesce(s.debits, 0)) as text
+      from audited a left join summed s on s.account_id = a.account_id
+      where a.credits <> a.known_credits + coalesce(s.credits, 0) or a.debits <> a.known_debits + coalesce(s.debits, 0)`,
+  },
+  {
+    name: 'sequence',
+    title: 'the entries of an account are numbered without gaps, up to the number in its wallet',
+    about: 'account',
+    breaksAccount: true,
+    query: `
+      select a.account_id, null::numeric as difference,
+        format('account %s: %s entries since %s, the last is %s, the wallet says %s', a.account_id,
+          coalesce(s.entries, 0), a.known_seq, coalesce(s.last_seq, a.known_seq), a.seq) as text
+      from audited a left join summed s on s.account_id = a.account_id
+      where a.seq <> a.known_seq + coalesce(s.entries, 0) or a.seq <> coalesce(s.last_seq, a.known_seq) or s.gaps > 0`,
+  },
+  {
+    name: 'chain',
+    title: 'each balance is the one before it plus the amount',
+    about: 'account',
+    breaksAccount: true,
+    query: `
+      select s.account_id, s.broken_by as difference,
+        format('account %s: %s broken links, the first at entry %s', s.account_id, s.breaks, s.first_break) as text
+      from summed s where s.breaks > 0`,
+  },
+  {
+    name: 'grants',
+    title: 'every amount that was put in has its terms',
+    about: 'account',
+    query: `
+      select a.account_id, abs(a.credits - coalesce(g.amount, 0)) as difference,
+        format('account %s: credits %s, grants %s', a.account_id, a.credits, coalesce(g.amount, 0)) as text
+      from audited a left join (select account_id, sum(amount) as amount from ledger_grant group by account_id) g
+        on g.account_id = a.account_id
+      where a.credits <> coalesce(g.amount, 0)`,
+  },
+  {
+    name: 'pending',
+    title: 'what wallets and key budgets have set aside is the sum of the open holds',
+    about: 'account',
+    query: `
+      select a.account_id, abs(a.pending - coalesce(h.amount, 0)) as difference,
+        format('account %s: pending %s, holds %s', a.account_id, a.pending, coalesce(h.amount, 0)) as text
+      from audited a left join (select account_id, sum(amount) as amount from hold group by account_id) h
+        on h.account_id = a.account_id
+      where a.pending <> coalesce(h.amount, 0)
+      union all
+      select k.account_id, abs(b.pending - coalesce(h.amount, 0)),
+        format('key %s: pending %s, holds %s', b.key_id, b.pending, coalesce(h.amount, 0))
+      from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
+      left join (select key_id, sum(amount) as amount from hold where budgeted group by key_id) h on h.key_id = b.key_id
+      where b.pending <> coalesce(h.amount, 0)`,
+  },
+  {
+    name: 'orphan_holds',
+    title: 'every hold has a process that answers for it, or is less than a minute without one',
+    about: 'account',
+    query: `
+      select h.account_id, h.amount as difference, format('hold %s of account %s: %s', h.id, h.account_id,
+        case when h.deadline < now() - interval '1 minute' then 'its deadline was ' || h.deadline
+          else 'process ' || h.owner || ' is dead' end) as text
+      from hold h join audited a on a.account_id = h.account_id left join process p on p.id = h.owner
+      where h.deadline < now() - interval '1 minute'
+        or (h.opened_at < now() - interval '1 minute' and coalesce(p.seen, '-infinity') < now() - interval '1 minute')`,
+  },
+  {
+    name: 'usage_once',
+    title: 'a request is charged once, corrected once and only if it was charged without its owner',
+    about: 'account',
+    query: `
+      select e.account_id, abs(sum(e.amount)) as difference, format('request %s: %s entries of %s', e.id, count(*), e.kind) as text
+      from entry e join audited a on a.account_id = e.account_id
+      where e.seq > a.known_seq and e.kind in ('usage', 'usage_trueup') group by e.id, e.kind, e.account_id having count(*) > 1
+      union all
+      select t.account_id, abs(t.amount), format('request %s: corrected after it was settled', t.id)
+      from entry t join audited a on a.account_id = t.account_id
+      join entry u on u.id = t.id and u.kind = 'usage'
+      where t.kind = 'usage_trueup' and t.seq > a.known_seq and u.ref is distinct from 'expired'`,
+  },
+  {
+    name: 'usage_refunds',
+    title: 'no more of a request is refunded than it was charged',
+    about: 'account',
+    query: `
+      select r.account_id, r.refunded - coalesce(c.charged, 0) as difference,
+        format('request %s: charged %s, refunded %s', r.ref, coalesce(c.charged, 0), r.refunded) as text
+      from (select e.ref, e.account_id, sum(e.amount) as refunded from entry e join audited a on a.account_id = e.account_id
+        where e.kind = 'usage_refund' group by e.ref, e.account_id) r
+      left join lateral (select -sum(u.amount) as charged from entry u
+        where u.id = r.ref::uuid and u.kind in ('usage', 'usage_trueup') and u.account_id = r.account_id) c on true
+      where r.refunded > coalesce(c.charged, 0)`,
+  },
+  {
+    name: 'exchanges',
+    title: 'the entry of an exchange is on the account that made it',
+    about: 'account',
+    query: `
+      select x.account_id, abs(e.amount) as difference,
+        format('request %s: made by account %s, charged to account %s', x.id, x.account_id, e.account_id) as text
+      from entry e join audited a on a.account_id = e.account_id join exchange x on x.id = e.id
+      where e.kind in ('usage', 'usage_trueup') and e.seq > a.known_seq and x.account_id <> e.account_id`,
+  },
+  {
+    name: 'house',
+    title: 'wallets and house accounts add up to nothing, and every entry has a wallet',
+    about: 'ledger',
+    query: `
+      select null::bigint as account_id, abs(w.balance - e.balance) as difference,
+        format('wallets hold %s, the house owes %s', w.balance, e.balance) as text
+      from (select coalesce(sum(credits - debits), 0) as balance from wallet) w,
+        (select coalesce(sum(amount), 0) as balance from entry) e
+      where w.balance <> e.balance
+      union all
+      select e.account_id, abs(sum(e.amount)), format('account %s: %s entries and no wallet', e.account_id, count(*))
+      from entry e where not exists (select from wallet w where w.account_id = e.account_id) group by e.account_id`,
+  },
+  {
+    name: 'daily_totals',
+    title: 'the sums of the days that are over are what they were',
+    about: 'ledger',
+    query: `
+      select null::bigint as account_id, abs(coalesce(d.amount, 0) - coalesce(e.amount, 0)) as difference,
+        format('%s %s: %s entries of %s, now %s of %s', coalesce(d.day, e.day), coalesce(d.kind, e.kind),
+          coalesce(d.entries, 0), coalesce(d.amount, 0), coalesce(e.entries, 0), coalesce(e.amount, 0)) as text
+      from daily_total d full join (
+        select (created_at at time zone 'UTC')::date as day, kind, count(*) as entries, sum(amount) as amount from entry
+        where created_at < ((select max(day) from daily_total) + 1)::timestamp at time zone 'UTC' group by 1, 2) e
+        on e.day = d.day and e.kind = d.kind
+      where (d.entries, d.amount) is distinct from (e.entries, e.amount)`,
+  },
+  {
+    name: 'negative_wallets',
+    title: 'accounts below zero, and since when',
+    about: 'account',
+    informational: true,
+    query: `
+      select a.account_id, a.debits - a.credits as difference, format('account %s: %s since entry %s of %s, for %s',
+        a.account_id, a.credits - a.debits, f.seq, f.created_at, f.kind) as text
+      from audited a left join lateral (select e.seq, e.created_at, e.kind from entry e where e.account_id = a.account_id
+        and e.seq > coalesce((select max(p.seq) from entry p where p.account_id = a.account_id and p.balance_after >= 0), 0)
+        order by e.seq limit 1) f on true
+      where a.credits < a.debits`,
+  },
+  {
+    name: 'schema',
+    title: 'partitions, triggers, constraints and functions are as they were made',
+    about: 'ledger',
+    query: `
+      select null::bigint as account_id, null::numeric as difference,
+        format('entry_default holds %s entries that belong to no month', count(*)) as text from entry_default having count(*) > 0
+      union all
+      select null, null, format('there is no partition for %s', to_char(month, 'YYYY-MM'))
+      from generate_series(date_trunc('month', now() at time zone 'UTC'), now() at time zone 'UTC' + interval '1 month', '1 month') month
+      where to_regclass('entry_' || to_char(month, 'YYYY_MM')) is null
+      union all
+      select null, null, format('trigger %s of %s is missing or disabled', wanted.trigger, wanted.relation)
+      from (
+        select 'entry'::regclass as relation, unnest(array['entry_append_only', 'entry_no_truncate']) as trigger
+        union all
+        select i.inhrelid::regclass, unnest(array['entry_append_only', 'entry_no_truncate'])
+          from pg_inherits i where i.inhparent = 'entry'::regclass
+        union all
+        select 'wallet'::regclass, unnest(array['wallet_explained', 'wallet_starts_empty', 'wallet_kept', 'wallet_no_truncate'])
+      ) wanted
+      where not exists (select from pg_trigger t
+        where t.tgrelid = wanted.relation and t.tgname = wanted.trigger and t.tgenabled in ('O', 'A'))
+      union all
+      select null, null, format('constraint %s of %s is missing or not valid', wanted.name, wanted.relation)
+      from (values ('wallet', 'wallet_pkey'), ('wallet', 'wallet_monotone'), ('wallet', 'wallet_pending'), ('hold', 'hold_pkey'),
+        ('hold', 'hold_amount'), ('hold', 'hold_progress'), ('entry', 'entry_id_kind_pk'), ('entry', 'entry_id'),
+        ('entry', 'entry_kind'), ('entry', 'entry_sign'), ('entry', 'entry_cost'), ('ledger_grant', 'ledger_grant_amount'),
+        ('redeem_code', 'redeem_code_uses'), ('redemption', 'redemption_code_hash_account_id_pk'),
+        ('key_budget', 'key_budget_counters'), ('idempotency', 'idempotency_scope_key_pk')) wanted(relation, name)
+      where not exists (select from pg_constraint c
+        where c.conrelid = wanted.relation::regclass and c.conname = wanted.name and c.convalidated)
+      union all
+      select null, null, format('function %s is missing', wanted.name)
+      from unnest(array['ledger_hold', 'ledger_hold_batch', 'ledger_close', 'ledger_settle', 'ledger_settle_batch',
+        'ledger_progress', 'ledger_reap', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append',
+        'ledger_check_wallet', 'ledger_refuse_change']) wanted(name)
+      where not exists (select from pg_proc p where p.proname = wanted.name)`,
+  },
+]

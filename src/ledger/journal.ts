@@ -1,0 +1,190 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { parseObject } from '@/json/json.ts'
+import { crc32c } from './crc32c.ts'
+import type { Settlement } from './types.ts'
+
+/** What the journal needs of a file; a test passes one whose disk is full. */
+export interface JournalFile {
+  /** Writes all bytes at the position, which is the end. */
+  write(bytes: Uint8Array, position: number): Promise<void>
+  /** Returns when the content is on the disk. */
+  datasync(): Promise<void>
+  truncate(length: number): Promise<void>
+  read(length: number): Promise<Uint8Array>
+  close(): Promise<void>
+}
+
+/**
+ * Settlements that could not be committed: appended and on disk before anybody relies on them, posted when the
+ * database is back or at the next start. Posting one twice changes nothing, so nothing needs to be struck out.
+ */
+export interface Journal {
+  /** Resolves when the settlement is on disk. */
+  append(settlement: Settlement): Promise<void>
+  /** Posts everything in it, and empties it if nothing came meanwhile. */
+  replay(settle: (settlements: readonly Settlement[]) => Promise<void>): Promise<void>
+  /** Whether there is room: tries. */
+  probe(): Promise<boolean>
+  /** False from a failed write until one succeeds. */
+  healthy(): boolean
+  isEmpty(): boolean
+  close(): Promise<void>
+}
+
+/** Room that must be there before more is promised. */
+const PROBE = new Uint8Array(4096)
+
+/** Opens the journal on a file whose intact content is `length` bytes long. */
+export function openJournal(file: JournalFile, length: number): Journal {
+  let size = length
+  let healthy = true
+  // One thing at a time on the file.
+  let turn: Promise<unknown> = Promise.resolve()
+
+  function inTurn<Result>(act: () => Promise<Result>): Promise<Result> {
+    const result = turn.then(act)
+    turn = result.catch(() => undefined)
+    return result
+  }
+
+  /** A failed write may have left a part: whatever follows must not stand behind it. */
+  async function writeOrUndo(write: () => Promise<void>): Promise<void> {
+    try {
+      await write()
+      healthy = true
+    } catch (error) {
+      healthy = false
+      await file.truncate(size).catch(() => undefined)
+      throw error
+    }
+  }
+
+  /** Whatever comes while the file is busy shares one write. */
+  let gathering: { settlements: Settlement[]; written: Promise<void> } | undefined
+
+  function gather() {
+    const settlements: Settlement[] = []
+    const written = inTurn(() => {
+      gathering = undefined
+      return writeOrUndo(async () => {
+        const bytes = encodeRecords(settlements)
+        await file.write(bytes, size)
+        await file.datasync()
+        size += bytes.length
+      })
+    })
+    return { settlements, written }
+  }
+
+  return {
+    append(settlement) {
+      gathering ??= gather()
+      gathering.settlements.push(settlement)
+      return gathering.written
+    },
+    async replay(settle) {
+      const until = size
+      if (until === 0) return
+      const bytes = await inTurn(() => file.read(until))
+      await settle(decodeRecords(bytes).settlements)
+      await inTurn(async () => {
+        if (size !== until) return
+        await file.truncate(0)
+        await file.datasync()
+        size = 0
+      })
+    },
+    probe: () =>
+      inTurn(() =>
+        writeOrUndo(async () => {
+          await file.write(PROBE, size)
+          await file.truncate(size)
+        }),
+      ).then(
+        () => true,
+        () => false,
+      ),
+    healthy: () => healthy,
+    isEmpty: () => size === 0,
+    close: () => inTurn(() => file.close()),
+  }
+}
+
+export async function openJournalFile(path: string): Promise<JournalFile> {
+  const handle = await open(path, 'a+', 0o600).then(async made => {
+    await made.close()
+    return open(path, 'r+')
+  })
+  return {
+    write: (bytes, position) => writeAll(handle, bytes, position),
+    datasync: () => handle.datasync(),
+    truncate: length => handle.truncate(length),
+    async read(length) {
+      const bytes = new Uint8Array(length)
+      let filled = 0
+      while (filled < length) {
+        const { bytesRead } = await handle.read(bytes, filled, length - filled, filled)
+        if (bytesRead === 0) break
+        filled += bytesRead
+      }
+      return bytes.subarray(0, filled)
+    },
+    close: () => handle.close(),
+  }
+}
+
+async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0
+  while (done < bytes.length) {
+    const { bytesWritten } = await handle.write(bytes, done, bytes.length - done, position + done)
+    done += bytesWritten
+  }
+}
+
+/** Length and CRC-32C of the text (4 bytes each, big endian), then the text. */
+const HEAD_BYTES = 8
+
+export function encodeRecords(settlements: readonly Settlement[]): Uint8Array {
+  const records = settlements.map(({ id, accountId, keyId, costNano, costPico }) => {
+    const text = Buffer.from(
+      JSON.stringify({ id, accountId, keyId, costNano: `${costNano}`, costPico: `${costPico}` }),
+    )
+    const head = Buffer.alloc(HEAD_BYTES)
+    head.writeUInt32BE(text.length, 0)
+    head.writeUInt32BE(crc32c(text), 4)
+    return Buffer.concat([head, text])
+  })
+  return new Uint8Array(Buffer.concat(records))
+}
+
+export interface DecodedRecords {
+  settlements: Settlement[]
+  /** Where the last intact record ends. */
+  intactBytes: number
+}
+
+/** Reads up to the first record that is torn or damaged. */
+export function decodeRecords(bytes: Uint8Array): DecodedRecords {
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  const settlements: Settlement[] = []
+  let at = 0
+  while (at + HEAD_BYTES <= buffer.length) {
+    const end = at + HEAD_BYTES + buffer.readUInt32BE(at)
+    const text = buffer.subarray(at + HEAD_BYTES, end)
+    if (end > buffer.length || crc32c(text) !== buffer.readUInt32BE(at + 4)) break
+    const settlement = readSettlement(text.toString())
+    if (settlement === undefined) break
+    settlements.push(settlement)
+    at = end
+  }
+  return { settlements, intactBytes: at }
+}
+
+function readSettlement(text: string): Settlement | undefined {
+  const record = parseObject(text)
+  if (record === undefined) return undefined
+  const { id, accountId, keyId, costNano, costPico } = record
+  if (typeof id !== 'string' || typeof accountId !== 'number' || typeof keyId !== 'number') return undefined
+  if (typeof costNano !== 'string' || typeof costPico !== 'string') return undefined
+  return { id, accountId, keyId, costNano: BigInt(costNano), costPico: BigInt(costPico) }
+}

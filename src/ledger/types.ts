@@ -1,0 +1,149 @@
+import type { EntryKind, GrantKind } from '@/db/schema.ts'
+
+/** Where the other side of every entry is. House balances are never stored: they are `-sum(amount)` of their kinds. */
+export type HouseAccount = 'revenue' | 'payment_clearing' | 'marketing' | 'breakage' | 'bad_debt' | 'suspense'
+
+export const HOUSE_ACCOUNTS = {
+  usage: 'revenue',
+  usage_trueup: 'revenue',
+  usage_refund: 'revenue',
+  topup: 'payment_clearing',
+  refund: 'payment_clearing',
+  chargeback: 'payment_clearing',
+  trial: 'marketing',
+  promo: 'marketing',
+  goodwill: 'marketing',
+  expiry: 'breakage',
+  write_off: 'bad_debt',
+  adjustment: 'suspense',
+  debit: 'suspense',
+} as const satisfies Record<EntryKind, HouseAccount>
+
+/** The exchange that money is moved for. */
+export interface ExchangeReference {
+  /** The request id, a UUIDv7: also the id of the hold and of the entry. */
+  id: string
+  accountId: number
+  keyId: number
+}
+
+export interface HoldRequest extends ExchangeReference {
+  /** What to set aside; above 0. */
+  amountNano: bigint
+  /** The version of the prices that the exchange is charged by. */
+  priceVersion: number
+  /** When the hold is settled at its last checkpoint whatever its owner does, counted by the database from now. */
+  lifetimeMs: number
+}
+
+export interface ExtendRequest extends ExchangeReference {
+  /** What is to be set aside in all, the present amount included: repeating a request changes nothing. */
+  amountNano: bigint
+}
+
+export type DenialReason =
+  /** The request costs more than the account has. */
+  | 'credit_exhausted'
+  /** It would fit if the account's own running requests were over. */
+  | 'credit_reserved'
+  | 'key_budget_exhausted'
+  | 'account_suspended'
+  /** Or expired, or of another account. */
+  | 'key_revoked'
+  /** Extend only: the hold was ended without its owner. */
+  | 'hold_expired'
+
+/** What may still be set aside, after the answer it comes with. */
+export interface Affordable {
+  availableNano: bigint
+  /** The same within the key's budget; undefined for a key without a cap. */
+  keyAvailableNano: bigint | undefined
+  /** When the key's budget starts anew; undefined: never, or the key has no cap. */
+  resetsAt: Date | undefined
+}
+
+export type HoldResult = Affordable & ({ granted: true } | { granted: false; reason: DenialReason })
+
+export interface Settlement extends ExchangeReference {
+  /** What the exchange costs: `costPico` rounded up. 0 voids the hold. */
+  costNano: bigint
+  /** The exact cost, in 1e-12. */
+  costPico: bigint
+}
+
+export interface SettleResult {
+  /**
+   * `settled`: the hold is gone, the cost is posted. `trued_up`: the hold had expired; what its owner's death left
+   * uncharged, or charged too much, is posted. `duplicate`: it was settled before, nothing changed. `journaled`: the
+   * database is away; it is safe on disk and will be posted.
+   */
+  outcome: 'settled' | 'trued_up' | 'duplicate' | 'journaled'
+  /** What this call took out of the wallet; below 0 if it gave back. */
+  chargedNano: bigint
+  /** How much of it was not set aside. */
+  overrunNano: bigint
+  /** Undefined while the database is away. */
+  availableNano: bigint | undefined
+}
+
+/** A running exchange that must end. */
+export interface Stop {
+  id: string
+  reason: 'key_revoked' | 'account_suspended' | 'hold_expired'
+}
+
+export interface Reaped {
+  id: string
+  accountId: number
+  chargedNano: bigint
+}
+
+/** Kinds that somebody posts; the others follow from exchanges and from the calendar. */
+export type PostingKind = Exclude<EntryKind, 'usage' | 'usage_trueup' | 'expiry'>
+
+export interface Posting {
+  /** UUIDv7. The same id and kind again changes nothing. */
+  id: string
+  accountId: number
+  kind: PostingKind
+  /** Above 0 into the wallet, below 0 out of it. */
+  amountNano: bigint
+  /** The payment's id; for `usage_refund` the id of the request. */
+  ref?: string
+  /** Required for what a person decides: chargeback, adjustment, debit, write_off. */
+  reason?: string
+  /** When what is left of this credit is taken away. */
+  expiresAt?: Date
+  /** An id from outside, under which this is posted once, whatever `id` says. */
+  idempotency?: { scope: string; key: string }
+}
+
+export interface Posted {
+  entryId: string
+  /** False: it was there already. */
+  posted: boolean
+  balanceNano: bigint
+}
+
+export interface Redeemed {
+  result: 'redeemed' | 'already_redeemed' | 'used_up' | 'expired' | 'unknown'
+  amountNano: bigint
+  balanceNano: bigint
+}
+
+export interface Balance {
+  balanceNano: bigint
+  pendingNano: bigint
+  availableNano: bigint
+}
+
+/** Credit with its terms. */
+export interface Grant {
+  entryId: string
+  entryKind: EntryKind
+  kind: GrantKind
+  amountNano: bigint
+  /** Lower is used first, among grants that expire together. */
+  priority: number
+  expiresAt: Date | undefined
+}

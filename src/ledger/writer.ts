@@ -1,0 +1,169 @@
+import type { Clock } from '@/clock/clock.ts'
+import { sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
+
+export interface WriterOptions<Item, Result> {
+  clock: Clock
+  /**
+   * Writes a batch in one statement and answers in its order; an Error is the answer for one item. Must be safe to
+   * repeat: a lost answer is asked for again with the same ids.
+   */
+  write(batch: readonly Item[]): Promise<readonly (Result | Error)[]>
+  idOf(item: Item): string
+  /** How long an item waits for its answer before `onLate` decides. */
+  patienceMs: number
+  /** The answer for an item that waited too long; undefined lets it wait as long again. What it throws, its submitter gets. */
+  onLate(item: Item): Promise<Result | undefined>
+  /** A batch could not be written and will be tried again. */
+  onFailure?(error: unknown): void
+}
+
+/**
+ * Collects what many callers want written into one statement at a time. Whatever queued while the last batch was in
+ * flight is the next one: the batch grows with the load and an idle writer adds no wait.
+ */
+export interface BatchWriter<Item, Result> {
+  submit(item: Item): Promise<Result>
+  /** How many wait or are in flight. */
+  size(): number
+  /** How long the oldest of them has waited, in ms. */
+  waitMs(): number
+  /** When a batch last failed, in ms since 1970; undefined: never. */
+  failedAt(): number | undefined
+  /** Resolves when everything submitted so far has its answer. */
+  drain(): Promise<void>
+}
+
+const MAX_BATCH = 512
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 500
+
+interface Waiting<Item, Result> {
+  item: Item
+  since: number
+  resolve(result: Result): void
+  reject(error: unknown): void
+  forget(): void
+}
+
+export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>): BatchWriter<Item, Result> {
+  const { clock } = options
+  const waiting = new Set<Waiting<Item, Result>>()
+  const answered = new Set<() => void>()
+  let running = false
+  let pauseMs = 0
+  let failedAt: number | undefined
+
+  function finish(entry: Waiting<Item, Result>, answer: () => void): void {
+    if (!waiting.delete(entry)) return
+    entry.forget()
+    answer()
+    if (waiting.size > 0) return
+    for (const tell of answered) tell()
+    answered.clear()
+  }
+
+  /** Starts the patience of an entry, and again after each time that it is to wait on. */
+  function watch(entry: Waiting<Item, Result>): void {
+    entry.forget = clock.after(options.patienceMs, () => {
+      options.onLate(entry.item).then(
+        result => {
+          if (result !== undefined) finish(entry, () => entry.resolve(result))
+          else if (waiting.has(entry)) watch(entry)
+        },
+        error => finish(entry, () => entry.reject(error)),
+      )
+    })
+  }
+
+  async function run(): Promise<void> {
+    // Whoever else submits in this turn of the loop joins.
+    await Promise.resolve()
+    while (waiting.size > 0) {
+      await write(nextBatch(waiting, options.idOf))
+      if (pauseMs > 0) await new Promise<void>(resolve => clock.after(pauseMs, resolve))
+    }
+    running = false
+  }
+
+  /** Tries a batch once. What was not answered stays in the queue, at its place. */
+  async function write(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+    try {
+      const results = await options.write(batch.map(({ item }) => item))
+      pauseMs = 0
+      for (const [index, entry] of batch.entries()) answer(entry, results[index])
+    } catch (error) {
+      if (isTheDatas(error)) await bisect(batch, error)
+      else fail(error)
+    }
+  }
+
+  function answer(entry: Waiting<Item, Result>, result: Result | Error | undefined): void {
+    finish(entry, () => {
+      if (result === undefined) entry.reject(new Error('the batch was written without an answer'))
+      else if (result instanceof Error) entry.reject(result)
+      else entry.resolve(result)
+    })
+  }
+
+  /** One row that the database cannot take must not keep the others from being written. */
+  async function bisect(batch: readonly Waiting<Item, Result>[], error: unknown): Promise<void> {
+    const [only] = batch
+    if (only !== undefined && batch.length === 1) return finish(only, () => only.reject(error))
+    pauseMs = 0
+    const half = Math.ceil(batch.length / 2)
+    await write(batch.slice(0, half))
+    // Not while the database is away: the rest waits for its turn.
+    if (pauseMs === 0) await write(batch.slice(half))
+  }
+
+  function fail(error: unknown): void {
+    failedAt = clock.now()
+    pauseMs = Math.min(Math.max(pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
+    options.onFailure?.(error)
+  }
+
+  return {
+    submit: item =>
+      new Promise((resolve, reject) => {
+        const entry = { item, since: clock.now(), resolve, reject, forget: () => undefined }
+        waiting.add(entry)
+        watch(entry)
+        if (running) return
+        running = true
+        run()
+      }),
+    size: () => waiting.size,
+    waitMs() {
+      const [oldest] = waiting
+      return oldest === undefined ? 0 : clock.now() - oldest.since
+    },
+    failedAt: () => failedAt,
+    drain: () =>
+      waiting.size === 0 ? Promise.resolve() : new Promise(resolve => answered.add(() => resolve())),
+  }
+}
+
+/** The oldest, no id twice: the second of an id sees what became of the first. */
+function nextBatch<Item, Result>(
+  waiting: ReadonlySet<Waiting<Item, Result>>,
+  idOf: (item: Item) => string,
+): Waiting<Item, Result>[] {
+  const batch = new Map<string, Waiting<Item, Result>>()
+  for (const entry of waiting) {
+    if (batch.size === MAX_BATCH) break
+    const id = idOf(entry.item)
+    if (!batch.has(id)) batch.set(id, entry)
+  }
+  return [...batch.values()]
+}
+
+/**
+ * Whether the rows are at fault, so that trying again would fail again. Everything else (the connection, a lock, a
+ * timeout, a server that starts or is read-only, a schema that is being migrated) is tried again until somebody's
+ * patience ends. So is a hold that another connection opened meanwhile: the next try finds it.
+ */
+function isTheDatas(error: unknown): boolean {
+  const sql = sqlErrorOf(error)
+  if (sql === undefined || (sql.code === UNIQUE_VIOLATION && sql.constraint === 'hold_pkey')) return false
+  return /^(22|23|TG)/.test(sql.code) && sql.code !== 'TG001'
+}
