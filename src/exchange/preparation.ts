@@ -67,7 +67,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     channel.functionToolsOnly,
   )
   const caller = CODECS[prompt.format]
-  const losses = nameLosses(lowered.losses, caller)
+  const losses = nameLosses(lowered.losses, caller, prompt.body.json)
   if (options.strict) refuseLosses(losses)
   return {
     ...common,

@@ -68,8 +68,11 @@ export interface Codec {
    */
   isTelling(event: Buffer): boolean
 
-  /** How each neutral field is spelled in a request of this format, for loss reports and errors. */
-  readonly fieldNames: Record<RequestField, string>
+  /**
+   * How each neutral field is spelled in a request of this format, for loss reports and errors. Where a caller may
+   * choose among several names: all of them, the usual one first.
+   */
+  readonly fieldNames: Record<RequestField, string | readonly [string, ...string[]]>
 
   /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
   readonly toolNames: { pattern: RegExp; maxLength: number }

@@ -1,9 +1,9 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Loss } from '@/generation/loss.ts'
+import type { Loss, RequestField } from '@/generation/loss.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Codec, Target } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { dropHostedTools } from './tools/hosted.ts'
@@ -79,11 +79,14 @@ function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
     .flatMap(([, fields]) => Object.keys(fields ?? {}).map(name => ({ field: 'extension', name }) as const))
 }
 
-/** Losses in the caller's own words, each once, in a stable order. */
-export function nameLosses(losses: readonly Loss[], caller: Codec): string[] {
+/** Losses in the words of the caller's own request, each once, in a stable order. */
+export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObject): string[] {
   const names = losses.map(({ field, name }) => {
     if (field === 'extension') return name ?? 'unknown'
-    return name === undefined ? caller.fieldNames[field] : `${caller.fieldNames[field]}.${name}`
+    // A hosted tool can be a field of its own (Chat's web_search_options).
+    if (name !== undefined && Object.hasOwn(wire, name)) return name
+    const spelled = spelledIn(wire, caller.fieldNames[field])
+    return name === undefined ? spelled : `${spelled}.${name}`
   })
   return [...new Set(names)].sort()
 }
@@ -100,3 +103,14 @@ export function refuseLosses(names: readonly string[]): void {
     { param: names[0] },
   )
 }
+/** The name that this request uses, where a field has several. */
+function spelledIn(wire: JsonObject, names: Codec['fieldNames'][RequestField]): string {
+  if (typeof names === 'string') return names
+  return names.find(name => holds(wire, name.split('.'))) ?? names[0]
+}
+
+function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
+  const inner = value[key]
+  return rest.length === 0 || !isJsonObject(inner) ? inner !== undefined : holds(inner, rest)
+}
+

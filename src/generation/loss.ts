@@ -33,6 +33,7 @@ export type RequestField =
   | 'imageDetail'
   | 'filename'
   | 'documentTitle'
+  | 'documentContext'
   | 'citations'
   | 'media'
   | 'reasoningHistory'

@@ -56,6 +56,8 @@ export interface MediaPart {
   title: string | undefined
   /** A document's accompanying text, as Anthropic's `context`. */
   context: string | undefined
+  /** True: the answer shall cite the document, as Anthropic's `citations.enabled`. */
+  citable: boolean
   /** How closely to look at an image. */
   detail: 'auto' | 'low' | 'high' | 'original' | undefined
   cache: CacheMark | undefined

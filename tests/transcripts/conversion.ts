@@ -67,7 +67,7 @@ export function requestAs(recorded: Recording, to: Format): RequestAs | GatewayE
   try {
     const request = decodeRequest(recorded.format, recorded.request)
     const lowered = lowerRequest(request, CODECS[to], TARGETS[to], false)
-    return { lowered, losses: nameLosses(lowered.losses, CODECS[recorded.format]) }
+    return { lowered, losses: nameLosses(lowered.losses, CODECS[recorded.format], recorded.request) }
   } catch (error) {
     if (error instanceof GatewayError) return error
     throw error

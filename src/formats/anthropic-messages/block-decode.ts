@@ -96,6 +96,7 @@ function media(
     filename: undefined,
     title: asString(block['title']),
     context: asString(block['context']),
+    citable: asObject(block['citations'])?.['enabled'] === true,
     detail: undefined,
     cache: cacheMark(block),
   }

@@ -1,6 +1,5 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/fault.ts'
-import type { RequestField } from '@/generation/loss.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -10,14 +9,14 @@ import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
 import { FORMAT } from './wire.ts'
 
-const FIELD_NAMES: Record<RequestField, string> = {
+const FIELD_NAMES: Codec['fieldNames'] = {
   instructions: 'system',
   tools: 'tools',
   toolChoice: 'tool_choice',
   parallelToolCalls: 'tool_choice.disable_parallel_tool_use',
   output: 'output_config.format',
   verbosity: 'verbosity',
-  reasoning: 'thinking',
+  reasoning: ['thinking', 'output_config.effort'],
   maxOutputTokens: 'max_tokens',
   temperature: 'temperature',
   topP: 'top_p',
@@ -41,6 +40,7 @@ const FIELD_NAMES: Record<RequestField, string> = {
   imageDetail: 'messages.content.detail',
   filename: 'messages.content.filename',
   documentTitle: 'messages.content.title',
+  documentContext: 'messages.content.context',
   citations: 'messages.content.citations',
   media: 'messages.content',
   reasoningHistory: 'messages.content.thinking',

@@ -66,6 +66,7 @@ function encodeDocument(part: MediaPart): JsonObject {
     source: documentSource(part),
     ...(title !== undefined && { title }),
     ...(part.context !== undefined && { context: part.context }),
+    ...(part.citable && { citations: { enabled: true } }),
   }
 }
 

@@ -1,4 +1,3 @@
-import type { RequestField } from '@/generation/loss.ts'
 import type { Codec } from '../codec.ts'
 import { decodeFault } from '../fault.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
@@ -10,12 +9,17 @@ import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
 import { FORMAT } from './wire.ts'
 
-const FIELD_NAMES: Record<RequestField, string> = {
+const FIELD_NAMES: Codec['fieldNames'] = {
   instructions: 'systemInstruction',
   tools: 'tools',
   toolChoice: 'toolConfig.functionCallingConfig',
   parallelToolCalls: 'toolConfig.functionCallingConfig',
-  output: 'generationConfig.responseJsonSchema',
+  output: [
+    'generationConfig.responseJsonSchema',
+    'generationConfig.responseSchema',
+    'generationConfig.responseFormat',
+    'generationConfig.responseMimeType',
+  ],
   verbosity: 'verbosity',
   reasoning: 'generationConfig.thinkingConfig',
   maxOutputTokens: 'generationConfig.maxOutputTokens',
@@ -41,6 +45,7 @@ const FIELD_NAMES: Record<RequestField, string> = {
   imageDetail: 'generationConfig.mediaResolution',
   filename: 'contents.parts.inlineData.displayName',
   documentTitle: 'contents.parts.inlineData.displayName',
+  documentContext: 'contents.parts.inlineData',
   citations: 'groundingMetadata',
   media: 'contents.parts.inlineData',
   reasoningHistory: 'contents.parts.thoughtSignature',

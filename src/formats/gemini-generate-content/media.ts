@@ -30,6 +30,7 @@ function media(data: JsonObject, source: MediaSource, kind: MediaPart['kind']): 
     filename: asString(data['displayName']),
     title: undefined,
     context: undefined,
+    citable: false,
     detail: undefined,
     cache: undefined,
   }
@@ -83,8 +84,10 @@ function reportLosses(part: MediaPart, losses: Losses): void {
   if (part.cache !== undefined) losses.add('cacheMark')
   if (part.filename !== undefined) losses.add('filename')
   if (part.detail !== undefined && part.detail !== 'auto') losses.add('imageDetail')
-  const named = part.title !== undefined || part.context !== undefined
-  if (named && part.source.type !== 'text') losses.add('documentTitle')
+  if (part.citable) losses.add('citations')
+  if (part.source.type === 'text') return
+  if (part.title !== undefined) losses.add('documentTitle')
+  if (part.context !== undefined) losses.add('documentContext')
 }
 
 function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestination): WirePart {

@@ -51,9 +51,12 @@ const GEMINI_3: ModelTraits = {
 
 const NO_THINKING: Thinking = { type: 'none' }
 
+/** A name that says nothing: what works with every model is asked of it where the newest would take more. */
+const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false }
+
 /**
- * By name, the first row that fits. https://ai.google.dev/gemini-api/docs/thinking has the ranges. A name that
- * fits nowhere is taken for a model newer than this table.
+ * By name, the first row that fits. https://ai.google.dev/gemini-api/docs/thinking has the ranges. A Gemini that
+ * fits nowhere else is taken for newer than this table.
  */
 const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemma|learnlm|palm|bison/, { ...OLDER, maxCandidates: 1 }],
@@ -71,12 +74,13 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   ],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [/gemini-.*pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } }],
+  [/gemini/, GEMINI_3],
 ]
 
 /** What is known of a model, `models/` and `tunedModels/` in front of its name or not. */
 export function modelTraits(model: string): ModelTraits {
   const name = model.toLowerCase()
-  return MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? GEMINI_3
+  return MODELS.find(([pattern]) => pattern.test(name))?.[1] ?? UNKNOWN
 }
 
 function budget(min: number, max: number, canDisable: boolean): Thinking {

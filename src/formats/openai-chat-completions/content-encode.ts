@@ -96,12 +96,13 @@ function locate(part: MediaPart, defaultType: string): string {
 
 /** Plain text is written as such, with its title before it; other documents as files. */
 function encodeDocument(part: MediaPart, rules: TargetRules): JsonObject {
+  if (part.citable) rules.lose('citations')
   const text = documentText(part)
   if (text !== undefined) {
     const lines = [part.title ?? part.filename, part.context, text].filter(line => line !== undefined)
     return { type: 'text', text: lines.join('\n') }
   }
-  if (part.context !== undefined) rules.lose('documentTitle')
+  if (part.context !== undefined) rules.lose('documentContext')
   return { type: 'file', file: encodeFile(part, rules) }
 }
 

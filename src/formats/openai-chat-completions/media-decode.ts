@@ -20,6 +20,7 @@ export function mediaPart(kind: MediaPart['kind']): MediaPart {
     filename: undefined,
     title: undefined,
     context: undefined,
+    citable: false,
     detail: undefined,
     cache: undefined,
   }

@@ -147,6 +147,7 @@ export function media(
     filename: undefined,
     title: undefined,
     context: undefined,
+    citable: false,
     detail: undefined,
     cache: undefined,
   }

@@ -42,7 +42,8 @@ function imageSource(part: MediaPart): JsonObject {
 function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
   const { source } = part
   const name = part.filename ?? part.title
-  if (part.context !== undefined) losses.push({ field: 'documentTitle', name: 'context' })
+  if (part.context !== undefined) losses.push({ field: 'documentContext', name: undefined })
+  if (part.citable) losses.push({ field: 'citations', name: undefined })
   switch (source.type) {
     case 'base64': {
       const type = part.mediaType ?? 'application/pdf'

@@ -62,6 +62,7 @@ function media(
     filename: undefined,
     title: undefined,
     context: undefined,
+    citable: false,
     detail: undefined,
     cache: undefined,
     ...fields,
@@ -270,6 +271,18 @@ describe('media', () => {
   const one = (part: MediaPart) => blocks(messages([turn('user', part)]), 0)[0]
 
   test('images and documents', () => {
+  test('the wish for citations comes through', () => {
+    const block = {
+      type: 'document',
+      source: { type: 'base64', media_type: 'application/pdf', data: 'JVBERi0=' },
+      title: 'Bill',
+      context: 'From May',
+      citations: { enabled: true },
+    }
+    const body = { model: 'm', max_tokens: 10, messages: [{ role: 'user', content: [block] }] }
+    expect(encode({ turns: decode(body).turns }).body['messages']).toEqual(body.messages)
+  })
+
     expect(one(media('image', { type: 'url', url: 'https://x.org/a.png' }))).toEqual({
       type: 'image',
       source: { type: 'url', url: 'https://x.org/a.png' },

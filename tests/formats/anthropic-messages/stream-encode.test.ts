@@ -227,6 +227,7 @@ describe('grammar', () => {
             filename: undefined,
             title: undefined,
             context: undefined,
+            citable: false,
             detail: undefined,
             cache: undefined,
           },

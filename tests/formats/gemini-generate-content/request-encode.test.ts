@@ -70,6 +70,7 @@ function media(source: MediaPart['source'], more: Partial<MediaPart> = {}): Medi
     filename: undefined,
     title: undefined,
     context: undefined,
+    citable: false,
     detail: undefined,
     cache: undefined,
     ...more,
@@ -344,6 +345,9 @@ describe('tools', () => {
       'web_search_preview',
       'code_interpreter',
     ])
+    // A name that says nothing is asked for what every model takes.
+    const unknown = encode({ tools: [tool('f'), ...search] }, 'my-tuned-model')
+    expect(unknown.body['tools']).toHaveLength(1)
     const mixed = encode({ tools: [tool('f'), ...search] }, G3)
     expect(mixed.body['tools']).toHaveLength(3)
     expect(mixed.body['toolConfig']).toEqual({ includeServerSideToolInvocations: true })

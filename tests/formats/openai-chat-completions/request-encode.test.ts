@@ -53,6 +53,7 @@ function media(fields: Partial<MediaPart>): MediaPart {
     filename: undefined,
     title: undefined,
     context: undefined,
+    citable: false,
     detail: undefined,
     cache: undefined,
     ...fields,

@@ -366,6 +366,7 @@ describe('the other parts', () => {
       filename: undefined,
       title: undefined,
       context: undefined,
+      citable: false,
       detail: undefined,
       cache: undefined,
     } as const
