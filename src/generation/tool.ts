@@ -55,15 +55,17 @@ export interface HostedTool {
   /** Its wire type (`web_search_20250305`, `googleSearch`, `mcp`), for reports and for its own format. */
   wireType: string
   wire: JsonObject
-  /** Web search settings that more than one vendor has. */
-  webSearch:
-    | {
-        maxUses: number | undefined
-        allowedDomains: readonly string[]
-        blockedDomains: readonly string[]
-        userLocation: JsonObject | undefined
-      }
-    | undefined
+  webSearch: WebSearch | undefined
+}
+
+/** Web search settings that more than one format has. */
+export interface WebSearch {
+  maxUses: number | undefined
+  allowedDomains: readonly string[]
+  blockedDomains: readonly string[]
+  userLocation: JsonObject | undefined
+  /** How much of what was found the model reads (OpenAI's `low`, `medium`, `high`). */
+  contextSize: string | undefined
 }
 
 export type Tool = FunctionTool | CustomTool | ClientTool | HostedTool

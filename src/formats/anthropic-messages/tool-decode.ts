@@ -67,6 +67,7 @@ function decodeHosted(wire: JsonObject, type: string): HostedTool {
             allowedDomains: strings(wire['allowed_domains']),
             blockedDomains: strings(wire['blocked_domains']),
             userLocation: asObject(wire['user_location']),
+            contextSize: undefined,
           },
   }
 }

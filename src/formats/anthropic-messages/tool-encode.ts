@@ -1,4 +1,5 @@
 import { unsupported } from '@/formats/invalid.ts'
+import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
@@ -92,13 +93,15 @@ function encodeCustom(tool: CustomTool): JsonObject {
 /** Anthropic's own are given back; a foreign web search becomes Anthropic's; the rest nobody would run. */
 function encodeHosted(tool: HostedTool, model: Capabilities, losses: Losses): JsonObject[] {
   if (tool.format === FORMAT) return [tool.wire]
-  if (tool.kind === 'web_search' && model.hostedTools) return [webSearch(tool)]
+  if (tool.kind === 'web_search' && model.hostedTools) return [webSearch(tool, losses)]
   losses.add('tools', tool.wireType)
   return []
 }
 
-function webSearch(tool: HostedTool): JsonObject {
-  const { maxUses, allowedDomains = [], blockedDomains = [], userLocation } = tool.webSearch ?? {}
+function webSearch(tool: HostedTool, losses: Losses): JsonObject {
+  const { maxUses, allowedDomains, blockedDomains, userLocation } = tool.webSearch ?? NO_SETTINGS
+  const list = allowedDomains.length > 0 ? 'allowedDomains' : 'blockedDomains'
+  for (const { field, name } of lostSettings(tool, ['maxUses', 'userLocation', list])) losses.add(field, name)
   return {
     type: 'web_search_20250305',
     name: 'web_search',

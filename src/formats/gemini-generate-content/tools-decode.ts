@@ -1,3 +1,4 @@
+import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { HostedToolKind, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { liftSchema } from './openapi-schema.ts'
@@ -48,10 +49,7 @@ function decodeBuiltIn(name: string, settings: JsonValue | undefined): Tool {
   }
   const kind = Object.hasOwn(BUILT_INS, name) ? (BUILT_INS[name] ?? 'other') : 'other'
   const blocked = asArray(asObject(settings)?.['excludeDomains']).filter(item => typeof item === 'string')
-  const webSearch =
-    kind === 'web_search'
-      ? { maxUses: undefined, allowedDomains: [], blockedDomains: blocked, userLocation: undefined }
-      : undefined
+  const webSearch = kind === 'web_search' ? { ...NO_SETTINGS, blockedDomains: blocked } : undefined
   return { type: 'hosted', kind, format: FORMAT, wireType: name, wire, webSearch }
 }
 

@@ -1,3 +1,4 @@
+import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { unsupported } from '../invalid.ts'
@@ -78,12 +79,7 @@ const BUILT_IN: Readonly<Record<HostedTool['kind'], keyof WireTool | undefined>>
 }
 
 function reportSearchSettings(tool: HostedTool, losses: Losses): void {
-  const search = tool.webSearch
-  if (search === undefined) return
-  const filtered = search.allowedDomains.length > 0 || search.blockedDomains.length > 0
-  if (filtered || search.userLocation !== undefined || search.maxUses !== undefined) {
-    losses.add('tools', `${tool.wireType}.settings`)
-  }
+  for (const { field, name } of lostSettings(tool, [])) losses.add(field, name)
 }
 
 function encodeToolConfig(

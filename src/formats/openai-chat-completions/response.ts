@@ -1,6 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/fault.ts'
+import { openaiTier } from '@/formats/openai-tier.ts'
 import { Collector } from '@/generation/collect.ts'
 import type { TextPart, ToolCallPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
@@ -48,7 +49,7 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
     model: context.model,
     choices: response.candidates.map((candidate, index) => encodeChoice(candidate, index, context)),
     ...(response.usage === undefined ? {} : { usage: encodeUsage(response.usage) }),
-    ...(response.serviceTier === undefined ? {} : { service_tier: response.serviceTier }),
+    ...openaiTier(response.serviceTier),
   }
 }
 

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { openaiTier } from '@/formats/openai-tier.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -121,7 +122,7 @@ function createChunkWriter(context: ReplyContext, serviceTier: string | undefine
     object: 'chat.completion.chunk',
     created: context.createdAt,
     model: context.model,
-    ...(serviceTier === undefined ? {} : { service_tier: serviceTier }),
+    ...openaiTier(serviceTier),
   }
   const start = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
   const end = wantsUsage(context) ? '],"usage":null}\n\n' : ']}\n\n'

@@ -1,4 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { cacheMark } from './content-decode.ts'
@@ -68,9 +69,8 @@ function searchTool(options: JsonObject): HostedTool {
     wireType: 'web_search_options',
     wire: options,
     webSearch: {
-      maxUses: undefined,
-      allowedDomains: [],
-      blockedDomains: [],
+      ...NO_SETTINGS,
+      contextSize: asString(options['search_context_size']),
       userLocation:
         location === undefined
           ? undefined

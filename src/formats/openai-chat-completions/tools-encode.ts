@@ -1,3 +1,4 @@
+import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'
@@ -72,9 +73,14 @@ export function searchOptions(tools: readonly Tool[], rules: TargetRules): JsonO
   const search = tools.find(tool => tool.type === 'hosted' && tool.kind === 'web_search')
   if (search?.type !== 'hosted' || !rules.model.isSearch) return undefined
   if (search.format === FORMAT) return search.wireType === SEARCH_OPTIONS ? search.wire : undefined
-  const { type: _, ...location } = search.webSearch?.userLocation ?? {}
+  for (const { field, name } of lostSettings(search, ['userLocation', 'contextSize'])) rules.lose(field, name)
+  const { contextSize, userLocation } = search.webSearch ?? NO_SETTINGS
+  const { type: _, ...location } = userLocation ?? {}
   const approximate = asObject(location['approximate']) ?? location
-  return Object.keys(approximate).length === 0 ? {} : { user_location: { type: 'approximate', approximate } }
+  return {
+    ...(contextSize === undefined ? {} : { search_context_size: contextSize }),
+    ...(Object.keys(approximate).length === 0 ? {} : { user_location: { type: 'approximate', approximate } }),
+  }
 }
 
 /** Writes `tool_choice`; undefined where the format has no word for it. */

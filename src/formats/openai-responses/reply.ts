@@ -1,3 +1,4 @@
+import { openaiTier } from '@/formats/openai-tier.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** The keys of a response object that repeat the caller's request, with the documented default of each. */
@@ -77,7 +78,7 @@ export function responseState(state: ReplyState): JsonObject {
     model: state.model,
     output: state.output,
     usage: state.usage,
-    ...(state.serviceTier === undefined ? {} : { service_tier: state.serviceTier }),
+    ...openaiTier(state.serviceTier),
   }
 }
 

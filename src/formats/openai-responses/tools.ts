@@ -1,4 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type {
   ClientTool,
@@ -130,6 +131,7 @@ function hostedTool(wireType: string, wire: JsonObject): HostedTool {
             allowedDomains: strings(asObject(wire['filters'])?.['allowed_domains']),
             blockedDomains: strings(asObject(wire['filters'])?.['blocked_domains']),
             userLocation: asObject(wire['user_location']),
+            contextSize: asString(wire['search_context_size']),
           }
         : undefined,
   }
@@ -210,15 +212,13 @@ function encodeHosted(tool: HostedTool, losses: Loss[]): JsonObject | undefined 
 
 function encodeWebSearch(tool: HostedTool, losses: Loss[]): JsonObject {
   const search = tool.webSearch
-  if (search?.maxUses !== undefined) losses.push({ field: 'tools', name: `${tool.wireType}.max_uses` })
-  if (search !== undefined && search.blockedDomains.length > 0) {
-    losses.push({ field: 'tools', name: `${tool.wireType}.blocked_domains` })
-  }
+  losses.push(...lostSettings(tool, ['allowedDomains', 'userLocation', 'contextSize']))
   return {
     type: 'web_search',
     ...(search === undefined || search.allowedDomains.length === 0
       ? {}
       : { filters: { allowed_domains: [...search.allowedDomains] } }),
     ...(search?.userLocation === undefined ? {} : { user_location: search.userLocation }),
+    ...(search?.contextSize === undefined ? {} : { search_context_size: search.contextSize }),
   }
 }

@@ -334,12 +334,15 @@ describe('tools', () => {
   })
 
   test('web_search_options is a hosted search', () => {
-    const options = { user_location: { type: 'approximate', approximate: { country: 'CH' } } }
+    const options = {
+      search_context_size: 'low',
+      user_location: { type: 'approximate', approximate: { country: 'CH' } },
+    }
     expect(requestOf({ web_search_options: options }).tools).toMatchObject([
       {
         type: 'hosted',
         kind: 'web_search',
-        webSearch: { userLocation: { type: 'approximate', country: 'CH' } },
+        webSearch: { userLocation: { type: 'approximate', country: 'CH' }, contextSize: 'low' },
       },
     ])
   })

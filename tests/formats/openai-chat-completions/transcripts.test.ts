@@ -18,24 +18,6 @@ import {
 } from './fixtures.ts'
 
 describe.each(CASES)('%s', name => {
-  test('collect(decodeStream) is decodeResponse', async () => {
-    const { response, stream } = await recording(name)
-    if (response === undefined) return
-    expect(collect(decodeBytes([stream]))).toEqual(
-      openaiChatCompletions.decodeResponse(response, decodeContext()),
-    )
-  })
-
-  test('reads the same at every split of its bytes', async () => {
-    const { stream } = await recording(name)
-    const whole = decodeBytes([stream])
-    for (let at = 1; at < stream.length; at += 1) {
-      const split = decodeBytes([stream.subarray(0, at), stream.subarray(at)])
-      if (!Bun.deepEquals(split, whole)) expect({ at, events: split }).toEqual({ at, events: whole })
-    }
-    expect(decodeBytes(Array.from(stream, byte => Uint8Array.of(byte)))).toEqual(whole)
-  })
-
   test('is the same answer after it was written as a stream and read again', async () => {
     const { response, stream, request } = await recording(name)
     if (response === undefined) return

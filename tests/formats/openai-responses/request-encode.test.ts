@@ -3,6 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { EncodedRequest } from '@/formats/codec.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { media } from '@/formats/openai-responses/content.ts'
+import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import {
   type Part,
   type ReasoningPart,
@@ -244,13 +245,13 @@ describe('tools', () => {
     const tools = [
       {
         ...hosted('web_search', 'web_search_20250305'),
-        webSearch: { maxUses: 3, allowedDomains: ['a.org'], blockedDomains: [], userLocation: undefined },
+        webSearch: { ...NO_SETTINGS, maxUses: 3, allowedDomains: ['a.org'], contextSize: 'low' },
       },
       hosted('code_execution', 'code_execution_20250825'),
       hosted('web_fetch', 'web_fetch_20250910'),
     ]
     expect(encode({ tools }).body['tools']).toEqual([
-      { type: 'web_search', filters: { allowed_domains: ['a.org'] } },
+      { type: 'web_search', filters: { allowed_domains: ['a.org'] }, search_context_size: 'low' },
       { type: 'code_interpreter', container: { type: 'auto' } },
     ])
     expect(lossesOf({ tools })).toEqual(['tools:web_search_20250305.max_uses', 'tools:web_fetch_20250910'])

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { collect } from '@/generation/collect.ts'
-import { compose, runMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
-import { createSseParser } from '@/sse/parser.ts'
 import {
   CASES,
   dataOf,
@@ -17,26 +15,6 @@ import {
 } from './support.ts'
 
 describe.each(CASES)('recording %s', name => {
-  test('the stream says what the whole answer says', async () => {
-    const { response, stream } = await recording(name)
-    if (response === undefined) return
-    const whole = openaiResponses.decodeResponse(response, decodeContext())
-    expect(collect(decodeStream(stream))).toEqual(whole)
-  })
-
-  test('reads the same whatever bytes arrive together', async () => {
-    const { stream } = await recording(name)
-    const whole = decodeStream(stream)
-    const read = (chunks: Uint8Array[]) =>
-      runMachine(compose(createSseParser(), openaiResponses.createStreamDecoder(decodeContext())), chunks)
-    const bytes: Uint8Array[] = []
-    for (let at = 0; at < stream.length; at += 1) bytes.push(stream.subarray(at, at + 1))
-    expect(read(bytes)).toEqual(whole)
-    for (let at = 0; at < stream.length; at += Math.max(1, Math.ceil(stream.length / 200))) {
-      expect(read([stream.subarray(0, at), stream.subarray(at)])).toEqual(whole)
-    }
-  })
-
   test('its request decodes, and encodes to the same bytes each time', async () => {
     const { request: wire } = await recording(name)
     const target = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }

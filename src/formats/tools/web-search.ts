@@ -1,0 +1,37 @@
+import type { Loss } from '@/generation/loss.ts'
+import type { HostedTool, WebSearch } from '@/generation/tool.ts'
+
+/** A search as the vendor likes it. */
+export const NO_SETTINGS: WebSearch = {
+  maxUses: undefined,
+  allowedDomains: [],
+  blockedDomains: [],
+  userLocation: undefined,
+  contextSize: undefined,
+}
+
+/** Each setting by the name that most formats give it. */
+const NAMES = {
+  maxUses: 'max_uses',
+  allowedDomains: 'allowed_domains',
+  blockedDomains: 'blocked_domains',
+  userLocation: 'user_location',
+  contextSize: 'search_context_size',
+} as const satisfies Record<keyof WebSearch, string>
+
+/** The settings of this search that a target cannot be told, which takes these only. */
+export function lostSettings(tool: HostedTool, takes: readonly (keyof WebSearch)[]): Loss[] {
+  const search = tool.webSearch ?? NO_SETTINGS
+  return keysOf(NAMES)
+    .filter(key => !takes.includes(key) && isSet(search[key]))
+    .map(key => ({ field: 'tools', name: `${tool.wireType}.${NAMES[key]}` }))
+}
+
+function isSet(value: WebSearch[keyof WebSearch]): boolean {
+  return Array.isArray(value) ? value.length > 0 : value !== undefined
+}
+
+/** The keys of a literal whose type lists all of them. */
+function keysOf<K extends string>(names: Readonly<Record<K, string>>): K[] {
+  return Object.keys(names) as K[]
+}
