@@ -21,14 +21,17 @@ export interface SendOptions {
  * Sends one prepared request on its route and returns the answer once its head says that it succeeded.
  * @throws GatewayError that says whether another channel could do better
  */
-export async function send(preparation: Preparation, route: Route, options: SendOptions): Promise<Response> {
-  const { channel } = route
+export async function send(
+  { call, body, headers }: Pick<Preparation, 'call' | 'body' | 'headers'>,
+  { channel }: Route,
+  options: SendOptions,
+): Promise<Response> {
   const response = await options.client({
     channel,
     key: drawKey(channel.keys, options.random),
-    call: preparation.call,
-    body: preparation.body,
-    headers: preparation.headers,
+    call,
+    body,
+    headers,
     signal: options.signal,
   })
   if (response.ok) return response

@@ -44,17 +44,30 @@ export async function runExchange(gateway: Gateway, call: IncomingCall): Promise
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   gateway.metrics.openExchanges.inc()
   try {
-    if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
-    record.caller = await authenticateCaller(gateway.authenticate, call.request)
-    admitCaller(record.caller, () => call.listener.addressOf(call.request))
-    const prompt = await readPrompt(gateway, call)
-    record.streamed = prompt.stream
-    const model = admitModel(gateway.catalog, record.caller, prompt.model, call.surface)
-    record.model = model.id
+    const { prompt, model } = await receive(gateway, record, call)
     return await relay(gateway, record, prompt, model, call.request.signal)
   } catch (error) {
     return refuse(gateway, record, callerLeft(call.request.signal) ?? asGatewayError(error))
   }
+}
+
+/**
+ * The way of a call up to where it may be served: who calls, what for, and whether they may. Fills in the record.
+ * @throws GatewayError of admission, and for what cannot be read
+ */
+export async function receive(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  call: IncomingCall,
+): Promise<{ prompt: Prompt; model: Model }> {
+  if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
+  record.caller = await authenticateCaller(gateway.authenticate, call.request)
+  admitCaller(record.caller, () => call.listener.addressOf(call.request))
+  const prompt = await readPrompt(gateway, call)
+  record.streamed = prompt.stream
+  const model = admitModel(gateway.catalog, record.caller, prompt.model, call.surface)
+  record.model = model.id
+  return { prompt, model }
 }
 
 async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt> {
@@ -96,6 +109,7 @@ function close(gateway: Gateway, record: ExchangeRecord): void {
   settle(record, gateway)
 }
 
-function callerLeft(signal: AbortSignal): GatewayError | undefined {
+/** The error that an exchange ends in when its caller is gone, whatever else went wrong by then. */
+export function callerLeft(signal: AbortSignal): GatewayError | undefined {
   return signal.aborted ? new GatewayError('client_closed', 'The caller left before the answer') : undefined
 }

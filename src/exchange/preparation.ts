@@ -8,6 +8,7 @@ import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import type { Prompt } from './prompt.ts'
+import { estimateTokens } from './token-estimate.ts'
 
 /** A prompt made ready for one route: what to send, and how to read what comes back. */
 export interface Preparation {
@@ -56,8 +57,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     decodeContext: { vendor: channel.vendor, newId: options.newId },
     reply: () => replyContext(prompt, options),
   }
-  const passes = channel.format === prompt.format && !channel.functionToolsOnly
-  if (passes && !carriesWrappedSignature(prompt.body.bytes)) {
+  if (isPassthrough(prompt, route)) {
     return { ...common, ...passOn(prompt, route), losses: [], conversion: undefined }
   }
   const lowered = lowerRequest(
@@ -78,6 +78,12 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
   }
 }
 
+/** Whether a route can be given the caller's own bytes. */
+export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
+  const passes = channel.format === prompt.format && !channel.functionToolsOnly
+  return passes && !carriesWrappedSignature(prompt.body.bytes)
+}
+
 function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
   return {
     requestId: options.requestId,
@@ -85,12 +91,14 @@ function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
     model: prompt.model,
     request: prompt.generation(),
     wire: prompt.body.json,
-    estimatedInputTokens: undefined,
+    estimatedInputTokens: prompt.namesInputFirst
+      ? estimateTokens(prompt.body.json, prompt.body.bytes.length)
+      : undefined,
   }
 }
 
 /** The caller's own bytes, with nothing changed but what the gateway owns. */
-function passOn(prompt: Prompt, route: Route): Pick<Preparation, 'body' | 'headers'> {
+export function passOn(prompt: Prompt, route: Route): Pick<Preparation, 'body' | 'headers'> {
   const edits = ownedEdits(prompt, route)
   return {
     body: edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits),

@@ -36,6 +36,11 @@ export class Prompt {
     this.headers = options.headers
   }
 
+  /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */
+  get namesInputFirst(): boolean {
+    return this.stream && this.format === 'anthropic-messages'
+  }
+
   /**
    * The request in no vendor's words; decoded once, and only if some channel speaks another format.
    * @throws GatewayError `invalid_request`

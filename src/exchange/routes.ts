@@ -7,7 +7,7 @@ import type { ExchangeRecord } from './record.ts'
 import { orderRoutes } from './selection.ts'
 
 /** At most this many upstream requests for one of the caller's: clients retry as well. */
-const MAX_ATTEMPTS = 3
+export const MAX_ATTEMPTS = 3
 
 /** An exchange that was admitted. */
 export interface Admitted {

@@ -37,8 +37,7 @@ export function lowerRequest(
   target: Target,
   functionToolsOnly: boolean,
 ): LoweredRequest {
-  const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
-  const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames)
+  const { hosted, lowered, table } = lower(request, codec, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
   const isLowered = lowered !== hosted.request
@@ -51,6 +50,29 @@ export function lowerRequest(
         ? () => createRaiser(outputTool, isLowered ? table : undefined, stop)
         : undefined,
   }
+}
+
+/**
+ * Writes the call that asks an upstream for the tokens of a request; undefined where its format has none.
+ * @throws GatewayError `unsupported_parameter`
+ */
+export function lowerCount(
+  request: GenerationRequest,
+  codec: Codec,
+  target: Target,
+  functionToolsOnly: boolean,
+): Pick<LoweredRequest, 'body' | 'headers'> | undefined {
+  if (codec.tokenCount === undefined) return undefined
+  const { lowered } = lower(request, codec, functionToolsOnly)
+  const { headers } = codec.encodeRequest(lowered, target)
+  return { body: codec.tokenCount.encodeRequest(lowered, target), headers }
+}
+
+/** A request whose tools the format can name and the upstream takes. */
+function lower(request: GenerationRequest, codec: Codec, functionToolsOnly: boolean) {
+  const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
+  const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames)
+  return { hosted, lowered, table }
 }
 
 /** The inverse steps in the inverse order; the caller's stop sequences are looked for in what the caller sees. */

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { countTokens } from '@/exchange/count-tokens.ts'
 import { type CallFacts, type Listener, runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/reply.ts'
@@ -27,20 +28,37 @@ function answer(
   request: Request,
   rest: string,
 ): Response | Promise<Response> {
-  const call = readAction(rest, new URL(request.url).searchParams)
-  if (call instanceof GatewayError) return errorResponse(call, gateway.newRequestId(), 'gemini')
-  return runExchange(gateway, { request, listener, surface: 'gemini', readCall: () => call })
+  const action = readAction(rest, new URL(request.url).searchParams)
+  if (action instanceof GatewayError) return errorResponse(action, gateway.newRequestId(), 'gemini')
+  return action.run(gateway, { request, listener, surface: 'gemini', readCall: () => action.call })
+}
+
+interface Action {
+  call: CallFacts
+  run: typeof runExchange
 }
 
 /** The call that a path names, or why it names none. The model may hold slashes and colons: the last colon divides. */
-function readAction(rest: string, query: URLSearchParams): CallFacts | GatewayError {
+function readAction(rest: string, query: URLSearchParams): Action | GatewayError {
   const path = readModelPath(rest)
   if (path === undefined) return new GatewayError('invalid_request', 'The path is not valid percent-encoding')
   const colon = path.lastIndexOf(':')
   const model = path.slice(0, Math.max(colon, 0))
-  const action = path.slice(colon + 1)
-  const framing = query.get('alt') === 'sse' ? 'sse' : 'json-array'
-  if (model !== '' && action === 'generateContent') return { model, stream: false, framing: 'sse' }
-  if (model !== '' && action === 'streamGenerateContent') return { model, stream: true, framing }
+  if (model === '') return unknownPath()
+  switch (path.slice(colon + 1)) {
+    case 'generateContent':
+      return { call: { model, stream: false, framing: 'sse' }, run: runExchange }
+    case 'streamGenerateContent': {
+      const framing = query.get('alt') === 'sse' ? 'sse' : 'json-array'
+      return { call: { model, stream: true, framing }, run: runExchange }
+    }
+    case 'countTokens':
+      return { call: { model, stream: false, framing: 'sse' }, run: countTokens }
+    default:
+      return unknownPath()
+  }
+}
+
+function unknownPath(): GatewayError {
   return new GatewayError('unknown_path', 'Nothing is served at this path')
 }

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { countTokens } from '@/exchange/count-tokens.ts'
 import { type Listener, runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/reply.ts'
@@ -7,13 +8,13 @@ import { readBodyCall } from './body-call.ts'
 
 /** OpenAI Responses. */
 export function responses(gateway: Gateway, listener: Listener) {
+  const call = (request: Request) =>
+    ({ request, listener, surface: 'responses', readCall: readBodyCall }) as const
   return new Elysia({ name: 'responses' })
-    .post(
-      '/v1/responses',
-      ({ request }) =>
-        runExchange(gateway, { request, listener, surface: 'responses', readCall: readBodyCall }),
-      { parse: 'none' },
-    )
+    .post('/v1/responses', ({ request }) => runExchange(gateway, call(request)), { parse: 'none' })
+    .post('/v1/responses/input_tokens', ({ request }) => countTokens(gateway, call(request)), {
+      parse: 'none',
+    })
     .get('/v1/responses', ({ request }) => {
       // Codex tries a WebSocket first and falls back to POST on a 426; a 404 would look like a missing route.
       const isUpgrade = request.headers.get('upgrade')?.toLowerCase() === 'websocket'

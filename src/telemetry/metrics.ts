@@ -41,6 +41,12 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       labelNames: ['model', 'bucket'] as const,
       registers,
     }),
+    tokenCounts: new Counter({
+      name: 'tollgate_token_counts_total',
+      help: 'Calls that asked for the tokens of a prompt, by surface, model, who counted and status.',
+      labelNames: ['surface', 'model', 'counted_by', 'status'] as const,
+      registers,
+    }),
     openExchanges: new Gauge({
       name: 'tollgate_open_exchanges',
       help: 'Exchanges that have not ended.',

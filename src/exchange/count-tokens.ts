@@ -1,0 +1,200 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { lowerCount } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { spliceJson } from '@/json/splice.ts'
+import type { Route } from '@/routing/model.ts'
+import { faultInBody, send } from './attempt.ts'
+import { callerLeft, type IncomingCall, receive } from './exchange.ts'
+import type { Gateway } from './gateway.ts'
+import { isPassthrough, type Preparation, passOn } from './preparation.ts'
+import type { Prompt } from './prompt.ts'
+import { type ExchangeRecord, openRecord } from './record.ts'
+import { answerHeaders, errorResponse } from './reply.ts'
+import { type Admitted, MAX_ATTEMPTS } from './routes.ts'
+import { orderRoutes } from './selection.ts'
+import { estimateTokens } from './token-estimate.ts'
+
+/** How long upstreams may take to count, all together; agents ask often and wait for it. */
+const COUNT_MS = 10_000
+
+/** The answer to a caller, and who counted. */
+interface TokenCount {
+  body: string
+  by: 'upstream' | 'estimate'
+}
+
+/**
+ * How many tokens a prompt has: asked of an upstream where its format can be asked, else estimated, which a header
+ * then says. Admitted like an exchange, but free: nothing is stored.
+ */
+export async function countTokens(gateway: Gateway, call: IncomingCall): Promise<Response> {
+  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
+  const { signal } = call.request
+  try {
+    const { prompt, model } = await receive(gateway, record, call)
+    const count = await countFor({ gateway, record, prompt, model, signal })
+    report(gateway, record, count.by)
+    return new Response(count.body, {
+      headers: {
+        'content-type': 'application/json',
+        ...answerHeaders(record, prompt),
+        ...(count.by === 'estimate' ? { 'x-tollgate-estimated': 'true' } : {}),
+      },
+    })
+  } catch (error) {
+    record.error = callerLeft(signal) ?? asGatewayError(error)
+    record.status = record.error.status
+    report(gateway, record, 'nobody')
+    return errorResponse(record.error, record.id, record.surface)
+  }
+}
+
+/**
+ * The count of the first route that gives one. An upstream's failure is no failure of the caller's, who gets an
+ * estimate then; only what is wrong with the request itself is.
+ */
+async function countFor(admitted: Admitted): Promise<TokenCount> {
+  const { gateway, record, prompt, model, signal } = admitted
+  const routes = orderRoutes(model.routes, prompt.format, gateway.random).filter(canCount)
+  // Nobody else would say what is wrong with the request.
+  if (routes.length === 0) decodeCounted(prompt)
+  const deadline = new AbortController()
+  const stopTimer = gateway.clock.after(COUNT_MS, () => deadline.abort(tooSlow()))
+  try {
+    for (const route of routes.slice(0, MAX_ATTEMPTS)) {
+      const answer = await ask(admitted, route, AbortSignal.any([deadline.signal, signal]))
+      if (!(answer instanceof GatewayError)) return { body: answer, by: 'upstream' }
+      record.error = answer
+    }
+  } finally {
+    stopTimer()
+  }
+  return { body: JSON.stringify(estimated(prompt)), by: 'estimate' }
+}
+
+function canCount({ channel }: Route): boolean {
+  return CODECS[channel.format].tokenCount !== undefined
+}
+
+/**
+ * The answer of one route as text for the caller, or why there is none.
+ * @throws GatewayError that the caller has to know of
+ */
+async function ask(admitted: Admitted, route: Route, signal: AbortSignal): Promise<string | GatewayError> {
+  const { gateway, record, prompt } = admitted
+  const { client, clock, random, metrics } = gateway
+  const channel = route.channel.name
+  record.attempts += 1
+  record.channel = channel
+  record.channelFormat = route.channel.format
+  const call = prepareCount(admitted, route)
+  try {
+    const response = await send(call, route, { client, random, now: clock.now, signal })
+    const answer = readCount(await response.text(), prompt, route)
+    metrics.attempts.inc({ channel, outcome: 'ok' })
+    return answer
+  } catch (error) {
+    const failure = callerLeft(admitted.signal) ?? asUpstreamError(error)
+    metrics.attempts.inc({ channel, outcome: failure.kind })
+    if (isCallersFault(failure)) throw failure
+    return failure
+  }
+}
+
+type PreparedCount = Pick<Preparation, 'call' | 'body' | 'headers'>
+
+function prepareCount({ prompt, model }: Admitted, route: Route): PreparedCount {
+  const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
+  if (isPassthrough(prompt, route)) {
+    const { body, headers } = passOn(prompt, route)
+    return { call, headers, body: renameInside(body, prompt, route) }
+  }
+  const { vendor, functionToolsOnly, format } = route.channel
+  const target = { model: route.upstreamModel, vendor, maxOutputTokens: model.maxOutputTokens }
+  const lowered = lowerCount(decodeCounted(prompt), CODECS[format], target, functionToolsOnly)
+  return { call, headers: lowered?.headers ?? {}, body: Buffer.from(JSON.stringify(lowered?.body)) }
+}
+
+/** Gemini's long form names the model once more, in the request that it holds. */
+function renameInside(body: Uint8Array, prompt: Prompt, { upstreamModel }: Route): Uint8Array {
+  const field = LONG_FORMS.find(name => asObject(prompt.body.json[name])?.['model'] !== undefined)
+  if (prompt.format !== 'gemini-generate-content' || field === undefined) return body
+  const value = upstreamModel.includes('/') ? upstreamModel : `models/${upstreamModel}`
+  return spliceJson(body, [{ path: [field, 'model'], value }])
+}
+
+const LONG_FORMS = ['generateContentRequest', 'generate_content_request'] as const
+
+/** The request whose tokens are asked for. */
+function countedBody({ format, body: { json } }: Prompt): JsonObject {
+  if (format !== 'gemini-generate-content') return json
+  return LONG_FORMS.map(name => asObject(json[name])).find(inner => inner !== undefined) ?? json
+}
+
+function decodeCounted(prompt: Prompt): GenerationRequest {
+  const body = countedBody(prompt)
+  // A count has no answer to limit, but a message must have a limit.
+  const complete = prompt.format === 'anthropic-messages' ? { max_tokens: 1, ...body } : body
+  const request = CODECS[prompt.format].decodeRequest(complete, { model: prompt.model, stream: false })
+  return { ...request, maxOutputTokens: undefined }
+}
+
+/** An upstream of the caller's own format may say more than the number, so its answer stays as it is. */
+function readCount(text: string, prompt: Prompt, { channel }: Route): string {
+  const json = parseObject(text)
+  const fault = json && faultInBody(json, () => text)
+  if (fault !== undefined) throw fault
+  const tokens = json && CODECS[channel.format].tokenCount?.decodeResponse(json)
+  if (tokens === undefined) throw new GatewayError('upstream_error', 'The upstream answered without a count')
+  return channel.format === prompt.format ? text : JSON.stringify(encoded(tokens, prompt))
+}
+
+function estimated(prompt: Prompt): JsonObject {
+  return encoded(estimateTokens(countedBody(prompt), prompt.body.bytes.length), prompt)
+}
+
+function encoded(tokens: number, prompt: Prompt): JsonObject {
+  return CODECS[prompt.format].tokenCount?.encodeResponse(tokens) ?? { total_tokens: tokens }
+}
+
+/** An upstream that cannot count says so with one of these, as does one that knows a model by no count of its own. */
+const CANNOT_COUNT = new Set([404, 405, 501])
+
+function isCallersFault({ kind, status }: GatewayError): boolean {
+  if (kind === 'upstream_rejected') return !CANNOT_COUNT.has(status)
+  return !kind.startsWith('upstream_')
+}
+
+function asUpstreamError(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError('upstream_error', 'The upstream broke off its count', { cause: error })
+}
+
+function tooSlow(): GatewayError {
+  return new GatewayError('upstream_timeout', 'The upstream did not count in time')
+}
+
+/** One log line and one count; counting is free, so nothing is kept for the ledger. */
+function report(gateway: Gateway, record: ExchangeRecord, countedBy: TokenCount['by'] | 'nobody'): void {
+  const { error, surface, status } = record
+  const model = record.model ?? ''
+  gateway.metrics.tokenCounts.inc({ surface, model, counted_by: countedBy, status })
+  const line = {
+    request_id: record.id,
+    surface,
+    model: record.model,
+    channel: record.channel,
+    format: record.channelFormat,
+    account: record.caller?.accountId,
+    key: record.caller?.keyId,
+    status,
+    counted_by: countedBy,
+    attempts: record.attempts,
+    total_ms: gateway.clock.now() - record.startedAt,
+    error: error && { kind: error.kind, message: error.message, detail: error.detail },
+  }
+  if (error?.kind === 'internal_error') gateway.log.error({ ...line, err: error.cause }, 'token count')
+  else gateway.log.info(line, 'token count')
+}
