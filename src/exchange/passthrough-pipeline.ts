@@ -36,12 +36,13 @@ export class PassthroughPipeline implements Pipeline {
   readonly #options: PassthroughOptions
   readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
   readonly #parser = createSseParser()
-  /** The run passed on last, from which an error of ours may have to go on. */
-  #last: Buffer | undefined
+  /** What an error of ours may have to go on from, in formats that number their events. */
+  readonly #trail: EventTrail | undefined
   #emit: Emit = () => {}
 
   constructor(options: PassthroughOptions) {
     this.#options = options
+    this.#trail = options.codec.numbersEvents ? new EventTrail() : undefined
   }
 
   push(chunk: Uint8Array, emit: Emit): void {
@@ -99,7 +100,7 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   #pass(run: Buffer): void {
-    this.#last = run
+    this.#trail?.follow(run)
     if (this.#options.framer === undefined) this.#emit(run)
     else this.#options.framer.push(run.toString('utf8'), this.#onFramed)
   }
@@ -128,7 +129,7 @@ export class PassthroughPipeline implements Pipeline {
     const { error } = this.meter
     if (error === undefined) return
     const { codec, requestId, framer } = this.#options
-    const event = codec.encodeErrorEvent(error, requestId, lastData(this.#last))
+    const event = codec.encodeErrorEvent(error, requestId, this.#trail?.lastData())
     if (framer === undefined) this.#emit(Buffer.from(event))
     else framer.push(event, this.#onFramed)
   }
@@ -150,12 +151,36 @@ function isWhole(event: SseEvent): boolean {
   return event.data.trim() === '[DONE]' || parseObject(event.data) !== undefined
 }
 
-/** What the last event of a run says; undefined when there was none. */
-function lastData(run: Buffer | undefined): JsonObject | undefined {
-  if (run === undefined) return undefined
-  let last: Buffer = run
+/** How much of the end of a run is kept to read the number of its last event from. */
+const TRAIL_BYTES = 4096
+
+/** What a stream said first and last. Keeps copies, since a view would hold all of the read it is part of. */
+class EventTrail {
+  #first: Buffer | undefined
+  #last = Buffer.alloc(0)
+
+  follow(run: Buffer): void {
+    this.#first ??= Buffer.from(firstEvent(run))
+    this.#last = Buffer.from(run.subarray(-TRAIL_BYTES))
+  }
+
+  /** The number of the last event, beside the response that the first one announced. */
+  lastData(): JsonObject | undefined {
+    const numbers = [...this.#last.toString('latin1').matchAll(/"sequence_number"\s*:\s*(\d+)/g)]
+    const response =
+      this.#first && parseObject(runMachine(createSseParser(), [this.#first])[0]?.data ?? '')?.['response']
+    const last = numbers.at(-1)?.[1]
+    return {
+      ...(response === undefined ? {} : { response }),
+      ...(last === undefined ? {} : { sequence_number: Number(last) }),
+    }
+  }
+}
+
+function firstEvent(run: Buffer): Buffer {
+  let first: Buffer | undefined
   eachEvent(run, event => {
-    last = event
+    first ??= event
   })
-  return parseObject(runMachine(createSseParser(), [last]).at(-1)?.data ?? '')
+  return first ?? run
 }

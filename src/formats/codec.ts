@@ -52,9 +52,12 @@ export interface Codec {
 
   /**
    * Writes an error that comes after output in a passthrough stream, whose events so far are the upstream's own.
-   * @param lastData the JSON of the last event passed on, where the format needs to continue it (sequence numbers).
+   * @param lastData where events are numbered: the last one's `sequence_number` and the `response` that the first announced.
    */
   encodeErrorEvent(error: GatewayError, requestId: string, lastData: JsonObject | undefined): string
+
+  /** True where each event carries a number, so that an error of ours must go on counting. */
+  readonly numbersEvents: boolean
 
   /** Reads an error body of an upstream: any of wire-formats 6.3's, other vendors' shapes, HTML, nothing. */
   decodeFault(status: number, body: string): UpstreamFault

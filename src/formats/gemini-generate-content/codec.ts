@@ -63,6 +63,7 @@ export const geminiGenerateContent: Codec = {
   createStreamEncoder,
   encodeError,
   encodeErrorEvent,
+  numbersEvents: false,
   decodeFault,
   // An empty line: the SDK of Gemini CLI dies of comments and event names (clients.md, surprise 2).
   keepalive: '\n',

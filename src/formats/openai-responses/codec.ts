@@ -20,6 +20,7 @@ export const openaiResponses: Codec = {
   createStreamEncoder,
   encodeError: encodeOpenaiError,
   encodeErrorEvent,
+  numbersEvents: true,
   decodeFault,
   keepalive: ': keepalive\n\n',
   // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.
@@ -61,8 +62,8 @@ export const openaiResponses: Codec = {
     imageDetail: 'input_image.detail',
     filename: 'input_file.filename',
     documentTitle: 'input_file.title',
-    citations: 'annotations',
     documentContext: 'input_file.context',
+    citations: 'annotations',
     media: 'input',
     reasoningHistory: 'reasoning.encrypted_content',
     toolResultError: 'function_call_output.status',

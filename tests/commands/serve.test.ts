@@ -1,0 +1,224 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { type RawClient, rawPost, type ServerProcess, spawnServer } from '#tests/support/process.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+import { accountStore } from '@/accounts/store.ts'
+
+const SECRET = 'a secret for tests, long enough for everybody'
+const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
+const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
+const BODY = '{"model":"m","stream":true,"messages":[{"role":"user","content":"hi"}]}'
+const PATH = '/v1/chat/completions'
+
+let upstream: ScriptedUpstream
+let answer: Script
+let database: TestDatabase
+let key: string
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  database = await testDatabase()
+  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+  const account = await accounts.createAccount({
+    email: 'a@b.c',
+    creditNano: 10n ** 12n,
+    onTrial: false,
+    models: [],
+  })
+  const created = await accounts.createKey({
+    accountId: account.id,
+    name: '',
+    models: undefined,
+    expiresAt: undefined,
+    allowIps: undefined,
+    cap: undefined,
+  })
+  key = created.key
+})
+afterAll(async () => {
+  await upstream.stop()
+  await database.close()
+})
+
+function start(env: Record<string, string> = {}): Promise<ServerProcess> {
+  return spawnServer({
+    env: { DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET, ...env },
+    config: `channels:
+  - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: ["upstream-secret-key"] }
+models:
+  - { id: m, channels: [{ channel: scripted, model: m }], prices: { input: 1, output: 2 } }
+`,
+  })
+}
+
+function contains(clients: readonly RawClient[], text: string): () => boolean {
+  return () => clients.every(client => client.text().includes(text))
+}
+
+describe('one process', () => {
+  let server: ServerProcess
+  beforeAll(async () => {
+    server = await start()
+  })
+  afterAll(() => server.close(), 20_000)
+
+  test("serves 300 streams at once: Bun's default of 256 outgoing requests is not felt", async () => {
+    const fed = Array.from({ length: 300 }, fedStream)
+    let next = 0
+    answer = () => eventStream(fed[next++]?.stream ?? '')
+    for (const one of fed) one.write(EVENT)
+    const clients = fed.map(() => rawPost(server.apiUrl, PATH, key, BODY))
+    await until(contains(clients, 'one'), 20_000)
+    for (const one of fed) {
+      one.write(END)
+      one.close()
+    }
+    await until(contains(clients, '[DONE]'), 20_000)
+    for (const client of clients) client.socket.destroy()
+  }, 30_000)
+
+  // A bare Bun proxy (`new Response(upstream.body)`) holds 2 MB for each such client in the same setting: buffers of
+  // its fetch and its sockets that a program has no say in.
+  test('holds no more than 2.5 MB for each of 50 clients that do not read endless streams', async () => {
+    const chunk = new TextEncoder().encode(EVENT)
+    let sent = 0
+    answer = () =>
+      eventStream(
+        new ReadableStream({
+          pull(controller) {
+            sent += chunk.length
+            controller.enqueue(chunk)
+          },
+        }),
+      )
+    const before = await server.residentMb()
+    const clients = Array.from({ length: 50 }, () => rawPost(server.apiUrl, PATH, key, BODY, true))
+    // Until the upstreams are held up: nothing is sent any more.
+    let last = -1
+    await until(async () => {
+      const stands = sent === last && sent > 0
+      last = sent
+      await Bun.sleep(300)
+      return stands
+    }, 20_000)
+    expect((await server.residentMb()) - before).toBeLessThan(50 * 2.5)
+    const aborted = upstream.aborted
+    for (const client of clients) client.socket.destroy()
+    await until(() => upstream.aborted >= aborted + 50, 10_000)
+    answer = () => eventStream('')
+  }, 40_000)
+
+  test('writes no key, of the caller or of a channel, to its log or metrics', async () => {
+    answer = () =>
+      new Response('{"error":{"message":"bad key sk-upstream-leaks-this-1234567890"}}', { status: 401 })
+    const refused = rawPost(server.apiUrl, `${PATH}?key=${key}`, key, BODY)
+    const gemini = rawPost(
+      server.apiUrl,
+      `/v1beta/models/m:generateContent?key=${key}`,
+      'sk-wrong-key-000000000000',
+      '{}',
+    )
+    await until(contains([refused, gemini], '(request id: '))
+    refused.socket.destroy()
+    gemini.socket.destroy()
+    await until(() => server.output().includes('upstream_auth'))
+    const metrics = await (await fetch(`${server.opsUrl}/metrics`)).text()
+    for (const secret of [
+      key,
+      'upstream-secret-key',
+      'sk-upstream-leaks-this-1234567890',
+      'sk-wrong-key-000000000000',
+      SECRET,
+    ]) {
+      expect(server.output()).not.toContain(secret)
+      expect(metrics).not.toContain(secret)
+      expect(refused.text()).not.toContain(secret)
+    }
+  })
+
+  test('answers health, readiness and metrics on the ops listener, and nothing of it on the API host', async () => {
+    for (const path of ['/healthz', '/readyz', '/metrics']) {
+      expect((await fetch(server.opsUrl + path)).status).toBe(200)
+      expect((await fetch(server.apiUrl + path)).status).toBe(404)
+    }
+    expect(await (await fetch(`${server.opsUrl}/metrics`)).text()).toContain('tollgate_exchanges_total{')
+  })
+})
+
+describe('SIGTERM', () => {
+  test('lets open streams end, refuses new work, and exits 0', async () => {
+    const server = await start()
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(EVENT)
+    const client = rawPost(server.apiUrl, PATH, key, BODY)
+    await until(contains([client], 'one'))
+    server.kill('SIGTERM')
+    await until(() => server.output().includes('"stopping"'))
+    await until(async () =>
+      fetch(server.apiUrl + PATH).then(
+        () => false,
+        () => true,
+      ),
+    )
+    fed.write(END)
+    fed.close()
+    await until(contains([client], '[DONE]'))
+    expect(await server.exited).toBe(0)
+    const rows = await database.sql`select end_state from exchange order by id desc limit 1`
+    expect(rows[0]).toMatchObject({ end_state: 'complete' })
+    await server.close()
+  }, 20_000)
+
+  test('cuts what is still open after SHUTDOWN_GRACE_MS, and exits 0', async () => {
+    const server = await start({ SHUTDOWN_GRACE_MS: '300' })
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(EVENT)
+    const client = rawPost(server.apiUrl, PATH, key, BODY)
+    await until(contains([client], 'one'))
+    server.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+    await client.closed
+    expect(client.text()).not.toContain('[DONE]')
+    await server.close()
+  }, 20_000)
+})
+
+describe('the embedded default', () => {
+  test('starts on nothing, prints a curl that streams an answer, and starts again at once', async () => {
+    const first = await spawnServer()
+    const curl = /curl -N [\s\S]*?\n {2}-d '.*'/.exec(first.output())?.[0] ?? ''
+    const run = Bun.spawnSync(['bash', '-c', curl])
+    expect(run.stdout.toString()).toContain('Tollgate!')
+    expect(run.stdout.toString()).toEndWith('data: [DONE]\n\n')
+    first.kill('SIGTERM')
+    expect(await first.exited).toBe(0)
+    const started = performance.now()
+    const second = await spawnServer({ dataDir: first.dataDir })
+    expect(performance.now() - started).toBeLessThan(5000)
+    expect(second.output()).not.toContain('curl')
+    await second.close()
+  }, 60_000)
+
+  test('refuses a second server on the same data directory with one line that names it', async () => {
+    const server = await spawnServer()
+    const second = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
+      env: { PATH: process.env['PATH'], DATA_DIR: `${server.dataDir}/data`, PORT: '0', OPS_PORT: '0' },
+      stderr: 'pipe',
+      stdout: 'pipe',
+    })
+    expect(await second.exited).toBe(1)
+    const lines = (await new Response(second.stderr).text()).trim().split('\n')
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toContain(String(server.pid))
+    await server.close()
+  }, 60_000)
+})

@@ -1,0 +1,263 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { eventStream, type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({
+    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    models: `
+  - { id: "same", channels: [{ channel: chat, model: "same" }] }
+  - { id: "msame", channels: [{ channel: messages, model: "msame" }] }
+  - { id: "vendor/with:odd/name", channels: [{ channel: gemini, model: "vendor/with:odd/name" }] }`,
+  })
+})
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+function post(path: string, body: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
+    body,
+  })
+}
+
+function lastBody(): string {
+  return new TextDecoder().decode(upstream.seen.at(-1)?.body)
+}
+
+const WHOLE =
+  '{"id":"x", "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1.0,"total_tokens":4}, "odd":1e21}'
+
+/** JSON text with spellings that a parser would lose. */
+const oddNumber = fc.constantFrom('1.0', '1e21', '-0', '12345678901234567890', '0.10', '1E+2', '5')
+const oddString = fc
+  .string({ unit: 'grapheme', maxLength: 8 })
+  .map(text => JSON.stringify(text).replace(/a/g, '\\u0061'))
+const { value: oddValue } = fc.letrec<{ value: string }>(tie => ({
+  value: fc.oneof(
+    { maxDepth: 3 },
+    oddNumber,
+    oddString,
+    fc.constantFrom('true', 'false', 'null'),
+    fc.array(tie('value'), { maxLength: 3 }).map(items => `[ ${items.join(' ,\t')} ]`),
+    fc
+      .array(fc.tuple(oddString, tie('value')), { maxLength: 3 })
+      .map(entries => `{${entries.map(([key, value]) => `${key} :\n${value}`).join(',')}}`),
+  ),
+}))
+
+describe('the request on its way up', () => {
+  test('arrives byte for byte as it was sent when the model has the same name there', async () => {
+    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    await fc.assert(
+      fc.asyncProperty(fc.array(fc.tuple(oddString, oddValue), { maxLength: 4 }), async entries => {
+        const extra = entries.filter(
+          ([key]) => !['"model"', '"stream"', '"__proto__"'].includes(JSON.stringify(JSON.parse(key))),
+        )
+        const body = `{ "model" : "same",${extra.map(([key, value]) => `${key}:${value}, `).join('')} "messages":[] }\n`
+        const response = await post('/v1/chat/completions', body)
+        expect(response.status).toBe(200)
+        await response.arrayBuffer()
+        expect(lastBody()).toBe(body)
+      }),
+      { numRuns: 60 },
+    )
+  })
+
+  test('changes in the value of the model alone when its name differs there', async () => {
+    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    const body =
+      '{"temperature":1.0,  "model" :\t"chat/echo" ,"metadata":{"model":"chat/echo"},"x":1e21,"messages":[]}'
+    await (await post('/v1/chat/completions', body)).arrayBuffer()
+    expect(lastBody()).toBe(body.replace('"chat/echo" ,', '"echo" ,'))
+  })
+
+  test('asks a streaming Chat upstream for usage and changes nothing else', async () => {
+    answer = () => eventStream('data: [DONE]\n\n')
+    await (await post('/v1/chat/completions', '{"model":"same","stream":true,"n":1.0}')).arrayBuffer()
+    expect(lastBody()).toBe('{"model":"same","stream":true,"n":1.0,"stream_options":{"include_usage":true}}')
+  })
+
+  test('carries the channel key and never the caller key, cookies or session headers', async () => {
+    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    await post('/v1/chat/completions', '{"model":"same","messages":[]}', {
+      cookie: 'secret=1',
+      'x-codex-turn-metadata': '{"path":"/home/me"}',
+      'x-forwarded-for': '1.2.3.4',
+      'openai-organization': 'org-mine',
+      'openai-beta': 'assistants=v2',
+    })
+    const headers = upstream.seen.at(-1)?.headers
+    expect(headers?.get('authorization')).toBe('Bearer upstream-key-chat')
+    expect([...(headers ?? [])].map(([name, value]) => `${name}: ${value}`).join('\n')).not.toContain(
+      gateway.key,
+    )
+    for (const name of ['cookie', 'x-codex-turn-metadata', 'x-forwarded-for', 'openai-organization']) {
+      expect(headers?.get(name)).toBeNull()
+    }
+    expect(headers?.get('openai-beta')).toBe('assistants=v2')
+  })
+
+  test('keeps anthropic-version and anthropic-beta towards a Messages upstream', async () => {
+    answer = () =>
+      new Response(
+        '{"type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}',
+      )
+    await post('/v1/messages?beta=true', '{"model":"msame","max_tokens":5,"messages":[]}', {
+      'anthropic-version': '2026-10-21',
+      'anthropic-beta': 'a-1,b-2',
+    })
+    const seen = upstream.seen.at(-1)
+    expect(seen?.path).toBe('/v1/messages')
+    expect(seen?.headers.get('anthropic-version')).toBe('2026-10-21')
+    expect(seen?.headers.get('anthropic-beta')).toBe('a-1,b-2')
+    expect(seen?.headers.get('x-api-key')).toBe('upstream-key-messages')
+    expect(seen?.headers.get('authorization')).toBeNull()
+  })
+
+  test.each(['vendor/with:odd/name', 'vendor%2Fwith%3Aodd%2Fname'])(
+    'finds the Gemini model %s behind the last colon',
+    async name => {
+      answer = () =>
+        new Response('{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}')
+      const response = await post(`/v1beta/models/${name}:generateContent`, '{"contents":[]}')
+      expect(response.status).toBe(200)
+      expect(upstream.seen.at(-1)?.path).toBe('/v1beta/models/vendor/with%3Aodd/name:generateContent')
+      expect(upstream.seen.at(-1)?.query).toBe('')
+    },
+  )
+})
+
+describe('the answer on its way down', () => {
+  test('arrives byte for byte, odd numbers and unknown fields included', async () => {
+    answer = () =>
+      new Response(WHOLE, {
+        headers: { 'content-type': 'application/json', 'set-cookie': 'a=b', 'x-upstream-secret': '1' },
+      })
+    const response = await post('/v1/chat/completions', '{"model":"same","messages":[]}')
+    expect(await response.text()).toBe(WHOLE)
+    expect(response.headers.get('set-cookie')).toBeNull()
+    expect(response.headers.get('x-upstream-secret')).toBeNull()
+    expect(response.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+  })
+
+  const STREAM = [
+    ': a comment\n\n',
+    'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":""}}], "odd":1.0}\n\n',
+    'data: {"id":"1","choices":[{"index":0,"delta":{"content":"héllo 世界 😀"}}]}\r\n\r\n',
+    'event: x\ndata: {"id":"1","choices":[{"index":0,"delta":{"content":"\\u4e16"}}]}\n\n',
+    'data: {"id":"1","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n',
+    'data: {"id":"1","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2,"total_tokens":9}}\n\n',
+    'data: [DONE]\n\n',
+  ]
+  const bytes = new TextEncoder().encode(STREAM.join(''))
+
+  function inPieces(sizes: (rest: number) => number): ReadableStream<Uint8Array> {
+    let at = 0
+    return new ReadableStream({
+      pull(controller) {
+        const size = sizes(bytes.length - at)
+        controller.enqueue(bytes.slice(at, at + size))
+        at += size
+        if (at >= bytes.length) controller.close()
+      },
+    })
+  }
+
+  test('arrives byte for byte when it is split at every byte, usage chunk asked for', async () => {
+    answer = () => eventStream(inPieces(() => 1))
+    const response = await post(
+      '/v1/chat/completions',
+      '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
+    )
+    expect(await response.text()).toBe(STREAM.join(''))
+  })
+
+  test('arrives byte for byte for any split in two', async () => {
+    for (let cut = 1; cut < bytes.length; cut += 7) {
+      answer = () => eventStream(inPieces(rest => (rest === bytes.length ? cut : rest)))
+      const response = await post(
+        '/v1/chat/completions',
+        '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
+      )
+      expect(await response.text()).toBe(STREAM.join(''))
+    }
+  })
+
+  test('lacks the usage chunk, and nothing else, when the caller did not ask for it; usage is metered all the same', async () => {
+    answer = () => eventStream(inPieces(() => 3))
+    const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+    expect(await response.text()).toBe(STREAM.filter(event => !event.includes('"usage"')).join(''))
+    const last = (await gateway.exchanges()).at(-1)
+    expect(last).toMatchObject({
+      input_uncached: 7n,
+      output_text: 2n,
+      usage_source: 'reported',
+      end_state: 'complete',
+    })
+  })
+
+  test('keeps a last event that lacks its empty line', async () => {
+    const text =
+      'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: [DONE]'
+    answer = () => eventStream(text)
+    const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+    expect(await response.text()).toBe(text)
+  })
+
+  test('becomes a JSON array for a Gemini caller who asked for no events, payload untouched', async () => {
+    const parts = [
+      '{"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}], "odd":1.0}',
+      '{"candidates":[{"content":{"parts":[{"text":"b"}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":1,"totalTokenCount":3}}',
+    ]
+    answer = request => {
+      expect(request.query).toBe('?alt=sse')
+      return eventStream(parts.map(part => `data: ${part}\r\n\r\n`).join(''))
+    }
+    const response = await post('/v1beta/models/gemini/echo:streamGenerateContent', '{"contents":[]}')
+    expect(response.headers.get('content-type')).toStartWith('application/json')
+    const text = await response.text()
+    expect(JSON.parse(text)).toHaveLength(2)
+    for (const part of parts) expect(text).toContain(part)
+  })
+
+  test('never hands comments on to a Gemini stream', async () => {
+    answer = () =>
+      eventStream(
+        ': hello\n\ndata: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}\n\n: bye\n\n',
+      )
+    const response = await post('/v1beta/models/gemini/echo:streamGenerateContent?alt=sse', '{"contents":[]}')
+    expect(await response.text()).toBe(
+      'data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}\n\n',
+    )
+  })
+
+  test('is told as a stream when the upstream answers whole, and whole when it streams', async () => {
+    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    const streamed = await post(
+      '/v1/chat/completions',
+      '{"model":"same","stream":true,"messages":[{"role":"user","content":"hi"}]}',
+    )
+    const text = await streamed.text()
+    expect(text).toContain('"content":"hi"')
+    expect(text).toEndWith('data: [DONE]\n\n')
+    answer = () => eventStream(STREAM.join(''))
+    const whole = await post(
+      '/v1/chat/completions',
+      '{"model":"same","messages":[{"role":"user","content":"hi"}]}',
+    )
+    expect(await whole.json()).toMatchObject({
+      choices: [{ message: { content: 'héllo 世界 😀世' }, finish_reason: 'stop' }],
+    })
+  })
+})

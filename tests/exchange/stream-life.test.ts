@@ -1,0 +1,371 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let clock: ManualClock
+let answer: Script
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  clock = manualClock()
+  const { url } = upstream
+  gateway = await startTestGateway({
+    clock,
+    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+  })
+})
+afterAll(async () => {
+  const stopped = gateway.close()
+  await until(() => {
+    clock.advance(1000)
+    return Bun.peek.status(stopped) !== 'pending'
+  }, 20_000)
+  await stopped
+  await upstream.stop()
+})
+
+const SURFACES = {
+  chat: {
+    path: '/v1/chat/completions',
+    first: 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n',
+  },
+  responses: {
+    path: '/v1/responses',
+    first:
+      'event: response.created\ndata: {"type":"response.created","sequence_number":0,"response":{"id":"resp_1","object":"response","status":"in_progress","output":[]}}\n\n' +
+      'event: response.output_item.added\ndata: {"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"msg_1","type":"message","role":"assistant","status":"in_progress","content":[]}}\n\n' +
+      'event: response.output_text.delta\ndata: {"type":"response.output_text.delta","sequence_number":2,"item_id":"msg_1","output_index":0,"content_index":0,"delta":"one"}\n\n',
+  },
+  messages: {
+    path: '/v1/messages',
+    first:
+      'event: message_start\ndata: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":3,"output_tokens":1}}}\n\n' +
+      'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n' +
+      'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"one"}}\n\n',
+  },
+  gemini: {
+    path: '/v1beta/models/gemini/echo:streamGenerateContent?alt=sse',
+    first: 'data: {"candidates":[{"content":{"role":"model","parts":[{"text":"one"}]}}]}\r\n\r\n',
+  },
+} as const
+type Surface = keyof typeof SURFACES
+const surfaces = Object.keys(SURFACES) as Surface[]
+
+function open(surface: Surface, signal?: AbortSignal): Promise<Response> {
+  return fetch(gateway.url + SURFACES[surface].path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({
+      model: `${surface}/echo`,
+      stream: true,
+      max_tokens: 10,
+      messages: [{ role: 'user', content: 'hi' }],
+      input: 'hi',
+      contents: [{ parts: [{ text: 'hi' }] }],
+    }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+async function lastExchange(): Promise<Record<string, unknown>> {
+  return (await gateway.exchanges()).at(-1) ?? {}
+}
+
+function reading(response: Response) {
+  const reader = response.body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  return {
+    get text() {
+      return text
+    },
+    async until(marker: string) {
+      while (!text.includes(marker)) {
+        const read = await reader?.read()
+        if (read === undefined || read.done) throw new Error(`the stream ended before ${marker}: ${text}`)
+        text += decoder.decode(read.value, { stream: true })
+      }
+    },
+    /** Reads to the end; the result is whether the end was a clean one. */
+    async toEnd(): Promise<'clean' | 'broken'> {
+      try {
+        for (;;) {
+          const read = await reader?.read()
+          if (read === undefined || read.done) return 'clean'
+          text += decoder.decode(read.value, { stream: true })
+        }
+      } catch {
+        return 'broken'
+      }
+    },
+  }
+}
+
+describe('a caller who leaves', () => {
+  test('before the head: the upstream connection is closed within 100 ms and the exchange says so', async () => {
+    answer = () => new Promise<Response>(() => {})
+    const before = upstream.seen.length
+    const abort = new AbortController()
+    const call = open('chat', abort.signal).catch(() => undefined)
+    await until(() => upstream.seen.length > before)
+    const aborted = upstream.aborted
+    abort.abort()
+    expect(await until(() => upstream.aborted > aborted)).toBeLessThan(100)
+    await call
+    await until(async () => (await lastExchange())['end_state'] === 'client_gone')
+    expect(await lastExchange()).toMatchObject({ status: 499, streamed: true, first_byte_ms: null })
+  })
+
+  test.each(surfaces)(
+    'in the middle of a stream on %s: the upstream connection is closed within 100 ms',
+    async surface => {
+      const fed = fedStream()
+      answer = () => eventStream(fed.stream)
+      fed.write(SURFACES[surface].first)
+      const abort = new AbortController()
+      const stream = reading(await open(surface, abort.signal))
+      await stream.until('one')
+      const aborted = upstream.aborted
+      abort.abort()
+      expect(await until(() => upstream.aborted > aborted)).toBeLessThan(100)
+      await until(async () => (await lastExchange())['end_state'] === 'client_gone')
+      expect(await lastExchange()).toMatchObject({
+        status: 499,
+        surface,
+        account_id: BigInt(gateway.accountId),
+      })
+    },
+  )
+
+  test('of a whole answer: the upstream connection is closed', async () => {
+    answer = () => new Promise<Response>(() => {})
+    const before = upstream.seen.length
+    const abort = new AbortController()
+    const call = fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: '{"model":"chat/echo","messages":[]}',
+      signal: abort.signal,
+    }).catch(() => undefined)
+    await until(() => upstream.seen.length > before)
+    const aborted = upstream.aborted
+    abort.abort()
+    expect(await until(() => upstream.aborted > aborted)).toBeLessThan(100)
+    await call
+  })
+
+  test('after the terminal event: that is a success', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(
+      'data: {"choices":[{"index":0,"delta":{"content":"one"},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\ndata: [DONE]\n\n',
+    )
+    const abort = new AbortController()
+    const stream = reading(await open('chat', abort.signal))
+    await stream.until('[DONE]')
+    const count = (await gateway.exchanges()).length
+    abort.abort()
+    await until(async () => (await gateway.exchanges()).length > count)
+    expect(await lastExchange()).toMatchObject({ end_state: 'complete', status: 200, output_text: 1n })
+  })
+})
+
+describe('an upstream that is silent', () => {
+  test.each([
+    ['chat', ': keepalive\n\n'],
+    ['responses', ': keepalive\n\n'],
+    ['messages', 'event: ping'],
+    ['gemini', '\n'],
+  ] as const)(
+    'for 90 s in a %s stream: the stream lives and keepalives arrive between events',
+    async (surface, keepalive) => {
+      const fed = fedStream()
+      answer = () => eventStream(fed.stream)
+      fed.write(SURFACES[surface].first)
+      const stream = reading(await open(surface))
+      await stream.until('one')
+      const start = stream.text.length
+      for (let silence = 0; silence < 90_000; silence += 1000) clock.advance(1000)
+      fed.write(SURFACES[surface].first.replace('one', 'two'))
+      await stream.until('two')
+      const silent = stream.text.slice(
+        start,
+        stream.text.indexOf(SURFACES[surface].first.split('\n')[0] ?? '', start),
+      )
+      expect(silent.split(keepalive).length - 1).toBeGreaterThanOrEqual(5)
+      fed.close()
+      await stream.toEnd()
+    },
+  )
+
+  test('before its head: the head is sent after 15 s with a keepalive, and the answer follows', async () => {
+    const head = Promise.withResolvers<Response>()
+    answer = () => head.promise
+    const before = upstream.seen.length
+    const call = open('chat')
+    await until(() => upstream.seen.length > before)
+    clock.advance(16_000)
+    const response = await call
+    expect(response.status).toBe(200)
+    clock.advance(15_000)
+    const stream = reading(response)
+    await stream.until(': keepalive')
+    head.resolve(
+      eventStream(
+        `${SURFACES.chat.first}data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n`,
+      ),
+    )
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).toContain('one')
+    expect(stream.text).toEndWith('data: [DONE]\n\n')
+  })
+
+  test('before its head, and then fails: the error comes in-band', async () => {
+    const head = Promise.withResolvers<Response>()
+    answer = () => head.promise
+    const before = upstream.seen.length
+    const call = open('messages')
+    await until(() => upstream.seen.length > before)
+    clock.advance(16_000)
+    const stream = reading(await call)
+    head.resolve(
+      new Response('{"type":"error","error":{"type":"invalid_request_error","message":"no such thing"}}', {
+        status: 400,
+      }),
+    )
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).toContain('event: error')
+    expect(stream.text).toContain('no such thing (request id: ')
+  })
+
+  test('for longer than the channel allows: the stream ends in an error and the exchange is stalled', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(SURFACES.chat.first)
+    const stream = reading(await open('chat'))
+    await stream.until('one')
+    const aborted = upstream.aborted
+    for (let silence = 0; silence <= 121_000; silence += 1000) clock.advance(1000)
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).toContain('"error":{')
+    expect(stream.text).not.toContain('[DONE]')
+    await until(() => upstream.aborted > aborted)
+    await until(async () => (await lastExchange())['end_state'] === 'stalled')
+  })
+
+  test('and never sends its head: 504 in the shape of the surface after first_byte_ms', async () => {
+    answer = () => new Promise<Response>(() => {})
+    const before = upstream.seen.length
+    const call = fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: '{"model":"messages/echo","max_tokens":1,"messages":[]}',
+    })
+    await until(() => upstream.seen.length > before)
+    clock.advance(121_000)
+    const response = await call
+    expect(response.status).toBe(504)
+    expect(await response.json()).toMatchObject({
+      type: 'error',
+      error: { type: 'timeout_error', code: 'upstream_timeout' },
+    })
+  })
+})
+
+describe('an upstream that is cut', () => {
+  test.each([
+    ['chat', '"error":{"message":', '[DONE]'],
+    ['responses', 'event: response.failed', 'response.completed'],
+    ['messages', 'event: error', 'message_stop'],
+    ['gemini', 'data: {"error":', 'finishReason'],
+  ] as const)(
+    'in a %s stream is an error event in its grammar and never a clean end',
+    async (surface, error, terminal) => {
+      for (const how of ['closed', 'reset'] as const) {
+        const fed = fedStream()
+        answer = () => eventStream(fed.stream)
+        fed.write(`${SURFACES[surface].first}data: {"half of an ev`)
+        const stream = reading(await open(surface))
+        await stream.until('one')
+        if (how === 'closed') fed.close()
+        else fed.fail()
+        const end = await stream.toEnd()
+        expect(end).toBe(surface === 'gemini' ? 'broken' : 'clean')
+        expect(stream.text).toContain(error)
+        expect(stream.text).toContain('(request id: ')
+        expect(stream.text).not.toContain(terminal)
+        expect(stream.text).not.toContain('half of')
+        await until(async () => (await lastExchange())['end_state'] === 'upstream_cut')
+      }
+    },
+  )
+
+  test('continues the sequence numbers of a Responses stream in its error event', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(SURFACES.responses.first)
+    const stream = reading(await open('responses'))
+    await stream.until('one')
+    fed.close()
+    await stream.toEnd()
+    const failed = JSON.parse(stream.text.split('event: response.failed\ndata: ')[1] ?? '{}')
+    expect(failed).toMatchObject({
+      type: 'response.failed',
+      sequence_number: 3,
+      response: { status: 'failed' },
+    })
+  })
+})
+
+describe('an error inside a 200', () => {
+  test('as the first event becomes the status it names', async () => {
+    answer = () =>
+      eventStream(
+        'data: {"error":{"message":"slow down","type":"rate_limit_error","code":"rate_limit_exceeded"}}\n\n',
+      )
+    const response = await open('chat')
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('1')
+    expect(await response.json()).toMatchObject({ error: { type: 'rate_limit_error' } })
+  })
+
+  test('in the middle of a stream is passed on in our own words', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(SURFACES.messages.first)
+    const stream = reading(await open('messages'))
+    await stream.until('one')
+    fed.write(
+      'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"busy at https://internal.example/x"}}\n\n',
+    )
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text.match(/event: error/g)).toHaveLength(1)
+    expect(stream.text).toContain('(request id: ')
+    expect(stream.text).not.toContain('internal.example')
+    await until(async () => (await lastExchange())['end_state'] === 'upstream_error')
+  })
+})
+
+describe('text that is split over writes', () => {
+  test('arrives whole, emoji and CJK included', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    const text = '世界 😀 é'.repeat(20)
+    const bytes = new TextEncoder().encode(SURFACES.chat.first.replace('one', text))
+    for (const byte of bytes) fed.write(Uint8Array.of(byte))
+    const stream = reading(await open('chat'))
+    await stream.until(text)
+    fed.close()
+    await stream.toEnd()
+  })
+})

@@ -1,0 +1,130 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** `tollgate serve` as a process of its own. */
+export interface ServerProcess {
+  pid: number
+  apiUrl: string
+  opsUrl: string
+  /** Everything on stdout so far. */
+  output(): string
+  /** Megabytes of memory that the process holds. */
+  residentMb(): Promise<number>
+  kill(signal: NodeJS.Signals): void
+  exited: Promise<number>
+  dataDir: string
+  /** Kills the process if it still runs and removes its directory. */
+  close(): Promise<void>
+}
+
+export interface SpawnOptions {
+  env?: Record<string, string>
+  /** A tollgate.yaml. */
+  config?: string
+  dataDir?: string
+}
+
+const ROOT = new URL('../..', import.meta.url).pathname
+
+/** Starts the program on free ports and waits until it says where it listens. */
+export async function spawnServer(options: SpawnOptions = {}): Promise<ServerProcess> {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-serve-'))
+  const configFile = join(dataDir, 'tollgate.yaml')
+  if (options.config !== undefined) await Bun.write(configFile, options.config)
+  const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), 'serve'], {
+    cwd: dataDir,
+    env: {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      OPS_PORT: '0',
+      DATA_DIR: join(dataDir, 'data'),
+      LOG_FORMAT: 'json',
+      ...options.env,
+    },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  let output = ''
+  const collect = async (stream: ReadableStream<Uint8Array>) => {
+    const decoder = new TextDecoder()
+    for await (const chunk of stream) output += decoder.decode(chunk, { stream: true })
+  }
+  const reading = Promise.all([collect(child.stdout), collect(child.stderr)])
+  const apiUrl = await waitFor(
+    () => /API {2}(\S+)/.exec(output)?.[1],
+    child,
+    () => output,
+  )
+  const opsUrl = await waitFor(
+    () => /ops {2}(\S+)/.exec(output)?.[1],
+    child,
+    () => output,
+  )
+  return {
+    pid: child.pid,
+    apiUrl,
+    opsUrl,
+    output: () => output,
+    residentMb: () => residentMb(child.pid),
+    kill: signal => child.kill(signal),
+    exited: child.exited.then(async code => {
+      await reading
+      return code
+    }),
+    dataDir,
+    async close() {
+      if (child.exitCode === null) child.kill('SIGTERM')
+      await child.exited
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+}
+
+async function waitFor(
+  read: () => string | undefined,
+  child: { exitCode: number | null },
+  output: () => string,
+): Promise<string> {
+  const start = performance.now()
+  for (;;) {
+    const found = read()
+    if (found !== undefined) return found
+    if (child.exitCode !== null || performance.now() - start > 30_000) {
+      throw new Error(`the server did not start: ${output()}`)
+    }
+    await Bun.sleep(5)
+  }
+}
+
+async function residentMb(pid: number): Promise<number> {
+  const status = await Bun.file(`/proc/${pid}/status`).text()
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024
+}
+
+/** A client on a bare socket: Bun's fetch runs 256 requests at once and reads ahead, which tests of many or slow readers cannot use. */
+export interface RawClient {
+  socket: Socket
+  text(): string
+  closed: Promise<void>
+}
+
+export function rawPost(url: string, path: string, key: string, body: string, paused = false): RawClient {
+  const { hostname, port } = new URL(url)
+  let text = ''
+  const socket = connect(Number(port), hostname)
+  const closed = new Promise<void>(resolve => socket.on('close', () => resolve()))
+  socket.on('error', () => {})
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+  )
+  if (paused) socket.pause()
+  else {
+    socket.on('data', chunk => {
+      text += chunk.toString('latin1')
+    })
+  }
+  return { socket, text: () => text, closed }
+}

@@ -1,0 +1,84 @@
+import type { Server } from 'bun'
+
+/** One request as an upstream saw it. */
+export interface SeenRequest {
+  method: string
+  path: string
+  query: string
+  headers: Headers
+  body: Uint8Array
+}
+
+/** An upstream that answers as a test says and remembers what it was asked. */
+export interface ScriptedUpstream {
+  url: string
+  seen: SeenRequest[]
+  /** Requests whose connection was closed by the other side before the answer's end. */
+  aborted: number
+  server: Server<undefined>
+  stop(): Promise<void>
+}
+
+export type Script = (request: SeenRequest, signal: AbortSignal) => Response | Promise<Response>
+
+export function scriptedUpstream(script: Script): ScriptedUpstream {
+  const seen: SeenRequest[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    reusePort: false,
+    idleTimeout: 0,
+    error: () => new Response(null, { status: 500 }),
+    async fetch(request) {
+      const url = new URL(request.url)
+      const body = new Uint8Array(await request.arrayBuffer())
+      const saw = {
+        method: request.method,
+        path: url.pathname,
+        query: url.search,
+        headers: request.headers,
+        body,
+      }
+      seen.push(saw)
+      request.signal.addEventListener('abort', () => {
+        upstream.aborted += 1
+      })
+      return script(saw, request.signal)
+    },
+  })
+  const upstream: ScriptedUpstream = {
+    url: `http://127.0.0.1:${server.port}`,
+    seen,
+    aborted: 0,
+    server,
+    stop: () => server.stop(true),
+  }
+  return upstream
+}
+
+/** A stream that the test feeds by hand. */
+export function fedStream() {
+  let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  const stream = new ReadableStream<Uint8Array>({
+    start(given) {
+      controller = given
+    },
+  })
+  const write = (text: string | Uint8Array) =>
+    controller?.enqueue(typeof text === 'string' ? new TextEncoder().encode(text) : text)
+  return { stream, write, close: () => controller?.close(), fail: () => controller?.error(null) }
+}
+
+export function eventStream(body: BodyInit | ReadableStream<Uint8Array>): Response {
+  return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
+}
+
+/** Resolves when `condition` holds; fails after `ms`, which is a bound and not a pause. */
+export async function until(condition: () => boolean | Promise<boolean>, ms = 5000): Promise<number> {
+  const start = performance.now()
+  while (!(await condition())) {
+    if (performance.now() - start > ms) throw new Error(`still not so after ${ms} ms`)
+    await new Promise(resolve => setImmediate(resolve))
+  }
+  return performance.now() - start
+}
