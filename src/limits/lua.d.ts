@@ -1,0 +1,5 @@
+/** Imported `with { type: 'text' }`. */
+declare module '*.lua' {
+  const source: string
+  export default source
+}

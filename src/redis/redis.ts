@@ -1,0 +1,139 @@
+import { createHash } from 'node:crypto'
+import { Cluster, Redis, type RedisOptions } from 'ioredis'
+
+/** A Lua script and the name by which Redis remembers it. */
+export interface RedisScript {
+  readonly source: string
+  readonly sha: string
+}
+
+export interface RedisConnectOptions {
+  /** Most time that a command may take, in ms. One that took longer may still run on the server. */
+  commandTimeoutMs?: number
+  /** Told of each connection failure; ioredis goes on connecting by itself. */
+  onError?: (error: Error) => void
+}
+
+/** A Redis, or a cluster of them. Connects in the background and reconnects for as long as it is open. */
+export interface RedisConnection {
+  /**
+   * Runs a script atomically; all keys must share one hash tag. Fails at once while there is no connection: nothing
+   * waits for Redis to come back. Calls of one tick travel together.
+   * @throws RedisTimeout, or what the connection or the script said
+   */
+  run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
+  /** Whether Redis answers in time. Never throws. */
+  ping(): Promise<boolean>
+  /** Resolves when the first connection stands, or after `ms` without one. */
+  whenReady(ms: number): Promise<boolean>
+  close(): Promise<void>
+}
+
+/** No answer came in time. */
+export class RedisTimeout extends Error {
+  override readonly name = 'RedisTimeout'
+}
+
+const COMMAND_TIMEOUT_MS = 50
+/** A socket that owes an answer for this long is dead: only a new one can reach a server that moved. */
+const SOCKET_TIMEOUT_MS = 2_000
+const CONNECT_TIMEOUT_MS = 1_000
+
+export function redisScript(source: string): RedisScript {
+  return { source, sha: createHash('sha1').update(source).digest('hex') }
+}
+
+/** Opens `redis://` or `rediss://`; a comma list of addresses is a cluster's start nodes. */
+export function openRedis(url: string, options: RedisConnectOptions = {}): RedisConnection {
+  const client = createClient(url.split(','))
+  const timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS
+  // Without a listener of its own ioredis prints every failed attempt to connect.
+  client.on('error', (error: Error) => options.onError?.(error))
+  return {
+    run: (script, keys, args) => withTimeout(evaluate(client, script, keys, args), timeoutMs),
+    ping: () =>
+      withTimeout(client.ping(), timeoutMs).then(
+        () => true,
+        () => false,
+      ),
+    whenReady: ms => whenReady(client, ms),
+    close: () => close(client),
+  }
+}
+
+/** No queues and no retries: a command that cannot be sent now must fail now, its caller has another way. */
+const CLIENT_OPTIONS = {
+  enableAutoPipelining: false,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectTimeout: CONNECT_TIMEOUT_MS,
+  socketTimeout: SOCKET_TIMEOUT_MS,
+  connectionName: 'tollgate',
+} satisfies RedisOptions
+
+const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
+
+function createClient(urls: readonly string[]): Redis | Cluster {
+  const [first = ''] = urls
+  if (urls.length === 1) {
+    return new Redis(first, { ...CLIENT_OPTIONS, enableOfflineQueue: false, retryStrategy: retryDelayMs })
+  }
+  return new Cluster([...urls], {
+    enableOfflineQueue: false,
+    clusterRetryStrategy: retryDelayMs,
+    slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
+    redisOptions: { ...CLIENT_OPTIONS, ...credentials(first) },
+  })
+}
+
+/** A cluster names its other nodes by address only: they are entered as the first one is. */
+function credentials(url: string): { username?: string; password?: string; tls?: object } {
+  const { protocol, username, password } = new URL(url)
+  return {
+    ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+    ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+    ...(protocol === 'rediss:' ? { tls: {} } : {}),
+  }
+}
+
+/** By its hash, which is all that a server needs to know unless it was restarted or flushed. */
+async function evaluate(
+  client: Redis | Cluster,
+  script: RedisScript,
+  keys: readonly string[],
+  args: readonly (string | number)[],
+): Promise<unknown> {
+  try {
+    return await client.evalsha(script.sha, keys.length, ...keys, ...args)
+  } catch (error) {
+    if (!(error instanceof Error) || !error.message.includes('NOSCRIPT')) throw error
+    return client.eval(script.source, keys.length, ...keys, ...args)
+  }
+}
+
+function withTimeout<Value>(work: Promise<Value>, ms: number): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new RedisTimeout(`Redis did not answer within ${ms} ms`)), ms)
+    work.then(resolve, reject).finally(() => clearTimeout(timer))
+  })
+}
+
+function whenReady(client: Redis | Cluster, ms: number): Promise<boolean> {
+  if (client.status === 'ready') return Promise.resolve(true)
+  return new Promise(resolve => {
+    const settle = (ready: boolean) => {
+      clearTimeout(timer)
+      client.off('ready', onReady)
+      resolve(ready)
+    }
+    const onReady = () => settle(true)
+    const timer = setTimeout(() => settle(false), ms)
+    client.on('ready', onReady)
+  })
+}
+
+/** QUIT lets running commands finish; a server that does not answer is left. */
+async function close(client: Redis | Cluster): Promise<void> {
+  if (client.status === 'ready') await withTimeout(client.quit(), CONNECT_TIMEOUT_MS).catch(() => undefined)
+  client.disconnect()
+}

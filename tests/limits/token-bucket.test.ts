@@ -1,0 +1,110 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
+import { type BucketStore, requestSize, type Take, type TakeResult, tokenSize } from '@/limits/bucket.ts'
+import { LocalBuckets } from '@/limits/local-bucket.ts'
+import { RedisBuckets } from '@/limits/token-bucket.ts'
+import { bucketContract, requests, take } from './contract.ts'
+import { randomSteps, type Step } from './trace.ts'
+
+const server = await openTestRedis()
+
+if (server === undefined) {
+  test('LOUD: the Redis half of the limits was NOT tested, there is no REDIS_URL and no redis-server', () => {
+    console.error(
+      '\n*** limits: no REDIS_URL and no redis-server: only the in-process buckets were tested ***\n',
+    )
+  })
+} else {
+  const redis = await connectRedis(server.url)
+  let scopes = 0
+  const scope = () => `${server.namespace}{s${scopes++}}:`
+
+  afterAll(async () => {
+    await redis.close()
+    await server.close()
+  })
+
+  bucketContract('buckets in Redis', () => {
+    let now = 1_700_000_000_000_000
+    return {
+      store: new RedisBuckets(redis, () => now),
+      advanceUs: us => {
+        now += us
+      },
+      scope,
+    }
+  })
+
+  describe('the script', () => {
+    test('goes by the clock of Redis and writes whole microseconds', async () => {
+      const prefix = scope()
+      const store = new RedisBuckets(redis)
+      const { levelsUs } = await store.take(take(prefix, 'a', requests(prefix, 60)))
+      expect(levelsUs).toEqual([1_000_000])
+      const inspect = { source: "return redis.call('GET', KEYS[1])", sha: '0'.repeat(40) }
+      const fullAt = String(await redis.run(inspect, [`${prefix}rpm`], []))
+      expect(fullAt).toMatch(/^\d{16}$/)
+      // Within a minute of this machine's clock, whichever machine Redis runs on.
+      expect(Math.abs(Number(fullAt) / 1_000 - Date.now())).toBeLessThan(60_000)
+    })
+
+    test('decides as the buckets in this process do, on random traces', async () => {
+      for (let seed = 0; seed < 150; seed++) {
+        let now = 1_700_000_000_000_000
+        const prefix = scope()
+        const steps = randomSteps(seed, 60)
+        const shared = await play(new RedisBuckets(redis, () => now), steps, prefix, us => {
+          now += us
+        })
+        now = 1_700_000_000_000_000
+        const local = await play(new LocalBuckets(() => now), steps, prefix, us => {
+          now += us
+        })
+        expect({ seed, decisions: shared }).toEqual({ seed, decisions: local })
+      }
+    }, 30_000)
+  })
+}
+
+async function play(
+  store: BucketStore,
+  steps: readonly Step[],
+  prefix: string,
+  advanceUs: (us: number) => void,
+): Promise<unknown[]> {
+  const answers: unknown[] = []
+  for (const step of steps) {
+    advanceUs(step.afterUs)
+    answers.push(await answer(store, step, prefix))
+  }
+  return answers
+}
+
+function answer(store: BucketStore, step: Step, prefix: string) {
+  const leases = [`${prefix}cc`, `${prefix}k1:cc`]
+  switch (step.kind) {
+    case 'take':
+      return store.take(traceTake(step, prefix, leases)) satisfies TakeResult | Promise<TakeResult>
+    case 'adjust':
+      return store.adjust({
+        id: step.id,
+        markerKey: `${prefix}adjusted:${step.id}`,
+        buckets: [{ key: `${prefix}tpm`, deltaUs: step.deltaUs }],
+      })
+    case 'renew':
+      return store.renew(`${prefix}cc`, [step.id])
+    case 'release':
+      return store.release(leases, step.id)
+  }
+}
+
+function traceTake(step: Extract<Step, { kind: 'take' }>, prefix: string, leases: readonly string[]): Take {
+  return {
+    id: step.id,
+    buckets: [
+      { key: `${prefix}rpm`, ...requestSize(step.requestsPerMinute) },
+      { key: `${prefix}tpm`, ...tokenSize(step.tokensPerMinute, step.tokens) },
+    ],
+    leases: leases.map(key => ({ key, limit: step.concurrent })),
+  }
+}

@@ -1,0 +1,60 @@
+import { expect, test } from 'bun:test'
+import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
+import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
+
+const ECHO = redisScript('return { KEYS[1], ARGV[1] }')
+
+if (!hasRedisServer) {
+  test('LOUD: connections to Redis were NOT tested, there is no redis-server', () => {
+    console.error('\n*** redis: no redis-server here, so its loss and its return were not tested ***\n')
+  })
+} else {
+  const withServer = (name: string, body: (server: RedisServer) => Promise<void>) =>
+    test(name, async () => {
+      const server = await startRedisServer()
+      try {
+        await body(server)
+      } finally {
+        await server.close()
+      }
+    })
+
+  withServer('runs a script that Redis does not know, and again after it forgot it', async server => {
+    const redis = await connectRedis(server.url)
+    expect(await redis.run(ECHO, ['k'], ['a'])).toEqual(['k', 'a'])
+    await Bun.$`redis-cli -u ${server.url} script flush`.quiet()
+    expect(await redis.run(ECHO, ['k'], ['b'])).toEqual(['k', 'b'])
+    await redis.close()
+  })
+
+  withServer('fails at once while Redis is away, and works when it is back', async server => {
+    const errors: Error[] = []
+    const redis = await connectRedis(server.url, { onError: error => errors.push(error) })
+    await server.kill()
+    expect(await redis.ping()).toBe(false)
+    const start = performance.now()
+    expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow()
+    expect(performance.now() - start).toBeLessThan(50)
+    await server.restart()
+    expect(await redis.whenReady(5_000)).toBe(true)
+    expect(await redis.run(ECHO, ['k'], ['b'])).toEqual(['k', 'b'])
+    expect(errors.every(error => error instanceof Error)).toBe(true)
+    await redis.close()
+  })
+
+  withServer('gives up on a Redis that does not answer', async server => {
+    const redis = await connectRedis(server.url, { commandTimeoutMs: 50 })
+    server.pause()
+    expect(redis.run(ECHO, ['k'], ['a'])).rejects.toBeInstanceOf(RedisTimeout)
+    expect(await redis.ping()).toBe(false)
+    server.resume()
+    await redis.close()
+  })
+
+  test('says so when there is nothing to connect to', async () => {
+    const redis = openRedis('redis://127.0.0.1:1')
+    expect(await redis.whenReady(50)).toBe(false)
+    expect(await redis.ping()).toBe(false)
+    await redis.close()
+  })
+}

@@ -1,0 +1,102 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openRedis, type RedisConnection, type RedisConnectOptions } from '@/redis/redis.ts'
+
+/** A redis-server of the test's own. */
+export interface RedisServer {
+  url: string
+  /** Stops it in its tracks: connections stay, nothing is answered. */
+  pause(): void
+  resume(): void
+  /** SIGKILL; everything it knew is gone. */
+  kill(): Promise<void>
+  /** Starts it again, empty, on the same port. */
+  restart(): Promise<void>
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+/** What tests may use: the Redis they were given, else one of their own. */
+export interface TestRedis {
+  url: string
+  /** Keeps the keys of test files apart. */
+  namespace: string
+  close(): Promise<void>
+}
+
+export const hasRedisServer = Bun.which('redis-server') !== null
+
+/** Undefined: there is neither a REDIS_URL nor a redis-server here; the caller has to say so loudly. */
+export async function openTestRedis(): Promise<TestRedis | undefined> {
+  const namespace = `test-${crypto.randomUUID()}:`
+  const given = process.env['REDIS_URL']
+  if (given !== undefined && given !== '') return { url: given, namespace, close: async () => {} }
+  if (!hasRedisServer) return undefined
+  const server = await startRedisServer()
+  return { url: server.url, namespace, close: server.close }
+}
+
+export async function startRedisServer(): Promise<RedisServer> {
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
+  const port = await freePort()
+  const url = `redis://127.0.0.1:${port}`
+  let child = await spawnServer(port, directory)
+  return {
+    url,
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+    async kill() {
+      child.kill('SIGKILL')
+      await child.exited
+    },
+    async restart() {
+      child = await spawnServer(port, directory)
+    },
+    async flush() {
+      await Bun.$`redis-cli -p ${port} flushall`.quiet()
+    },
+    async close() {
+      child.kill('SIGKILL')
+      await child.exited
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A connection that stands. Patient unless told otherwise: a busy test machine is no failure of Redis. */
+export async function connectRedis(url: string, options: RedisConnectOptions = {}): Promise<RedisConnection> {
+  const redis = openRedis(url, { commandTimeoutMs: 10_000, ...options })
+  if (!(await redis.whenReady(10_000))) throw new Error(`no connection to ${url}`)
+  return redis
+}
+
+async function spawnServer(port: number, directory: string) {
+  const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
+  const child = Bun.spawn(['redis-server', '--port', String(port), ...settings], { stdout: 'pipe' })
+  const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
+  let text = ''
+  while (!text.includes('Ready to accept connections')) {
+    const { value, done } = await output.read()
+    if (done) throw new Error(`redis-server did not start: ${text}`)
+    text += value
+  }
+  void drain(output)
+  return child
+}
+
+async function drain(output: { read(): Promise<{ done: boolean }> }): Promise<void> {
+  while (!(await output.read()).done);
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.on('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
+    })
+  })
+}
