@@ -28,6 +28,11 @@ const MODELS = [
   ['gemini', 'gemini-3-pro/tool'],
   ['gemini', 'gemini-3-pro/parallel'],
   ['gemini', 'gemini-3-pro/reason+tool'],
+  ['gemini', 'gemini-3-pro/reason+parallel'],
+  ['chat', 'reason+parallel'],
+  ['responses', 'reason+parallel'],
+  ['messages', 'reason+parallel'],
+  ['gemini', 'reason+parallel'],
 ]
 
 export async function startRig(): Promise<Rig> {
