@@ -1,6 +1,6 @@
 import { type MediaPart, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
+import { parseExactObject } from '@/json/exact.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
-import { parseExact } from './arguments.ts'
 import { decodeMedia } from './media.ts'
 
 /** The content of a functionResponse: its object as text, then its media. */
@@ -27,7 +27,7 @@ function responseText(response: JsonObject): { text: string; isError: boolean } 
 export function encodeResult(result: ToolResultPart): JsonObject {
   const text = resultText(result)
   if (result.isError) return { error: text }
-  return parseExact(text) ?? { result: text }
+  return parseExactObject(text) ?? { result: text }
 }
 
 /** The text parts of a result as one text. */

@@ -1,7 +1,7 @@
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
+import { parseExactObject } from '@/json/exact.ts'
 import type { ReplyContext } from '../codec.ts'
 import { wrapSignature } from '../signature.ts'
-import { parseExact } from './arguments.ts'
 import { FORMAT, present, type WireFunctionCall, type WirePart } from './wire.ts'
 
 /** True when the caller asked to see thoughts (`includeThoughts`); Google sends none unasked. */
@@ -33,7 +33,7 @@ export function callPart(
   input: string,
   signature: Signature | undefined,
 ): WirePart | undefined {
-  const args = call.kind === 'custom' ? { input } : input.trim() === '' ? {} : parseExact(input)
+  const args = call.kind === 'custom' ? { input } : input.trim() === '' ? {} : parseExactObject(input)
   if (args === undefined) return undefined
   const functionCall: WireFunctionCall = { id: call.callId, name: call.name, args }
   return present({ functionCall, thoughtSignature: signatureValue(signature) })

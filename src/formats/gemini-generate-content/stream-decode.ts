@@ -3,11 +3,11 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
+import { parseExact } from '@/json/exact.ts'
 import { asArray, asNumber, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
-import { parseDigits } from './arguments.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason } from './finish.ts'
 import { decodeCitations } from './grounding.ts'
@@ -276,7 +276,7 @@ function parseElements(text: string): unknown {
 
 /** Only arguments need every digit of their numbers; counts and probabilities do not. */
 function parseChunk(text: string): unknown {
-  return text.includes('"functionCall"') ? parseDigits(text) : JSON.parse(text)
+  return text.includes('"functionCall"') ? parseExact(text) : JSON.parse(text)
 }
 
 export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {

@@ -3,9 +3,9 @@ import type { StreamMachine } from '@/generation/machine.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
+import { parseExactObject } from '@/json/exact.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ReplyContext } from '../codec.ts'
-import { parseExact } from './arguments.ts'
 import { encodeErrorEvent } from './error.ts'
 import { encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
@@ -314,7 +314,7 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
 
 /** A held part as content; parsed so that JSON.stringify writes it, with every digit of its numbers. */
 function contentOf(part: string): WireContent {
-  return { parts: [parseExact(part) ?? {}], role: 'model' }
+  return { parts: [parseExactObject(part) ?? {}], role: 'model' }
 }
 
 function textJson(text: string, thought: boolean, thoughtSignature: string | undefined): string {
