@@ -9,7 +9,7 @@ import { faultInBody, send } from './attempt.ts'
 import { callerLeft, type IncomingCall, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
 import { isPassthrough, type Preparation, passOn } from './preparation.ts'
-import type { Prompt } from './prompt.ts'
+import { decodeBody, type Prompt } from './prompt.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 import { answerHeaders, errorResponse } from './reply.ts'
 import { type Admitted, MAX_ATTEMPTS } from './routes.ts'
@@ -24,6 +24,9 @@ interface TokenCount {
   body: string
   by: 'upstream' | 'estimate'
 }
+
+/** What a count needs of an admitted call; nothing of money. */
+type Counting = Pick<Admitted, 'gateway' | 'record' | 'prompt' | 'model' | 'signal'>
 
 /**
  * How many tokens a prompt has: asked of an upstream where its format can be asked, else estimated, which a header
@@ -55,8 +58,8 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
  * The count of the first route that gives one. An upstream's failure is no failure of the caller's, who gets an
  * estimate then; only what is wrong with the request itself is.
  */
-async function countFor(admitted: Admitted): Promise<TokenCount> {
-  const { gateway, record, prompt, model, signal } = admitted
+async function countFor(counting: Counting): Promise<TokenCount> {
+  const { gateway, record, prompt, model, signal } = counting
   const routes = orderRoutes(model.routes, prompt.format, gateway.random).filter(canCount)
   // Nobody else would say what is wrong with the request.
   if (routes.length === 0) decodeCounted(prompt)
@@ -64,7 +67,7 @@ async function countFor(admitted: Admitted): Promise<TokenCount> {
   const stopTimer = gateway.clock.after(COUNT_MS, () => deadline.abort(tooSlow()))
   try {
     for (const route of routes.slice(0, MAX_ATTEMPTS)) {
-      const answer = await ask(admitted, route, AbortSignal.any([deadline.signal, signal]))
+      const answer = await ask(counting, route, AbortSignal.any([deadline.signal, signal]))
       if (!(answer instanceof GatewayError)) return { body: answer, by: 'upstream' }
       record.error = answer
     }
@@ -82,21 +85,21 @@ function canCount({ channel }: Route): boolean {
  * The answer of one route as text for the caller, or why there is none.
  * @throws GatewayError that the caller has to know of
  */
-async function ask(admitted: Admitted, route: Route, signal: AbortSignal): Promise<string | GatewayError> {
-  const { gateway, record, prompt } = admitted
+async function ask(counting: Counting, route: Route, signal: AbortSignal): Promise<string | GatewayError> {
+  const { gateway, record, prompt } = counting
   const { client, clock, random, metrics } = gateway
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
-  const call = prepareCount(admitted, route)
+  const call = prepareCount(counting, route)
   try {
     const response = await send(call, route, { client, random, now: clock.now, signal })
     const answer = readCount(await response.text(), prompt, route)
     metrics.attempts.inc({ channel, outcome: 'ok' })
     return answer
   } catch (error) {
-    const failure = callerLeft(admitted.signal) ?? asUpstreamError(error)
+    const failure = callerLeft(counting.signal) ?? asUpstreamError(error)
     metrics.attempts.inc({ channel, outcome: failure.kind })
     if (isCallersFault(failure)) throw failure
     return failure
@@ -105,7 +108,7 @@ async function ask(admitted: Admitted, route: Route, signal: AbortSignal): Promi
 
 type PreparedCount = Pick<Preparation, 'call' | 'body' | 'headers'>
 
-function prepareCount({ prompt, model }: Admitted, route: Route): PreparedCount {
+function prepareCount({ prompt, model }: Counting, route: Route): PreparedCount {
   const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
   if (isPassthrough(prompt, route)) {
     const { body, headers } = passOn(prompt, route)
@@ -137,7 +140,7 @@ function decodeCounted(prompt: Prompt): GenerationRequest {
   const body = countedBody(prompt)
   // A count has no answer to limit, but a message must have a limit.
   const complete = prompt.format === 'anthropic-messages' ? { max_tokens: 1, ...body } : body
-  const request = CODECS[prompt.format].decodeRequest(complete, { model: prompt.model, stream: false })
+  const request = decodeBody(complete, prompt.format, { model: prompt.model, stream: false })
   return { ...request, maxOutputTokens: undefined }
 }
 

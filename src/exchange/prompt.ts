@@ -1,7 +1,11 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Call } from '@/formats/codec.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
+import { isDeeperThan } from '@/json/depth.ts'
+import type { JsonObject } from '@/json/json.ts'
 import type { RequestBody } from './body.ts'
 
 /** What a caller asks for, before any channel is chosen. */
@@ -46,10 +50,21 @@ export class Prompt {
    * @throws GatewayError `invalid_request`
    */
   generation(): GenerationRequest {
-    this.#generation ??= CODECS[this.format].decodeRequest(this.body.json, {
-      model: this.model,
-      stream: this.stream,
-    })
+    this.#generation ??= decodeBody(this.body.json, this.format, { model: this.model, stream: this.stream })
     return this.#generation
   }
+}
+
+/** Deeper than anything that is meant: what takes a body apart may recurse. */
+const MAX_LEVELS = 1000
+
+/**
+ * Reads a caller's body in the caller's format.
+ * @throws GatewayError `invalid_request`
+ */
+export function decodeBody(body: JsonObject, format: Format, call: Call): GenerationRequest {
+  if (isDeeperThan(body, MAX_LEVELS)) {
+    throw new GatewayError('invalid_request', `The body is nested more than ${MAX_LEVELS} levels deep`)
+  }
+  return CODECS[format].decodeRequest(body, call)
 }

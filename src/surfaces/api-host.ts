@@ -17,7 +17,7 @@ export interface ApiHost {
 
 /** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
 export function createApiHost(gateway: Gateway, listener: Listener) {
-  return new Elysia({ name: 'api-host', handler: { standardHostname: false } })
+  return new Elysia({ name: 'api-host', strictPath: true, handler: { standardHostname: false } })
     .onError(({ error, code }) => {
       const isUnknown = code === 'NOT_FOUND'
       const failure = isUnknown
@@ -52,9 +52,11 @@ export function serveApiHost(gateway: Gateway, address: { hostname: string; port
 }
 
 /**
- * Bun leaves the host out of `request.url` when the Host header is empty or is no host name, and routers then read
- * the path wrongly. Such a request gets a neutral host, so that the header changes no path.
+ * Bun leaves the host out of `request.url` when the Host header is empty or is no host name, and takes it over when
+ * it only looks like one (`x:y`). Such a request gets a neutral host, so that the header changes no path.
  */
 function withWholeUrl(request: Request): Request {
-  return request.url.startsWith('http') ? request : new Request(`http://localhost${request.url}`, request)
+  if (URL.canParse(request.url)) return request
+  const path = request.url.replace(/^https?:\/\/[^/]*/, '')
+  return new Request(`http://localhost${path}`, request)
 }

@@ -7,7 +7,7 @@ import { invalidRequest } from '@/formats/invalid.ts'
 /** All that the gateway acts on in a body; everything else is between the caller and the model. */
 const Call = Type.Object(
   {
-    model: Type.String({ minLength: 1, maxLength: 512 }),
+    model: Type.String({ minLength: 1 }),
     stream: Type.Optional(Type.Union([Type.Boolean(), Type.Null()])),
   },
   { additionalProperties: true },

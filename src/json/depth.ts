@@ -1,0 +1,27 @@
+import type { JsonValue } from './json.ts'
+
+/** Whether objects and arrays stand in one another more than `levels` deep. Needs no stack of its own for it. */
+export function isDeeperThan(value: JsonValue, levels: number): boolean {
+  let level: Container[] = isContainer(value) ? [value] : []
+  for (let depth = 1; level.length > 0; depth += 1) {
+    if (depth > levels) return true
+    level = innerOf(level)
+  }
+  return false
+}
+
+type Container = Extract<JsonValue, object>
+
+function isContainer(value: JsonValue | undefined): value is Container {
+  return typeof value === 'object' && value !== null
+}
+
+function innerOf(containers: readonly Container[]): Container[] {
+  const inner: Container[] = []
+  for (const container of containers) {
+    // Object.values would spell out the index of each item of an array.
+    const values = Array.isArray(container) ? container : Object.values(container)
+    for (const value of values) if (isContainer(value)) inner.push(value)
+  }
+  return inner
+}

@@ -1,0 +1,266 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import * as zlib from 'node:zlib'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { CALLS, call, readError, type Sent, START_MS, SURFACES, type Surface } from './calls.ts'
+
+const MAX_BODY_BYTES = 200_000
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    maxBodyBytes: MAX_BODY_BYTES,
+    models: `
+  - { id: "chat-only", surfaces: [chat], channels: [{ channel: chat, model: "echo" }] }
+  - { id: "no-chat", surfaces: [responses, messages, gemini], channels: [{ channel: messages, model: "echo" }] }`,
+  })
+}, START_MS)
+afterAll(() => gateway.close())
+
+function bodyOf(surface: Surface): string {
+  return JSON.stringify(CALLS[surface].body(`${surface}/echo`))
+}
+
+/** The same with one more member, which no format knows. */
+function bodyWith(surface: Surface, member: string): string {
+  return bodyOf(surface).replace(/}$/, `,${member}}`)
+}
+
+/** Valid for its surface and a bit larger than is allowed. */
+function tooLarge(surface: Surface): string {
+  return bodyWith(surface, `"padding":"${'x'.repeat(MAX_BODY_BYTES)}"`)
+}
+
+describe.each(SURFACES)('%s', surface => {
+  test('answers 200 with whose request it was', async () => {
+    const response = await call(gateway, surface)
+    expect(response.status).toBe(200)
+    const id = response.headers.get('x-request-id')
+    expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(response.headers.get('request-id')).toBe(surface === 'messages' ? id : null)
+    expect(response.headers.get('x-tollgate-model')).toBe(`${surface}/echo`)
+    expect(await response.text()).toContain('hi')
+  })
+
+  test.each<[string, () => Sent, string]>([
+    ['an empty body', () => '', 'empty'],
+    ['white space', () => ' \n', 'not valid JSON'],
+    ['half an object', () => '{', 'not valid JSON'],
+    ['something behind the object', () => `${bodyOf(surface)}x`, 'not valid JSON'],
+    ['bytes that are no UTF-8', () => new Uint8Array([0x7b, 0xff, 0x7d]), 'not valid JSON'],
+    ['an array', () => '[]', 'must be a JSON object'],
+    ['null', () => 'null', 'must be a JSON object'],
+    ['a string', () => '"x"', 'must be a JSON object'],
+  ])('answers 400 invalid_json to %s', async (_what, body, says) => {
+    const error = await readError(await call(gateway, surface, { body: body() }), surface)
+    expect(error).toMatchObject({ status: 400, code: 'invalid_json' })
+    expect(error.message).toContain(says)
+  })
+
+  test('takes a byte order mark and a __proto__ key as what they are', async () => {
+    // Google refuses fields that it does not know.
+    const model = surface === 'gemini' ? 'chat/echo' : `${surface}/echo`
+    for (const body of [`\ufeff${bodyOf(surface)}`, bodyWith(surface, '"__proto__":{"model":"nope"}')]) {
+      const response = await call(gateway, surface, { model, body })
+      expect(response.status).toBe(200)
+      await response.arrayBuffer()
+    }
+    expect(Object.hasOwn(Object.prototype, 'model')).toBe(false)
+  })
+
+  test('answers 400 to nesting beyond reason, where it has to be taken apart', async () => {
+    const other = surface === 'chat' ? 'messages/echo' : 'chat/echo'
+    for (const levels of [50, 20_000]) {
+      const deep = `${'['.repeat(levels)}${']'.repeat(levels)}`
+      const body = JSON.stringify(CALLS[surface].body(other)).replace(/}$/, `,"deep":${deep}}`)
+      const response = await call(gateway, surface, { model: other, body })
+      if (levels < 100) expect(await response.text()).toContain('hi')
+      else expect(await readError(response, surface)).toMatchObject({ status: 400, code: 'invalid_request' })
+    }
+  })
+
+  test('answers 400 model_not_found to a name that nobody has, naming it', async () => {
+    for (const model of [
+      'nope',
+      'CHAT/ECHO',
+      '__proto__',
+      'constructor',
+      'm'.repeat(200),
+      `${surface}/echo `,
+    ]) {
+      const error = await readError(await call(gateway, surface, { model }), surface)
+      expect(error).toMatchObject({ status: 400, code: 'model_not_found' })
+      expect(error.message).toStartWith(
+        `The model '${model}' does not exist or is not enabled for this API key`,
+      )
+    }
+    const long = await readError(await call(gateway, surface, { model: 'm'.repeat(2000) }), surface)
+    expect(long).toMatchObject({ status: 400, code: 'model_not_found' })
+    expect(long.message.length).toBeLessThan(400)
+  })
+
+  test('answers 400 surface_not_supported where the model is not offered', async () => {
+    const model = surface === 'chat' ? 'no-chat' : 'chat-only'
+    const error = await readError(await call(gateway, surface, { model }), surface)
+    expect(error).toMatchObject({ status: 400, code: 'surface_not_supported' })
+  })
+
+  test.each<[string, (text: string) => Uint8Array<ArrayBuffer>]>([
+    ['gzip', text => new Uint8Array(zlib.gzipSync(text))],
+    ['x-gzip', text => new Uint8Array(zlib.gzipSync(text))],
+    ['GZip', text => new Uint8Array(zlib.gzipSync(text))],
+    ['br', text => new Uint8Array(zlib.brotliCompressSync(text))],
+    ['zstd', text => new Uint8Array(zlib.zstdCompressSync(text))],
+    ['deflate', text => new Uint8Array(zlib.deflateSync(text))],
+    ['deflate', text => new Uint8Array(zlib.deflateRawSync(text))],
+    ['gzip, br', text => new Uint8Array(zlib.brotliCompressSync(zlib.gzipSync(text)))],
+    ['zstd,deflate , gzip', text => stacked(text)],
+    ['identity', text => new TextEncoder().encode(text)],
+  ])('reads a body in %s', async (encoding, encode) => {
+    const response = await call(gateway, surface, {
+      headers: { 'content-encoding': encoding },
+      body: encode(bodyOf(surface)),
+    })
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('hi')
+  })
+
+  test('answers 400 to a body that is not what its encoding says', async () => {
+    for (const encoding of ['gzip', 'br', 'zstd', 'deflate']) {
+      const response = await call(gateway, surface, { headers: { 'content-encoding': encoding } })
+      expect(await readError(response, surface)).toMatchObject({ status: 400, code: 'invalid_request' })
+    }
+  })
+
+  test.each(['br2', 'compress', 'gzip, br2', 'aws-chunked', '__proto__'])(
+    'answers 415 to the encoding %s',
+    async encoding => {
+      const response = await call(gateway, surface, { headers: { 'content-encoding': encoding } })
+      const error = await readError(response, surface)
+      expect(error).toMatchObject({ status: 415, code: 'unsupported_encoding' })
+      expect(error.message).toContain('zstd, gzip, br, deflate')
+    },
+  )
+
+  test.each(['multipart/form-data; boundary=x', 'Multipart/mixed', 'application/x-www-form-urlencoded'])(
+    'answers 415 to %s',
+    async type => {
+      const response = await call(gateway, surface, { headers: { 'content-type': type } })
+      expect(await readError(response, surface)).toMatchObject({
+        status: 415,
+        code: 'unsupported_media_type',
+      })
+    },
+  )
+
+  test.each(['text/plain', 'application/json; charset=utf-8', 'application/octet-stream'])(
+    'takes %s for JSON',
+    async type => {
+      const response = await call(gateway, surface, { headers: { 'content-type': type } })
+      expect(response.status).toBe(200)
+      await response.arrayBuffer()
+    },
+  )
+
+  test.each<[string, () => { body: Sent; headers?: Record<string, string> }]>([
+    ['declared', () => ({ body: tooLarge(surface) })],
+    ['in chunks', () => ({ body: inChunks(tooLarge(surface)) })],
+    ['without an end', () => ({ body: endless() })],
+    ...(['gzip', 'br', 'zstd', 'deflate'] as const).map(
+      name =>
+        [`a bomb of ${name}`, () => ({ body: BOMBS[name](), headers: { 'content-encoding': name } })] as [
+          string,
+          () => { body: Sent; headers: Record<string, string> },
+        ],
+    ),
+    [
+      'a bomb in a bomb',
+      () => ({
+        body: new Uint8Array(zlib.gzipSync(BOMBS.gzip())),
+        headers: { 'content-encoding': 'gzip, gzip' },
+      }),
+    ],
+  ])('answers 413 to a body that is too large: %s', async (_how, make) => {
+    const error = await readError(await call(gateway, surface, make()), surface)
+    expect(error).toMatchObject({ status: 413, code: 'body_too_large' })
+    expect(error.message).toContain(String(MAX_BODY_BYTES))
+  })
+
+  test('takes a body of just the limit', async () => {
+    const frame = bodyWith(surface, '"padding":""')
+    const padding = 'x'.repeat(MAX_BODY_BYTES - Buffer.byteLength(frame))
+    const body = bodyWith(surface, `"padding":"${padding}"`)
+    expect(Buffer.byteLength(body)).toBe(MAX_BODY_BYTES)
+    for (const sent of [body, inChunks(body)]) {
+      const response = await call(gateway, surface, { body: sent })
+      expect(response.status).not.toBe(413)
+      await response.arrayBuffer()
+    }
+  })
+})
+
+describe.each(['chat', 'responses', 'messages'] as const)('%s', surface => {
+  test.each<[string, string, string]>([
+    ['no model', 'model', '{"messages":[],"input":""}'],
+    ['a model that is a number', 'model', '{"model":5}'],
+    ['a model without a name', 'model', '{"model":""}'],
+    ['a model that is null', 'model', '{"model":null}'],
+    ['a model inside of __proto__', 'model', '{"__proto__":{"model":"chat/echo"}}'],
+    ['a stream that is text', 'stream', '{"model":"chat/echo","stream":"yes"}'],
+    ['a stream that is a number', 'stream', '{"model":"chat/echo","stream":1}'],
+  ])('answers 400 invalid_request to %s', async (_what, param, body) => {
+    const error = await readError(await call(gateway, surface, { body }), surface)
+    expect(error).toMatchObject({ status: 400, code: 'invalid_request' })
+    expect(error.message).toContain(`'${param}'`)
+    if (surface !== 'messages') expect(error.param).toBe(param)
+  })
+
+  test('takes a stream that is null for none', async () => {
+    const body = JSON.stringify({ ...CALLS[surface].body(`${surface}/echo`), stream: null })
+    const response = await call(gateway, surface, { body })
+    expect(response.headers.get('content-type')).toStartWith('application/json')
+    await response.arrayBuffer()
+  })
+})
+
+describe('gemini', () => {
+  test.each(['%zz', '%', 'gemini%2', '%E0%A4%A'])('answers 400 to the path of a model %s', async model => {
+    const error = await readError(await call(gateway, 'gemini', { model }), 'gemini')
+    expect(error).toMatchObject({ status: 400, code: 'invalid_request' })
+  })
+
+  test.each(['gemini%2Fecho', 'gemini/echo', '%67emini/echo'])('finds the model %s', async model => {
+    const response = await call(gateway, 'gemini', { model })
+    expect(response.status).toBe(200)
+    await response.arrayBuffer()
+  })
+})
+
+function stacked(text: string): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(zlib.gzipSync(zlib.deflateSync(zlib.zstdCompressSync(text))))
+}
+
+const BOMB = Buffer.alloc(50_000_000, 'x')
+const BOMBS = {
+  gzip: () => new Uint8Array(zlib.gzipSync(BOMB, { level: 1 })),
+  br: () =>
+    new Uint8Array(zlib.brotliCompressSync(BOMB, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 1 } })),
+  zstd: () => new Uint8Array(zlib.zstdCompressSync(BOMB)),
+  deflate: () => new Uint8Array(zlib.deflateSync(BOMB, { level: 1 })),
+}
+
+/** A body whose length nobody declares. */
+function inChunks(text: string): ReadableStream<Uint8Array> {
+  const bytes = new TextEncoder().encode(text)
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      controller.enqueue(bytes.slice(at, at + 30_000))
+      at += 30_000
+      if (at >= bytes.length) controller.close()
+    },
+  })
+}
+
+function endless(): ReadableStream<Uint8Array> {
+  return new ReadableStream({ pull: controller => controller.enqueue(new Uint8Array(30_000)) })
+}
