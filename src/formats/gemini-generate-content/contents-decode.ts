@@ -11,6 +11,7 @@ import { unwrapSignature } from '../signature.ts'
 import { CallIds } from './call-ids.ts'
 import { decodeResult } from './function-response.ts'
 import { decodeMedia } from './media.ts'
+import { isSignatureBypass } from './signature-bypass.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -40,7 +41,8 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
 /** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts). */
 function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
   const value = asString(wire['thoughtSignature'])
-  const signature = value === undefined || value === '' ? undefined : unwrapSignature(value, FORMAT)
+  const isSigned = value !== undefined && value !== '' && !isSignatureBypass(value)
+  const signature = isSigned ? unwrapSignature(value, FORMAT) : undefined
   const own = signature?.format === FORMAT || wire['thought'] === true ? signature : undefined
   const foreign = signature === undefined || own !== undefined ? [] : [reasoning([], signature)]
   return [...foreign, ...decodeData(wire, own, ids, turn)]

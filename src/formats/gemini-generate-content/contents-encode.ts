@@ -24,9 +24,7 @@ interface Group {
 export function encodeContents(turns: readonly Turn[], to: PartDestination): WireContent[] {
   const groups = groupTurns(turns)
   const { resultOf, matched } = matchResults(groups.map(group => group.parts))
-  const current = groups.findLastIndex(
-    group => !group.model && group.parts.some(part => part.type !== 'tool-result'),
-  )
+  const current = groups.findLastIndex(group => beginsTurn(group, matched))
   const contents: WireContent[] = []
   for (const [index, group] of groups.entries()) {
     if (!group.model) {
@@ -55,6 +53,14 @@ function groupTurns(turns: readonly Turn[]): Group[] {
     else groups.push({ model, parts: [...turn.parts] })
   }
   return groups
+}
+
+/**
+ * Whether the user took the word here. Text beside a result does not count: Claude Code adds reminders to every
+ * result, and a stand-in for a signature too many is harmless where one too few is a 400.
+ */
+function beginsTurn({ model, parts }: Group, matched: ReadonlySet<Part>): boolean {
+  return !model && parts.length > 0 && !parts.some(part => matched.has(part))
 }
 
 function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart[]): void {

@@ -5,6 +5,7 @@ import { encodeArgs } from './arguments.ts'
 import type { Losses } from './losses.ts'
 import { encodeMedia } from './media.ts'
 import type { ModelTraits } from './models.ts'
+import { SIGNATURE_BYPASS } from './signature-bypass.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'
 
 /** What parts are written for. */
@@ -14,12 +15,6 @@ export interface PartDestination {
   fetchesUrls: boolean
   losses: Losses
 }
-
-/**
- * Google's documented stand-in where no signature is known: a Gemini 3 refuses calls of the current turn without one.
- * https://ai.google.dev/gemini-api/docs/thought-signatures
- */
-const SIGNATURE_BYPASS = 'skip_thought_signature_validator'
 
 /** A part of a user's turn that is no tool result. */
 export function encodeUserPart(part: Part, to: PartDestination): WirePart[] {
@@ -108,7 +103,10 @@ function encodeModelPart(part: Part, carried: string | undefined, to: PartDestin
 /** Thoughts go back only with a signature of their own: without one Google has no use for them. */
 function encodeReasoning(part: ReasoningPart, carried: string | undefined, to: PartDestination): WirePart[] {
   ownSignature(part.signature, to)
-  if (carried === undefined) return []
+  if (carried === undefined) {
+    if (part.texts.join('') !== '') to.losses.add('reasoningHistory')
+    return []
+  }
   return [{ text: part.texts.join('\n\n'), thought: true, thoughtSignature: carried }]
 }
 

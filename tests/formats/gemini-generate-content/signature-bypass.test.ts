@@ -1,0 +1,39 @@
+import { describe, expect, test } from 'bun:test'
+import type { JsonObject } from '@/json/json.ts'
+import { CALL, codec, target } from './fixtures.ts'
+
+const BYPASS = 'skip_thought_signature_validator'
+
+function call(id: string, thoughtSignature?: string): JsonObject {
+  return { functionCall: { id, name: 'f', args: {} }, ...(thoughtSignature && { thoughtSignature }) }
+}
+
+function result(id: string): JsonObject {
+  return { functionResponse: { id, name: 'f', response: { output: 'ok' } } }
+}
+
+function talk(...parts: JsonObject[][]): JsonObject {
+  return { contents: parts.map((parts, index) => ({ role: index % 2 === 0 ? 'user' : 'model', parts })) }
+}
+
+describe('the stand-in for a signature', () => {
+  test.each([BYPASS, 'context_engineering_is_the_way_to_go'])('%s of a caller is no signature', bypass => {
+    const body = talk([{ text: 'hi' }], [call('a', bypass)], [result('a')])
+    const { turns } = codec.decodeRequest(body, CALL)
+    expect(turns[1]?.parts).toMatchObject([{ type: 'tool-call', signature: undefined }])
+  })
+
+  test('is written again where the model wants one', () => {
+    const request = codec.decodeRequest(talk([{ text: 'hi' }], [call('a', BYPASS)], [result('a')]), CALL)
+    const { body, losses } = codec.encodeRequest(request, target('gemini-3-pro'))
+    expect(JSON.stringify(body)).toContain(`"thoughtSignature":"${BYPASS}"`)
+    expect(losses).toEqual([])
+  })
+
+  test('text beside a result does not begin a turn, so that the call before it has one', () => {
+    const reminder = { text: 'The date has changed.' }
+    const body = talk([{ text: 'hi' }], [call('a')], [result('a'), reminder], [call('b')], [result('b')])
+    const encoded = codec.encodeRequest(codec.decodeRequest(body, CALL), target('gemini-3-pro'))
+    expect(JSON.stringify(encoded.body).split(BYPASS)).toHaveLength(3)
+  })
+})
