@@ -4,9 +4,17 @@ import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeBlock } from './block-decode.ts'
 
+/**
+ * Claude Code writes a header as its first system block. It is for Anthropic's billing, differs between kinds of
+ * requests, and so would spoil another vendor's prompt cache (clients.md 1.6).
+ */
+const BILLING_HEADER = 'x-anthropic-billing-header:'
+
 /** `system`: a string or text blocks. Blocks of other kinds have nothing to say to another vendor. */
 export function decodeSystem(system: JsonValue | undefined): TextPart[] {
-  return contentParts(system, 'system').filter(part => part.type === 'text')
+  return contentParts(system, 'system')
+    .filter(part => part.type === 'text')
+    .filter(part => !part.text.startsWith(BILLING_HEADER))
 }
 
 /** `messages`, one turn each. Neighbours of one role stay apart: encoders merge where their format wants it. */

@@ -30,6 +30,16 @@ describe('system', () => {
     ])
   })
 
+  test("Claude Code's billing header is for Anthropic alone", () => {
+    const header = {
+      type: 'text',
+      text: 'x-anthropic-billing-header: cc_version=2.1.329.e23; cc_entrypoint=cli;',
+    }
+    expect(decode({ system: [header, { type: 'text', text: 'a' }] }).instructions).toMatchObject([
+      { text: 'a' },
+    ])
+  })
+
   test('edge 60: a system message inside the messages keeps its place', () => {
     const messages = [
       { role: 'user', content: 'hi' },
