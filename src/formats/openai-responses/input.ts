@@ -123,7 +123,7 @@ class InputReader implements Input {
     this.tools.push(...tools)
     const callId = asString(item['call_id'])
     if (callId === undefined || item['execution'] === 'server') return
-    const names = tools.map(tool => ('name' in tool ? tool.name : tool.wireType))
+    const names = tools.map(announcedName)
     const text = names.length === 0 ? 'No tools found.' : `Tools now available: ${names.join(', ')}`
     this.add('user', [decodeOutput({ output: text }, callId, 'tool_search')], true)
   }
@@ -142,6 +142,13 @@ const USER_ITEMS: ReadonlySet<string> = new Set([
   'configuration_update',
   'agent_message',
 ])
+
+/** The name under which the model finds the tool where namespaces are part of the name (tools/names.ts). */
+function announcedName(tool: Tool): string {
+  if (tool.type === 'hosted') return tool.wireType
+  const isGrouped = tool.type !== 'client' && tool.namespace !== undefined
+  return isGrouped ? `${tool.namespace}__${tool.name}` : tool.name
+}
 
 function impliedType(item: JsonObject, path: string): string {
   if (item['role'] !== undefined) return 'message'

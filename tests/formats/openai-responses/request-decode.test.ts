@@ -76,6 +76,19 @@ describe('edge 46: tools in the middle of the input', () => {
       },
     ])
   })
+
+  test('a group that was found is announced by the names that its tools have elsewhere', () => {
+    const group = { type: 'namespace', name: 'mail', tools: [tool('send'), tool('read')] }
+    const decoded = request({
+      input: [
+        { type: 'tool_search_call', call_id: 'ts1', execution: 'client', arguments: {} },
+        { type: 'tool_search_output', call_id: 'ts1', execution: 'client', tools: [group] },
+      ],
+    })
+    expect(decoded.turns[1]?.parts).toMatchObject([
+      { content: [{ text: 'Tools now available: mail__send, mail__read' }] },
+    ])
+  })
 })
 
 describe('edge 47: short spellings', () => {
