@@ -134,7 +134,9 @@ function readToolChoice(body: JsonObject, prompt: Prompt, thinks: boolean): Tool
   if (type !== 'tool')
     refuse("tool_choice: Input tag does not match any of the expected tags: 'auto', 'any', 'tool', 'none'")
   const name = requireField(asString(choice['name']), 'tool_choice.tool.name')
-  if (!prompt.tools.some(tool => tool.name === name)) refuse(`Tool '${name}' not found in provided tools`)
+  // A tool that the vendor's server runs can be forced, too (Claude Code's web search).
+  if (!asArray(body['tools']).some(tool => asObject(tool)?.['name'] === name))
+    refuse(`Tool '${name}' not found in provided tools`)
   return { mode: 'required', allowed: [name] }
 }
 

@@ -186,6 +186,17 @@ describe('messages through the official SDK', () => {
     })
   })
 
+  test("a tool that the vendor's server runs can be forced", async () => {
+    const answer = await anthropic.messages.create({
+      model: 'echo',
+      max_tokens: 9,
+      messages: [user('x')],
+      tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: 8 }],
+      tool_choice: { type: 'tool', name: 'web_search' },
+    })
+    expect(answer.stop_reason).toBe('end_turn')
+  })
+
   test('tokens are counted as the answer counts them', async () => {
     expect(
       await anthropic.messages.countTokens({ model: 'echo', messages: [user('twelve bytes')] }),
