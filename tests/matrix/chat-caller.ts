@@ -5,7 +5,8 @@ import type {
   ChatCompletionCreateParams,
   ChatCompletionMessageParam,
 } from 'openai/resources/chat/completions'
-import type { Answer, Caller, Mode, Talk, ToolOutcome, Wishes } from './talk.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Answer, Caller, Mode, Talk, ToolOutcome, ToolSpec, Wishes } from './talk.ts'
 
 /** Fields that OpenAI's own types lack and that compatible vendors share. */
 interface Extras {
@@ -42,11 +43,19 @@ class ChatTalk implements Talk {
     return new ChatTalk(this.#client, [...this.#messages])
   }
 
-  user(text: string, image?: string): void {
+  user(text: string, { image, pdf }: { image?: string; pdf?: string } = {}): void {
     const parts: ChatCompletionContentPart[] = [{ type: 'text', text }]
     if (image !== undefined)
       parts.push({ type: 'image_url', image_url: { url: `data:image/png;base64,${image}` } })
-    this.#messages.push({ role: 'user', content: image === undefined ? text : parts })
+    if (pdf !== undefined) {
+      const file = { filename: 'bill.pdf', file_data: `data:application/pdf;base64,${pdf}` }
+      parts.push({ type: 'file', file })
+    }
+    this.#messages.push({ role: 'user', content: parts.length === 1 ? text : parts })
+  }
+
+  system(text: string): void {
+    this.#messages.push({ role: 'system', content: text })
   }
 
   assistant(text: string): void {
@@ -95,24 +104,29 @@ class ChatTalk implements Talk {
           : [{ role: 'system' as const, content: [{ type: 'text' as const, text: system, ...mark }] }]),
         ...this.#messages,
       ],
-      ...(tools === undefined
-        ? {}
-        : { tools: tools.map(tool => ({ type: 'function' as const, function: tool })) }),
+      ...(tools === undefined ? {} : { tools: tools.map(toolParam) }),
       ...(choice === undefined ? {} : { tool_choice: toolChoice(choice) }),
       ...(wishes.parallel === undefined ? {} : { parallel_tool_calls: wishes.parallel }),
-      ...(schema === undefined
-        ? {}
-        : {
-            response_format: {
-              type: 'json_schema' as const,
-              json_schema: { name: 'answer', schema, strict: true },
-            },
-          }),
+      ...(schema === undefined ? {} : { response_format: responseFormat(schema) }),
+      ...(wishes.candidates === undefined ? {} : { n: wishes.candidates }),
+      ...(wishes.logprobs === true ? { logprobs: true } : {}),
       ...(wishes.maxTokens === undefined ? {} : { max_completion_tokens: wishes.maxTokens }),
       ...(stop === undefined ? {} : { stop: [...stop] }),
       ...(wishes.thinks === true ? { reasoning_effort: 'medium' as const } : {}),
     }
   }
+}
+
+function toolParam({ free, name, description, parameters }: ToolSpec) {
+  return free === true
+    ? { type: 'custom' as const, custom: { name, description } }
+    : { type: 'function' as const, function: { name, description, parameters } }
+}
+
+function responseFormat(schema: JsonObject | 'any') {
+  return schema === 'any'
+    ? { type: 'json_object' as const }
+    : { type: 'json_schema' as const, json_schema: { name: 'answer', schema, strict: true } }
 }
 
 function toolChoice(choice: NonNullable<Wishes['choice']>) {
@@ -147,10 +161,11 @@ function readCompletion(completion: ChatCompletion, extras: Extras): Answer {
     text: choice?.message.content ?? '',
     reasoning: extras.reasoning_content ?? '',
     refusal: choice?.message.refusal ?? '',
-    calls: (choice?.message.tool_calls ?? []).map(call => {
-      if (call.type !== 'function') throw new Error(`a call of type ${call.type}`)
-      return { id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) }
-    }),
+    calls: (choice?.message.tool_calls ?? []).map(call =>
+      call.type === 'function'
+        ? { id: call.id, name: call.function.name, input: JSON.parse(call.function.arguments) }
+        : { id: call.id, name: call.custom.name, input: call.custom.input, free: true },
+    ),
     images: (extras.images ?? []).map(({ image_url }) =>
       image_url.url.replace(/^data:image\/png;base64,/, ''),
     ),
@@ -161,6 +176,8 @@ function readCompletion(completion: ChatCompletion, extras: Extras): Answer {
       output: usage?.completion_tokens ?? Number.NaN,
       reasoning: usage?.completion_tokens_details?.reasoning_tokens ?? 0,
     },
+    others: completion.choices.slice(1).map(other => other.message.content ?? ''),
+    logprobs: choice?.logprobs?.content ?? [],
     total: usage?.total_tokens,
   }
 }

@@ -1,5 +1,6 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import { logProbability } from '@/simulator/log-probability.ts'
 import { IMAGE_BASE64 } from '@/simulator/script.ts'
 import { type Cell, type Feature, PIXEL } from './cell.ts'
 import type { Side } from './talk.ts'
@@ -12,12 +13,29 @@ export const TEXT_FEATURES: Feature[] = [
   { name: 'bytes that arrive one by one', run: splitBytes },
   { name: 'system text', run: systemText },
   { name: 'several turns', run: severalTurns },
+  {
+    name: 'system text in the middle',
+    run: systemLater,
+    isForeign: caller => caller === 'gemini',
+  },
   { name: 'structured output', run: structuredOutput },
+  { name: 'some JSON object', run: anyJson, isForeign: caller => caller === 'messages' },
+  {
+    name: 'several answers',
+    run: severalAnswers,
+    isForeign: (...pair) => pair.slice(0, 2).some(side => side === 'responses' || side === 'messages'),
+  },
+  {
+    name: 'log probabilities',
+    run: logProbabilities,
+    isForeign: (...pair) => pair.slice(0, 2).includes('messages'),
+  },
   { name: 'end at the length limit', run: lengthLimit },
   { name: 'stop sequence', run: stopSequence, isForeign: caller => caller === 'responses' },
   { name: 'refusal in words', run: refusal },
   { name: 'content filter', run: contentFilter, isForeign: (_, upstream) => upstream === 'messages' },
   { name: 'image input', run: imageInput },
+  { name: 'document input', run: documentInput },
   {
     name: 'generated image',
     run: generatedImage,
@@ -87,6 +105,38 @@ async function severalTurns(cell: Cell): Promise<void> {
   )
 }
 
+/** A turn of system text keeps its place: moved to the head it would mean something else. */
+async function systemLater(cell: Cell): Promise<void> {
+  const talk = cell.talk()
+  talk.user('First question')
+  talk.assistant('Made up answer')
+  talk.system('From now on in Norse.')
+  talk.user('Second question')
+  match((await talk.ask(cell.model('echo'), cell.mode)).text, /Second question$/)
+  const sent = cell.sentText()
+  ok(sent.indexOf('Made up answer') < sent.indexOf('in Norse'), 'the system text was moved to the head')
+  ok(sent.indexOf('in Norse') < sent.indexOf('Second question'), 'the system text was moved to the end')
+}
+
+async function anyJson(cell: Cell): Promise<void> {
+  // Anthropic has no such mode; the model is asked for it in words.
+  const answer = await cell.ask(cell.upstream === 'messages' ? 'json' : 'echo', 'Hello', { schema: 'any' })
+  deepEqual(JSON.parse(answer.text), { echo: 'Hello' })
+  if (cell.upstream === 'messages' && cell.caller.side !== 'messages') match(cell.sentText(), /JSON/)
+}
+
+async function severalAnswers(cell: Cell): Promise<void> {
+  const answer = await cell.ask('echo', 'Hello there', { candidates: 3 })
+  equal(answer.text, 'Hello there')
+  deepEqual(answer.others, ['Hello there', 'Hello there'])
+}
+
+async function logProbabilities(cell: Cell): Promise<void> {
+  const { text, logprobs } = await cell.ask('echo', 'one two three', { logprobs: true })
+  equal(logprobs.map(({ token }) => token).join(''), text)
+  for (const { token, logprob } of logprobs) equal(logprob, logProbability(token))
+}
+
 async function structuredOutput(cell: Cell): Promise<void> {
   const schema = {
     type: 'object',
@@ -137,9 +187,16 @@ async function contentFilter(cell: Cell): Promise<void> {
 
 async function imageInput(cell: Cell): Promise<void> {
   const talk = cell.talk()
-  talk.user('What is this?', PIXEL)
+  talk.user('What is this?', { image: PIXEL })
   equal((await talk.ask(cell.model('echo'), cell.mode)).text, 'What is this?')
   ok(cell.sentText().includes(PIXEL))
+}
+
+async function documentInput(cell: Cell): Promise<void> {
+  const talk = cell.talk()
+  talk.user('How much?', { pdf: 'JVBERi0xLjQK' })
+  equal((await talk.ask(cell.model('echo'), cell.mode)).text, 'How much?')
+  ok(cell.sentText().includes('JVBERi0xLjQK'))
 }
 
 async function generatedImage(cell: Cell): Promise<void> {

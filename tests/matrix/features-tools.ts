@@ -29,6 +29,11 @@ export const TOOL_FEATURES: Feature[] = [
     isForeign: caller => caller === 'chat' || caller === 'responses',
   },
   { name: 'demanding tool schema', run: demandingSchema },
+  {
+    name: 'tool that takes free text',
+    run: freeTool,
+    isForeign: caller => caller === 'messages' || caller === 'gemini',
+  },
 ]
 
 /** Gemini 3 has rules of its own for calls: ids, and signatures that must come back. */
@@ -172,4 +177,17 @@ async function demandingSchema(cell: Cell): Promise<void> {
   const { name, input } = answer.calls[0] ?? { name: '', input: {} }
   equal(name, 'file_report')
   deepEqual(input, { kind: 'storm', place: { name: 'text' }, level: 1 })
+}
+
+async function freeTool(cell: Cell): Promise<void> {
+  const tools = [{ name: 'apply_patch', description: 'Takes a patch.', parameters: {}, free: true }]
+  const talk = cell.talk()
+  talk.user('Patch it.')
+  const { calls } = await talk.ask(cell.model('tool'), cell.mode, { tools })
+  equal(calls[0]?.name, 'apply_patch')
+  equal(calls[0]?.free, true)
+  // A vendor with such tools gives the text itself; the others fill the one string of a function.
+  match(String(calls[0]?.input), /^(Patch it\.|text)$/)
+  talk.results(calls.map(call => ({ call, text: 'patched' })))
+  equal((await talk.ask(cell.model('tool'), cell.mode, { tools })).text, 'Result: patched')
 }

@@ -34,10 +34,15 @@ class GeminiTalk implements Talk {
     return new GeminiTalk(this.#client, [...this.#contents])
   }
 
-  user(text: string, image?: string): void {
+  user(text: string, { image, pdf }: { image?: string; pdf?: string } = {}): void {
     const parts: Part[] = [{ text }]
     if (image !== undefined) parts.push(imagePart(image))
+    if (pdf !== undefined) parts.push({ inlineData: { mimeType: 'application/pdf', data: pdf } })
     this.#contents.push({ role: 'user', parts })
+  }
+
+  system(): void {
+    throw new Error('Gemini has system text at the head only')
   }
 
   assistant(text: string): void {
@@ -63,7 +68,7 @@ class GeminiTalk implements Talk {
     const chunks: GenerateContentResponse[] = []
     if (mode === 'whole') chunks.push(await this.#client.models.generateContent(params))
     else for await (const chunk of await this.#client.models.generateContentStream(params)) chunks.push(chunk)
-    const parts = chunks.flatMap(chunk => chunk.candidates?.[0]?.content?.parts ?? [])
+    const parts = partsOf(chunks, 0)
     this.#contents.push({ role: 'model', parts })
     return readChunks(chunks, parts)
   }
@@ -91,7 +96,10 @@ function configOf(wishes: Wishes): GenerateContentConfig {
           ],
         }),
     ...(choice === undefined ? {} : { toolConfig: { functionCallingConfig: callingConfig(choice) } }),
-    ...(schema === undefined ? {} : { responseMimeType: 'application/json', responseJsonSchema: schema }),
+    ...(schema === undefined ? {} : { responseMimeType: 'application/json' }),
+    ...(schema === undefined || schema === 'any' ? {} : { responseJsonSchema: schema }),
+    ...(wishes.candidates === undefined ? {} : { candidateCount: wishes.candidates }),
+    ...(wishes.logprobs === true ? { responseLogprobs: true } : {}),
     ...(wishes.maxTokens === undefined ? {} : { maxOutputTokens: wishes.maxTokens }),
     ...(stop === undefined ? {} : { stopSequences: [...stop] }),
     ...(wishes.thinks === true ? { thinkingConfig: { includeThoughts: true, thinkingBudget: 2048 } } : {}),
@@ -136,6 +144,27 @@ function readChunks(chunks: readonly GenerateContentResponse[], parts: readonly 
       output: (usage?.candidatesTokenCount ?? 0) + (usage?.thoughtsTokenCount ?? 0),
       reasoning: usage?.thoughtsTokenCount ?? 0,
     },
+    others: otherTexts(chunks),
+    logprobs: chunks
+      .flatMap(chunk => chunk.candidates?.[0]?.logprobsResult?.chosenCandidates ?? [])
+      .map(({ token = '', logProbability = Number.NaN }) => ({ token, logprob: logProbability })),
     total: usage?.totalTokenCount,
   }
+}
+
+/** The parts of one candidate, told by its index, which the first need not have. */
+function partsOf(chunks: readonly GenerateContentResponse[], index: number): Part[] {
+  return chunks
+    .flatMap(chunk => chunk.candidates ?? [])
+    .filter(candidate => (candidate.index ?? 0) === index)
+    .flatMap(candidate => candidate.content?.parts ?? [])
+}
+
+function otherTexts(chunks: readonly GenerateContentResponse[]): string[] {
+  const indexes = chunks.flatMap(chunk => chunk.candidates ?? []).map(candidate => candidate.index ?? 0)
+  return Array.from({ length: Math.max(0, ...indexes) }, (_, index) =>
+    partsOf(chunks, index + 1)
+      .map(part => part.text ?? '')
+      .join(''),
+  )
 }

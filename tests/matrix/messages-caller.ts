@@ -30,10 +30,18 @@ class MessagesTalk implements Talk {
     return new MessagesTalk(this.#client, [...this.#messages])
   }
 
-  user(text: string, image?: string): void {
+  user(text: string, { image, pdf }: { image?: string; pdf?: string } = {}): void {
     const content: ContentBlockParam[] = [{ type: 'text', text }]
     if (image !== undefined) content.push(imageBlock(image))
+    if (pdf !== undefined) {
+      const source = { type: 'base64', media_type: 'application/pdf', data: pdf } as const
+      content.push({ type: 'document', source })
+    }
     this.#messages.push({ role: 'user', content })
+  }
+
+  system(text: string): void {
+    this.#messages.push({ role: 'system', content: text })
   }
 
   assistant(text: string): void {
@@ -63,7 +71,8 @@ class MessagesTalk implements Talk {
   }
 
   #params(model: string, wishes: Wishes): MessageCreateParamsBase {
-    const { system, tools, schema, stop } = wishes
+    const { system, tools, stop } = wishes
+    const schema = wishes.schema === 'any' ? undefined : wishes.schema
     const mark = wishes.cacheSystem === true ? { cache_control: { type: 'ephemeral' } as const } : {}
     const choice = toolChoice(wishes)
     return {
@@ -121,6 +130,8 @@ function readMessage(message: Message): Answer {
       output: usage.output_tokens,
       reasoning: usage.output_tokens_details?.thinking_tokens ?? 0,
     },
+    others: [],
+    logprobs: [],
     total: undefined,
   }
 }

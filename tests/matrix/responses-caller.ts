@@ -5,8 +5,9 @@ import type {
   ResponseInputContent,
   ResponseInputItem,
 } from 'openai/resources/responses/responses'
+import type { JsonObject } from '@/json/json.ts'
 import { readOpenaiFailure } from './chat-caller.ts'
-import type { Answer, Caller, Mode, Talk, ToolOutcome, Wishes } from './talk.ts'
+import type { Answer, Call, Caller, Mode, Talk, ToolOutcome, ToolSpec, Wishes } from './talk.ts'
 
 export function responsesCaller(address: { url: string; key: string }): Caller {
   const client = new OpenAI({ apiKey: address.key, baseURL: `${address.url}/v1`, maxRetries: 0 })
@@ -35,11 +36,21 @@ class ResponsesTalk implements Talk {
     return new ResponsesTalk(this.#client, [...this.#input])
   }
 
-  user(text: string, image?: string): void {
+  user(text: string, { image, pdf }: { image?: string; pdf?: string } = {}): void {
     const content: ResponseInputContent[] = [{ type: 'input_text', text }]
     if (image !== undefined)
       content.push({ type: 'input_image', detail: 'auto', image_url: `data:image/png;base64,${image}` })
+    if (pdf !== undefined)
+      content.push({
+        type: 'input_file',
+        filename: 'bill.pdf',
+        file_data: `data:application/pdf;base64,${pdf}`,
+      })
     this.#input.push({ role: 'user', content })
+  }
+
+  system(text: string): void {
+    this.#input.push({ role: 'developer', content: text })
   }
 
   assistant(text: string): void {
@@ -55,7 +66,11 @@ class ResponsesTalk implements Talk {
               { type: 'input_text' as const, text },
               { type: 'input_image' as const, image_url: `data:image/png;base64,${image}` },
             ]
-      this.#input.push({ type: 'function_call_output', call_id: call.id, output })
+      this.#input.push(
+        call.free === true
+          ? { type: 'custom_tool_call_output', call_id: call.id, output: text }
+          : { type: 'function_call_output', call_id: call.id, output },
+      )
     }
   }
 
@@ -86,9 +101,7 @@ class ResponsesTalk implements Talk {
       store: false,
       input: [...marked, ...this.#input],
       ...(system === undefined || marked.length > 0 ? {} : { instructions: system }),
-      ...(tools === undefined
-        ? {}
-        : { tools: tools.map(tool => ({ type: 'function' as const, strict: false, ...tool })) }),
+      ...(tools === undefined ? {} : { tools: tools.map(toolParam) }),
       ...(choice === undefined
         ? {}
         : {
@@ -96,9 +109,8 @@ class ResponsesTalk implements Talk {
               typeof choice === 'string' ? choice : { type: 'function' as const, name: choice.tool },
           }),
       ...(wishes.parallel === undefined ? {} : { parallel_tool_calls: wishes.parallel }),
-      ...(schema === undefined
-        ? {}
-        : { text: { format: { type: 'json_schema' as const, name: 'answer', schema, strict: true } } }),
+      ...(schema === undefined ? {} : { text: { format: textFormat(schema) } }),
+      ...(wishes.logprobs === true ? { include: ['message.output_text.logprobs'] } : {}),
       ...(wishes.maxTokens === undefined ? {} : { max_output_tokens: wishes.maxTokens }),
       ...(wishes.thinks === true
         ? {
@@ -110,9 +122,29 @@ class ResponsesTalk implements Talk {
   }
 }
 
+function toolParam({ free, name, description, parameters }: ToolSpec) {
+  return free === true
+    ? { type: 'custom' as const, name, description }
+    : { type: 'function' as const, strict: false, name, description, parameters }
+}
+
+function textFormat(schema: JsonObject | 'any') {
+  return schema === 'any'
+    ? { type: 'json_object' as const }
+    : { type: 'json_schema' as const, name: 'answer', schema, strict: true }
+}
+
 /** Output items go back as they came, which is how the vendor says to do it; the SDK has two types for them. */
 function asInput(item: Response['output'][number]): ResponseInputItem {
   return item as ResponseInputItem
+}
+
+function callOf(item: Response['output'][number]): Call[] {
+  if (item.type === 'function_call')
+    return [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) }]
+  if (item.type === 'custom_tool_call')
+    return [{ id: item.call_id, name: item.name, input: item.input, free: true }]
+  return []
 }
 
 function readResponse(response: Response): Answer {
@@ -127,11 +159,7 @@ function readResponse(response: Response): Answer {
       .map(part => part.text)
       .join('\n\n'),
     refusal: contents.map(part => (part.type === 'refusal' ? part.refusal : '')).join(''),
-    calls: response.output.flatMap(item =>
-      item.type === 'function_call'
-        ? [{ id: item.call_id, name: item.name, input: JSON.parse(item.arguments) }]
-        : [],
-    ),
+    calls: response.output.flatMap(callOf),
     images: response.output.flatMap(item =>
       item.type === 'image_generation_call' && item.result !== null ? [item.result] : [],
     ),
@@ -145,6 +173,8 @@ function readResponse(response: Response): Answer {
       output: usage?.output_tokens ?? Number.NaN,
       reasoning: usage?.output_tokens_details.reasoning_tokens ?? 0,
     },
+    others: [],
+    logprobs: contents.flatMap(part => (part.type === 'output_text' ? (part.logprobs ?? []) : [])),
     total: usage?.total_tokens,
   }
 }

@@ -60,7 +60,7 @@ async function converse(cell: Cell, model: string): Promise<string[]> {
     return answer
   }
   for (const question of ['Both, please.', 'And tomorrow?']) {
-    talk.user(question, PIXEL)
+    talk.user(question, { image: PIXEL })
     const { calls } = await ask()
     expect(calls).toHaveLength(2)
     talk.results(calls.map((call, index) => ({ call, text: `{"outcome": ${index}}` })))

@@ -11,6 +11,8 @@ export interface ToolSpec {
   name: string
   description: string
   parameters: JsonObject
+  /** True: it takes free text, where the surface has such tools. */
+  free?: boolean
 }
 
 /** What a caller asks beside the conversation; each surface says it in its own fields. */
@@ -21,11 +23,16 @@ export interface Wishes {
   choice?: 'auto' | 'none' | 'required' | { tool: string }
   /** False: at most one call. */
   parallel?: boolean
-  schema?: JsonObject
+  /** The schema of a JSON answer; `any`: some JSON object. */
+  schema?: JsonObject | 'any'
   maxTokens?: number
   stop?: readonly string[]
   /** Think, and show it. */
   thinks?: boolean
+  /** Answers wanted. */
+  candidates?: number
+  /** Log probabilities of the answer's tokens. */
+  logprobs?: boolean
   /** Mark the system text for the vendor's prompt cache, where the surface has a mark. */
   cacheSystem?: boolean
 }
@@ -33,8 +40,9 @@ export interface Wishes {
 export interface Call {
   id: string
   name: string
-  /** The parsed arguments. */
+  /** The parsed arguments, or the text of a tool that takes text. */
   input: unknown
+  free?: boolean
 }
 
 export interface ToolOutcome {
@@ -66,13 +74,20 @@ export interface Answer {
   /** The surface's own word for why it ended. */
   finish: string
   tokens: Tokens
+  /** The texts of the other answers, where several were wanted. */
+  others: string[]
+  /** The tokens of the text with their log probabilities, where these were wanted. */
+  logprobs: { token: string; logprob: number }[]
   /** The grand total where the surface has one. */
   total: number | undefined
 }
 
 /** A conversation held through one official SDK, which keeps its history in the SDK's own types. */
 export interface Talk {
-  user(text: string, image?: string): void
+  /** @param attached base64 of a PNG or a PDF */
+  user(text: string, attached?: { image?: string; pdf?: string }): void
+  /** System text in the middle of the talk; a surface without such turns throws. */
+  system(text: string): void
   /** A turn of the assistant that the caller made up. */
   assistant(text: string): void
   results(outcomes: readonly ToolOutcome[]): void
