@@ -44,7 +44,7 @@ function eventsOf(text: string, law: Law): SseEvent[] {
   const blocks = text.split(/\r?\n\r?\n/)
   law.must(blocks.pop() === '', 'the last event is not closed')
   return blocks.map(block => {
-    const match = /^(?:event: (\S+)\r?\n)?data: (.*)$/.exec(block)
+    const match = /^(?:event: (\S+)\r?\n)?data: ([^\r\n]*)$/.exec(block)
     law.must(match !== null, `not an event: ${JSON.stringify(block)}`)
     const data = match?.[2] ?? ''
     law.must(data === '[DONE]' || parseObject(data) !== undefined, `not JSON: ${data}`)
