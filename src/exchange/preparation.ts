@@ -119,6 +119,10 @@ function ownedEdits(prompt: Prompt, route: Route): JsonEdit[] {
   if (prompt.format === 'openai-chat-completions' && prompt.stream && !asksForUsage(json)) {
     edits.push({ path: ['stream_options', 'include_usage'], value: true })
   }
+  // Codex tells its vendor of the caller's machine here: session ids, local paths (clients.md 6.2).
+  if (prompt.format === 'openai-responses' && json['client_metadata'] !== undefined) {
+    edits.push({ path: ['client_metadata'], value: {} })
+  }
   return edits
 }
 

@@ -23,7 +23,7 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-function post(path: string, body: BodyInit, headers: Record<string, string> = {}): Promise<Response> {
+function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
   return fetch(gateway.url + path, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
@@ -86,6 +86,14 @@ describe('the request on its way up', () => {
     answer = () => eventStream('data: [DONE]\n\n')
     await (await post('/v1/chat/completions', '{"model":"same","stream":true,"n":1.0}')).arrayBuffer()
     expect(lastBody()).toBe('{"model":"same","stream":true,"n":1.0,"stream_options":{"include_usage":true}}')
+  })
+
+  test('keeps what Codex says of itself and of the machine it runs on', async () => {
+    answer = () => new Response('{"object":"response","output":[]}')
+    const metadata = '{"session_id":"s-1","x-codex-turn-metadata":"{\\"workspaces\\":[\\"/home/me\\"]}"}'
+    const body = `{"model":"responses/echo","client_metadata" : ${metadata}, "input":"hi"}`
+    await (await post('/v1/responses', body)).arrayBuffer()
+    expect(lastBody()).toBe('{"model":"echo","client_metadata" : {}, "input":"hi"}')
   })
 
   test('carries the channel key and never the caller key, cookies or session headers', async () => {
