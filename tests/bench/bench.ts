@@ -1,0 +1,286 @@
+import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import bounds from './bounds.json'
+import { type LoadOptions, measure, median, type Sample } from './measure.ts'
+import { figureOf, type Results, table } from './report.ts'
+import { agentText, isScenario, SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './scenarios.ts'
+import { type RunningServer, startStub } from './servers.ts'
+import { BASELINE, createTargets, FLOOR, readPairs, type Server, type Target } from './targets.ts'
+import type { Deployment, Stores } from './tollgate.ts'
+
+const USAGE = `bun run bench [options]: what Tollgate costs beside nginx and a bare Bun proxy
+
+  --scenarios a,b  of ${SCENARIO_NAMES.join(', ')}; all
+  --pairs a>b,...  conversions, caller>upstream, of chat, responses, messages, gemini; "all": all sixteen
+  --only a,b       targets whose name begins with one of these (nginx is always there)
+  --rounds N       interleaved rounds, of which medians are taken; 3
+  --secs N         seconds of each run; 3
+  --json           one JSON value on stdout and nothing else there
+  --short          the form for CI: seconds, ratios only, against tests/bench/bounds.json
+  --help
+
+Beside the embedded default, DATABASE_URL and REDIS_URL in the environment add a gateway on those: in a database of
+its own that is dropped at the end. The process ends with 1 on a failed answer, or with --short on a regression.`
+
+interface Options {
+  scenarios: readonly ScenarioName[]
+  pairs: ReturnType<typeof readPairs>
+  only: readonly string[] | undefined
+  rounds: number
+  secs: number
+  json: boolean
+  short: boolean
+}
+
+/** A run that is over. */
+interface Run {
+  results: Results
+  targets: readonly Target[]
+  /** Later starts of gateways until ready, in ms, by target name up to the pair. */
+  startsMs: readonly number[]
+}
+
+async function main(): Promise<number> {
+  const options = readOptions()
+  if (options === undefined) return 0
+  const missing = missingPrograms()
+  if (missing.length > 0) {
+    for (const line of missing) console.error(line)
+    return 2
+  }
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
+  try {
+    const run = await compare(options, directory, build())
+    if (options.json) console.log(JSON.stringify(summary(run, options)))
+    else show(run, options)
+    return options.short ? judge(run.results) : failures(run.results) > 0 ? 1 : 0
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+function readOptions(): Options | undefined {
+  const { values } = parseArgs({
+    options: {
+      scenarios: { type: 'string' },
+      pairs: { type: 'string' },
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      secs: { type: 'string' },
+      json: { type: 'boolean', default: false },
+      short: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  if (values.help) {
+    console.log(USAGE)
+    return undefined
+  }
+  const { short, json } = values
+  const scenarios = values.scenarios?.split(',') ?? (short ? ['plain', 'paced', 'burst'] : SCENARIO_NAMES)
+  return {
+    scenarios: scenarios.map(name => {
+      if (isScenario(name)) return name
+      throw new Error(`no scenario ${name}; there are ${SCENARIO_NAMES.join(', ')}`)
+    }),
+    pairs: readPairs(values.pairs ?? (short ? 'chat>chat,chat>messages' : undefined)),
+    only: values.only?.split(',') ?? (short ? ['tollgate'] : undefined),
+    rounds: Number(values.rounds ?? (short ? 2 : 3)),
+    secs: Number(values.secs ?? (short ? 1.5 : 3)),
+    json,
+    short,
+  }
+}
+
+const NEEDED = { gcc: 'gcc', nginx: 'nginx' }
+
+/** A line for each program that is not there, saying what installs it. */
+function missingPrograms(): string[] {
+  return Object.entries(NEEDED)
+    .filter(([program]) => Bun.which(program) === null)
+    .map(([program, debian]) => `${program} is not installed: apt-get install ${debian}`)
+}
+
+/** Compiles what is written in C, once per version of its source. */
+function build(): string {
+  const binaries = join(tmpdir(), 'tollgate-bench-build')
+  mkdirSync(binaries, { recursive: true })
+  for (const name of ['stub', 'load']) {
+    const source = join(import.meta.dir, `${name}.c`)
+    const binary = join(binaries, name)
+    if (modifiedMs(binary) > modifiedMs(source)) continue
+    const { exitCode } = Bun.spawnSync(['gcc', '-O2', '-o', binary, source], { stderr: 'inherit' })
+    if (exitCode !== 0) throw new Error(`gcc cannot compile ${source}`)
+  }
+  return binaries
+}
+
+function modifiedMs(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
+}
+
+async function compare(options: Options, directory: string, binaries: string): Promise<Run> {
+  const stub = await startStub(join(binaries, 'stub'))
+  let deployments: readonly Deployment[] = []
+  try {
+    const created = await createTargets({ directory, stub, pairs: options.pairs, stores: stores() })
+    deployments = created.deployments
+    const targets = created.targets.filter(target => isWanted(target, options))
+    const results: Results = {}
+    const startsMs: number[] = []
+    for (const scenario of options.scenarios) {
+      progress(`${scenario}: ${SCENARIOS[scenario].title}`)
+      results[scenario] = await rounds(scenario, targets, options, { directory, binaries }, startsMs)
+    }
+    return { results, targets, startsMs }
+  } finally {
+    await stub.stop()
+    for (const deployment of deployments) await deployment.remove()
+  }
+}
+
+function stores(): Record<string, Stores> {
+  const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env
+  const embedded = { tollgate: 'embedded' } as const
+  if (!databaseUrl || !redisUrl) return embedded
+  return { ...embedded, 'tollgate on Postgres and Redis,': { databaseUrl, redisUrl } }
+}
+
+function isWanted({ name }: Target, { only }: Options): boolean {
+  return only === undefined || name === BASELINE || only.some(prefix => name.startsWith(prefix))
+}
+
+/** Runs a scenario on all of its targets in turn, round after round, so that a noisy minute hits all of them. */
+async function rounds(
+  name: ScenarioName,
+  targets: readonly Target[],
+  options: Options,
+  places: Pick<LoadOptions, 'directory' | 'binaries'>,
+  startsMs: number[],
+): Promise<Record<string, Sample[]>> {
+  const scenario = SCENARIOS[name]
+  const asked = targets.filter(target => !(scenario.few && target.isExtra))
+  const samples: Record<string, Sample[]> = Object.fromEntries(asked.map(target => [target.name, []]))
+  const pool = new Pool(startsMs)
+  const run = async (target: Target, secs: number) =>
+    measure(await pool.get(target.server), scenario, target.call(scenario), {
+      ...places,
+      secs,
+      headers: target.headers,
+    })
+  try {
+    // Memory is measured on fresh processes, everything else on warm ones.
+    const isFresh = scenario.figure === 'memory'
+    if (!isFresh) for (const target of asked) await run(target, Math.min(1, options.secs))
+    for (let round = 0; round < options.rounds; round += 1) {
+      for (const target of asked) {
+        samples[target.name]?.push(await run(target, 'secs' in scenario ? scenario.secs : options.secs))
+        if (isFresh) await pool.stop()
+      }
+    }
+  } finally {
+    await pool.stop()
+  }
+  return samples
+}
+
+/** The servers that run at the moment. */
+class Pool {
+  readonly #running = new Map<Server, RunningServer>()
+  readonly #startsMs: number[]
+
+  constructor(startsMs: number[]) {
+    this.#startsMs = startsMs
+  }
+
+  async get(server: Server): Promise<RunningServer> {
+    const found = this.#running.get(server)
+    if (found !== undefined) return found
+    const started = await server.start()
+    this.#running.set(server, started)
+    if (server.isGateway) this.#startsMs.push(started.startMs)
+    return started
+  }
+
+  async stop(): Promise<void> {
+    for (const server of this.#running.values()) await server.stop()
+    this.#running.clear()
+  }
+}
+
+function show({ results, targets, startsMs }: Run, { scenarios, rounds, secs }: Options): void {
+  const names = targets.map(target => target.name)
+  console.log(
+    `\nBun ${Bun.version}, medians of ${rounds} interleaved rounds of ${secs} s; (×) is to ${BASELINE}.\n`,
+  )
+  console.log(table(results, scenarios, names))
+  if (scenarios.includes('megabyte'))
+    console.log(`\nJSON.parse of the 1 MB request: ${Math.round(parseUs())} µs`)
+  if (startsMs.length > 0)
+    console.log(`\nA gateway's later start until ready: ${Math.round(median(startsMs))} ms`)
+}
+
+function summary({ results, targets, startsMs }: Run, options: Options): object {
+  const figures = options.scenarios.map(scenario => [
+    scenario,
+    Object.fromEntries(targets.map(({ name }) => [name, figureOf(results, scenario, name) ?? null])),
+  ])
+  return {
+    bun: Bun.version,
+    rounds: options.rounds,
+    secs: options.secs,
+    baseline: BASELINE,
+    floor: FLOOR,
+    figures: Object.fromEntries(figures),
+    later_start_ms: median(startsMs),
+    parse_1_mb_us: parseUs(),
+    samples: results,
+  }
+}
+
+/** CPU of one JSON.parse of the megabyte scenario's request, which its cost is compared with. */
+function parseUs(): number {
+  const text = JSON.stringify({
+    messages: [{ role: 'user', content: agentText(SCENARIOS.megabyte.textBytes) }],
+  })
+  const times = Array.from({ length: 30 }, () => {
+    const start = process.cpuUsage()
+    JSON.parse(text)
+    const { user, system } = process.cpuUsage(start)
+    return user + system
+  })
+  return median(times)
+}
+
+/** More than this times the recorded ratio is a regression; a noisy machine stays below it. */
+const REGRESSION = 2
+
+function judge(results: Results): number {
+  let wrong = 0
+  for (const [scenario, targets] of Object.entries<Record<string, number>>(bounds)) {
+    for (const [target, ratio] of Object.entries(targets)) {
+      if (!isScenario(scenario)) throw new Error(`bounds.json names no scenario: ${scenario}`)
+      const figure = figureOf(results, scenario, target)
+      if (figure?.ratio === undefined) continue
+      const isFine = figure.ratio <= ratio * REGRESSION && figure.failures === 0
+      if (!isFine) wrong += 1
+      progress(
+        `${isFine ? 'ok  ' : 'FAIL'} ${scenario}, ${target}: ${figure.ratio.toFixed(2)} × ${BASELINE}, recorded ${ratio}, ${figure.failures} failures`,
+      )
+    }
+  }
+  return wrong === 0 ? 0 : 1
+}
+
+function failures(results: Results): number {
+  const samples = Object.values(results).flatMap(targets => Object.values(targets).flat())
+  return samples.reduce((sum, sample) => sum + sample.failures, 0)
+}
+
+function progress(line: string): void {
+  console.error(line)
+}
+
+process.exitCode = await main()
