@@ -25,6 +25,7 @@ const MODELS = [
   ['responses', 'filter'],
   ['messages', 'filter'],
   ['gemini', 'filter'],
+  ['gemini', 'gemini-3-pro/echo'],
   ['gemini', 'gemini-3-pro/tool'],
   ['gemini', 'gemini-3-pro/parallel'],
   ['gemini', 'gemini-3-pro/reason+tool'],

@@ -5,7 +5,7 @@ import { asString, type JsonObject } from '@/json/json.ts'
 import type { Losses } from './losses.ts'
 import type { Capabilities } from './models.ts'
 import { encodePart } from './part-encode.ts'
-import { pairResults } from './result-pairing.ts'
+import { pairResults, separateCalls } from './result-pairing.ts'
 
 /** One message under construction. */
 export interface Entry {
@@ -29,7 +29,7 @@ const FILLER: JsonObject = { type: 'text', text: 'Continue.' }
 /** The turns as messages that the API accepts: alternating, from user to user, calls and results paired. */
 export function encodeMessages(turns: readonly Turn[], context: MessageContext): JsonObject[] {
   const entries = turns.map((turn, index) => encodeTurn(turn, index, context))
-  const paired = pairResults(merge(entries.filter(entry => entry.blocks.length > 0)))
+  const paired = pairResults(separateCalls(merge(entries.filter(entry => entry.blocks.length > 0))))
   const messages = placeSystem(merge(paired))
   if (messages[0]?.role !== 'user') messages.unshift({ role: 'user', blocks: [FILLER] })
   finish(messages, context)

@@ -35,6 +35,41 @@ export function pairResults(entries: readonly Entry[]): Entry[] {
   return paired
 }
 
+/**
+ * Gives each call an id of its own, with its result: some models count their calls anew in every answer (`call_0`),
+ * and the API takes an id once in a conversation. Pure in the order, so that a longer history begins the same.
+ */
+export function separateCalls(entries: readonly Entry[]): Entry[] {
+  const taken = new Set<string>()
+  let waiting = new Map<string, string[]>()
+  return entries.map(({ role, blocks }) => {
+    if (role === 'assistant') waiting = new Map()
+    return { role, blocks: blocks.map(block => separate(block, taken, waiting)) }
+  })
+}
+
+/** @param waiting by a call's own id, the ids of those that have no result yet. */
+function separate(block: JsonObject, taken: Set<string>, waiting: Map<string, string[]>): JsonObject {
+  if (block['type'] === 'tool_use') {
+    const own = asString(block['id']) ?? ''
+    const id = freeId(own, taken)
+    taken.add(id)
+    waiting.set(own, [...(waiting.get(own) ?? []), id])
+    return id === own ? block : { ...block, id }
+  }
+  if (block['type'] !== 'tool_result') return block
+  const own = asString(block['tool_use_id']) ?? ''
+  const id = waiting.get(own)?.shift() ?? own
+  return id === own ? block : { ...block, tool_use_id: id }
+}
+
+function freeId(id: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(id)) return id
+  let count = 2
+  while (taken.has(`${id}_${count}`)) count++
+  return `${id}_${count}`
+}
+
 function callIds(blocks: readonly JsonObject[]): string[] {
   const ids = blocks.flatMap(block => (block['type'] === 'tool_use' ? (asString(block['id']) ?? []) : []))
   return [...new Set(ids)]

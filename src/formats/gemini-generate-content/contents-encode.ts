@@ -24,7 +24,7 @@ interface Group {
 export function encodeContents(turns: readonly Turn[], to: PartDestination): WireContent[] {
   const groups = groupTurns(turns)
   const { resultOf, matched } = matchResults(groups.map(group => group.parts))
-  const current = groups.findLastIndex(group => beginsTurn(group, matched))
+  const current = groups.findLastIndex((group, index) => beginsTurn(group, groups[index - 1], matched))
   const contents: WireContent[] = []
   for (const [index, group] of groups.entries()) {
     if (!group.model) {
@@ -56,11 +56,13 @@ function groupTurns(turns: readonly Turn[]): Group[] {
 }
 
 /**
- * Whether the user took the word here. Text beside a result does not count: Claude Code adds reminders to every
- * result, and a stand-in for a signature too many is harmless where one too few is a 400.
+ * Whether the user took the word here. Text beside a result does not count, be it a made-up one: Claude Code adds
+ * reminders to every result, and a stand-in for a signature too many is harmless where one too few is a 400.
  */
-function beginsTurn({ model, parts }: Group, matched: ReadonlySet<Part>): boolean {
-  return !model && parts.length > 0 && !parts.some(part => matched.has(part))
+function beginsTurn(group: Group, before: Group | undefined, matched: ReadonlySet<Part>): boolean {
+  if (group.model || group.parts.length === 0) return false
+  const answersCalls = before?.parts.some(part => part.type === 'tool-call') === true
+  return !answersCalls && !group.parts.some(part => matched.has(part))
 }
 
 function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart[]): void {

@@ -88,6 +88,7 @@ function hosted(kind: HostedTool['kind'], wireType: string): HostedTool {
     allowedDomains: ['a.org'],
     blockedDomains: ['b.org'],
     userLocation: { city: 'Rome' },
+    contextSize: 'low',
   }
   return {
     type: 'hosted',
@@ -196,6 +197,36 @@ describe('tool calls and results', () => {
     ])
   })
 
+  test('an id that comes again gets one of its own, in the call and in its result', () => {
+    const turns = [
+      turn('user', 'go'),
+      turn('assistant', call('call_0'), call('call_0')),
+      turn('user', result('call_0', 'one'), result('call_0', 'two')),
+      turn('assistant', call('call_0')),
+      turn('user', result('call_0', 'three'), 'more'),
+    ]
+    const ids = messages(turns).map(message =>
+      asArray(message['content'])
+        .filter(isJsonObject)
+        .map(block => [block['id'] ?? block['tool_use_id'], block['content'] ?? block['text']]),
+    )
+    expect(ids.slice(1)).toEqual([
+      [
+        ['call_0', undefined],
+        ['call_0_2', undefined],
+      ],
+      [
+        ['call_0', 'one'],
+        ['call_0_2', 'two'],
+      ],
+      [['call_0_3', undefined]],
+      [
+        ['call_0_3', 'three'],
+        [undefined, 'more'],
+      ],
+    ])
+  })
+
   test('a missing result is made up, one without a call becomes text', () => {
     const found = messages([
       turn('user', result('gone', 'r')),
@@ -270,7 +301,6 @@ describe('tool calls and results', () => {
 describe('media', () => {
   const one = (part: MediaPart) => blocks(messages([turn('user', part)]), 0)[0]
 
-  test('images and documents', () => {
   test('the wish for citations comes through', () => {
     const block = {
       type: 'document',
@@ -283,6 +313,7 @@ describe('media', () => {
     expect(encode({ turns: decode(body).turns }).body['messages']).toEqual(body.messages)
   })
 
+  test('images and documents', () => {
     expect(one(media('image', { type: 'url', url: 'https://x.org/a.png' }))).toEqual({
       type: 'image',
       source: { type: 'url', url: 'https://x.org/a.png' },
@@ -445,7 +476,11 @@ describe('tools', () => {
       },
       { name: 'f' },
     ])
-    expect(losses).toEqual([{ field: 'tools', name: 'file_search' }])
+    expect(losses).toEqual([
+      { field: 'tools', name: 'web_search_preview.blocked_domains' },
+      { field: 'tools', name: 'web_search_preview.search_context_size' },
+      { field: 'tools', name: 'file_search' },
+    ])
   })
 
   test.each([

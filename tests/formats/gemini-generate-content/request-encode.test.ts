@@ -246,6 +246,8 @@ describe('signatures', () => {
     const body = JSON.stringify(encode({ turns }, G3).body)
     expect([...body.matchAll(signed)].map(found => found[1])).toEqual(['b', 'd'])
     expect(JSON.stringify(encode({ turns }, G25).body)).not.toContain('skip_')
+    const unanswered = [user(textPart('go')), assistant(call('e', 'f')), user(textPart('never mind'))]
+    expect(JSON.stringify(encode({ turns: unanswered }, G3).body)).toMatch(signed)
   })
 
   test('a signature that travelled in a reasoning part returns to the part beside it', () => {
@@ -262,7 +264,7 @@ describe('signatures', () => {
     expect(at(reasoning('', signature), call('a', 'f', '{}', signature))).toEqual(['QQ=='])
   })
 
-  test('a thought that nobody signed is left out and no loss', () => {
+  test('a thought that nobody signed is left out, and that is a loss', () => {
     const nobody: Signature = { format: 'anthropic-messages', vendor: 'tollgate', value: '' }
     const { losses } = encode({
       turns: [
@@ -270,7 +272,7 @@ describe('signatures', () => {
         assistant(reasoning('a', undefined), reasoning('b', nobody), textPart('c')),
       ],
     })
-    expect(losses).toEqual([])
+    expect(losses).toEqual([{ field: 'reasoningHistory', name: undefined }])
   })
 })
 
