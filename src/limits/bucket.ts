@@ -43,7 +43,13 @@ export interface Adjustment {
   readonly id: string
   /** Shares the hash tag of the buckets; remembers that it was done. */
   readonly markerKey: string
-  readonly buckets: readonly { readonly key: string; readonly deltaUs: number }[]
+  readonly buckets: readonly Delta[]
+}
+
+/** How far a bucket's instant moves; back, if below zero. */
+export interface Delta {
+  readonly key: string
+  readonly deltaUs: number
 }
 
 /** Where buckets are kept: Redis for all processes, or this process. */

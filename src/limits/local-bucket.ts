@@ -66,10 +66,10 @@ export class LocalBuckets implements BucketStore {
     }
   }
 
-  /** Takes over what Redis said about a bucket, so that this process goes on from there when Redis is away. */
+  /** Takes over what Redis said of a bucket, unless more was taken here than Redis knows of. */
   mirror(key: string, levelUs: number): void {
-    if (levelUs > 0) this.#fullAt.set(key, this.#nowUs() + levelUs)
-    else this.#fullAt.delete(key)
+    const now = this.#nowUs()
+    if (now + levelUs > this.#read(key, now)) this.#fullAt.set(key, now + levelUs)
   }
 
   /** Forgets what time has made meaningless. Decisions do not depend on it. */

@@ -113,7 +113,9 @@ async function evaluate(
 
 function withTimeout<Value>(work: Promise<Value>, ms: number): Promise<Value> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new RedisTimeout(`Redis did not answer within ${ms} ms`)), ms)
+    const fail = () => reject(new RedisTimeout(`Redis did not answer within ${ms} ms`))
+    // After a pause of this process timers come first: what has arrived meanwhile is read before time is up.
+    const timer = setTimeout(() => setImmediate(fail), ms)
     work.then(resolve, reject).finally(() => clearTimeout(timer))
   })
 }

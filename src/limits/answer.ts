@@ -1,0 +1,83 @@
+import type { TakeResult } from './bucket.ts'
+import type { LimitKind, LimitName, LimitScope, Plan, PlannedBucket, PlannedLease } from './plan.ts'
+
+/** How one limit stands, as headers tell it. */
+export interface LimitState {
+  readonly scope: LimitScope
+  readonly kind: LimitKind
+  /** As configured: per minute, or at once. */
+  readonly limit: number
+  readonly remaining: number
+  /** Until nothing is used of it; 0 for `concurrent`, which knows no such time. */
+  readonly resetMs: number
+}
+
+/** A request that was let in. Ends in exactly one release. */
+export interface LimitLease {
+  readonly id: string
+  readonly plan: Plan
+  /** Who counted it. `nobody`: Redis was away and the operator wants no limits then. */
+  readonly countedBy: 'redis' | 'process' | 'nobody'
+  /** Number of processes the limits were shared among; 1 unless Redis was away. */
+  readonly share: number
+}
+
+export interface LimitGrant {
+  readonly allowed: true
+  readonly lease: LimitLease
+  readonly limits: readonly LimitState[]
+  /** Counted without the Redis that should have counted it; for operators only. */
+  readonly degraded: boolean
+}
+
+export interface LimitRefusal {
+  readonly allowed: false
+  /** The limit that refused. Undefined: limits cannot be counted, and the operator wants nobody in then (a 503). */
+  readonly bucket: LimitName | undefined
+  readonly retryAfterMs: number
+  /** True: the request is larger than the whole bucket, so that no wait helps (a 400). */
+  readonly never: boolean
+  readonly limits: readonly LimitState[]
+  readonly degraded: boolean
+}
+
+export type LimitAnswer = LimitGrant | LimitRefusal
+
+/** Buckets and leases in the order of the take that was made of them. */
+export interface Limited {
+  readonly buckets: readonly PlannedBucket[]
+  readonly leases: readonly PlannedLease[]
+}
+
+export function limitStates({ buckets, leases }: Limited, result: TakeResult, share: number): LimitState[] {
+  return [
+    ...buckets.map(({ name, limit, burstUs }, index) => {
+      const levelUs = result.levelsUs[index] ?? 0
+      const remaining = Math.max(0, Math.floor(((burstUs - levelUs) * limit) / burstUs / share))
+      return { ...name, limit, remaining, resetMs: Math.ceil(levelUs / 1_000) }
+    }),
+    ...leases.flatMap(({ name, limit }, index) => {
+      if (!Number.isFinite(limit)) return []
+      const slots = Math.max(1, Math.floor(limit / share))
+      return [{ ...name, limit, remaining: Math.max(0, slots - (result.held[index] ?? 0)), resetMs: 0 }]
+    }),
+  ]
+}
+
+/** The refusal that a take's result is. */
+export function refusal(
+  limited: Limited,
+  result: TakeResult,
+  limits: LimitState[],
+  degraded: boolean,
+): LimitRefusal {
+  const refusing = [...limited.buckets, ...limited.leases][result.refusedBy ?? 0]
+  return {
+    allowed: false,
+    bucket: refusing?.name,
+    retryAfterMs: Math.ceil(result.retryAfterUs / 1_000),
+    never: false,
+    limits,
+    degraded,
+  }
+}

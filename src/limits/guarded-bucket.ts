@@ -1,0 +1,78 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { RedisConnection } from '@/redis/redis.ts'
+import type { Adjustment, BucketStore, Take, TakeResult } from './bucket.ts'
+import { Circuit } from './circuit.ts'
+import { RedisBuckets } from './token-bucket.ts'
+
+export interface GuardOptions {
+  redis: RedisConnection
+  clock: Clock
+  namespace: string
+  /** Calls under way beyond which no more should be made. */
+  maxInFlight: number
+  onLost: (reason: unknown) => void
+  onBack: () => void
+}
+
+/** The buckets in Redis, and whether to ask them at all. */
+export class GuardedBuckets implements BucketStore {
+  readonly #buckets: RedisBuckets
+  readonly #circuit: Circuit
+  readonly #options: GuardOptions
+  #inFlight = 0
+
+  constructor(options: GuardOptions) {
+    const { redis, clock, namespace, onLost, onBack } = options
+    this.#options = options
+    this.#buckets = new RedisBuckets(redis)
+    this.#circuit = new Circuit({
+      clock,
+      // Writes, since a replica or a full Redis answers a PING as well.
+      probe: () => this.#buckets.renew(`${namespace}probe`, ['probe']),
+      onOpen: onLost,
+      onClose: onBack,
+    })
+  }
+
+  /** Waits for the first connection; without one Redis counts as lost. */
+  async start(waitMs: number): Promise<void> {
+    if (!(await this.#options.redis.whenReady(waitMs))) this.#circuit.open(new Error('no connection yet'))
+  }
+
+  stop(): void {
+    this.#circuit.stop()
+  }
+
+  get isAway(): boolean {
+    return this.#circuit.isOpen
+  }
+
+  get isBusy(): boolean {
+    return this.#inFlight >= this.#options.maxInFlight
+  }
+
+  take(take: Take): Promise<TakeResult> {
+    return this.#call(() => this.#buckets.take(take))
+  }
+
+  adjust(adjustment: Adjustment): Promise<boolean> {
+    return this.#call(() => this.#buckets.adjust(adjustment))
+  }
+
+  renew(key: string, ids: readonly string[]): Promise<void> {
+    return this.#call(() => this.#buckets.renew(key, ids))
+  }
+
+  release(keys: readonly string[], id: string): Promise<void> {
+    return this.#call(() => this.#buckets.release(keys, id))
+  }
+
+  async #call<Value>(work: () => Promise<Value>): Promise<Value> {
+    this.#inFlight++
+    try {
+      return await this.#circuit.call(work)
+    } finally {
+      this.#inFlight--
+    }
+  }
+}

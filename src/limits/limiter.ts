@@ -1,0 +1,272 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { RedisConnection } from '@/redis/redis.ts'
+import type { Log } from '@/telemetry/log.ts'
+import {
+  type LimitAnswer,
+  type LimitGrant,
+  type LimitLease,
+  type LimitRefusal,
+  type LimitState,
+  limitStates,
+  refusal,
+} from './answer.ts'
+import { BlockList } from './block-list.ts'
+import type { Delta, TakeResult } from './bucket.ts'
+import { GuardedBuckets } from './guarded-bucket.ts'
+import { LocalBuckets } from './local-bucket.ts'
+import { leaseKeys, OpenLeases } from './open-leases.ts'
+import {
+  corrections,
+  type LimitedRequest,
+  neverFits,
+  type Plan,
+  planLimits,
+  refunds,
+  type Slot,
+  shareOf,
+} from './plan.ts'
+
+/**
+ * What happens while Redis is away. `share`: each process holds its share of every limit. `open`: no limits.
+ * `closed`: nobody is let in.
+ */
+export type OnRedisDown = 'share' | 'open' | 'closed'
+
+export interface LimiterOptions {
+  /** Undefined: one process alone, which counts by itself. Stays the caller's to close. */
+  redis: RedisConnection | undefined
+  clock: Clock
+  log: Pick<Log, 'info' | 'warn'>
+  /** Milliseconds of a clock that nobody sets, for buckets of this process. */
+  steadyMs?: () => number
+  /** Gateway processes that are alive, for the shares while Redis is away. */
+  processes?: () => number
+  onRedisDown?: () => OnRedisDown
+  /** What every key in Redis starts with. */
+  namespace?: string
+  /** Calls to Redis under way beyond which this process decides by its share. */
+  maxInFlight?: number
+}
+
+const NAMESPACE = 'tollgate:'
+const MAX_IN_FLIGHT = 4_000
+const RENEW_MS = 10_000
+const FIRST_CONNECTION_MS = 1_000
+const CLOSED_RETRY_MS = 1_000
+
+/** Opens the limits. Waits a second at most for Redis; without it they start as they go on when Redis is lost. */
+export async function openLimiter(options: LimiterOptions): Promise<Limiter> {
+  const limiter = new Limiter(options)
+  await limiter.start()
+  return limiter
+}
+
+/** Who may come in, and how often. `take` and `release` frame each request. Nothing here throws because of Redis. */
+export class Limiter {
+  readonly #options: LimiterOptions
+  readonly #namespace: string
+  readonly #local: LocalBuckets
+  readonly #shared: GuardedBuckets | undefined
+  readonly #leases: OpenLeases
+  readonly #blocks: BlockList
+  #stopRenewing: () => void = () => {}
+
+  constructor(options: LimiterOptions) {
+    const steadyMs = options.steadyMs ?? (() => performance.now())
+    const nowUs = () => Math.floor(steadyMs() * 1_000)
+    this.#options = options
+    this.#namespace = options.namespace ?? NAMESPACE
+    this.#local = new LocalBuckets(nowUs)
+    this.#blocks = new BlockList(nowUs)
+    this.#shared = this.#guard()
+    this.#leases = new OpenLeases(this.#local, this.#shared, steadyMs)
+  }
+
+  async start(): Promise<void> {
+    this.#stopRenewing = this.#options.clock.every(RENEW_MS, () => void this.renewAll())
+    await this.#shared?.start(FIRST_CONNECTION_MS)
+  }
+
+  /** True while limits are counted without the Redis that should count them. */
+  get isDegraded(): boolean {
+    return this.#shared?.isAway ?? false
+  }
+
+  /** Requests that were let in and not released. */
+  get openLeases(): number {
+    return this.#leases.size
+  }
+
+  /** Takes from every limit of the request, or from none. */
+  async take(request: LimitedRequest): Promise<LimitAnswer> {
+    const plan = planLimits(request, this.#namespace)
+    const tooSmall = neverFits(plan)
+    if (tooSmall !== undefined) return refusedForGood(tooSmall.name)
+    const shared = this.#shared
+    if (shared === undefined) return this.#takeHere(plan, 1)
+    if (shared.isAway) return this.#takeWithoutRedis(plan)
+    if (shared.isBusy) return this.#takeShare(plan)
+    const blocked = this.#blocks.find(plan)
+    if (blocked !== undefined) return blocked
+    try {
+      return await this.#takeFromRedis(shared, plan)
+    } catch {
+      const answer = this.#takeWithoutRedis(plan)
+      // Redis may have let it in, and only its answer was lost.
+      if (!answer.allowed) void this.#leases.releaseInRedis(plan)
+      return answer
+    }
+  }
+
+  /** Corrects the estimate to what was really used. Once for each lease; repeating it changes nothing. */
+  async adjust(lease: LimitLease, tokens: number): Promise<void> {
+    await this.#giveBack(lease, slot => corrections(slot, tokens))
+  }
+
+  /** Gives everything back: the request was turned away for another reason. Takes the place of adjust and release. */
+  async refund(lease: LimitLease): Promise<void> {
+    await Promise.all([this.#giveBack(lease, refunds), this.release(lease)])
+  }
+
+  /** Frees the request's slots. Repeating it changes nothing. */
+  async release(lease: LimitLease): Promise<void> {
+    if (!this.#leases.remove(lease)) return
+    this.#blocks.forget(leaseKeys(lease.plan))
+    await this.#leases.releaseInRedis(lease.plan)
+  }
+
+  /** Puts off the expiry of every open lease. Called every 10 s, and when Redis is back. */
+  async renewAll(): Promise<void> {
+    this.#local.sweep()
+    this.#blocks.sweep()
+    await this.#leases.renewAll()
+  }
+
+  /** Ends the timers and frees what is still open. */
+  async close(): Promise<void> {
+    this.#stopRenewing()
+    await Promise.all(this.#leases.all.map(lease => this.release(lease)))
+    this.#shared?.stop()
+  }
+
+  #guard(): GuardedBuckets | undefined {
+    const { redis, clock, log, maxInFlight = MAX_IN_FLIGHT } = this.#options
+    if (redis === undefined) return undefined
+    return new GuardedBuckets({
+      redis,
+      clock,
+      namespace: this.#namespace,
+      maxInFlight,
+      onLost: err => log.warn({ err, mode: this.#mode() }, 'Redis is away: limits are counted without it'),
+      onBack: () => {
+        log.info('Redis is back: limits are counted there again')
+        void this.renewAll()
+      },
+    })
+  }
+
+  async #takeFromRedis(shared: GuardedBuckets, plan: Plan): Promise<LimitAnswer> {
+    const limits: LimitState[] = []
+    const taken: Slot[] = []
+    for (const slot of plan.slots) {
+      const result = await shared.take(slot)
+      this.#mirror(slot, result)
+      limits.push(...limitStates(slot, result, 1))
+      if (!result.allowed) {
+        await Promise.all(taken.map(earlier => takeBack(shared, earlier)))
+        return this.#blocked(slot, result, refusal(slot, result, limits, false))
+      }
+      taken.push(slot)
+    }
+    return this.#grant({ id: plan.id, plan, countedBy: 'redis', share: 1 }, limits, false)
+  }
+
+  #takeWithoutRedis(plan: Plan): LimitAnswer {
+    switch (this.#mode()) {
+      case 'share':
+        return this.#takeShare(plan)
+      case 'open':
+        return this.#grant({ id: plan.id, plan, countedBy: 'nobody', share: 1 }, [], true)
+      case 'closed':
+        return CLOSED
+    }
+  }
+
+  #takeShare(plan: Plan): LimitAnswer {
+    return this.#takeHere(plan, Math.max(1, this.#options.processes?.() ?? 1))
+  }
+
+  #takeHere(plan: Plan, share: number): LimitAnswer {
+    const degraded = this.#shared !== undefined
+    const result = this.#local.take(shareOf(plan, share))
+    const limited = {
+      buckets: plan.slots.flatMap(({ buckets }) => buckets),
+      leases: plan.slots.flatMap(({ leases }) => leases),
+    }
+    const limits = limitStates(limited, result, share)
+    if (!result.allowed) return refusal(limited, result, limits, degraded)
+    return this.#grant({ id: plan.id, plan, countedBy: 'process', share }, limits, degraded)
+  }
+
+  #grant(lease: LimitLease, limits: readonly LimitState[], degraded: boolean): LimitGrant {
+    this.#leases.add(lease)
+    return { allowed: true, lease, limits, degraded }
+  }
+
+  /** Keeps this process at the level of Redis for the moment when it is lost: nobody gets a fresh burst then. */
+  #mirror(slot: Slot, result: TakeResult): void {
+    for (const [index, { key }] of slot.buckets.entries()) {
+      this.#local.mirror(key, result.levelsUs[index] ?? 0)
+    }
+  }
+
+  /** Remembers what refused. */
+  #blocked(slot: Slot, result: TakeResult, answer: LimitRefusal): LimitRefusal {
+    const index = result.refusedBy ?? 0
+    const bucket = slot.buckets[index]
+    const lease = slot.leases[index - slot.buckets.length]
+    if (bucket !== undefined) this.#blocks.addBucket(bucket.key, bucket.costUs, result.retryAfterUs, answer)
+    else if (lease !== undefined) this.#blocks.addLease(lease.key, answer)
+    return answer
+  }
+
+  /** In Redis only what was counted there. The buckets of this process follow in any case. */
+  async #giveBack(lease: LimitLease, deltasOf: (slot: Slot) => Delta[]): Promise<void> {
+    const { countedBy, plan, share } = lease
+    if (countedBy === 'nobody') return
+    const shared = this.#shared
+    for (const slot of plan.slots) {
+      const deltas = deltasOf(slot)
+      if (deltas.length === 0) continue
+      this.#blocks.forget(deltas.map(({ key }) => key))
+      const shares = deltas.map(({ key, deltaUs }) => ({ key, deltaUs: deltaUs * share }))
+      this.#local.adjust({ ...slot, buckets: shares })
+      if (countedBy === 'process' || shared === undefined || shared.isAway) continue
+      await shared.adjust({ ...slot, buckets: deltas }).catch(() => undefined)
+    }
+  }
+
+  #mode(): OnRedisDown {
+    return this.#options.onRedisDown?.() ?? 'share'
+  }
+}
+
+/** All or none over two slots: the second one's refusal undoes the first. */
+async function takeBack(shared: GuardedBuckets, slot: Slot): Promise<void> {
+  const keys = slot.leases.map(({ key }) => key)
+  const buckets = refunds(slot)
+  await Promise.allSettled([shared.adjust({ ...slot, buckets }), shared.release(keys, slot.id)])
+}
+
+const CLOSED: LimitRefusal = {
+  allowed: false,
+  bucket: undefined,
+  retryAfterMs: CLOSED_RETRY_MS,
+  never: false,
+  limits: [],
+  degraded: true,
+}
+
+function refusedForGood(bucket: LimitRefusal['bucket']): LimitRefusal {
+  return { allowed: false, bucket, retryAfterMs: 0, never: true, limits: [], degraded: false }
+}

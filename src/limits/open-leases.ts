@@ -1,0 +1,113 @@
+import type { LimitLease } from './answer.ts'
+import { LEASE_TTL_US } from './bucket.ts'
+import type { GuardedBuckets } from './guarded-bucket.ts'
+import type { LocalBuckets } from './local-bucket.ts'
+import type { Plan } from './plan.ts'
+
+/** Calls that travel together: as many as Redis answers in a fraction of the command timeout. */
+const CALLS_AT_ONCE = 500
+const LEASE_TTL_MS = LEASE_TTL_US / 1_000
+
+/** The slots that requests of this process hold, here and in Redis: one list for both, so that neither drifts. */
+export class OpenLeases {
+  readonly #local: LocalBuckets
+  readonly #shared: GuardedBuckets | undefined
+  readonly #steadyMs: () => number
+  readonly #open = new Map<string, LimitLease>()
+  /** What is over but may still hold slots in Redis, and until when it does. */
+  readonly #owed = new Map<string, { plan: Plan; untilMs: number }>()
+
+  constructor(local: LocalBuckets, shared: GuardedBuckets | undefined, steadyMs: () => number) {
+    this.#local = local
+    this.#shared = shared
+    this.#steadyMs = steadyMs
+  }
+
+  get size(): number {
+    return this.#open.size
+  }
+
+  get all(): readonly LimitLease[] {
+    return [...this.#open.values()]
+  }
+
+  /** Held here as well, whoever counted it: the buckets of this process may have to go on from it. */
+  add(lease: LimitLease): void {
+    this.#open.set(lease.id, lease)
+    this.#owed.delete(lease.id)
+    for (const key of leaseKeys(lease.plan)) this.#local.renew(key, [lease.id])
+  }
+
+  /** False if it was released before. Redis is told by `releaseInRedis`. */
+  remove(lease: LimitLease): boolean {
+    if (!this.#open.delete(lease.id)) return false
+    this.#local.release(leaseKeys(lease.plan), lease.id)
+    return true
+  }
+
+  /** Frees the slots of something that is over. What cannot be told now is told when Redis is back. Never throws. */
+  async releaseInRedis(plan: Plan): Promise<void> {
+    const shared = this.#shared
+    if (shared === undefined) return
+    this.#owed.set(plan.id, { plan, untilMs: this.#steadyMs() + LEASE_TTL_MS })
+    if (shared.isAway) return
+    const calls = plan.slots.map(({ leases }) =>
+      shared.release(
+        leases.map(({ key }) => key),
+        plan.id,
+      ),
+    )
+    const results = await Promise.allSettled(calls)
+    if (results.every(({ status }) => status === 'fulfilled')) this.#owed.delete(plan.id)
+  }
+
+  /**
+   * Puts off the expiry of all that is open, by one call for each lease set. What Redis lost, or did not see because
+   * it was away, stands there again afterwards. Never throws.
+   */
+  async renewAll(): Promise<void> {
+    const members = this.#idsByKey()
+    for (const [key, ids] of members) this.#local.renew(key, ids)
+    const shared = this.#shared
+    if (shared === undefined) return
+    await this.#releaseOwed(shared)
+    await inGroups([...members], ([key, ids]) => {
+      // What was released while earlier calls were under way must not come to life again.
+      const open = ids.filter(id => this.#open.has(id))
+      return open.length === 0 || shared.isAway ? undefined : shared.renew(key, open)
+    })
+  }
+
+  /** After a lease's time Redis has freed it by itself. */
+  async #releaseOwed(shared: GuardedBuckets): Promise<void> {
+    const now = this.#steadyMs()
+    for (const [id, { untilMs }] of this.#owed) if (untilMs <= now) this.#owed.delete(id)
+    if (shared.isAway) return
+    await inGroups([...this.#owed.values()], ({ plan }) => this.releaseInRedis(plan))
+  }
+
+  #idsByKey(): Map<string, string[]> {
+    const members = new Map<string, string[]>()
+    for (const { id, plan } of this.#open.values()) {
+      for (const key of leaseKeys(plan)) {
+        const ids = members.get(key)
+        if (ids === undefined) members.set(key, [id])
+        else ids.push(id)
+      }
+    }
+    return members
+  }
+}
+
+export function leaseKeys(plan: Plan): string[] {
+  return plan.slots.flatMap(({ leases }) => leases.map(({ key }) => key))
+}
+
+async function inGroups<Item>(
+  items: readonly Item[],
+  call: (item: Item) => Promise<unknown> | undefined,
+): Promise<void> {
+  for (let at = 0; at < items.length; at += CALLS_AT_ONCE) {
+    await Promise.allSettled(items.slice(at, at + CALLS_AT_ONCE).map(call))
+  }
+}

@@ -1,0 +1,186 @@
+import { type Bucket, type Delta, type LeaseSet, requestSize, type Take, tokenSize } from './bucket.ts'
+
+/** Limits per minute and at once; undefined is the default, and without a default no limit. */
+export interface LimitValues {
+  requestsPerMinute: number | undefined
+  tokensPerMinute: number | undefined
+  concurrentRequests: number | undefined
+}
+
+/** What the limits need to know of a caller; accounts' Caller is one. */
+export interface LimitedCaller {
+  accountId: number
+  keyId: number
+  accountLimits: LimitValues
+  keyLimits: LimitValues
+}
+
+/** What holds for everybody who has no limits of their own. */
+export interface DefaultLimitValues {
+  account: LimitValues
+  key: LimitValues
+  /** Of each account on each single model; usually not limited. */
+  accountModel?: LimitValues | undefined
+  /** Of each model, all accounts together; usually not limited. */
+  model?: LimitValues | undefined
+}
+
+/** A request that asks to be let in. */
+export interface LimitedRequest {
+  /** The request id. A second take with the same id while the first one's lease stands is the same take. */
+  id: string
+  caller: LimitedCaller
+  defaults: DefaultLimitValues
+  /** The model's id, not an alias. */
+  model: string
+  /** Estimate of the prompt and the output allowance; `adjust` corrects it. */
+  tokens: number
+}
+
+/** Whose limit it is. */
+export type LimitScope = 'key' | 'account' | 'account-model' | 'model'
+
+export type LimitKind = 'requests' | 'tokens' | 'concurrent'
+
+export interface LimitName {
+  readonly scope: LimitScope
+  readonly kind: LimitKind
+}
+
+export interface PlannedBucket extends Bucket {
+  readonly name: LimitName
+  /** Units per minute, as configured. */
+  readonly limit: number
+}
+
+export interface PlannedLease extends LeaseSet {
+  readonly name: LimitName
+}
+
+/** What one script call can take: everything that shares a hash tag. */
+export interface Slot extends Take {
+  readonly buckets: readonly PlannedBucket[]
+  readonly leases: readonly PlannedLease[]
+  readonly markerKey: string
+}
+
+/** Everything that one request takes, in the order in which it is asked for. */
+export interface Plan {
+  readonly id: string
+  readonly tokens: number
+  /** The account's slot and, if models are limited, the model's: in a cluster that is on another node. */
+  readonly slots: readonly Slot[]
+}
+
+/** The buckets and leases of a request. `namespace` comes first in every key. */
+export function planLimits(request: LimitedRequest, namespace: string): Plan {
+  const { id, tokens } = request
+  const slots = [accountSlot(request, namespace)]
+  const model = request.defaults.model
+  if (isLimited(model)) slots.push(modelSlot(request, model, namespace))
+  return { id, tokens, slots }
+}
+
+function accountSlot({ id, caller, defaults, model, tokens }: LimitedRequest, namespace: string): Slot {
+  const tag = `{a${caller.accountId}}`
+  const slot = new SlotBuilder(namespace, tag, tokens)
+  slot.add('key', `:k${caller.keyId}`, withDefaults(caller.keyLimits, defaults.key))
+  slot.add('account', '', withDefaults(caller.accountLimits, defaults.account))
+  if (isLimited(defaults.accountModel)) slot.add('account-model', `:m:${model}`, defaults.accountModel)
+  return slot.build(id)
+}
+
+function modelSlot({ id, model, tokens }: LimitedRequest, limits: LimitValues, namespace: string): Slot {
+  const slot = new SlotBuilder(namespace, `{m:${model}}`, tokens)
+  slot.add('model', '', limits)
+  return slot.build(id)
+}
+
+class SlotBuilder {
+  readonly #namespace: string
+  readonly #tag: string
+  readonly #tokens: number
+  readonly #buckets: PlannedBucket[] = []
+  readonly #leases: PlannedLease[] = []
+
+  constructor(namespace: string, tag: string, tokens: number) {
+    this.#namespace = namespace
+    this.#tag = tag
+    this.#tokens = tokens
+  }
+
+  add(scope: LimitScope, path: string, limits: LimitValues): void {
+    const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
+    const key = `${this.#namespace}rl:${this.#tag}${path}`
+    if (requestsPerMinute !== undefined) {
+      const size = requestSize(requestsPerMinute)
+      const name = { scope, kind: 'requests' } as const
+      this.#buckets.push({ key: `${key}:rpm`, name, limit: requestsPerMinute, ...size })
+    }
+    if (tokensPerMinute !== undefined) {
+      const size = tokenSize(tokensPerMinute, this.#tokens)
+      const name = { scope, kind: 'tokens' } as const
+      this.#buckets.push({ key: `${key}:tpm`, name, limit: tokensPerMinute, ...size })
+    }
+    this.#leases.push({
+      key: `${this.#namespace}cc:${this.#tag}${path}`,
+      name: { scope, kind: 'concurrent' },
+      limit: concurrentRequests ?? Number.POSITIVE_INFINITY,
+    })
+  }
+
+  build(id: string): Slot {
+    const markerKey = `${this.#namespace}adj:${this.#tag}:${id}`
+    return { id, buckets: this.#buckets, leases: this.#leases, markerKey }
+  }
+}
+
+function withDefaults(own: LimitValues, defaults: LimitValues): LimitValues {
+  return {
+    requestsPerMinute: own.requestsPerMinute ?? defaults.requestsPerMinute,
+    tokensPerMinute: own.tokensPerMinute ?? defaults.tokensPerMinute,
+    concurrentRequests: own.concurrentRequests ?? defaults.concurrentRequests,
+  }
+}
+
+function isLimited(limits: LimitValues | undefined): limits is LimitValues {
+  return limits !== undefined && Object.values(limits).some(limit => limit !== undefined)
+}
+
+/** The bucket that could not hold this request even when full. */
+export function neverFits(plan: Plan): PlannedBucket | undefined {
+  return plan.slots.flatMap(({ buckets }) => buckets).find(({ costUs, burstUs }) => costUs > burstUs)
+}
+
+/**
+ * One process's share of a plan, in one slot, for buckets that know no slots: every unit costs `processes` times as
+ * much time. What is larger than the share fits when the share is full, and is paid off afterwards: a Redis that is
+ * away must not refuse for good what it would have let in.
+ */
+export function shareOf(plan: Plan, processes: number): Take {
+  return {
+    id: plan.id,
+    buckets: plan.slots.flatMap(({ buckets }) =>
+      buckets.map(({ key, costUs, burstUs }) => {
+        const cost = costUs * processes
+        return { key, costUs: cost, burstUs: Math.max(burstUs, cost) }
+      }),
+    ),
+    leases: plan.slots.flatMap(({ leases }) =>
+      leases.map(({ key, limit }) => ({ key, limit: Math.max(1, Math.floor(limit / processes)) })),
+    ),
+  }
+}
+
+/** How far each token bucket moves when the request turns out to have used `tokens`. */
+export function corrections(slot: Slot, tokens: number): Delta[] {
+  return slot.buckets
+    .filter(({ name }) => name.kind === 'tokens')
+    .map(({ key, limit, costUs }) => ({ key, deltaUs: tokenSize(limit, tokens).costUs - costUs }))
+    .filter(({ deltaUs }) => deltaUs !== 0)
+}
+
+/** The way back of everything a slot took. */
+export function refunds(slot: Slot): Delta[] {
+  return slot.buckets.map(({ key, costUs }) => ({ key, deltaUs: -costUs }))
+}

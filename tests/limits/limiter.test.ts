@@ -1,0 +1,217 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
+import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
+import { ask, granted, refused } from './limited.ts'
+
+const SILENT = { info: () => {}, warn: () => {} }
+
+const server = await openTestRedis()
+const redis = server && (await connectRedis(server.url))
+
+afterAll(async () => {
+  await redis?.close()
+  await server?.close()
+})
+
+if (server === undefined) {
+  test('LOUD: the limiter was NOT tested on Redis, there is no REDIS_URL and no redis-server', () => {
+    console.error('\n*** limits: no REDIS_URL and no redis-server: the limiter ran in-process only ***\n')
+  })
+}
+
+let opened = 0
+const modes = redis === undefined ? ['in this process'] : ['in this process', 'on Redis']
+
+describe.each(modes)('limits counted %s', mode => {
+  const open = (options: Partial<LimiterOptions> = {}): Promise<Limiter> =>
+    openLimiter({
+      redis: mode === 'on Redis' ? redis : undefined,
+      clock: manualClock(),
+      log: SILENT,
+      namespace: `${server?.namespace}${mode}-${opened++}:`,
+      ...options,
+    })
+
+  test('takes from key and account, and tells how each stands', async () => {
+    const limiter = await open()
+    const { limits } = granted(
+      await limiter.take(
+        ask({
+          tokens: 100,
+          accountLimits: { requestsPerMinute: 60, tokensPerMinute: 6_000, concurrentRequests: 10 },
+          keyLimits: { requestsPerMinute: 30 },
+        }),
+      ),
+    )
+    expect(limits).toEqual([
+      { scope: 'key', kind: 'requests', limit: 30, remaining: 29, resetMs: 2_000 },
+      { scope: 'account', kind: 'requests', limit: 60, remaining: 59, resetMs: 1_000 },
+      { scope: 'account', kind: 'tokens', limit: 6_000, remaining: 5_900, resetMs: 1_000 },
+      { scope: 'account', kind: 'concurrent', limit: 10, remaining: 9, resetMs: 0 },
+    ])
+    await limiter.close()
+  })
+
+  test('an own limit goes before the default, and what is not said is the default', async () => {
+    const limiter = await open()
+    const request = ask({ keyLimits: { requestsPerMinute: 5 } })
+    const defaults = {
+      account: { requestsPerMinute: 7, tokensPerMinute: undefined, concurrentRequests: undefined },
+      key: { requestsPerMinute: 9, tokensPerMinute: 700, concurrentRequests: undefined },
+    }
+    const { limits } = granted(await limiter.take({ ...request, defaults }))
+    expect(limits.map(({ scope, kind, limit }) => [scope, kind, limit])).toEqual([
+      ['key', 'requests', 5],
+      ['key', 'tokens', 700],
+      ['account', 'requests', 7],
+    ])
+    await limiter.close()
+  })
+
+  test('names the limit that refused and when it will not', async () => {
+    const limiter = await open()
+    const options = { keyLimits: { requestsPerMinute: 2 } }
+    await limiter.take(ask(options))
+    await limiter.take(ask(options))
+    const answer = refused(await limiter.take(ask(options)))
+    expect(answer).toMatchObject({ bucket: { scope: 'key', kind: 'requests' }, never: false })
+    expect(answer.retryAfterMs).toBeGreaterThan(29_000)
+    expect(answer.retryAfterMs).toBeLessThanOrEqual(30_000)
+    expect(answer.limits).toMatchObject([{ scope: 'key', remaining: 0 }])
+    await limiter.close()
+  })
+
+  test('a request larger than the whole minute will never fit, and takes nothing', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { tokensPerMinute: 1_000, requestsPerMinute: 60 } }
+    expect(await limiter.take(ask({ ...options, tokens: 1_001 }))).toMatchObject({
+      allowed: false,
+      never: true,
+      bucket: { scope: 'account', kind: 'tokens' },
+    })
+    const { limits } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
+    expect(limits).toMatchObject([{ remaining: 59 }, { remaining: 0 }])
+    await limiter.close()
+  })
+
+  test('keys of one account share its limits, accounts do not', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { requestsPerMinute: 1 } }
+    granted(await limiter.take(ask({ ...options, key: 1 })))
+    refused(await limiter.take(ask({ ...options, key: 2 })))
+    granted(await limiter.take(ask({ ...options, account: 2, key: 3 })))
+    await limiter.close()
+  })
+
+  test('an account has a limit on each model', async () => {
+    const limiter = await open()
+    const options = { accountModelLimits: { requestsPerMinute: 1 } }
+    granted(await limiter.take(ask({ ...options, model: 'a' })))
+    expect(refused(await limiter.take(ask({ ...options, model: 'a' }))).bucket?.scope).toBe('account-model')
+    granted(await limiter.take(ask({ ...options, model: 'b' })))
+    await limiter.close()
+  })
+
+  test("a model's limit holds for all accounts, and its refusal gives back what the account gave", async () => {
+    const limiter = await open()
+    const options = {
+      modelLimits: { requestsPerMinute: 1 },
+      accountLimits: { requestsPerMinute: 60, concurrentRequests: 1 },
+    }
+    const first = granted(await limiter.take(ask({ ...options, account: 1, model: 'x}{y' })))
+    await limiter.release(first.lease)
+    for (let count = 0; count < 5; count++) {
+      const answer = refused(await limiter.take(ask({ ...options, account: 2, model: 'x}{y' })))
+      expect(answer.bucket).toEqual({ scope: 'model', kind: 'requests' })
+    }
+    const other = granted(await limiter.take(ask({ ...options, account: 2, model: 'z' })))
+    expect(other.limits).toMatchObject([{ scope: 'account', remaining: 59 }, { remaining: 0 }, {}])
+    await limiter.close()
+  })
+
+  test('slots are free again once released, and a second release frees no more', async () => {
+    const limiter = await open()
+    const options = { keyLimits: { concurrentRequests: 2 } }
+    const first = granted(await limiter.take(ask(options)))
+    granted(await limiter.take(ask(options)))
+    expect(refused(await limiter.take(ask(options)))).toMatchObject({
+      bucket: { scope: 'key', kind: 'concurrent' },
+      retryAfterMs: 1_000,
+    })
+    await limiter.release(first.lease)
+    await limiter.release(first.lease)
+    granted(await limiter.take(ask(options)))
+    refused(await limiter.take(ask(options)))
+    expect(limiter.openLeases).toBe(2)
+    await limiter.close()
+    expect(limiter.openLeases).toBe(0)
+  })
+
+  test('corrects an estimate, once', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { tokensPerMinute: 1_000 } }
+    const { lease } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
+    refused(await limiter.take(ask({ ...options, tokens: 400 })))
+    await limiter.adjust(lease, 500)
+    await limiter.adjust(lease, 500)
+    const next = granted(await limiter.take(ask({ ...options, tokens: 400 })))
+    expect(next.limits[0]?.remaining).toBeWithin(100, 120)
+    await limiter.close()
+  })
+
+  test('an underestimate is paid by who comes next', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { tokensPerMinute: 1_000 } }
+    const { lease } = granted(await limiter.take(ask({ ...options, tokens: 10 })))
+    await limiter.adjust(lease, 1_500)
+    const { retryAfterMs } = refused(await limiter.take(ask({ ...options, tokens: 10 })))
+    expect(retryAfterMs).toBeGreaterThan(30_000)
+    await limiter.close()
+  })
+
+  test('gives everything back to who was turned away for another reason', async () => {
+    const limiter = await open()
+    const options = {
+      tokens: 900,
+      accountLimits: { requestsPerMinute: 1, tokensPerMinute: 1_000, concurrentRequests: 1 },
+    }
+    const { lease } = granted(await limiter.take(ask(options)))
+    await limiter.refund(lease)
+    granted(await limiter.take(ask(options)))
+    await limiter.close()
+  })
+
+  test('10,000 requests at once get exactly the tightest limit, and no refusal took anything', async () => {
+    const limiter = await open({ maxInFlight: 20_000 })
+    const options = {
+      tokens: 10,
+      keyLimits: { requestsPerMinute: 2, tokensPerMinute: 20 },
+      accountLimits: { requestsPerMinute: 600, tokensPerMinute: 6_000_000, concurrentRequests: 250 },
+    }
+    const answers = await Promise.all(
+      Array.from({ length: 10_000 }, (_, key) => limiter.take(ask({ ...options, key: key % 5_000 }))),
+    )
+    expect(answers.filter(({ allowed }) => allowed)).toHaveLength(250)
+    const grants = answers.flatMap(answer => (answer.allowed ? [answer.lease] : []))
+    await Promise.all(grants.map(lease => limiter.release(lease)))
+    const after = granted(await limiter.take(ask({ ...options, key: 9_999 })))
+    const remaining = after.limits.find(({ scope, kind }) => scope === 'account' && kind === 'requests')
+    // 600 less 251, and what has come back meanwhile.
+    expect(remaining?.remaining).toBeWithin(349, 600)
+    await limiter.close()
+  }, 30_000)
+
+  test('slots do not leak: after 10,000 aborted requests all are free', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { concurrentRequests: 100 } }
+    for (let round = 0; round < 100; round++) {
+      const grants = await Promise.all(Array.from({ length: 100 }, () => limiter.take(ask(options))))
+      await Promise.all(grants.map(answer => limiter.release(granted(answer).lease)))
+    }
+    const again = await Promise.all(Array.from({ length: 101 }, () => limiter.take(ask(options))))
+    expect(again.filter(({ allowed }) => allowed)).toHaveLength(100)
+    expect(limiter.openLeases).toBe(100)
+    await limiter.close()
+  }, 30_000)
+})
