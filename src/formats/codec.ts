@@ -159,6 +159,8 @@ export interface UpstreamFault {
   retryAfterMs: number | undefined
   /** True when the prompt is longer than the model's context. */
   contextLength: boolean
+  /** What of Anthropic's `error.details` its SDK acts on: `error_code` and `unsupported` (message threads). */
+  details: JsonObject | undefined
 }
 
 export interface TokenCountCodec {

@@ -65,6 +65,7 @@ interface Complaint {
   /** A number between 400 and 599 that the body holds as its code or status. */
   status?: number | undefined
   retryAfterMs?: number | undefined
+  details?: JsonObject | undefined
 }
 
 function fault(status: number, complaint: Complaint): UpstreamFault {
@@ -78,6 +79,7 @@ function fault(status: number, complaint: Complaint): UpstreamFault {
     param: complaint.param,
     retryAfterMs: complaint.retryAfterMs ?? delayInText(status, raw),
     contextLength: saysContextLength(status, complaint.code, raw),
+    details: complaint.details,
   }
 }
 
@@ -113,6 +115,7 @@ function readComplaint(value: JsonValue | undefined, depth: number): Complaint {
     param: nested.param ?? outer.param,
     status: nested.status ?? outer.status,
     retryAfterMs: nested.retryAfterMs ?? outer.retryAfterMs,
+    details: nested.details ?? outer.details,
   }
 }
 
@@ -146,7 +149,16 @@ function readFields(body: JsonObject, depth: number): Complaint {
     param: asString(body['param']) ?? fieldPath(body['loc']) ?? origin.param ?? message.param,
     status: statusNumber(body) ?? message.status ?? origin.status,
     retryAfterMs: retryDelay(details) ?? message.retryAfterMs,
+    details: machineDetails(asObject(body['details'])),
   }
+}
+
+/** The fields that clients act on, and no others: the rest may tell of the operator's own account. */
+function machineDetails(details: JsonObject | undefined): JsonObject | undefined {
+  const code = asString(details?.['error_code'])
+  if (code === undefined) return undefined
+  const unsupported = asArray(details?.['unsupported']).filter(name => typeof name === 'string')
+  return { error_code: code, ...(unsupported.length > 0 && { unsupported }) }
 }
 
 function codeOf(body: JsonObject, details: readonly JsonValue[]): string | undefined {

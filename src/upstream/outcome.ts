@@ -8,6 +8,8 @@ export interface Complaint {
   code: string | undefined
   param: string | undefined
   retryAfterMs: number | undefined
+  /** Fields for the caller's own client, in the vendor's words. */
+  details?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** Statuses that are about the caller's own request and go back as they are (contract.md 6). */
@@ -36,6 +38,7 @@ export function judge(complaint: Complaint): GatewayError {
       status,
       code: complaint.code ?? 'invalid_request',
       param: complaint.param,
+      details: complaint.details,
     })
   }
   if (status === 503 || status === 529) {

@@ -34,6 +34,16 @@ describe('edge 83: error bodies of every shape', () => {
     expect(decodeFault(400, body).message).toBe(message)
   })
 
+  test("keeps of Anthropic's details what its SDK acts on, and nothing else", () => {
+    const details = (value: object) =>
+      decodeFault(400, JSON.stringify({ type: 'error', error: { type: 'x', message: 'm', details: value } }))
+        .details
+    const thread = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
+    expect(details({ ...thread, workspace: 'wrk_1' })).toEqual(thread)
+    expect(details({ error_code: 'thread_not_found' })).toEqual({ error_code: 'thread_not_found' })
+    expect(details({ workspace: 'wrk_1' })).toBeUndefined()
+  })
+
   test('keeps code and param', () => {
     const body =
       '{"error":{"message":"m","type":"invalid_request_error","param":"tools[0]","code":"invalid_value"}}'
