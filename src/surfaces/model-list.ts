@@ -46,7 +46,7 @@ export function geminiModel(model: Model) {
     description: `${model.displayName} by ${model.ownedBy}`,
     ...(model.contextTokens === undefined ? {} : { inputTokenLimit: model.contextTokens }),
     ...(model.maxOutputTokens === undefined ? {} : { outputTokenLimit: model.maxOutputTokens }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent'],
+    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
   }
 }
 

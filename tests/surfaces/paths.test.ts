@@ -1,0 +1,240 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { connect } from 'node:net'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { CALLS, readError, START_MS, SURFACES, type Surface } from './calls.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway()
+}, START_MS)
+afterAll(() => gateway.close())
+
+/** An answer as its bytes say it. */
+interface RawAnswer {
+  status: number
+  headers: Headers
+  text: string
+}
+
+/** Sends bytes that no client library would. */
+async function sendRaw(text: string): Promise<RawAnswer> {
+  const { hostname, port } = new URL(gateway.url)
+  const socket = connect(Number(port), hostname)
+  let received = ''
+  socket.on('data', chunk => {
+    received += chunk.toString('utf8')
+  })
+  const closed = new Promise<void>(resolve => socket.on('close', () => resolve()))
+  socket.on('error', () => {})
+  socket.write(text)
+  await closed
+  const end = received.indexOf('\r\n\r\n')
+  const [first = '', ...lines] = received.slice(0, end).split('\r\n')
+  const pairs = lines.map(line => [
+    line.slice(0, line.indexOf(':')),
+    line.slice(line.indexOf(':') + 1).trim(),
+  ])
+  return {
+    status: Number(first.split(' ')[1]),
+    headers: new Headers(pairs as [string, string][]),
+    text: received.slice(end + 4),
+  }
+}
+
+function rawCall(line: string, headers: readonly string[], body = ''): Promise<RawAnswer> {
+  const all = [
+    line,
+    ...headers,
+    'connection: close',
+    ...(body === '' ? [] : [`content-length: ${body.length}`]),
+  ]
+  return sendRaw(`${all.join('\r\n')}\r\n\r\n${body}`)
+}
+
+async function expectUnknownPath(response: Response, surface: Surface = 'chat'): Promise<void> {
+  expect(response.status).toBe(404)
+  const error = await readError(response, surface)
+  expect(error).toMatchObject({ code: 'unknown_path', param: null })
+}
+
+describe('an unknown path', () => {
+  test.each([
+    '/',
+    '/chat/completions',
+    '/completions',
+    '/v1',
+    '/v1/',
+    '/v1/completions',
+    '/v1/chat',
+    '/v1/chat/completions/',
+    '/v1/chat/completions/x',
+    '/v1/chat/completionsx',
+    '/v1/chat/completions%20',
+    '/v1/Chat/Completions',
+    '/V1/chat/completions',
+    '/v1%2Fchat/completions',
+    '/v1/%zz',
+    '/v1/messages/',
+    '/v1/messages/batches',
+    '/v1/messages/count_tokens/x',
+    '/v1/messagesx',
+    '/v1/responses/input_tokens/x',
+    '/v2/models',
+    '/v1/files',
+    '/v1/fine_tuning/jobs',
+    '/v1beta',
+    '/v1beta/tunedModels/x:generateContent',
+    '/openai/deployments/x/chat/completions',
+    '/healthz',
+    '/readyz',
+    '/metrics',
+    '/console',
+    '/api/login',
+    '/.env',
+    '/favicon.ico',
+    '/robots.txt',
+    '/index.html',
+  ])('%s is a JSON 404 for every method, with a key and without', async path => {
+    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+      for (const headers of [{}, { authorization: `Bearer ${gateway.key}` }, { authorization: 'nonsense' }]) {
+        await expectUnknownPath(await fetch(gateway.url + path, { method, headers }))
+      }
+    }
+  })
+
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])('%s is no method of the calls', async method => {
+    for (const path of ['/v1/chat/completions', '/v1/messages', '/v1/messages/count_tokens'])
+      await expectUnknownPath(await fetch(gateway.url + path, { method }))
+  })
+
+  test.each(['POST', 'PUT', 'PATCH', 'OPTIONS'])('%s is no method of the model list', async method => {
+    await expectUnknownPath(await fetch(`${gateway.url}/v1/models`, { method }))
+  })
+
+  test.each([
+    '/v1beta/models/gemini/echo',
+    '/v1beta/models/gemini/echo:',
+    '/v1beta/models/gemini/echo:generate',
+    '/v1beta/models/gemini/echo:generateContentX',
+    '/v1beta/models/gemini/echo:generateContent/x',
+    '/v1beta/models/:generateContent',
+    '/v1/models/chat/echo:nothing',
+    '/v1alpha/models/gemini/echo:bidiGenerateContent',
+  ])('POST %s is one in the shape of its surface', async path => {
+    await expectUnknownPath(await fetch(gateway.url + path, { method: 'POST', body: '{}' }), 'gemini')
+  })
+
+  test.each(['//v1/chat/completions', '/v1//chat/completions', '///v1/models', '/v1\\models', 'v1/models'])(
+    '%s is one on the wire too',
+    async path => {
+      for (const host of ['host: localhost', 'host: x', 'host:', 'host: x:y']) {
+        const answer = await rawCall(
+          `POST ${path} HTTP/1.1`,
+          [host, `authorization: Bearer ${gateway.key}`],
+          '{}',
+        )
+        expect([400, 404]).toContain(answer.status)
+        expect(answer.text).not.toContain('model')
+      }
+    },
+  )
+
+  test('is no trace of what the console or the ops listener serve', async () => {
+    const text = await (await fetch(`${gateway.url}/metrics`)).text()
+    expect(text).not.toContain('tollgate_')
+  })
+})
+
+describe('HEAD', () => {
+  test.each(['/api/hello', '/', '/nowhere', '/v1/chat/completions', '/v1/responses'])(
+    '%s is a 404 with the headers of a small JSON and no body',
+    async path => {
+      const answer = await rawCall(`HEAD ${path} HTTP/1.1`, ['host: localhost'])
+      expect(answer.status).toBe(404)
+      expect(answer.headers.get('content-type')).toStartWith('application/json')
+      expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+      expect(Number(answer.headers.get('content-length'))).toBeLessThan(300)
+      expect(answer.text).toBe('')
+    },
+  )
+
+  test('of the model list needs a key as GET does', async () => {
+    const head = (headers: Record<string, string>) =>
+      fetch(`${gateway.url}/v1/models`, { method: 'HEAD', headers })
+    expect((await head({})).status).toBe(401)
+    expect((await head({ authorization: `Bearer ${gateway.key}` })).status).toBe(200)
+  })
+})
+
+describe('GET /v1/responses', () => {
+  test('without an upgrade is a JSON 404', async () => {
+    for (const headers of [{}, { authorization: `Bearer ${gateway.key}` }]) {
+      await expectUnknownPath(await fetch(`${gateway.url}/v1/responses`, { headers }), 'responses')
+    }
+  })
+
+  test.each(['websocket', 'WebSocket'])('with an upgrade to %s is a JSON 426', async upgrade => {
+    const answer = await rawCall('GET /v1/responses HTTP/1.1', [
+      'host: localhost',
+      `authorization: Bearer ${gateway.key}`,
+      `upgrade: ${upgrade}`,
+      'connection: Upgrade',
+      'sec-websocket-version: 13',
+      'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+    ])
+    expect(answer.status).toBe(426)
+    const { status, headers, text } = answer
+    const error = await readError(new Response(text, { status, headers }), 'responses')
+    expect(error.code).toBe('websocket_unsupported')
+  })
+})
+
+describe('the Host header', () => {
+  const HOSTS = [
+    'host: x',
+    'host: api',
+    'host:',
+    'host: localhost:1',
+    'host: evil/v1/models?',
+    'host: a/b',
+    'host: a b',
+    'host: a?b',
+    'host: a#b',
+    'host: x:y',
+    'host: user@x:9',
+    'host: %zz',
+    'host: [::1]:80',
+    'host: http://x/y',
+    'host: x\\y',
+  ]
+
+  test.each([...HOSTS.map(host => [host, 'HTTP/1.1'] as const), ['', 'HTTP/1.0'] as const])(
+    '"%s" in %s changes no path',
+    async (host, version) => {
+      const headers = [...(host === '' ? [] : [host]), `authorization: Bearer ${gateway.key}`]
+      for (const surface of SURFACES) {
+        const model = `${surface}/echo`
+        const body = JSON.stringify(CALLS[surface].body(model))
+        const good = await rawCall(`POST ${CALLS[surface].path(model)} ${version}`, headers, body)
+        expect(good.status).toBe(200)
+      }
+      const body = JSON.stringify(CALLS.chat.body('chat/echo'))
+      for (const path of ['/x/v1/chat/completions', '/chat/completions', '/api/v1/models', '/models']) {
+        for (const method of ['GET', 'POST']) {
+          const answer = await rawCall(`${method} ${path} ${version}`, headers, body)
+          expect(answer.status).toBe(404)
+          expect(JSON.parse(answer.text).error.code).toBe('unknown_path')
+        }
+      }
+      const list = await rawCall(`GET /v1/models ${version}`, headers)
+      expect(JSON.parse(list.text)).toMatchObject({ object: 'list' })
+    },
+  )
+
+  test('is not what an absolute request line says either', async () => {
+    const headers = ['host: x', `authorization: Bearer ${gateway.key}`]
+    const body = JSON.stringify(CALLS.chat.body('chat/echo'))
+    expect((await rawCall('POST http://evil/v1/chat/completions HTTP/1.1', headers, body)).status).toBe(200)
+    expect((await rawCall('POST http://evil/chat/completions HTTP/1.1', headers, body)).status).toBe(404)
+  })
+})

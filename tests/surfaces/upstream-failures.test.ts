@@ -1,0 +1,105 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { CALLS, call, readError, START_MS, SURFACES, type Surface } from './calls.ts'
+
+/** An upstream's status, and what the caller gets: its status and, where it is ours, its code. */
+const STATUSES: readonly (readonly [number, number, string | undefined])[] = [
+  [400, 400, undefined],
+  [401, 502, 'upstream_auth'],
+  [402, 502, 'upstream_auth'],
+  [403, 502, 'upstream_auth'],
+  [404, 404, undefined],
+  [413, 413, undefined],
+  [422, 422, undefined],
+  [429, 429, undefined],
+  [500, 502, 'upstream_error'],
+  [502, 502, 'upstream_error'],
+  [503, 503, 'upstream_error'],
+  [529, 503, 'upstream_error'],
+]
+
+let gateway: TestGateway
+beforeAll(async () => {
+  const models = SURFACES.flatMap(surface =>
+    [402, 403, 413, 422, 502].map(
+      status =>
+        `\n  - { id: "${surface}/error-${status}", channels: [{ channel: ${surface}, model: "error-${status}" }] }`,
+    ),
+  )
+  gateway = await startTestGateway({ models: models.join('') })
+}, START_MS)
+afterAll(() => gateway.close())
+
+function callStreamed(surface: Surface, model: string): Promise<Response> {
+  const path = CALLS[surface].path(model).replace(':generateContent', ':streamGenerateContent?alt=sse')
+  const body = CALLS[surface].body(model)
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: JSON.stringify(surface === 'gemini' ? body : { ...body, stream: true }),
+  })
+}
+
+describe.each(SURFACES.flatMap(surface => SURFACES.map(upstream => [surface, upstream] as const)))(
+  'a %s caller of a %s upstream',
+  (surface, upstream) => {
+    test.each(STATUSES)('that answers %i gets %i', async (status, expected, code) => {
+      const model = `${upstream}/error-${status}`
+      for (const response of [await call(gateway, surface, { model }), await callStreamed(surface, model)]) {
+        const error = await readError(response, surface)
+        expect(error.status).toBe(expected)
+        if (code !== undefined) expect(error.code).toBe(code)
+        expect(error.message).not.toMatch(/127\.0\.0\.1|upstream-key|http:/)
+        if (expected !== 502 || code === 'upstream_error') expect(error.message).toContain('Simulated')
+        if (status === 429) expect(response.headers.get('retry-after')).toBe('1')
+      }
+    })
+
+    test('that answers with garbage gets 502', async () => {
+      const error = await readError(await call(gateway, surface, { model: `${upstream}/garbage` }), surface)
+      expect(error).toMatchObject({ status: 502, code: 'upstream_error' })
+    })
+
+    test('that breaks off a whole answer gets 502', async () => {
+      const error = await readError(await call(gateway, surface, { model: `${upstream}/cut-3` }), surface)
+      expect(error).toMatchObject({ status: 502, code: 'upstream_error' })
+    })
+  },
+)
+
+describe('an upstream that is not there', () => {
+  let silent: TestGateway
+  beforeAll(async () => {
+    silent = await startTestGateway({
+      upstreams: { gemini: 'http://127.0.0.1:1', responses: 'http://upstream.invalid' },
+      channelOptions: 'timeouts: { first_byte_ms: 100 }',
+    })
+  }, START_MS)
+  afterAll(() => silent.close())
+
+  test.each(SURFACES)(
+    "answers a %s caller 502 where nobody listens or the name is nobody's",
+    async surface => {
+      for (const model of ['gemini/echo', 'responses/echo']) {
+        const error = await readError(await call(silent, surface, { model }), surface)
+        expect(error).toMatchObject({ status: 502, code: 'upstream_error' })
+        expect(error.message).not.toMatch(/127\.0\.0\.1|upstream\.invalid/)
+      }
+    },
+  )
+
+  test.each(SURFACES)('answers a %s caller 504 where the head does not come in time', async surface => {
+    const error = await readError(await call(silent, surface, { model: 'chat/hang' }), surface)
+    expect(error).toMatchObject({ status: 504, code: 'upstream_timeout' })
+  })
+})
+
+test.each(SURFACES)('a gateway that shuts down answers a %s caller 503', async surface => {
+  gateway.server.gateway.draining = true
+  try {
+    const error = await readError(await call(gateway, surface), surface)
+    expect(error).toMatchObject({ status: 503, code: 'shutting_down' })
+  } finally {
+    gateway.server.gateway.draining = false
+  }
+})
