@@ -1,0 +1,255 @@
+import { describe, expect, test } from 'bun:test'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
+import { type LimiterOptions, type OnRedisDown, openLimiter } from '@/limits/limiter.ts'
+import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
+import { ask, granted, refused } from './limited.ts'
+
+const SILENT = { info: () => {}, warn: () => {} }
+
+type Behaviour = 'works' | 'fails' | 'silent' | 'late'
+
+/** A Redis that does what it is told, and lets everything in as long as it works. */
+class ScriptedRedis implements RedisConnection {
+  behaviour: Behaviour = 'works'
+  levelUs = 0
+  readonly calls: string[] = []
+
+  async run(_: unknown, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
+    const operation = String(args[0])
+    this.calls.push(`${operation} ${keys.join(' ')}`)
+    if (this.behaviour === 'fails') throw new Error('Connection is closed.')
+    if (this.behaviour === 'silent') throw new RedisTimeout('silent')
+    if (operation !== 'take') return 1
+    const buckets = Number(args[5])
+    return [1, 0, 0, ...keys.map((_, index) => (index < buckets ? this.levelUs : 1))]
+  }
+
+  ping = async () => this.behaviour === 'works'
+  whenReady = async () => this.behaviour === 'works'
+  close = async () => {}
+
+  count(operation: string): number {
+    return this.calls.filter(call => call.startsWith(operation)).length
+  }
+}
+
+async function rig(options: Partial<LimiterOptions> = {}) {
+  const clock: ManualClock = manualClock()
+  const redis = new ScriptedRedis()
+  const limiter = await openLimiter({
+    redis,
+    clock,
+    log: SILENT,
+    steadyMs: clock.now,
+    processes: () => 4,
+    namespace: '',
+    ...options,
+  })
+  const settle = () => new Promise<void>(resolve => setImmediate(resolve))
+  return { clock, redis, limiter, settle }
+}
+
+const HUNDRED = { accountLimits: { requestsPerMinute: 100 } }
+
+describe('when Redis fails', () => {
+  test('nobody notices: each failed call is decided here', async () => {
+    const { limiter, redis } = await rig()
+    redis.behaviour = 'fails'
+    for (let count = 0; count < 10; count++) {
+      expect(granted(await limiter.take(ask(HUNDRED))).degraded).toBe(true)
+    }
+  })
+
+  test('it is not asked after three errors in a row', async () => {
+    const { limiter, redis } = await rig()
+    redis.behaviour = 'fails'
+    for (let count = 0; count < 10; count++) await limiter.take(ask(HUNDRED))
+    expect(redis.count('take')).toBe(3)
+    expect(limiter.isDegraded).toBe(true)
+  })
+
+  test('two errors and an answer are no outage', async () => {
+    const { limiter, redis } = await rig()
+    for (const behaviour of ['fails', 'fails', 'works', 'fails', 'fails'] as const) {
+      redis.behaviour = behaviour
+      await limiter.take(ask(HUNDRED))
+    }
+    expect(limiter.isDegraded).toBe(false)
+  })
+
+  test('one command without any answer is enough', async () => {
+    const { limiter, redis } = await rig()
+    redis.behaviour = 'silent'
+    granted(await limiter.take(ask(HUNDRED)))
+    expect(limiter.isDegraded).toBe(true)
+  })
+
+  test('it is asked again as soon as it works', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    redis.behaviour = 'silent'
+    await limiter.take(ask(HUNDRED))
+    clock.advance(250)
+    await settle()
+    expect(limiter.isDegraded).toBe(true)
+    redis.behaviour = 'works'
+    clock.advance(250)
+    await settle()
+    expect(limiter.isDegraded).toBe(false)
+    expect(granted(await limiter.take(ask(HUNDRED))).degraded).toBe(false)
+  })
+
+  test('a Redis that is away from the start does not keep the gateway from starting', async () => {
+    const redis = new ScriptedRedis()
+    redis.behaviour = 'fails'
+    const { limiter } = await rig({ redis })
+    expect(limiter.isDegraded).toBe(true)
+    granted(await limiter.take(ask(HUNDRED)))
+  })
+})
+
+describe('while Redis is away', () => {
+  async function away(mode: OnRedisDown = 'share') {
+    const opened = await rig({ onRedisDown: () => mode })
+    opened.redis.behaviour = 'silent'
+    await opened.limiter.take(ask({ account: 99 }))
+    return opened
+  }
+
+  test('each process holds its share of a limit', async () => {
+    const { limiter, clock } = await away()
+    const admitted = async () => {
+      let count = 0
+      while ((await limiter.take(ask(HUNDRED))).allowed) count++
+      return count
+    }
+    expect(await admitted()).toBe(25)
+    clock.advance(12_000)
+    expect(await admitted()).toBe(5)
+  })
+
+  test('it holds at least one slot, and its share of more', async () => {
+    const { limiter } = await away()
+    const few = { account: 1, accountLimits: { concurrentRequests: 3 } }
+    granted(await limiter.take(ask(few)))
+    refused(await limiter.take(ask(few)))
+    const many = { account: 2, accountLimits: { concurrentRequests: 8 } }
+    granted(await limiter.take(ask(many)))
+    granted(await limiter.take(ask(many)))
+    refused(await limiter.take(ask(many)))
+  })
+
+  test('what is larger than the share waits for a full share, and is paid off', async () => {
+    const { limiter, clock } = await away()
+    const large = { tokens: 900, accountLimits: { tokensPerMinute: 1_000 } }
+    granted(await limiter.take(ask(large)))
+    const { retryAfterMs, never } = refused(await limiter.take(ask(large)))
+    expect({ retryAfterMs, never }).toEqual({ retryAfterMs: 216_000, never: false })
+    clock.advance(216_000)
+    granted(await limiter.take(ask(large)))
+  })
+
+  test('nobody gets a fresh burst: the share goes on from the last known level', async () => {
+    const { limiter, redis } = await rig()
+    redis.levelUs = 60_000_000
+    granted(await limiter.take(ask(HUNDRED)))
+    redis.behaviour = 'silent'
+    expect(refused(await limiter.take(ask(HUNDRED))).retryAfterMs).toBe(2_400)
+  })
+
+  test('slots that Redis counted are counted on here', async () => {
+    const { limiter, redis } = await rig()
+    const options = { accountLimits: { concurrentRequests: 8 } }
+    const first = granted(await limiter.take(ask(options)))
+    granted(await limiter.take(ask(options)))
+    redis.behaviour = 'silent'
+    refused(await limiter.take(ask(options)))
+    await limiter.release(first.lease)
+    granted(await limiter.take(ask(options)))
+  })
+
+  test('`open` lets everybody in', async () => {
+    const { limiter } = await away('open')
+    for (let count = 0; count < 200; count++) granted(await limiter.take(ask(HUNDRED)))
+  })
+
+  test('`closed` lets nobody in, and says that it is not the caller', async () => {
+    const { limiter } = await away('closed')
+    expect(await limiter.take(ask(HUNDRED))).toMatchObject({
+      allowed: false,
+      bucket: undefined,
+      never: false,
+      retryAfterMs: 1_000,
+    })
+  })
+
+  test('what ended meanwhile is freed in Redis, and what began is held there, once it is back', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const ended = granted(await limiter.take(ask({ id: 'ended', account: 1 })))
+    redis.behaviour = 'silent'
+    granted(await limiter.take(ask({ id: 'began', account: 2 })))
+    await limiter.release(ended.lease)
+    redis.behaviour = 'works'
+    redis.calls.length = 0
+    clock.advance(250)
+    await settle()
+    expect(redis.calls).toEqual([
+      'renew probe',
+      'release cc:{a1}:k1 cc:{a1}',
+      'renew cc:{a2}:k1',
+      'renew cc:{a2}',
+    ])
+  })
+})
+
+describe('calls that are spared', () => {
+  test('one for each lease set renews all leases, every 10 s', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    for (let count = 0; count < 50; count++) await limiter.take(ask({ key: 1 + (count % 2) }))
+    clock.advance(9_999)
+    expect(redis.count('renew')).toBe(0)
+    clock.advance(1)
+    await settle()
+    expect(redis.calls.filter(call => call.startsWith('renew')).toSorted()).toEqual([
+      'renew cc:{a1}',
+      'renew cc:{a1}:k1',
+      'renew cc:{a1}:k2',
+    ])
+    await limiter.close()
+    clock.advance(60_000)
+    expect(redis.count('renew')).toBe(3)
+  })
+
+  test('beyond so many calls under way this process decides', async () => {
+    const { limiter, redis } = await rig({ maxInFlight: 10 })
+    const answers = await Promise.all(Array.from({ length: 30 }, () => limiter.take(ask(HUNDRED))))
+    expect(redis.count('take')).toBe(10)
+    expect(answers.filter(answer => answer.degraded)).toHaveLength(20)
+  })
+
+  test('an estimate that was right costs no correction', async () => {
+    const { limiter, redis } = await rig()
+    const options = { tokens: 10, accountLimits: { tokensPerMinute: 1_000 } }
+    const { lease } = granted(await limiter.take(ask(options)))
+    await limiter.adjust(lease, 10)
+    expect(redis.count('adjust')).toBe(0)
+  })
+})
+
+describe('a caller who does not stop', () => {
+  test('costs one call a second, and a smaller request is still let in', async () => {
+    const { limiter, redis, clock } = await rig()
+    const answer = redis.run.bind(redis)
+    redis.run = async (script, keys, args) => {
+      const reply = await answer(script, keys, args)
+      // Refuses for 30 s what needs 600 tokens.
+      return args[0] === 'take' && Number(args[6]) > 600_000 ? [0, 1, 30_000_000, 54_000_000, 1, 1] : reply
+    }
+    const large = { tokens: 600, keyLimits: { tokensPerMinute: 1_000 } }
+    for (let count = 0; count < 100; count++) refused(await limiter.take(ask(large)))
+    expect(redis.count('take')).toBe(1)
+    granted(await limiter.take(ask({ ...large, tokens: 10 })))
+    clock.advance(1_000)
+    expect(refused(await limiter.take(ask(large))).retryAfterMs).toBe(30_000)
+    expect(redis.count('take')).toBe(3)
+  })
+})
