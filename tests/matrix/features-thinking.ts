@@ -12,6 +12,7 @@ export const THINKING_FEATURES: Feature[] = [
   { name: 'thoughts stay with their maker', run: thoughtsStay },
   { name: 'usage of thoughts', run: usage },
   { name: 'usage of a cached prompt', run: cachedUsage },
+  { name: 'usage as it is stored', run: storedUsage },
 ]
 
 const THINKS = { thinks: true, tools: [WEATHER] }
@@ -65,6 +66,14 @@ async function usage(cell: Cell): Promise<void> {
   ok(truth.reasoning > 0 && truth.output > truth.reasoning)
   deepEqual(answer.tokens, truth)
   if (answer.total !== undefined) equal(answer.total, truth.input + truth.output)
+}
+
+/** What the account is charged for, whether or not the caller is told. */
+async function storedUsage(cell: Cell): Promise<void> {
+  await cell.ask('reason', 'Why?', { thinks: true })
+  const stored = await cell.rig.stored()
+  const { input, output, reasoning } = await upstreamTokens(cell)
+  deepEqual(stored, { input, output, reasoning })
 }
 
 async function cachedUsage(cell: Cell): Promise<void> {

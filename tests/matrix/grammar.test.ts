@@ -8,7 +8,7 @@ import { PAIRS } from './cells.ts'
 import { checkResponseObject, GRAMMARS } from './grammar.ts'
 import { PLAIN } from './loss-fields.ts'
 import { startRig } from './rig.ts'
-import type { Side } from './talk.ts'
+import { SIDES, type Side } from './talk.ts'
 
 const rig = await startRig()
 afterAll(() => rig.close())
@@ -57,6 +57,15 @@ for (const { caller, upstream } of PAIRS) {
     })
   })
 }
+
+test.each(SIDES)('the JSON array that Gemini streams without alt=sse: served by %s', async upstream => {
+  const path = `/v1beta/models/${upstream}/reason+parallel:streamGenerateContent`
+  const response = await post(path, { ...PLAIN.gemini, ...ASKING.gemini })
+  expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+  const chunks: unknown = JSON.parse(await response.text())
+  if (!Array.isArray(chunks)) throw new Error('not an array')
+  GRAMMARS.gemini(chunks.map(chunk => ({ event: undefined, data: JSON.stringify(chunk) })))
+})
 
 test.each(['chat', 'messages', 'gemini'])('a whole response has every key: served by %s', async upstream => {
   const body = { model: `${upstream}/reason+tool`, ...PLAIN.responses, ...ASKING.responses, stream: false }

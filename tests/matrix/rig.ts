@@ -16,6 +16,8 @@ export interface Rig {
   forget(): void
   /** Sends a recorded request to the upstream once more, as it was but in one piece. */
   replay(recording: Recording): Promise<JsonObject>
+  /** What was stored of the last exchange: all input tokens, all output tokens, and those spent thinking. */
+  stored(): Promise<{ input: number; output: number; reasoning: number }>
   close(): Promise<void>
 }
 
@@ -55,7 +57,21 @@ export async function startRig(): Promise<Rig> {
     recordings: () => recordings.all(),
     forget: () => recordings.clear(),
     replay: recording => replay(gateway.simulator.url, recording),
+    stored: () => storedUsage(gateway),
     close: () => gateway.close(),
+  }
+}
+
+async function storedUsage(gateway: TestGateway) {
+  await gateway.server.flush()
+  const [row] = await gateway.database.sql`
+    select input_uncached + cache_read + cache_write5m + cache_write1h + audio_input as input,
+      output_text + reasoning + audio_output as output, reasoning
+    from exchange order by id desc limit 1`
+  return {
+    input: Number(row?.['input']),
+    output: Number(row?.['output']),
+    reasoning: Number(row?.['reasoning']),
   }
 }
 
