@@ -4,6 +4,7 @@ import { applyCommand } from './commands/apply.ts'
 import type { Command, CommandIo } from './commands/command.ts'
 import { runCommandLine } from './commands/command-line.ts'
 import { keyCommands } from './commands/key.ts'
+import { ledgerCommands } from './commands/ledger.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { serveCommand } from './commands/serve.ts'
 import { simulatorCommand } from './commands/simulator.ts'
@@ -15,6 +16,7 @@ const commands: readonly Command[] = [
   applyCommand,
   ...accountCommands,
   ...keyCommands,
+  ...ledgerCommands,
   simulatorCommand,
 ]
 

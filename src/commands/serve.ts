@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import { systemClock } from '@/clock/clock.ts'
 import { configFileOf } from '@/config/file.ts'
 import { readSettings, type Settings } from '@/config/settings.ts'
@@ -41,7 +42,7 @@ async function serve(settings: Settings, io: CommandIo, log: Log, metrics: Metri
     }
     const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
     const server = await startServer({
-      settings,
+      settings: { ...settings, journalDirectory: join(settings.dataDir, 'journal') },
       database,
       secretBox,
       clock: systemClock,

@@ -5,9 +5,13 @@ import type { Clock } from '@/clock/clock.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import { openListener } from '@/db/listener.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { CreditWatch } from '@/exchange/credit.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
+import { openLedger } from '@/ledger/ledger.ts'
+import type { Stop } from '@/ledger/types.ts'
 import { serveOps } from '@/ops/ops.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -18,10 +22,15 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 
 export interface ServerOptions {
-  settings: Pick<Settings, 'api' | 'ops' | 'maxBodyBytes' | 'shutdownGraceMs'>
+  settings: Pick<Settings, 'api' | 'ops' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
+    /** Where settlements wait that cannot be committed; undefined: in memory. */
+    journalDirectory: string | undefined
+  }
   database: Database
   secretBox: SecretBox
   clock: Clock
+  /** Time as the ledger's heartbeat knows it; the same unless a test moves the other. */
+  ledgerClock?: Clock
   random: () => number
   log: Log
   metrics: Metrics
@@ -51,12 +60,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const keys = await openKeys(options)
   const simulator = lazySimulator()
   const store = new ExchangeWriter(database, log, metrics)
+  const running: Gateway['running'] = new Map()
+  const ledger = await openLedger({
+    databaseUrl: database.url,
+    journalDirectory: settings.journalDirectory,
+    address: settings.api.host,
+    clock: options.ledgerClock ?? clock,
+    newId: () => Bun.randomUUIDv7(),
+    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
+    log,
+    onStop: ({ id, reason }) => running.get(id)?.(STOPS[reason]()),
+  })
   const watchdog = new Watchdog(clock)
   const gateway: Gateway = {
     authenticate: keys.authenticate,
     catalog,
     client: createUpstreamClient({ clock, simulatorUrl: simulator.url }),
     store,
+    ledger,
+    credit: new CreditWatch(clock.now),
+    running,
     watchdog,
     clock,
     random: options.random,
@@ -84,9 +107,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await api.server.stop(true)
       watchdog.stop()
       await store.close()
+      await ledger.close()
       await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops.stop(true)])
     },
   }
+}
+
+/** Why a running answer ends although nobody asked for it. */
+const STOPS: Record<Stop['reason'], () => GatewayError> = {
+  key_revoked: () => new GatewayError('invalid_api_key', 'This API key was revoked'),
+  account_suspended: () => new GatewayError('account_suspended', 'This account is suspended'),
+  hold_expired: () =>
+    new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for'),
 }
 
 /** Why a balancer should send work elsewhere. */

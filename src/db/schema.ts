@@ -249,6 +249,12 @@ export const exchange = pgTable(
     serverTools: jsonb().$type<Record<string, number>>().notNull().default({}),
     /** Missing: the upstream told nothing and nothing could be counted; then the buckets are 0. */
     usageSource: text().$type<UsageSource>().notNull(),
+    /** The prices it was charged by; null if it was not charged. */
+    priceVersion: bigint({ mode: 'bigint' }),
+    /** What the wallet paid: `cost_pico` rounded up. */
+    costNano: nano(),
+    /** The exact cost in 1e-12 of the currency. */
+    costPico: numeric({ precision: 30, scale: 0 }),
     /** What the caller got; 499 when the caller left first. */
     status: integer().notNull(),
     endState: text().$type<EndState>().notNull(),

@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
-import { asArray, isJsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import { HubPipeline } from './hub-pipeline.ts'
 import { Meter } from './meter.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
@@ -106,7 +106,7 @@ class WholePipeline implements Pipeline {
 
   end(emit: Emit): void {
     const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
-    const answer = parseJson(text)
+    const answer = parseAnswer(text)
     if (isJsonObject(answer)) return this.#hub.endWith(eventsOfWhole(answer, text, this.#preparation), emit)
     for (const part of asArray(answer)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
     this.#hub.end(emit)
@@ -118,9 +118,9 @@ class WholePipeline implements Pipeline {
 }
 
 /** Undefined for what is no JSON; the hub then finds that the answer has no end, which is the truth. */
-function parseJson(text: string): JsonValue | undefined {
+function parseAnswer(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

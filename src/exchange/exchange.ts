@@ -4,12 +4,14 @@ import type { Model } from '@/routing/model.ts'
 import { admitCaller, admitModel } from './admission.ts'
 import { authenticateCaller } from './authentication.ts'
 import { type RequestBody, readBody } from './body.ts'
+import { closeBill, type Reservation, reserve } from './charge.ts'
 import type { Gateway } from './gateway.ts'
 import { Prompt } from './prompt.ts'
 import { type ExchangeRecord, endStateOf, openRecord } from './record.ts'
 import { relayStream } from './relay-stream.ts'
 import { relayWhole } from './relay-whole.ts'
 import { errorResponse } from './reply.ts'
+import type { Admitted } from './routes.ts'
 import { settle } from './settlement.ts'
 
 /** A call as a surface received it. */
@@ -45,7 +47,8 @@ export async function runExchange(gateway: Gateway, call: IncomingCall): Promise
   gateway.metrics.openExchanges.inc()
   try {
     const { prompt, model } = await receive(gateway, record, call)
-    return await relay(gateway, record, prompt, model, call.request.signal)
+    const reservation = await reserve(gateway, record, prompt, model)
+    return await relay({ gateway, record, prompt, model, reservation, signal: endOf(call, reservation) })
   } catch (error) {
     return refuse(gateway, record, callerLeft(call.request.signal) ?? asGatewayError(error))
   }
@@ -80,19 +83,28 @@ async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt>
   })
 }
 
+/** Aborts when nothing is to come of the exchange: the caller left, or there is no money. */
+function endOf(call: IncomingCall, { refused }: Reservation): AbortSignal {
+  return AbortSignal.any([call.request.signal, refused])
+}
+
 /** Relays and settles: a streamed exchange ends when its stream does, long after this returned. */
-async function relay(
-  gateway: Gateway,
-  record: ExchangeRecord,
-  prompt: Prompt,
-  model: Model,
-  signal: AbortSignal,
-): Promise<Response> {
-  const admitted = { gateway, record, prompt, model, signal }
-  if (prompt.stream) return relayStream(admitted, () => close(gateway, record))
-  const response = await relayWhole(admitted)
-  close(gateway, record)
-  return response
+async function relay(admitted: Admitted): Promise<Response> {
+  const { gateway, record, reservation } = admitted
+  const finish = () => {
+    closeBill(gateway, record, reservation)
+    close(gateway, record)
+  }
+  try {
+    if (admitted.prompt.stream) return await relayStream(admitted, finish)
+    const response = await relayWhole(admitted)
+    finish()
+    return response
+  } catch (error) {
+    record.charge = undefined
+    closeBill(gateway, record, reservation)
+    throw error
+  }
 }
 
 /** Ends an exchange of which nothing was sent yet, in an error of the caller's shape. */

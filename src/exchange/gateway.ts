@@ -1,9 +1,12 @@
 import type { Authenticate } from '@/accounts/authenticate.ts'
 import type { Clock } from '@/clock/clock.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
 import type { Catalog } from '@/routing/model.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
+import type { CreditWatch } from './credit.ts'
 import type { ExchangeStore } from './settlement.ts'
 import type { Watchdog } from './watchdog.ts'
 
@@ -13,6 +16,10 @@ export interface Gateway {
   catalog: Catalog
   client: UpstreamClient
   store: ExchangeStore
+  ledger: Ledger
+  credit: CreditWatch
+  /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
+  running: Map<string, (error: GatewayError) => void>
   watchdog: Watchdog
   clock: Clock
   /** Numbers in [0, 1). */

@@ -2,6 +2,8 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
 
+const BYTES_PER_TOKEN = 4
+
 /** What an answer said that the gateway keeps: its usage, whether it began, whether and how it ended. */
 export class Meter {
   /** The last usage the upstream reported; undefined while there is none. */
@@ -14,6 +16,17 @@ export class Meter {
   error: GatewayError | undefined
   /** True when the error is that the upstream closed before the end of the answer. */
   cut = false
+  #textBytes = 0
+
+  /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
+  get estimatedOutput(): number {
+    return Math.ceil(this.#textBytes / BYTES_PER_TOKEN)
+  }
+
+  /** Adds output that passed without being read. */
+  addUnread(textBytes: number): void {
+    this.#textBytes += textBytes
+  }
 
   observe(event: GenerationEvent): void {
     switch (event.type) {
@@ -28,6 +41,13 @@ export class Meter {
         this.error = event.error
         return
       case 'start':
+        return
+      case 'text-delta':
+      case 'refusal-delta':
+      case 'reasoning-delta':
+      case 'tool-input-delta':
+        this.#textBytes += Buffer.byteLength(event.text)
+        this.output = true
         return
       default:
         this.output = true

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { Meter } from './meter.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
@@ -124,6 +125,16 @@ export class Outlet {
     this.#held = []
     this.#attempt?.abort(callerLeft())
     this.#announce()
+  }
+
+  /** What the running attempt's answer has said so far; undefined between attempts. */
+  get meter(): Meter | undefined {
+    return this.#pipeline?.meter
+  }
+
+  /** Ends the answer in an error of ours. */
+  stop(error: GatewayError): void {
+    this.#attempt?.abort(error)
   }
 
   /** True when the caller left before the stream was closed. */

@@ -39,6 +39,8 @@ export class PassthroughPipeline implements Pipeline {
   /** What an error of ours may have to go on from, in formats that number their events. */
   readonly #trail: EventTrail | undefined
   #emit: Emit = () => {}
+  /** Bytes of the last parsed event that were no text of the answer. */
+  #envelope = 0
 
   constructor(options: PassthroughOptions) {
     this.#options = options
@@ -67,7 +69,7 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return
     const { codec, hidesComments } = this.#options
     const isPlain = this.meter.output && !hidesComments && !codec.isTelling(run)
-    if (isPlain) this.#pass(run)
+    if (isPlain) this.#passUnread(run)
     else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
     this.#writeError()
   }
@@ -77,7 +79,11 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return false
     const { codec, decoder, hidesComments, hidesUsage } = this.#options
     if (hidesComments && event[0] === COLON) return false
-    if (this.meter.output && !codec.isTelling(event)) return true
+    if (this.meter.output && !codec.isTelling(event)) {
+      this.meter.addUnread(Math.max(0, event.length - this.#envelope))
+      return true
+    }
+    this.#envelope = event.length
     for (const parsed of this.#parse(event)) {
       decoder.push(parsed, this.#onGeneration)
       if (hidesUsage && isUsageChunk(parsed)) return false
@@ -86,7 +92,9 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   readonly #onGeneration = (event: GenerationEvent): void => {
-    if (this.meter.error === undefined) this.meter.observe(event)
+    if (this.meter.error !== undefined) return
+    if ('text' in event) this.#envelope -= Buffer.byteLength(event.text)
+    this.meter.observe(event)
   }
 
   readonly #onFramed = (text: string): void => {
@@ -97,6 +105,14 @@ export class PassthroughPipeline implements Pipeline {
     const events: SseEvent[] = []
     this.#parser.push(event, parsed => events.push(parsed))
     return events
+  }
+
+  /** Events that nobody parses count by their length, less what the last parsed one had around its text. */
+  #passUnread(run: Buffer): void {
+    let events = 0
+    for (let at = run.indexOf('\n\n'); at >= 0; at = run.indexOf('\n\n', at + 2)) events += 1
+    this.meter.addUnread(Math.max(events, run.length - Math.max(events, 1) * this.#envelope))
+    this.#pass(run)
   }
 
   #pass(run: Buffer): void {

@@ -3,6 +3,7 @@ import { lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/l
 import { CODECS } from '@/formats/registry.ts'
 import { carriesWrappedSignature } from '@/formats/signature.ts'
 import type { Format } from '@/generation/format.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
@@ -61,7 +62,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     return { ...common, ...passOn(prompt, route), losses: [], conversion: undefined }
   }
   const lowered = lowerRequest(
-    prompt.generation(),
+    limited(prompt.generation(), prompt.outputLimit),
     codec,
     { model: route.upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens },
     channel.functionToolsOnly,
@@ -76,6 +77,11 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     losses,
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+/** The request with the output limit that the balance sets, where the caller set none. */
+function limited(request: GenerationRequest, limit: number | undefined): GenerationRequest {
+  return limit === undefined ? request : { ...request, maxOutputTokens: limit }
 }
 
 /** Whether a route can be given the caller's own bytes. */
@@ -119,11 +125,31 @@ function ownedEdits(prompt: Prompt, route: Route): JsonEdit[] {
   if (prompt.format === 'openai-chat-completions' && prompt.stream && !asksForUsage(json)) {
     edits.push({ path: ['stream_options', 'include_usage'], value: true })
   }
+  if (prompt.outputLimit !== undefined) {
+    edits.push({ path: outputLimitPath(prompt, route), value: prompt.outputLimit })
+  }
   // Codex tells its vendor of the caller's machine here: session ids, local paths (clients.md 6.2).
   if (prompt.format === 'openai-responses' && json['client_metadata'] !== undefined) {
     edits.push({ path: ['client_metadata'], value: {} })
   }
   return edits
+}
+
+/** Where each format has the limit of the answer's length. Of Chat's two, OpenAI has left one behind and others do not know the other. */
+function outputLimitPath(prompt: Prompt, { channel }: Route): string[] {
+  switch (prompt.format) {
+    case 'openai-chat-completions':
+      return [channel.vendor.endsWith('openai.com') ? 'max_completion_tokens' : 'max_tokens']
+    case 'openai-responses':
+      return ['max_output_tokens']
+    case 'anthropic-messages':
+      return ['max_tokens']
+    case 'gemini-generate-content':
+      return [
+        'generation_config' in prompt.body.json ? 'generation_config' : 'generationConfig',
+        'maxOutputTokens',
+      ]
+  }
 }
 
 /** Whether a Chat caller wants the usage chunk itself; the gateway asks the upstream for it always. */

@@ -40,6 +40,9 @@ export class Prompt {
     this.headers = options.headers
   }
 
+  /** Set where the balance pays for no longer an answer, and the caller set no limit. */
+  outputLimit: number | undefined
+
   /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */
   get namesInputFirst(): boolean {
     return this.stream && this.format === 'anthropic-messages'

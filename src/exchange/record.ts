@@ -3,6 +3,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Format } from '@/generation/format.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
+import type { Charge } from './bill.ts'
 
 /** How an exchange ended; the ledger bills by it. */
 export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
@@ -27,6 +28,10 @@ export interface ExchangeRecord {
   firstByteMs: number | undefined
   /** Undefined: the upstream reported none. */
   usage: Usage | undefined
+  /** How the usage is known; undefined while it is not. */
+  usageSource: 'reported' | 'estimated' | undefined
+  /** What was charged; undefined: nothing. */
+  charge: Charge | undefined
   /** The status that the caller got; 499 when the caller left first. */
   status: number
   endState: EndState
@@ -47,6 +52,8 @@ export function openRecord(id: string, surface: ConversationSurface, startedAt: 
     losses: [],
     firstByteMs: undefined,
     usage: undefined,
+    usageSource: undefined,
+    charge: undefined,
     status: 200,
     endState: 'complete',
     error: undefined,

@@ -5,6 +5,8 @@ import { runMachine } from '@/generation/machine.ts'
 import type { Route } from '@/routing/model.ts'
 import { AnswerPipeline } from './answer-pipeline.ts'
 import { judgeEarly, send } from './attempt.ts'
+import type { Bill } from './bill.ts'
+import { charge } from './charge.ts'
 import type { Meter } from './meter.ts'
 import { Outlet } from './outlet.ts'
 import type { Preparation } from './preparation.ts'
@@ -19,21 +21,35 @@ import { type Admitted, overRoutes } from './routes.ts'
  * @throws GatewayError when every route failed before that; `onEnd` is not called then
  */
 export async function relayStream(admitted: Admitted, onEnd: () => void): Promise<Response> {
-  const { gateway, record, prompt, signal } = admitted
+  const { gateway, record, prompt, signal, reservation } = admitted
   const outlet = createOutlet(admitted)
+  const watched = { tick: (now: number) => watch(outlet, reservation.bill, now) }
   const leave = () => outlet.abandon()
   signal.addEventListener('abort', leave)
   if (signal.aborted) leave()
-  gateway.watchdog.add(outlet)
+  gateway.watchdog.add(watched)
+  gateway.running.set(record.id, error => outlet.stop(error))
   const work = drive(admitted, outlet).finally(() => {
-    gateway.watchdog.remove(outlet)
+    gateway.watchdog.remove(watched)
+    gateway.running.delete(record.id)
     signal.removeEventListener('abort', leave)
   })
+  // Refused money aborts the signal, and with it the work; the reason is the hold's to tell.
+  work.catch(() => undefined)
   await Promise.race([outlet.opened, work])
+  await reservation.granted
   finishInBand(work, outlet, record).finally(onEnd)
   return new Response(outlet.readable, {
     headers: { ...streamHeaders(prompt.framing), ...answerHeaders(record, prompt) },
   })
+}
+
+/** Looks after a running stream: keepalives and stalls, and whether it is still paid for. */
+function watch(outlet: Outlet, bill: Bill, now: number): void {
+  outlet.tick(now)
+  const { meter } = outlet
+  const stop = meter === undefined ? undefined : bill.tick(meter)
+  if (stop !== undefined) outlet.stop(stop)
 }
 
 /** Waits for the end of a stream whose head is out, and writes the error that it may end in. */
@@ -59,7 +75,7 @@ async function drive(admitted: Admitted, outlet: Outlet): Promise<void> {
 }
 
 async function streamFrom(
-  { gateway, record, prompt }: Admitted,
+  { gateway, record, prompt, reservation }: Admitted,
   outlet: Outlet,
   preparation: Preparation,
   route: Route,
@@ -80,12 +96,12 @@ async function streamFrom(
     throw judgeEarly(asGatewayError(error), pipeline.meter.cut)
   } finally {
     takeReadings(record, pipeline.meter, outlet)
+    charge(record, reservation.bill.usedUp(pipeline.meter), reservation.bill)
   }
 }
 
 /** What the meter saw goes to the record, whichever way the answer ended. */
 function takeReadings(record: ExchangeRecord, meter: Meter, outlet: Outlet): void {
-  record.usage = meter.usage
   record.firstByteMs = outlet.firstOutputMs
   record.error = meter.error
   if (meter.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)

@@ -1,8 +1,9 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Route } from '@/routing/model.ts'
 import { send } from './attempt.ts'
+import { charge } from './charge.ts'
 import type { Preparation } from './preparation.ts'
-import { answerHeaders } from './reply.ts'
+import { answerHeaders, costHeader } from './reply.ts'
 import { type Admitted, overRoutes } from './routes.ts'
 import { readWhole, type WholeAnswer } from './whole.ts'
 
@@ -12,11 +13,12 @@ import { readWhole, type WholeAnswer } from './whole.ts'
  * @throws GatewayError when every route failed, or the caller left
  */
 export async function relayWhole(admitted: Admitted): Promise<Response> {
-  const { record, prompt } = admitted
+  const { record, prompt, reservation } = admitted
   const answer = await overRoutes(admitted, (preparation, route) => fetchWhole(admitted, preparation, route))
-  record.usage = answer.usage
+  charge(record, reservation.bill.usedUpWhole(answer.response), reservation.bill)
+  await reservation.granted
   return new Response(answer.body, {
-    headers: { 'content-type': 'application/json', ...answerHeaders(record, prompt) },
+    headers: { 'content-type': 'application/json', ...answerHeaders(record, prompt), ...costHeader(record) },
   })
 }
 
@@ -26,7 +28,7 @@ async function fetchWhole(
   route: Route,
 ): Promise<WholeAnswer> {
   const attempt = new AbortController()
-  const leave = () => attempt.abort(new GatewayError('client_closed', 'The caller left before the answer'))
+  const leave = () => attempt.abort(leaveReason(signal))
   if (signal.aborted) leave()
   signal.addEventListener('abort', leave)
   const { client, clock, random } = gateway
@@ -48,6 +50,12 @@ async function fetchWhole(
     for (const stop of stopTimers) stop()
     signal.removeEventListener('abort', leave)
   }
+}
+
+/** Why an exchange is given up: an error of ours, or the caller's leaving. */
+function leaveReason(signal: AbortSignal): GatewayError {
+  if (signal.reason instanceof GatewayError) return signal.reason
+  return new GatewayError('client_closed', 'The caller left before the answer')
 }
 
 function stalled(): GatewayError {

@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
+import { formatMoney } from '@/pricing/money.ts'
 import type { Prompt } from './prompt.ts'
 import type { ExchangeRecord } from './record.ts'
 
@@ -63,6 +64,11 @@ export function answerHeaders(record: ExchangeRecord, prompt: Prompt): Record<st
     'x-tollgate-model': headerText(record.model ?? prompt.model),
     ...(record.losses.length > 0 ? { 'x-tollgate-losses': headerText(record.losses.join(', ')) } : {}),
   }
+}
+
+/** What an answer that came whole has cost, as a decimal in the deployment's currency. */
+export function costHeader(record: ExchangeRecord): Record<string, string> {
+  return record.charge === undefined ? {} : { 'x-tollgate-cost': formatMoney(record.charge.nano) }
 }
 
 /** Header values are ASCII; names of models and fields may be anything. */

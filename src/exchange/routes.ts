@@ -1,5 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { Model, Route } from '@/routing/model.ts'
+import type { Reservation } from './charge.ts'
 import type { Gateway } from './gateway.ts'
 import { type Preparation, prepare } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
@@ -15,7 +16,8 @@ export interface Admitted {
   record: ExchangeRecord
   prompt: Prompt
   model: Model
-  /** Aborts when the caller leaves. */
+  reservation: Reservation
+  /** Aborts when the caller leaves, or when there is no money for the answer. */
   signal: AbortSignal
 }
 

@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
+import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { ExchangeRecord } from './record.ts'
@@ -40,7 +41,10 @@ function toRow(
     surface: record.surface,
     streamed: record.streamed,
     ...(record.usage ?? NO_USAGE),
-    usageSource: record.usage === undefined ? 'missing' : 'reported',
+    usageSource: record.usageSource ?? 'missing',
+    priceVersion: record.charge?.priceVersion ?? null,
+    costNano: record.charge?.nano ?? null,
+    costPico: record.charge === undefined ? null : String(record.charge.pico),
     status: record.status,
     endState: record.endState,
     errorCode: record.error?.kind ?? null,
@@ -83,6 +87,7 @@ function report(record: ExchangeRecord, totalMs: number, log: Log): void {
     first_byte_ms: record.firstByteMs,
     total_ms: totalMs,
     usage: record.usage,
+    cost: record.charge && formatMoney(record.charge.nano),
     losses: record.losses.length > 0 ? record.losses : undefined,
     error: error && { kind: error.kind, message: error.message, detail: error.detail },
   }

@@ -4,7 +4,6 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
-import type { Usage } from '@/generation/usage.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
@@ -14,8 +13,8 @@ import type { Preparation } from './preparation.ts'
 /** An answer that the caller gets in one piece. */
 export interface WholeAnswer {
   body: Uint8Array | string
-  /** Undefined: the upstream reported none. */
-  usage: Usage | undefined
+  /** What it says; its usage is undefined if the upstream reported none. */
+  response: GenerationResponse
 }
 
 /**
@@ -30,7 +29,7 @@ export function readWhole(bytes: Uint8Array, preparation: Preparation): WholeAns
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
   const response = preparation.codec.decodeResponse(json, preparation.decodeContext)
-  if (preparation.conversion === undefined) return { body: bytes, usage: response.usage }
+  if (preparation.conversion === undefined) return { body: bytes, response }
   return writeWhole(response, preparation)
 }
 
@@ -47,7 +46,7 @@ function writeWhole(response: GenerationResponse, preparation: Preparation): Who
   const raised = raiser === undefined ? response : collect(runMachine(raiser, replay(response)))
   const caller = conversion?.caller ?? codec
   const body = caller.encodeResponse(raised, preparation.reply())
-  return { body: JSON.stringify(body), usage: raised.usage }
+  return { body: JSON.stringify(body), response: raised }
 }
 
 function collectStream(bytes: Uint8Array, text: string, preparation: Preparation): GenerationResponse {

@@ -45,3 +45,19 @@ export function inputTokens(usage: Usage): number {
 export function outputTokens(usage: Usage): number {
   return usage.outputText + usage.reasoning + usage.audioOutput
 }
+
+/** The usage in whole tokens: what a vendor counts in fractions or below zero is not charged as such. */
+export function wholeCounts(usage: Usage): Usage {
+  const whole = (count: number) => Math.max(0, Math.ceil(count))
+  return {
+    inputUncached: whole(usage.inputUncached),
+    cacheRead: whole(usage.cacheRead),
+    cacheWrite5m: whole(usage.cacheWrite5m),
+    cacheWrite1h: whole(usage.cacheWrite1h),
+    outputText: whole(usage.outputText),
+    reasoning: whole(usage.reasoning),
+    audioInput: whole(usage.audioInput),
+    audioOutput: whole(usage.audioOutput),
+    serverTools: usage.serverTools,
+  }
+}

@@ -1,12 +1,13 @@
-import { asObject, type JsonObject, type JsonValue } from './json.ts'
+import { asObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
 
 /**
- * JSON.parse that keeps every number as it was written: one that a double would change becomes raw JSON, which
+ * `parseJson` that keeps every number as it was written: one that a double would change becomes raw JSON, which
  * JSON.stringify writes back digit for digit.
  * @throws SyntaxError when the text is no JSON
  */
 export function parseExact(text: string): JsonValue {
-  return RISKY_NUMBER.test(text) ? JSON.parse(text, keepDigits) : JSON.parse(text)
+  const value = parseJson(text)
+  return RISKY_NUMBER.test(text) ? JSON.parse(text, keepDigits) : value
 }
 
 /** The object that a text holds, numbers as they were written; undefined when it is no JSON or no object. */

@@ -1,3 +1,5 @@
+import { isDeeperThan } from './depth.ts'
+
 /** A JSON value as `JSON.parse` gives it. */
 export type JsonValue = null | boolean | number | string | JsonValue[] | JsonObject
 
@@ -31,15 +33,36 @@ export function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? value : undefined
 }
 
+/** The value as a place in a list, or undefined when it is anything else. */
+export function asIndex(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0 ? value : undefined
+}
+
 /** The value as a boolean, or undefined when it is anything else. */
 export function asBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Parses text to a JSON object; undefined when it is not JSON or not an object. Never throws. */
+/** Deeper than anything that is meant: what takes a value apart or writes it may recurse. */
+const MAX_LEVELS = 1000
+
+/**
+ * JSON.parse for what a stranger wrote.
+ * @throws SyntaxError when the text is no JSON, or nested deeper than any code here could follow
+ */
+export function parseJson(text: string): JsonValue {
+  const value: JsonValue = JSON.parse(text)
+  // A level takes two characters at least, so the short texts of a stream need no second look.
+  if (text.length > 2 * MAX_LEVELS && isDeeperThan(value, MAX_LEVELS)) {
+    throw new SyntaxError(`The JSON is nested more than ${MAX_LEVELS} levels deep`)
+  }
+  return value
+}
+
+/** Parses text to a JSON object; undefined when it is not JSON (see `parseJson`) or not an object. Never throws. */
 export function parseObject(text: string): JsonObject | undefined {
   try {
-    return asObject(JSON.parse(text))
+    return asObject(parseJson(text))
   } catch {
     return undefined
   }

@@ -52,6 +52,11 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       help: 'Exchanges that have not ended.',
       registers,
     }),
+    wastedStarts: new Counter({
+      name: 'tollgate_wasted_starts_total',
+      help: 'Upstream calls begun for which there turned out to be no credit.',
+      registers,
+    }),
     unhandledErrors: new Counter({
       name: 'tollgate_unhandled_errors_total',
       help: 'Rejections and exceptions that nobody caught; each is a bug of ours.',

@@ -13,9 +13,9 @@ beforeAll(async () => {
   gateway = await startTestGateway({
     upstreams: { chat: url, responses: url, messages: url, gemini: url },
     models: `
-  - { id: "same", channels: [{ channel: chat, model: "same" }] }
-  - { id: "msame", channels: [{ channel: messages, model: "msame" }] }
-  - { id: "vendor/with:odd/name", channels: [{ channel: gemini, model: "vendor/with:odd/name" }] }`,
+  - { id: "same", channels: [{ channel: chat, model: "same" }], prices: { input: 1, output: 2 } }
+  - { id: "msame", channels: [{ channel: messages, model: "msame" }], prices: { input: 1, output: 2 } }
+  - { id: "vendor/with:odd/name", channels: [{ channel: gemini, model: "vendor/with:odd/name" }], prices: { input: 1, output: 2 } }`,
   })
 })
 afterAll(async () => {

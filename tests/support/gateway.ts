@@ -101,10 +101,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ops: { host: '127.0.0.1', port: 0 },
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       shutdownGraceMs: 5000,
+      journalDirectory: undefined,
     },
     database,
     secretBox: box,
     clock: options.clock ?? systemClock,
+    ledgerClock: systemClock,
     random: Math.random,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
@@ -161,8 +163,22 @@ function configText(simulatorUrl: string, options: TestGatewayOptions): string {
   const models = Object.keys(FORMATS).flatMap(surface =>
     STEERING.map(
       name =>
-        `  - { id: "${surface}/${name}", channels: [{ channel: ${surface}, model: "${name}" }], prices: { input: 1, output: 2 } }`,
+        `  - { id: "${surface}/${name}", channels: [{ channel: ${surface}, model: "${name}" }], prices: ${PRICES} }`,
     ),
   )
-  return `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n${options.models ?? ''}\n`
+  return `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n${priced(options.models ?? '')}\n`
 }
+
+/** Gives prices to those of the models that a test wrote without: an unpriced model is refused. */
+function priced(models: string): string {
+  return models
+    .split('\n')
+    .map(line =>
+      line.includes('- {') && !line.includes('prices')
+        ? line.replace(/\}\s*$/, `, prices: ${PRICES} }`)
+        : line,
+    )
+    .join('\n')
+}
+
+const PRICES = '{ input: 1, output: 2 }'

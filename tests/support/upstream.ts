@@ -69,7 +69,7 @@ export function fedStream() {
   return { stream, write, close: () => controller?.close(), fail: () => controller?.error(null) }
 }
 
-export function eventStream(body: BodyInit | ReadableStream<Uint8Array>): Response {
+export function eventStream(body: string | ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 

@@ -1,0 +1,143 @@
+import type { Database } from '@/db/connect.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { type AuditCheck, type AuditReport, audit } from '@/ledger/audit.ts'
+import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
+import { ledgerStore } from '@/ledger/store.ts'
+import type { PostingKind } from '@/ledger/types.ts'
+import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { type Command, type CommandIo, readArguments, readId, required, UsageError } from './command.ts'
+import { withDatabase } from './deployment.ts'
+import { print, table } from './output.ts'
+
+const creditCommand = posting('credit', 'add to the balance of an account, as paid for', 'topup', 1n)
+const debitCommand = posting('debit', 'take from the balance of an account', 'debit', -1n)
+
+/** A command that posts one entry. */
+function posting(word: string, summary: string, kind: PostingKind, sign: bigint): Command {
+  return {
+    name: `account ${word}`,
+    summary,
+    usage: 'ID AMOUNT --reason R',
+    details: `ID          the number that "account list" shows
+AMOUNT      a decimal amount above 0, as in 5.00
+--reason R  why; it stays with the entry`,
+    async run(args, io) {
+      const words = readArguments(args, { reason: 'text' }, ['ID', 'AMOUNT'])
+      const accountId = readId(words.positionals[0] ?? '', 'ID')
+      const amountNano = sign * readAmount(words.positionals[1] ?? '', 'AMOUNT')
+      const reason = required(words, 'reason')
+      const { entryId, balanceNano } = await withDatabase(io, db =>
+        ledgerStore(db).post({ id: newId(io), accountId, kind, amountNano, reason }),
+      )
+      const balance = formatMoney(balanceNano)
+      print(io, words.json, { entry_id: entryId, balance }, () => `entry ${entryId}\nbalance ${balance}`)
+      return 0
+    },
+  }
+}
+
+const redeemCreateCommand: Command = {
+  name: 'redeem create',
+  summary: 'make redeem codes, which are shown this once',
+  usage: '--amount 5.00 [--uses 1] [--count 10]',
+  details: `--amount A  what one use is worth
+--uses N    how many accounts may use each code, once each; 1 unless said
+--count N   how many codes; 1 unless said`,
+  async run(args, io) {
+    const words = readArguments(args, { amount: 'text', uses: 'text', count: 'text' })
+    const amountNano = readAmount(required(words, 'amount'), '--amount')
+    const uses = readCount(words.texts['uses'], '--uses', 1_000_000_000)
+    const count = readCount(words.texts['count'], '--count', 10_000)
+    const codes = Array.from({ length: count }, () => mintCode(io.random))
+    await withDatabase(io, db => ledgerStore(db).createCodes(codes.flatMap(hashesOf), { amountNano, uses }))
+    print(io, words.json, codes, () => codes.join('\n'))
+    return 0
+  },
+}
+
+const auditCommand: Command = {
+  name: 'audit',
+  summary: 'check that the ledger holds; exit 0 only if it does',
+  usage: '[--since-checkpoint] [--account ID]',
+  details: `--since-checkpoint  only what came after the last good audit
+--account ID        only this account`,
+  async run(args, io) {
+    const words = readArguments(args, { 'since-checkpoint': 'flag', account: 'text' })
+    const account = words.texts['account']
+    const accountId = account === undefined ? undefined : readId(account, '--account')
+    const sinceCheckpoint = words.flags.has('since-checkpoint')
+    const report = await withDatabase(io, async db => {
+      if (accountId !== undefined) await assertAccount(db, accountId)
+      return audit(db.url, { sinceCheckpoint, ...(accountId === undefined ? {} : { accountId }) })
+    })
+    print(io, words.json, rowOf(report), () => describe(report))
+    return report.ok ? 0 : 1
+  },
+}
+
+export const ledgerCommands: readonly Command[] = [
+  creditCommand,
+  debitCommand,
+  redeemCreateCommand,
+  auditCommand,
+]
+
+/** A typing error must not look like an account that is in order. */
+async function assertAccount(db: Database, accountId: number): Promise<void> {
+  if ((await ledgerStore(db).balance(accountId)) !== undefined) return
+  throw new Refusal(`There is no account ${accountId}`)
+}
+
+function readAmount(text: string, what: string): bigint {
+  const nano = parseMoney(text)
+  if (nano !== undefined && nano > 0n) return nano
+  throw new UsageError(`${what} is "${text}" but must be a decimal amount above 0, as in 5.00`)
+}
+
+function readCount(text: string | undefined, what: string, most: number): number {
+  const number = text === undefined ? 1 : /^\d{1,10}$/.test(text) ? Number(text) : 0
+  if (number >= 1 && number <= most) return number
+  throw new UsageError(`${what} is "${text}" but must be a whole number from 1 to ${most}`)
+}
+
+function hashesOf(code: string): Uint8Array[] {
+  const hash = hashCode(code)
+  return hash === undefined ? [] : [hash]
+}
+
+/** A UUIDv7 of the time that the command was given. */
+function newId(io: CommandIo): string {
+  return Bun.randomUUIDv7('hex', io.now())
+}
+
+function rowOf({ ok, checks }: AuditReport) {
+  return { ok, checks: checks.map(checkRow) } satisfies JsonObject
+}
+
+function checkRow(check: AuditCheck) {
+  return {
+    name: check.name,
+    title: check.title,
+    ok: check.count === 0 || check.informational,
+    count: check.count,
+    difference: formatMoney(check.differenceNano),
+    first: [...check.first],
+    informational: check.informational,
+  } satisfies JsonObject
+}
+
+function describe({ ok, checks }: AuditReport): string {
+  const rows = checks.map(checkRow)
+  const overview = table(
+    ['check', '', 'count', 'difference', 'what holds'],
+    rows.map(row => [row.name, verdict(row), String(row.count), row.difference, row.title]),
+  )
+  const findings = rows.flatMap(({ name, first }) => first.map(text => `${name}: ${text}`))
+  return [overview, ...findings, ok ? 'the ledger holds' : 'THE LEDGER DOES NOT HOLD'].join('\n')
+}
+
+function verdict(row: { ok: boolean; informational: boolean }): string {
+  if (row.informational) return 'note'
+  return row.ok ? 'ok' : 'BROKEN'
+}

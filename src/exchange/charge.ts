@@ -1,0 +1,78 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { Model } from '@/routing/model.ts'
+import { Bill, type UsedUp } from './bill.ts'
+import type { Gateway } from './gateway.ts'
+import type { Prompt } from './prompt.ts'
+import { quote } from './quote.ts'
+import type { ExchangeRecord } from './record.ts'
+
+/** The hold of an exchange that may begin. */
+export interface Reservation {
+  bill: Bill
+  /** Resolves when the hold is durable. Until then no byte reaches the caller. */
+  granted: Promise<void>
+  /** Aborts with the error of a hold that was refused after the upstream was called already. */
+  refused: AbortSignal
+}
+
+/**
+ * Sets money aside. The upstream may be called before the hold is durable if the account's credit is ample and the
+ * ledger well (ledger.md 5.8); else this resolves with the hold.
+ * @throws GatewayError of 402, `no_channel` for a model without prices, `billing_unavailable`
+ */
+export async function reserve(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  prompt: Prompt,
+  model: Model,
+): Promise<Reservation> {
+  const { ledger, credit, clock } = gateway
+  const { caller } = record
+  if (caller === undefined) throw new Error('an exchange is charged to whoever called')
+  const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
+  const bill = new Bill({ ledger, credit, exchange, quote: quote(prompt, model, caller), now: clock.now })
+  if (!ledger.healthy()) {
+    throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
+  }
+  const early = !caller.onTrial && isWell(gateway) && credit.isAmple(caller.accountId, bill.expectedNano)
+  const abort = new AbortController()
+  if (!early) {
+    prompt.outputLimit = await bill.reserve()
+    return { bill, granted: Promise.resolve(), refused: abort.signal }
+  }
+  const granted = bill.reserve().then(() => undefined)
+  granted.catch(error => {
+    credit.distrust(caller.accountId)
+    gateway.metrics.wastedStarts.inc()
+    abort.abort(asGatewayError(error))
+  })
+  return { bill, granted, refused: abort.signal }
+}
+
+/** How long a hold may wait before nothing is begun without one. */
+const LONG_WAIT_MS = 50
+
+/** A failed batch of holds is held against the ledger this long. */
+const FAILURE_MS = 2_000
+
+function isWell({ ledger }: Gateway): boolean {
+  const { holdWaitMs, holdFailureAgoMs } = ledger.state()
+  return holdWaitMs < LONG_WAIT_MS && (holdFailureAgoMs === undefined || holdFailureAgoMs > FAILURE_MS)
+}
+
+/** Notes what an exchange has used and what that costs; undefined is nothing. */
+export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: Bill): void {
+  record.usage = used?.usage
+  record.usageSource = used?.source
+  record.charge = used === undefined ? undefined : bill.charge(used)
+}
+
+/** Charges what was noted, or gives the hold back. Nobody waits for it: what cannot be committed is journaled. */
+export function closeBill(gateway: Gateway, record: ExchangeRecord, { bill, granted }: Reservation): void {
+  granted
+    .then(() => (record.charge === undefined ? bill.release() : bill.settle(record.charge)))
+    .catch(error => {
+      if (error instanceof GatewayError && error.status === 402) return
+      gateway.log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
+    })
+}
