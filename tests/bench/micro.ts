@@ -1,0 +1,87 @@
+import { parseArgs } from 'node:util'
+import { bench, do_not_optimize, run } from 'mitata'
+import { createEventSplitter } from '@/formats/splitter.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import { createSseParser } from '@/sse/parser.ts'
+import { conversion, decoding, deltaBytes, encoding } from './deltas.ts'
+import { keyCheck } from './keys.ts'
+import { parsing, renaming, rewriting, SIZES } from './requests.ts'
+
+const USAGE = `bun tests/bench/micro.ts [options]: what the parts of the hot path cost, one by one
+
+  --only TEXT  benchmarks whose name holds this
+  --json       one JSON value on stdout, name: { min_ns, p50_ns, p99_ns }
+  --help
+
+Names: "convert A > B text" is one delta of an upstream of format A, from its bytes to the bytes for a caller of B.`
+
+const SHORT: Record<Format, string> = {
+  'openai-chat-completions': 'chat',
+  'openai-responses': 'responses',
+  'anthropic-messages': 'messages',
+  'gemini-generate-content': 'gemini',
+}
+
+const KINDS = ['text', 'tool'] as const
+
+/** Every ordered pair of two formats. */
+const PAIRS = FORMATS.flatMap(from => FORMATS.filter(to => to !== from).map(to => [from, to] as const))
+
+function defineFraming(): void {
+  const one = deltaBytes('openai-chat-completions')
+  const many = Buffer.concat(Array.from({ length: 16 }, () => one))
+  for (const [name, chunk] of [
+    ['one event', one],
+    ['16 events', many],
+  ] as const) {
+    const splitter = createEventSplitter(1 << 20)
+    const parser = createSseParser()
+    bench(`splitter, ${name}`, () => splitter.push(chunk, do_not_optimize))
+    bench(`parser, ${name}`, () => parser.push(chunk, do_not_optimize))
+  }
+}
+
+function defineDeltas(): void {
+  for (const kind of KINDS) {
+    for (const format of FORMATS) {
+      bench(`decode ${SHORT[format]} ${kind}`, decoding(format, kind))
+      bench(`encode ${SHORT[format]} ${kind}`, encoding(format, kind))
+    }
+  }
+  for (const [from, to] of PAIRS) bench(`convert ${SHORT[from]} > ${SHORT[to]} text`, conversion(from, to))
+}
+
+function defineRequests(): void {
+  for (const [size, bytes] of Object.entries(SIZES)) {
+    bench(`request ${size}, JSON.parse alone`, parsing(bytes))
+    bench(`request ${size}, spliceJson of the model`, renaming(bytes))
+    for (const [from, to] of PAIRS) {
+      bench(`request ${size}, ${SHORT[from]} to ${SHORT[to]}`, rewriting(from, to, bytes))
+    }
+  }
+}
+
+const { values } = parseArgs({
+  options: {
+    only: { type: 'string' },
+    json: { type: 'boolean', default: false },
+    help: { type: 'boolean', default: false },
+  },
+})
+
+if (values.help) console.log(USAGE)
+else {
+  defineFraming()
+  defineDeltas()
+  defineRequests()
+  bench('key check, known key', keyCheck())
+  const filter = values.only === undefined ? /^/ : new RegExp(RegExp.escape(values.only))
+  if (values.json) {
+    const { benchmarks } = await run({ format: 'quiet', filter })
+    const rows = benchmarks.map(({ alias, runs }) => {
+      const stats = runs[0]?.stats
+      return [alias, { min_ns: stats?.min, p50_ns: stats?.p50, p99_ns: stats?.p99 }]
+    })
+    console.log(JSON.stringify(Object.fromEntries(rows)))
+  } else await run({ filter })
+}
