@@ -38,12 +38,16 @@ const MODELS = [
   ['gemini', 'reason+parallel'],
 ]
 
-export async function startRig(): Promise<Rig> {
+/** @param functionToolsOnly true: upstreams take nothing but function tools, so that every request is written anew */
+export async function startRig({ functionToolsOnly = false } = {}): Promise<Rig> {
   const models = MODELS.map(
     ([side, model]) =>
       `  - { id: "${side}/${model}", channels: [{ channel: ${side}, model: "${model}" }], prices: { input: 1, output: 2 } }`,
   )
-  const gateway = await startTestGateway({ models: models.join('\n') })
+  const gateway = await startTestGateway({
+    models: models.join('\n'),
+    channelOptions: `function_tools_only: ${functionToolsOnly}`,
+  })
   const address = { url: gateway.url.replace(/\/$/, ''), key: gateway.key }
   const { recordings } = gateway.simulator.simulator
   return {
