@@ -12,3 +12,7 @@ test.each(['12345678901234567890', '9007199254740993', '-0', '1e400', '0.10', '1
 test.each(['', '{', '[1.0]', '"1.0"', '12345678901234567890'])('%s is no object', text => {
   expect(parseExactObject(text)).toBeUndefined()
 })
+
+test('what is nested too deep is no JSON, whatever its numbers', () => {
+  expect(parseExactObject(`{"a":${'['.repeat(50_000)}1.0${']'.repeat(50_000)}}`)).toBeUndefined()
+})

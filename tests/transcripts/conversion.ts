@@ -100,7 +100,8 @@ export function wholeAs(recorded: Recording, to: Format, wire: JsonObject, body:
   return CODECS[to].encodeResponse(raised, replyContext(to, wire))
 }
 
-function createRaiser(upstream: Format, caller: Format, wire: JsonObject) {
+/** What undoes on an answer of this upstream what was done to the caller's request. */
+export function createRaiser(upstream: Format, caller: Format, wire: JsonObject) {
   const request = decodeRequest(caller, wire)
   return lowerRequest(request, CODECS[upstream], TARGETS[upstream], false).createRaiser?.()
 }

@@ -4,7 +4,15 @@ import type { StreamMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
 import { parseExact } from '@/json/exact.ts'
-import { asArray, asNumber, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import {
+  asArray,
+  asIndex,
+  asObject,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
@@ -99,7 +107,7 @@ export class GeminiDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   #stateOf(candidate: JsonObject): CandidateState {
-    const index = asNumber(candidate['index']) ?? 0
+    const index = asIndex(candidate['index']) ?? 0
     const known = this.#candidates.get(index)
     if (known !== undefined) return known
     const state: CandidateState = { index, open: undefined, called: false, finished: false }
@@ -276,7 +284,7 @@ function parseElements(text: string): unknown {
 
 /** Only arguments need every digit of their numbers; counts and probabilities do not. */
 function parseChunk(text: string): unknown {
-  return text.includes('"functionCall"') ? parseExact(text) : JSON.parse(text)
+  return text.includes('"functionCall"') ? parseExact(text) : parseJson(text)
 }
 
 export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {

@@ -3,7 +3,7 @@ import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFault, decodeFaultValue, faultError } from '@/formats/fault.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asIndex, asObject, asString, type JsonObject, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources } from './citations.ts'
@@ -123,7 +123,7 @@ export class AnswerDecoder {
     emit: Emit,
   ): void {
     this.#start(chunk, emit)
-    const index = asNumber(choice['index']) ?? position
+    const index = asIndex(choice['index']) ?? position
     let candidate = this.#candidates.get(index)
     const isNew = candidate === undefined
     if (candidate === undefined) {
@@ -168,7 +168,7 @@ function isDone(data: string): boolean {
 
 function parseChunk(data: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(data)
+    const value = parseJson(data)
     // An error may stand in an array (Gemini's own surface of this format).
     return asObject(Array.isArray(value) ? value[0] : value)
   } catch {

@@ -328,3 +328,11 @@ describe('a whole answer', () => {
     expect(decode({})).toThrow('without a finish reason')
   })
 })
+
+test('an index that is no place in a list is the first', () => {
+  const events = decodeChunks(
+    chunk([{ text: 'a' }], { index: -1 }),
+    chunk([{ text: 'b' }], { index: 0.5, finishReason: 'STOP' }),
+  )
+  expect(collect(events).candidates).toMatchObject([{ parts: [{ text: 'ab' }] }])
+})
