@@ -1,0 +1,337 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+
+/** Prices of the test gateway: 1 and 2 per million tokens, which is 1000 and 2000 nano each. */
+const INPUT = 1000n
+const OUTPUT = 2000n
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({
+    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    models: `
+  - { id: "unpriced", channels: [{ channel: chat, model: "echo" }], prices: {} }
+  - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }`,
+  })
+})
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+const TEXT = 'x'.repeat(400)
+const CHAT_USAGE =
+  '"usage":{"prompt_tokens":100,"completion_tokens":50,"total_tokens":150,"prompt_tokens_details":{"cached_tokens":40}}'
+const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${TEXT}"}}]}\n\n`
+const FINISH = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
+const USAGE = `data: {"choices":[],${CHAT_USAGE}}\n\n`
+const DONE = 'data: [DONE]\n\n'
+
+function body(model: string, stream: boolean, extra = ''): string {
+  return `{"model":"${model}","stream":${stream}${extra},"messages":[{"role":"user","content":"hi"}]}`
+}
+
+function post(text: string, key = gateway.key, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: text,
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+interface Settled {
+  end_state: string
+  usage_source: string
+  cost_nano: bigint | null
+  input_uncached: bigint
+  cache_read: bigint
+  output_text: bigint
+}
+
+/** Runs a call to its end; the result is the stored row and what the wallet lost. */
+async function settled(call: () => Promise<unknown>): Promise<Settled & { chargedNano: bigint }> {
+  const before = await balance()
+  const count = (await gateway.exchanges()).length
+  await call()
+  await until(async () => (await gateway.exchanges()).length > count)
+  await until(
+    async () => (await gateway.server.gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n,
+  )
+  const row = (await gateway.exchanges()).at(-1) as unknown as Settled
+  return { ...row, chargedNano: before - (await balance()) }
+}
+
+async function balance(): Promise<bigint> {
+  return (await gateway.server.gateway.ledger.balance(gateway.accountId))?.balanceNano ?? 0n
+}
+
+describe('every way a request can end has one rule of what it costs', () => {
+  const reported = 60n * INPUT + 40n * INPUT + 50n * OUTPUT
+
+  test.each([
+    ['chat', true],
+    ['messages', true],
+    ['chat', false],
+    ['messages', false],
+  ] as const)(
+    'complete on a %s upstream, streamed %p: what the upstream reported',
+    async (format, stream) => {
+      const messagesUsage = '"usage":{"input_tokens":60,"cache_read_input_tokens":40,"output_tokens":50}'
+      answer = () => {
+        if (format === 'chat') {
+          return stream
+            ? eventStream(DELTA + FINISH + USAGE + DONE)
+            : new Response(
+                `{"choices":[{"index":0,"message":{"role":"assistant","content":"${TEXT}"},"finish_reason":"stop"}],${CHAT_USAGE}}`,
+              )
+        }
+        return stream
+          ? eventStream(
+              `event: message_start\ndata: {"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"usage":{"input_tokens":60,"cache_read_input_tokens":40,"output_tokens":1}}}\n\nevent: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\nevent: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${TEXT}"}}\n\nevent: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\nevent: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":{"output_tokens":50}}\n\nevent: message_stop\ndata: {"type":"message_stop"}\n\n`,
+            )
+          : new Response(
+              `{"id":"m","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":"${TEXT}"}],"stop_reason":"end_turn",${messagesUsage}}`,
+            )
+      }
+      let cost: string | null = null
+      const result = await settled(async () => {
+        const response = await post(body(`${format}/echo`, stream))
+        cost = response.headers.get('x-tollgate-cost')
+        await response.text()
+      })
+      expect(result).toMatchObject({ end_state: 'complete', usage_source: 'reported', cost_nano: reported })
+      expect(result.chargedNano).toBe(reported)
+      expect(cost).toBe(stream ? null : '0.000200000')
+    },
+  )
+
+  test('no usage reported: what was counted here, marked estimated', async () => {
+    answer = () => eventStream(DELTA + DELTA + FINISH + DONE)
+    const result = await settled(async () => (await post(body('chat/echo', true))).text())
+    expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 200n })
+    expect(result.chargedNano).toBe(result.input_uncached * INPUT + 200n * OUTPUT)
+  })
+
+  test('an explicit zero is no missing usage', async () => {
+    const zero = '"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}'
+    answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${zero}}\n\n${DONE}`)
+    const result = await settled(async () => (await post(body('chat/echo', true))).text())
+    expect(result).toMatchObject({ usage_source: 'reported', cost_nano: 0n, chargedNano: 0n })
+  })
+
+  test('the caller leaves in the middle: the prompt and what was delivered, estimated', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const abort = new AbortController()
+    const result = await settled(async () => {
+      const response = await post(body('chat/echo', true), gateway.key, abort.signal)
+      await response.body?.getReader().read()
+      abort.abort()
+    })
+    expect(result).toMatchObject({ end_state: 'client_gone', usage_source: 'estimated', output_text: 100n })
+    expect(result.chargedNano).toBe(result.input_uncached * INPUT + 100n * OUTPUT)
+  })
+
+  test('the caller leaves before any output: nothing', async () => {
+    answer = () => new Promise<Response>(() => {})
+    const abort = new AbortController()
+    const before = upstream.seen.length
+    const result = await settled(async () => {
+      const call = post(body('chat/echo', true), gateway.key, abort.signal).catch(() => undefined)
+      await until(() => upstream.seen.length > before)
+      abort.abort()
+      await call
+    })
+    expect(result).toMatchObject({ end_state: 'client_gone', cost_nano: null, chargedNano: 0n })
+  })
+
+  test.each([400, 401, 429, 500, 529])('the upstream refuses with %d: nothing', async status => {
+    answer = () => new Response('{"error":{"message":"no"}}', { status })
+    const result = await settled(async () => (await post(body('chat/echo', true))).text())
+    expect(result).toMatchObject({ cost_nano: null, chargedNano: 0n })
+  })
+
+  test('the stream is cut after output: the prompt and what was delivered, estimated', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const result = await settled(async () => {
+      const response = await post(body('chat/echo', true))
+      fed.close()
+      await response.text()
+    })
+    expect(result).toMatchObject({ end_state: 'upstream_cut', usage_source: 'estimated', output_text: 100n })
+    expect(result.chargedNano).toBeGreaterThan(100n * OUTPUT)
+  })
+
+  test('an error in the middle of the stream: the prompt and what was delivered, estimated', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const result = await settled(async () => {
+      const response = await post(body('chat/echo', true))
+      fed.write('data: {"error":{"message":"broken","type":"server_error"}}\n\n')
+      fed.close()
+      await response.text()
+    })
+    expect(result).toMatchObject({ end_state: 'upstream_error', usage_source: 'estimated' })
+    expect(result.chargedNano).toBeGreaterThan(100n * OUTPUT)
+  })
+
+  test('a tool call alone costs its tokens', async () => {
+    answer = () =>
+      eventStream(
+        `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","type":"function","function":{"name":"f","arguments":"${'1'.repeat(40)}"}}]}}]}\n\ndata: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n${DONE}`,
+      )
+    const result = await settled(async () => (await post(body('chat/echo', true))).text())
+    expect(result).toMatchObject({ usage_source: 'estimated', output_text: 10n })
+  })
+
+  test('a model without prices is refused, not free', async () => {
+    const response = await post(body('unpriced', false))
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ error: { code: 'no_channel' } })
+  })
+})
+
+describe('credit', () => {
+  async function poor(creditNano: bigint, onTrial = false): Promise<{ key: string; accountId: number }> {
+    const account = await gateway.accounts.createAccount({
+      email: `poor-${crypto.randomUUID()}@example.com`,
+      creditNano,
+      onTrial,
+      models: [],
+    })
+    const { key } = await gateway.accounts.createKey({
+      accountId: account.id,
+      name: '',
+      models: undefined,
+      expiresAt: undefined,
+      allowIps: undefined,
+      cap: undefined,
+    })
+    return { key, accountId: account.id }
+  }
+
+  test('that is out is a 402 in the shape of the surface, and the upstream is not called', async () => {
+    const { key } = await poor(1n)
+    const before = upstream.seen.length
+    const chat = await post(body('dear', false, ',"max_tokens":1000'), key)
+    expect(chat.status).toBe(402)
+    expect(chat.headers.get('x-should-retry')).toBe('false')
+    expect(await chat.json()).toMatchObject({
+      error: { type: 'insufficient_quota', code: 'credit_exhausted' },
+    })
+    const messages = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: '{"model":"dear","max_tokens":1000,"messages":[{"role":"user","content":"hi"}]}',
+    })
+    expect(await messages.json()).toMatchObject({
+      type: 'error',
+      error: { type: 'billing_error', code: 'credit_exhausted' },
+    })
+    const gemini = await fetch(`${gateway.url}/v1beta/models/dear:generateContent`, {
+      method: 'POST',
+      headers: { 'x-goog-api-key': key },
+      body: '{"contents":[{"parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":1000}}',
+    })
+    expect(gemini.status).toBe(402)
+    expect(await gemini.json()).toMatchObject({ error: { code: 402, status: 'FAILED_PRECONDITION' } })
+    expect(upstream.seen.length).toBe(before)
+  })
+
+  test('that does not pay for the stated limit names the one that it pays for', async () => {
+    // 1 dollar at 1000 dollars a million pays for not quite 1000 tokens.
+    const { key } = await poor(10n ** 9n)
+    const response = await post(body('dear', true, ',"max_tokens":50000'), key)
+    expect(response.status).toBe(402)
+    const affordable = Number(/for (\d+) output tokens/.exec(await response.text())?.[1])
+    expect(affordable).toBeGreaterThan(950)
+    expect(affordable).toBeLessThan(1000)
+    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    expect((await post(body('dear', true, `,"max_tokens":${affordable}`), key)).status).toBe(200)
+  })
+
+  test('that does not pay for all that a model can write limits a request that states no limit', async () => {
+    const { key } = await poor(10n ** 9n)
+    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    const response = await post(body('dear', true), key)
+    expect(response.status).toBe(200)
+    await response.text()
+    const sent = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body))
+    expect(sent.max_tokens).toBeGreaterThan(950)
+    expect(sent.max_tokens).toBeLessThan(1000)
+  })
+
+  test('that running requests have set aside is a 402 with Retry-After', async () => {
+    const { key } = await poor(10n ** 9n)
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const first = await post(body('dear', true, ',"max_tokens":900'), key)
+    const second = await post(body('dear', true, ',"max_tokens":900'), key)
+    expect(second.status).toBe(402)
+    expect(await second.json()).toMatchObject({ error: { code: 'credit_reserved' } })
+    expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+    fed.write(FINISH + USAGE + DONE)
+    fed.close()
+    await first.text()
+  })
+
+  test('for exactly one of two requests at once serves exactly one', async () => {
+    const { key, accountId } = await poor(10n ** 9n)
+    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    const answers = await Promise.all([0, 1].map(() => post(body('dear', true, ',"max_tokens":900'), key)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
+    await Promise.all(answers.map(response => response.text()))
+    await until(async () => (await gateway.server.gateway.ledger.balance(accountId))?.pendingNano === 0n)
+    const left = (await gateway.server.gateway.ledger.balance(accountId))?.balanceNano
+    expect(left).toBe(10n ** 9n - (100n * 1000n + 50n * 1_000_000n))
+  })
+
+  test('is audited green after all of this', async () => {
+    await gateway.server.flush()
+    const report = await gateway.server.gateway.ledger.audit()
+    expect(report.checks.filter(({ count }) => count > 0)).toEqual([])
+    expect(report.ok).toBe(true)
+  })
+})
+
+describe('a revoked key', () => {
+  test('ends its running streams within 2.5 s, in-band', async () => {
+    const { id, key } = await gateway.accounts.createKey({
+      accountId: gateway.accountId,
+      name: 'short-lived',
+      models: undefined,
+      expiresAt: undefined,
+      allowIps: undefined,
+      cap: undefined,
+    })
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const response = await post(body('chat/echo', true), key)
+    const ended = response.text()
+    const start = performance.now()
+    await gateway.accounts.revokeKey(id)
+    expect(await ended).toContain('This API key was revoked')
+    expect(performance.now() - start).toBeLessThan(2500)
+    expect((await post(body('chat/echo', true), key)).status).toBe(401)
+  })
+})
