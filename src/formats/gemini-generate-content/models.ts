@@ -16,8 +16,10 @@ export interface ModelTraits {
   thinking: Thinking
   /** Takes `parametersJsonSchema` and `responseJsonSchema`. */
   jsonSchema: boolean
-  /** Takes built-in tools and a JSON answer beside function declarations. */
+  /** Takes built-in tools beside function declarations. */
   mixedTools: boolean
+  /** Takes a JSON answer beside function declarations. */
+  jsonBesideTools: boolean
   /** Gives calls an id and wants it back; refuses calls of the current turn without a signature. */
   callIds: boolean
   /** Takes media inside a functionResponse. */
@@ -31,6 +33,7 @@ const OLDER: ModelTraits = {
   thinking: { type: 'none' },
   jsonSchema: false,
   mixedTools: false,
+  jsonBesideTools: false,
   callIds: false,
   mediaInResults: false,
   fetchesUrls: false,
@@ -43,6 +46,7 @@ const GEMINI_3: ModelTraits = {
   thinking: { type: 'level', levels: THINKING_LEVELS },
   jsonSchema: true,
   mixedTools: true,
+  jsonBesideTools: true,
   callIds: true,
   mediaInResults: true,
   fetchesUrls: true,
@@ -51,7 +55,7 @@ const GEMINI_3: ModelTraits = {
 
 const NO_THINKING: Thinking = { type: 'none' }
 
-/** A name that says nothing: what works with every model is asked of it where the newest would take more. */
+/** A name that says nothing: a built-in tool can be done without, so it is not risked beside functions. */
 const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false }
 
 /**

@@ -109,7 +109,7 @@ function askFor(
 ): { output: OutputFormat | undefined; instruction: string } {
   const structured = output !== undefined && output.type !== 'text'
   const declares = tools.some(tool => tool['functionDeclarations'] !== undefined)
-  if (!structured || !declares || traits.mixedTools) return { output, instruction: '' }
+  if (!structured || !declares || traits.jsonBesideTools) return { output, instruction: '' }
   losses.add('output')
   const schema =
     output.type === 'json-schema' ? ` that fits this JSON Schema: ${JSON.stringify(output.schema)}` : ''

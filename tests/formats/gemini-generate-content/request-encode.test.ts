@@ -347,9 +347,10 @@ describe('tools', () => {
       'web_search_preview',
       'code_interpreter',
     ])
-    // A name that says nothing is asked for what every model takes.
-    const unknown = encode({ tools: [tool('f'), ...search] }, 'my-tuned-model')
+    // Of a name that says nothing only what cannot be done without is asked.
+    const unknown = encode({ tools: [tool('f'), ...search], output: { type: 'json' } }, 'my-tuned-model')
     expect(unknown.body['tools']).toHaveLength(1)
+    expect(unknown.body['generationConfig']).toEqual({ responseMimeType: 'application/json' })
     const mixed = encode({ tools: [tool('f'), ...search] }, G3)
     expect(mixed.body['tools']).toHaveLength(3)
     expect(mixed.body['toolConfig']).toEqual({ includeServerSideToolInvocations: true })
