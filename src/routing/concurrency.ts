@@ -1,0 +1,41 @@
+import type { Channel } from '@/upstream/channel.ts'
+
+/**
+ * The exchanges that run on each channel in this process, by request id: taking or giving back twice is the same as
+ * once, so whoever cleans up needs to know nothing.
+ */
+export class Concurrency {
+  readonly #running = new Map<number, Set<string>>()
+  readonly #processes: number
+
+  /** `processes` share a channel's `max_concurrent` evenly, at least one each. */
+  constructor(processes = 1) {
+    this.#processes = processes
+  }
+
+  /** Takes a place on the channel. False if all are taken; true without another if the request has one there. */
+  acquire(channel: Pick<Channel, 'id' | 'maxConcurrent'>, requestId: string): boolean {
+    const running = this.#running.get(channel.id)
+    if (running?.has(requestId)) return true
+    if (this.isFull(channel)) return false
+    if (running === undefined) this.#running.set(channel.id, new Set([requestId]))
+    else running.add(requestId)
+    return true
+  }
+
+  release(channel: Pick<Channel, 'id'>, requestId: string): void {
+    const running = this.#running.get(channel.id)
+    if (running?.delete(requestId) && running.size === 0) this.#running.delete(channel.id)
+  }
+
+  /** Exchanges that run on the channel now. */
+  running(channel: Pick<Channel, 'id'>): number {
+    return this.#running.get(channel.id)?.size ?? 0
+  }
+
+  isFull(channel: Pick<Channel, 'id' | 'maxConcurrent'>): boolean {
+    const { maxConcurrent } = channel
+    if (maxConcurrent === undefined) return false
+    return this.running(channel) >= Math.max(1, Math.floor(maxConcurrent / this.#processes))
+  }
+}

@@ -1,0 +1,49 @@
+import type { Standing } from '@/routing/breaker.ts'
+import { pool } from '@/routing/health.ts'
+import type { Route } from '@/routing/model.ts'
+import type { Candidate } from '@/routing/order.ts'
+import type { Channel } from '@/upstream/channel.ts'
+
+/** A channel with as many keys as asked for; their ids are `id * 100 + position`. */
+export function channelOf(id: number, more: Partial<Channel> = {}, keys = 1): Channel {
+  return {
+    id,
+    name: `channel-${id}`,
+    format: 'openai-chat-completions',
+    baseUrl: `https://${id}.example`,
+    keys: Array.from({ length: keys }, (_, position) => ({ id: id * 100 + position, secret: 'secret' })),
+    priority: 0,
+    weight: 1,
+    headers: {},
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
+    maxConcurrent: undefined,
+    functionToolsOnly: false,
+    allowPrivate: false,
+    vendor: `${id}.example`,
+    ...more,
+  }
+}
+
+export function routeOf(channel: Channel, more: Partial<Route> = {}): Route {
+  return { channel, upstreamModel: 'model', priority: 0, weight: 1, ...more }
+}
+
+/** A candidate for each key of each route, all in the same standing. */
+export function candidatesOf(
+  routes: readonly Route[],
+  standing: Standing = { kind: 'ready' },
+  isFull = false,
+): Candidate[] {
+  return routes.flatMap(route => pool(route.channel).map(key => ({ route, key, standing, isFull })))
+}
+
+/** Numbers in [0, 1) that are the same in every run. */
+export function seededRandom(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

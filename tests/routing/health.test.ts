@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
+import { MAX_STREAK, PAUSES } from '@/routing/breaker.ts'
+import { Health, type HealthTicket, type Opening, type Outcome, outcomeOf } from '@/routing/health.ts'
+import { inProcessSharing } from '@/routing/health-sharing.ts'
+import type { Channel } from '@/upstream/channel.ts'
+import { channelOf } from './channels.ts'
+
+const FAILED: Outcome = { kind: 'upstream_error', retryAfterMs: undefined, reason: 'status 500' }
+const REFUSED: Outcome = { kind: 'upstream_auth', retryAfterMs: undefined, reason: 'status 401' }
+const LIMITED: Outcome = { kind: 'upstream_rate_limited', retryAfterMs: 2_000, reason: 'status 429' }
+
+function underTest(options: { sharing?: ReturnType<ReturnType<typeof inProcessSharing>['join']> } = {}) {
+  const clock = manualClock()
+  const openings: Opening[] = []
+  const health = new Health({ clock, random: () => 0, onOpening: told => openings.push(told), ...options })
+  return {
+    clock,
+    health,
+    openings,
+    attempt: (channel: Channel, position: number, outcome: Outcome, firstByteMs?: number) =>
+      health.beginAnyway(channel, channel.keys[position]).report(outcome, { firstByteMs }),
+    standing: (channel: Channel, position = 0) => health.standing(channel, channel.keys[position]).kind,
+  }
+}
+
+describe('whose fault it is', () => {
+  test.each([
+    ['a key that was refused', REFUSED],
+    ['a key at its limit', LIMITED],
+  ])('%s leaves the channel and its other keys alone', (_, outcome) => {
+    const { attempt, standing } = underTest()
+    const channel = channelOf(1, {}, 2)
+    attempt(channel, 0, outcome)
+    expect([standing(channel, 0), standing(channel, 1)]).toEqual(['paused', 'ready'])
+  })
+
+  test('a failing upstream is paused with all its keys', () => {
+    const { attempt, standing } = underTest()
+    const channel = channelOf(1, {}, 3)
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, count % 2, FAILED)
+    expect(standing(channel, 2)).toBe('paused')
+  })
+
+  test('one bad key of a pool goes, and the channel stays', () => {
+    const { attempt, standing } = underTest()
+    const channel = channelOf(1, {}, 4)
+    for (let count = 0; count < 40; count += 1)
+      attempt(channel, count % 4, count % 4 === 0 ? FAILED : { kind: 'ok' })
+    expect([0, 1, 2, 3].map(position => standing(channel, position))).toEqual([
+      'paused',
+      'ready',
+      'ready',
+      'ready',
+    ])
+  })
+
+  test('channels do not answer for each other', () => {
+    const { attempt, standing } = underTest()
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channelOf(1), 0, FAILED)
+    expect([standing(channelOf(1)), standing(channelOf(2))]).toEqual(['paused', 'ready'])
+  })
+
+  test('an upstream that wants no key can be at its limit, too', () => {
+    const { attempt, standing } = underTest()
+    attempt(channelOf(1, {}, 0), 0, LIMITED)
+    expect([standing(channelOf(1, {}, 0)), standing(channelOf(2, {}, 0))]).toEqual(['paused', 'ready'])
+  })
+
+  test.each<[ErrorKind, Outcome['kind']]>([
+    ['upstream_error', 'upstream_error'],
+    ['upstream_timeout', 'upstream_timeout'],
+    ['upstream_rate_limited', 'upstream_rate_limited'],
+    ['upstream_auth', 'upstream_auth'],
+    ['upstream_rejected', 'ignored'],
+    ['client_closed', 'ignored'],
+    ['internal_error', 'ignored'],
+    ['unsupported_parameter', 'ignored'],
+  ])('%s counts as %s', (kind, outcome) => {
+    expect(outcomeOf(new GatewayError(kind, 'no', { retryAfterMs: 7 }))).toMatchObject({ kind: outcome })
+  })
+})
+
+describe('probes', () => {
+  test('one goes at a time, over channel and key together', () => {
+    const { attempt, health, clock, standing } = underTest()
+    const channel = channelOf(1, {}, 2)
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, 0, FAILED)
+    expect(health.begin(channel, channel.keys[0])).toBeUndefined()
+    clock.advance(PAUSES.failing.firstMs)
+    expect(standing(channel, 1)).toBe('probe')
+    const probe = health.begin(channel, channel.keys[1])
+    expect(probe).toBeDefined()
+    expect(health.begin(channel, channel.keys[0])).toBeUndefined()
+    probe?.report({ kind: 'ok' })
+    expect(standing(channel, 1)).toBe('ready')
+  })
+
+  test('its caller leaving frees the way for the next', () => {
+    const { attempt, health, clock } = underTest()
+    const channel = channelOf(1)
+    attempt(channel, 0, REFUSED)
+    clock.advance(PAUSES.refused.firstMs)
+    health.begin(channel, channel.keys[0])?.report({ kind: 'ignored' })
+    expect(health.begin(channel, channel.keys[0])).toBeDefined()
+  })
+
+  test('one that succeeded and then broke off takes no other probe with it', () => {
+    const { attempt, health, clock } = underTest()
+    const channel = channelOf(1)
+    const probe = () => health.begin(channel, channel.keys[0])
+    attempt(channel, 0, REFUSED)
+    clock.advance(PAUSES.refused.firstMs)
+    const first: HealthTicket | undefined = probe()
+    first?.report({ kind: 'ok' })
+    attempt(channel, 0, REFUSED)
+    clock.advance(PAUSES.refused.firstMs)
+    expect(probe()).toBeDefined()
+    first?.report(FAILED)
+    expect(probe()).toBeUndefined()
+  })
+})
+
+describe('what is shown', () => {
+  test('a key that was taken out, with the reason and when it is asked again', () => {
+    const { attempt, health, clock, openings } = underTest()
+    const channel = channelOf(1, {}, 2)
+    attempt(channel, 1, REFUSED)
+    const [shown] = health.state([channel])
+    expect(shown).toMatchObject({ channelId: 1, channel: 'channel-1', breaker: { state: 'closed' } })
+    expect(shown?.keys).toMatchObject([
+      { keyId: 100, position: 0, breaker: { state: 'closed' } },
+      {
+        keyId: 101,
+        position: 1,
+        breaker: {
+          state: 'open',
+          cause: 'refused',
+          reason: 'status 401',
+          until: clock.now() + PAUSES.refused.firstMs,
+        },
+      },
+    ])
+    expect(openings).toEqual([
+      {
+        channelId: 1,
+        key: { id: 101 },
+        cause: 'refused',
+        pauseMs: PAUSES.refused.firstMs,
+        reason: 'status 401',
+      },
+    ])
+    expect(JSON.stringify(shown)).not.toContain('secret')
+  })
+
+  test('how long the first byte takes, as an average of successes', () => {
+    const { attempt, health } = underTest()
+    const channel = channelOf(1)
+    expect(health.state([channel])[0]?.firstByteMs).toBeUndefined()
+    attempt(channel, 0, { kind: 'ok' }, 100)
+    attempt(channel, 0, { kind: 'ok' }, 200)
+    attempt(channel, 0, FAILED, 60_000)
+    expect(health.state([channel])[0]?.firstByteMs).toBeCloseTo(110)
+  })
+})
+
+describe('the catalog changes', () => {
+  test('a key that was entered anew starts anew, and so does a channel at another address', () => {
+    const { attempt, health, standing } = underTest()
+    const channel = channelOf(1)
+    for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, 0, FAILED)
+    health.retain([channel])
+    expect(standing(channel)).toBe('paused')
+    const moved = { ...channel, baseUrl: 'https://elsewhere.example' }
+    health.retain([moved])
+    expect(standing(moved)).toBe('ready')
+  })
+
+  test('what is gone is forgotten', () => {
+    const { attempt, health, standing } = underTest()
+    attempt(channelOf(1), 0, REFUSED)
+    health.retain([])
+    expect(standing(channelOf(1))).toBe('ready')
+  })
+})
+
+describe('several processes', () => {
+  test('one that sees a key refused tells the others', () => {
+    const bus = inProcessSharing()
+    const [one, other] = [underTest({ sharing: bus.join() }), underTest({ sharing: bus.join() })]
+    const channel = channelOf(1, {}, 2)
+    one.attempt(channel, 0, REFUSED)
+    expect([other.standing(channel, 0), other.standing(channel, 1)]).toEqual(['paused', 'ready'])
+    expect(other.openings).toEqual([])
+    other.health.retain([channel])
+    expect(other.standing(channel, 0)).toBe('paused')
+  })
+
+  test('each finds out by itself that it works again', () => {
+    const bus = inProcessSharing()
+    const [one, other] = [underTest({ sharing: bus.join() }), underTest({ sharing: bus.join() })]
+    for (let count = 0; count < MAX_STREAK; count += 1) one.attempt(channelOf(1), 0, FAILED)
+    for (const { clock } of [one, other]) clock.advance(PAUSES.failing.firstMs)
+    one.attempt(channelOf(1), 0, { kind: 'ok' })
+    expect([one.standing(channelOf(1)), other.standing(channelOf(1))]).toEqual(['ready', 'probe'])
+  })
+
+  test('one that left hears nothing more', async () => {
+    const bus = inProcessSharing()
+    const membership = bus.join()
+    const [one, other] = [underTest({ sharing: bus.join() }), underTest({ sharing: membership })]
+    await membership.close()
+    one.attempt(channelOf(1), 0, REFUSED)
+    expect(other.standing(channelOf(1))).toBe('ready')
+  })
+})
+
+test('memory is bounded, whatever ids come', () => {
+  const { attempt, health } = underTest()
+  for (let id = 1; id <= 15_000; id += 1) attempt(channelOf(id), 0, REFUSED)
+  expect(health.size).toBeLessThanOrEqual(20_000)
+})
