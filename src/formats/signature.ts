@@ -1,5 +1,6 @@
 import { FORMATS, type Format } from '@/generation/format.ts'
-import type { Signature } from '@/generation/part.ts'
+import type { ReasoningPart, Signature } from '@/generation/part.ts'
+import { asArray, asObject, asString, type JsonValue } from '@/json/json.ts'
 
 /**
  * A signature on its way through a format that is not its own: `tollgate.1.<format>.<vendor>.<payload>` in base64url,
@@ -51,4 +52,46 @@ export function signatureFor(
 /** Whether a body holds a wrapped signature, so that it may not be handed on as it is. Looks at bytes only. */
 export function carriesWrappedSignature(body: Uint8Array): boolean {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(MARK)
+}
+
+/** The same for whole thoughts, where a caller brings signatures back but not what they sign: a JSON list. */
+const THOUGHTS_PREFIX = 'tollgate.2.'
+
+/** Thoughts, signed by another vendor, as the value of an opaque field. Unsigned ones are of no use to anybody. */
+export function wrapThoughts(thoughts: readonly ReasoningPart[]): string {
+  const list = thoughts.map(({ texts, raw, redacted, signature }) => ({ texts, raw, redacted, signature }))
+  return Buffer.from(`${THOUGHTS_PREFIX}${JSON.stringify(list)}`, 'utf8').toString('base64')
+}
+
+/** The thoughts in an opaque field that a caller sent back; undefined where it holds something else. */
+export function unwrapThoughts(value: string): ReasoningPart[] | undefined {
+  if (!value.startsWith(MARK)) return undefined
+  const plain = Buffer.from(value, 'base64').toString('utf8')
+  if (!plain.startsWith(THOUGHTS_PREFIX)) return undefined
+  const list = parseList(plain.slice(THOUGHTS_PREFIX.length))
+  return list?.flatMap(item => readThought(item) ?? [])
+}
+
+function readThought(value: JsonValue): ReasoningPart | undefined {
+  const thought = asObject(value)
+  const signature = asObject(thought?.['signature'])
+  const format = FORMATS.find(known => known === signature?.['format'])
+  const signed = asString(signature?.['value'])
+  if (format === undefined || signed === undefined) return undefined
+  return {
+    type: 'reasoning',
+    texts: asArray(thought?.['texts']).filter(text => typeof text === 'string'),
+    raw: thought?.['raw'] === true,
+    redacted: thought?.['redacted'] === true,
+    signature: { format, vendor: asString(signature?.['vendor']), value: signed },
+    id: undefined,
+  }
+}
+
+function parseList(text: string): JsonValue[] | undefined {
+  try {
+    return asArray(JSON.parse(text))
+  } catch {
+    return undefined
+  }
 }

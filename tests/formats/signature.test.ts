@@ -1,5 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { carriesWrappedSignature, signatureFor, unwrapSignature, wrapSignature } from '@/formats/signature.ts'
+import {
+  carriesWrappedSignature,
+  signatureFor,
+  unwrapSignature,
+  unwrapThoughts,
+  wrapSignature,
+} from '@/formats/signature.ts'
 import { FORMATS } from '@/generation/format.ts'
 
 const VENDORS = ['anthropic', 'api.anthropic.com', '127.0.0.1:8080', 'ein Anbieter/ü.%2E', undefined]
@@ -38,3 +44,14 @@ test('a signature of the caller in its own format is left as it is', () => {
   expect(wrapSignature(signature, 'anthropic-messages')).toBe('EqQB')
   expect(unwrapSignature('EqQB', 'anthropic-messages')).toEqual(signature)
 })
+
+test.each(['EqQB', '', Buffer.from('tollgate.1.2.x.y').toString('base64')])('%s holds no thoughts', value => {
+  expect(unwrapThoughts(value)).toBeUndefined()
+})
+
+test.each(['', 'null', '[', '{}', '[1]', '[{"signature":{"format":"nobody","value":"x"}}]'])(
+  'what a caller made up (%s) is no thought',
+  text => {
+    expect(unwrapThoughts(Buffer.from(`tollgate.2.${text}`).toString('base64')) ?? []).toEqual([])
+  },
+)

@@ -7,7 +7,7 @@ import {
 } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { unwrapSignature } from '../signature.ts'
+import { unwrapSignature, unwrapThoughts } from '../signature.ts'
 import { CallIds } from './call-ids.ts'
 import { decodeResult } from './function-response.ts'
 import { decodeMedia } from './media.ts'
@@ -29,7 +29,10 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
       // A result is the user's, whatever the role of its content.
       const side = asObject(wire['functionResponse']) === undefined ? role : 'user'
       if (turns.at(-1)?.role !== side) turns.push({ role: side, parts: [] })
-      turns.at(-1)?.parts.push(...decodePart(wire, ids, turns.length))
+      const turn = turns.at(-1)
+      if (turn === undefined) continue
+      addThoughts(turn.parts, carriedThoughts(wire))
+      turn.parts.push(...decodePart(wire, ids, turns.length))
     }
   }
   return turns.map(({ role, parts }) => ({
@@ -38,11 +41,27 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
   }))
 }
 
+/** The thoughts that a call brings back for a client that dropped them (reply-parts.ts). */
+function carriedThoughts(wire: JsonObject): ReasoningPart[] {
+  return unwrapThoughts(asString(wire['thoughtSignature']) ?? '') ?? []
+}
+
+/** Puts thoughts where they were, before the text that led to the call; a client that kept them has them already. */
+function addThoughts(parts: Part[], thoughts: readonly ReasoningPart[]): void {
+  const lost = thoughts.filter(thought => !parts.some(part => isSigned(part, thought.signature)))
+  const at = parts.findLastIndex(part => part.type !== 'text') + 1
+  parts.splice(at, 0, ...lost)
+}
+
+function isSigned(part: Part, signature: Signature | undefined): boolean {
+  return part.type === 'reasoning' && part.signature?.value === signature?.value
+}
+
 /** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts). */
 function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
   const value = asString(wire['thoughtSignature'])
-  const isSigned = value !== undefined && value !== '' && !isSignatureBypass(value)
-  const signature = isSigned ? unwrapSignature(value, FORMAT) : undefined
+  const says = value !== undefined && value !== '' && !isSignatureBypass(value)
+  const signature = says && unwrapThoughts(value) === undefined ? unwrapSignature(value, FORMAT) : undefined
   const own = signature?.format === FORMAT || wire['thought'] === true ? signature : undefined
   const foreign = signature === undefined || own !== undefined ? [] : [reasoning([], signature)]
   return [...foreign, ...decodeData(wire, own, ids, turn)]

@@ -1,7 +1,7 @@
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import type { ReplyContext } from '../codec.ts'
-import { wrapSignature } from '../signature.ts'
+import { wrapSignature, wrapThoughts } from '../signature.ts'
 import { FORMAT, present, type WireFunctionCall, type WirePart } from './wire.ts'
 
 /** True when the caller asked to see thoughts (`includeThoughts`); Google sends none unasked. */
@@ -27,16 +27,35 @@ export function carriedSignature(
   return thoughts === 'hidden' && signature.format !== 'openai-responses' ? undefined : signature
 }
 
+/**
+ * What a call carries: its own signature, else that of the thoughts before it, else those thoughts themselves when
+ * another vendor signed them. Gemini CLI drops thoughts and brings signatures back; with neither, a Claude that
+ * thinks could not go on thinking after the call's result.
+ */
+export function callSignature(
+  own: Signature | undefined,
+  thoughts: readonly ReasoningPart[],
+): string | undefined {
+  return signatureValue(own) ?? (thoughts.length === 0 ? undefined : wrapThoughts(thoughts))
+}
+
+/** Whether a call must carry the thought: its maker is no Gemini, which would have signed the call. */
+export function travelsOnCall(thought: ReasoningPart): boolean {
+  return (
+    thought.signature !== undefined && thought.signature.value !== '' && thought.signature.format !== FORMAT
+  )
+}
+
 /** A call as its part; undefined when the input is no JSON object, which the caller's SDK could not hold. */
 export function callPart(
   call: { kind: ToolCallKind; callId: string; name: string },
   input: string,
-  signature: Signature | undefined,
+  thoughtSignature: string | undefined,
 ): WirePart | undefined {
   const args = call.kind === 'custom' ? { input } : input.trim() === '' ? {} : parseExactObject(input)
   if (args === undefined) return undefined
   const functionCall: WireFunctionCall = { id: call.callId, name: call.name, args }
-  return present({ functionCall, thoughtSignature: signatureValue(signature) })
+  return present({ functionCall, thoughtSignature })
 }
 
 /** Media of an answer; undefined for what has neither bytes nor address. */

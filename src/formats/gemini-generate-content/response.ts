@@ -1,13 +1,21 @@
 import { Collector } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Part, Signature } from '@/generation/part.ts'
+import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import { asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { DecodeContext, ReplyContext } from '../codec.ts'
 import { encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
 import { encodeLogprobs } from './logprobs.ts'
-import { callPart, carriedSignature, mediaPart, showsThoughts, signatureValue } from './reply-parts.ts'
+import {
+  callPart,
+  callSignature,
+  carriedSignature,
+  mediaPart,
+  showsThoughts,
+  signatureValue,
+  travelsOnCall,
+} from './reply-parts.ts'
 import { GeminiDecoder } from './stream-decode.ts'
 import { encodeUsage } from './usage.ts'
 import { FORMAT, present, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
@@ -84,8 +92,10 @@ function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
   const encoded: EncodedParts = { parts: [], cited: [], malformed: false }
   // The signature of thoughts that stand before the next part.
   let pending: Signature | undefined
+  let thoughts: ReasoningPart[] = []
   for (const part of parts) {
     if (part.type === 'reasoning') {
+      if (travelsOnCall(part)) thoughts.push(part)
       const text = part.texts.join('\n\n')
       const shown = shows && text !== ''
       const signature = carriedSignature(part, text === '' ? 'none' : shown ? 'shown' : 'hidden')
@@ -94,7 +104,8 @@ function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
         encoded.parts.push(present({ text, thought: true, thoughtSignature: signatureValue(signature) }))
       continue
     }
-    const written = encodePart(part, pending)
+    const written = encodePart(part, pending, thoughts)
+    if (part.type === 'tool-call') thoughts = []
     if (written !== undefined) {
       if (part.type === 'text' && part.citations.length > 0) {
         encoded.cited.push({ partIndex: encoded.parts.length, text: part.text, citations: part.citations })
@@ -111,6 +122,7 @@ function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
 function encodePart(
   part: Exclude<Part, { type: 'reasoning' }>,
   pending: Signature | undefined,
+  thoughts: readonly ReasoningPart[],
 ): WirePart | undefined {
   switch (part.type) {
     case 'text': {
@@ -123,7 +135,7 @@ function encodePart(
         ? undefined
         : present({ text: part.text, thoughtSignature: signatureValue(pending) })
     case 'tool-call':
-      return callPart(part, part.input, part.signature ?? pending)
+      return callPart(part, part.input, callSignature(part.signature ?? pending, thoughts))
     case 'media':
       return mediaPart(part)
     case 'opaque':

@@ -1,6 +1,6 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
-import type { Citation, Signature } from '@/generation/part.ts'
+import type { Citation, ReasoningPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
@@ -10,7 +10,15 @@ import { encodeErrorEvent } from './error.ts'
 import { encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
 import { encodeLogprobs } from './logprobs.ts'
-import { callPart, carriedSignature, mediaPart, showsThoughts, signatureValue } from './reply-parts.ts'
+import {
+  callPart,
+  callSignature,
+  carriedSignature,
+  mediaPart,
+  showsThoughts,
+  signatureValue,
+  travelsOnCall,
+} from './reply-parts.ts'
 import { encodeUsage } from './usage.ts'
 import { FORMAT, present, type WireCandidate, type WireContent, type WireResponse } from './wire.ts'
 
@@ -32,6 +40,8 @@ interface CandidateState {
   malformed: boolean
   /** The signature of thoughts that the next part carries. */
   pending: Signature | undefined
+  /** Thoughts that the next call carries. */
+  thoughts: ReasoningPart[]
   finish: Finish | undefined
   logprobs: JsonValue[]
   cited: CitedText[]
@@ -41,7 +51,13 @@ interface CandidateState {
 /** A block of the answer and what is known of it until it ends. */
 type Block =
   | { type: 'text'; of: CandidateState; text: string; citations: Citation[]; partIndex: number }
-  | { type: 'reasoning'; of: CandidateState; paragraphs: number; hasText: boolean; redacted: boolean }
+  | {
+      type: 'reasoning'
+      of: CandidateState
+      start: EventOf<'reasoning-start'>
+      texts: string[]
+      hasText: boolean
+    }
   | { type: 'call'; of: CandidateState; start: EventOf<'tool-input-start'>; input: string }
 
 /**
@@ -94,14 +110,13 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
         return this.#endText(event.block, undefined, emit)
       case 'reasoning-start': {
         const of = this.#stateOf(event.candidate)
-        const { redacted } = event
-        this.#blocks.set(event.block, { type: 'reasoning', of, paragraphs: 0, hasText: false, redacted })
+        this.#blocks.set(event.block, { type: 'reasoning', of, start: event, texts: [], hasText: false })
         if (this.#shows) of.parts += 1
         return
       }
       case 'reasoning-paragraph': {
         const block = this.#blocks.get(event.block)
-        if (block?.type === 'reasoning') block.paragraphs += 1
+        if (block?.type === 'reasoning') block.texts.push('')
         return
       }
       case 'reasoning-delta':
@@ -176,6 +191,7 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
       saidAnything: false,
       malformed: false,
       pending: undefined,
+      thoughts: [],
       finish: undefined,
       logprobs: [],
       cited: [],
@@ -255,8 +271,9 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
   #think(index: number, text: string, emit: Emit): void {
     const block = this.#blocks.get(index)
     if (block?.type !== 'reasoning' || text === '') return
-    const separator = block.paragraphs > 1 && block.hasText ? '\n\n' : ''
-    block.paragraphs = Math.min(block.paragraphs, 1)
+    const last = block.texts.pop() ?? ''
+    const separator = last === '' && block.hasText ? '\n\n' : ''
+    block.texts.push(last + text)
     block.hasText = true
     if (this.#shows) this.#write(block.of, separator + text, true, emit)
   }
@@ -266,7 +283,11 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
     this.#blocks.delete(index)
     if (block?.type !== 'reasoning') return
     const thoughts = block.hasText ? (this.#shows ? 'shown' : 'hidden') : 'none'
-    const carried = carriedSignature({ redacted: block.redacted, signature }, thoughts)
+    const { redacted, raw } = block.start
+    const texts = block.texts.filter(text => text !== '')
+    const thought: ReasoningPart = { type: 'reasoning', texts, raw, redacted, signature, id: undefined }
+    if (travelsOnCall(thought)) block.of.thoughts.push(thought)
+    const carried = carriedSignature(thought, thoughts)
     const { held } = block.of
     if (thoughts !== 'shown') block.of.pending = carried
     else if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)
@@ -277,7 +298,8 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
     this.#blocks.delete(index)
     if (block?.type !== 'call') return
     const { of, start, input } = block
-    const part = callPart(start, input, signature ?? of.pending)
+    const part = callPart(start, input, callSignature(signature ?? of.pending, of.thoughts))
+    of.thoughts = []
     if (part === undefined) {
       of.malformed = true
       return
