@@ -1,16 +1,13 @@
+import { BEARER, KEYS } from '@/telemetry/credentials.ts'
+
 /**
  * What an upstream's text may hold that is the operator's business: keys, addresses, account ids. Replaced by a word
  * in brackets, so that the sentence around it still reads.
  */
 const SECRETS: readonly (readonly [RegExp, string])[] = [
-  [/\bBearer\s+[^\s"',;]+/gi, 'Bearer [key]'],
+  [BEARER, '$1[key]'],
   [/\bhttps?:\/\/[^\s"'<>)\]]+/gi, '[url]'],
-  [/\b(?:sk|rk|pk|sess|xai|pplx|fw|nvapi|csk|key)-[A-Za-z0-9_*.-]{6,}/g, '[key]'],
-  [/\b(?:gsk|hf|r8|tgp|glpat|ghp|gho|ghu)_[A-Za-z0-9_*-]{8,}/g, '[key]'],
-  [/\bAIza[A-Za-z0-9_*-]{10,}/g, '[key]'],
-  [/\b(?:AKIA|ASIA)[A-Z0-9]{12,}/g, '[key]'],
-  [/\bya29\.[A-Za-z0-9_-]+/g, '[key]'],
-  [/\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)?/g, '[key]'],
+  ...KEYS.map(pattern => [pattern, '[key]'] as const),
   [/\b(?:org|proj|acct|user)[-_][A-Za-z0-9]{8,}/g, '[account]'],
   [/\b(organization\W{0,3})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi, '$1[account]'],
   [/\b(projects?(?:_number)?\W{1,3})\d{5,}/gi, '$1[account]'],

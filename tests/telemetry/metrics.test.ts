@@ -1,0 +1,96 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { createMetrics } from '@/telemetry/metrics.ts'
+
+async function described(options?: { processMetrics: boolean }) {
+  return createMetrics(options).registry.getMetricsAsJSON()
+}
+
+describe('every metric of ours', () => {
+  test('is named by the rules of Prometheus, with its unit, and described', async () => {
+    const metrics = await described({ processMetrics: false })
+    expect(metrics.length).toBeGreaterThan(5)
+    for (const { name, help, type } of metrics) {
+      expect(name).toMatch(/^tollgate_[a-z]+(?:_[a-z]+)*$/)
+      expect(help).toEndWith('.')
+      // Typed as an enum of numbers by the library, and a word at run time.
+      const kind = String(type)
+      expect(name.endsWith('_total')).toBe(kind === 'counter')
+      if (kind === 'histogram') expect(name).toEndWith('_seconds')
+    }
+  })
+
+  test('keeps its name, which dashboards and alerts know', async () => {
+    const names = (await described({ processMetrics: false })).map(({ name }) => name)
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'tollgate_exchanges_total',
+        'tollgate_exchange_seconds',
+        'tollgate_first_byte_seconds',
+        'tollgate_attempts_total',
+        'tollgate_tokens_total',
+        'tollgate_token_counts_total',
+        'tollgate_open_exchanges',
+        'tollgate_unhandled_errors_total',
+        'tollgate_unrecorded_exchanges_total',
+      ]),
+    )
+  })
+
+  test('stands beside those of the process', async () => {
+    const names = (await described()).map(({ name }) => name)
+    expect(names).toContain('process_cpu_user_seconds_total')
+    expect(names).toContain('process_resident_memory_bytes')
+  })
+})
+
+describe('what a gateway counts', () => {
+  let gateway: TestGateway
+  beforeAll(async () => {
+    gateway = await startTestGateway()
+  }, 60_000)
+  afterAll(() => gateway.close())
+
+  async function page(): Promise<string> {
+    await gateway.server.flush()
+    const response = await fetch(`${gateway.opsUrl}/metrics`)
+    expect(response.headers.get('content-type')).toStartWith('text/plain')
+    return response.text()
+  }
+
+  async function ask(model: string): Promise<void> {
+    const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    await response.arrayBuffer()
+  }
+
+  test('exchanges, attempts and tokens, and none that is open', async () => {
+    await ask('chat/echo')
+    await ask('chat/error-500')
+    const text = await page()
+    for (const line of [
+      'tollgate_exchanges_total{surface="chat",model="chat/echo",end_state="complete",status="200"} 1',
+      'tollgate_exchanges_total{surface="chat",model="chat/error-500",end_state="upstream_error",status="502"} 1',
+      'tollgate_attempts_total{channel="chat",outcome="ok"} 1',
+      'tollgate_attempts_total{channel="chat",outcome="upstream_error"} 1',
+      'tollgate_tokens_total{model="chat/echo",bucket="outputText"} 1',
+      'tollgate_exchange_seconds_count{surface="chat",end_state="complete"} 1',
+      'tollgate_first_byte_seconds_count{surface="chat",channel="chat"}',
+      'tollgate_open_exchanges 0',
+    ]) {
+      expect(text).toContain(line)
+    }
+  })
+
+  test('no name that a caller made up becomes a label', async () => {
+    await ask('a-name-that-nobody-has')
+    const text = await page()
+    expect(text).not.toContain('a-name-that-nobody-has')
+    expect(text).toContain(
+      'tollgate_exchanges_total{surface="chat",model="",end_state="refused",status="400"} 1',
+    )
+  })
+})
