@@ -123,19 +123,20 @@ function markOf(outcomes: readonly Outcome[], letter: string): string {
   return outcomes.includes('passes') ? letter : '·'
 }
 
-const BEGIN = '<!-- matrix -->'
-const END = '<!-- /matrix -->'
+/** The place of the table: between two marks, or behind a single one. */
+const PLACE = /<!-- matrix -->(?:[\s\S]*?<!-- \/?matrix -->)?/
 
 async function writeMarkdown(table: string): Promise<void> {
   const path = new URL('../../README.md', import.meta.url).pathname
   const readme = existsSync(path) ? await Bun.file(path).text() : ''
-  const begin = readme.indexOf(BEGIN)
-  const end = readme.indexOf(END, begin)
-  if (begin < 0 || end < 0) {
+  if (!PLACE.test(readme)) {
     console.log(table)
     return
   }
-  await Bun.write(path, `${readme.slice(0, begin)}${BEGIN}\n${table}\n${readme.slice(end)}`)
+  await Bun.write(
+    path,
+    readme.replace(PLACE, () => `<!-- matrix -->\n${table}\n<!-- /matrix -->`),
+  )
 }
 
 await main()
