@@ -25,7 +25,7 @@ function complaint(body: JsonObject): GatewayError {
   throw new Error('was accepted')
 }
 
-describe('edge 73', () => {
+describe('edge 73: spellings of keys and roles', () => {
   test('snake_case keys are read, and user data is left alone', () => {
     const data = { user_id: 1, max_output_tokens: 2 }
     const request = decode({

@@ -4,7 +4,7 @@ import { isEmptyObjectSchema, lowerSchema } from '@/formats/gemini-generate-cont
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { parse } from './fixtures.ts'
 
-describe('edge 76', () => {
+describe('edge 76: schemas', () => {
   test.each<[string, JsonObject, JsonObject]>([
     [
       'types',

@@ -60,7 +60,7 @@ test('edge 70: a blocked prompt without candidates, a candidate without content,
   })
 })
 
-describe('edge 71', () => {
+describe('edge 71: ends without an answer', () => {
   test('MAX_TOKENS spent in thoughts', () => {
     const { parts, finish, usage } = answer({
       candidates: [{ content: { role: 'model' }, finishReason: 'MAX_TOKENS' }],

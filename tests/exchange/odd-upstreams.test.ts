@@ -1,0 +1,211 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+}, 60_000)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+/** A caller of Chat or Messages, over an upstream of Chat: passthrough, and a conversion. */
+const CALLERS = {
+  chat: '/v1/chat/completions',
+  messages: '/v1/messages',
+} as const
+type Caller = keyof typeof CALLERS
+const callers = Object.keys(CALLERS) as Caller[]
+
+function ask(caller: Caller, stream: boolean, signal?: AbortSignal): Promise<Response> {
+  const messages = [{ role: 'user', content: 'hi' }]
+  return fetch(gateway.url + CALLERS[caller], {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'chat/echo', max_tokens: 10, stream, messages }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+const CHUNKS = [
+  { choices: [{ index: 0, delta: { role: 'assistant', content: 'héllo 😀' } }] },
+  { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+]
+const STREAM = `${CHUNKS.map(chunk => `data: ${JSON.stringify(chunk)}\n\n`).join('')}data: [DONE]\n\n`
+const message = { role: 'assistant', content: 'héllo 😀' }
+const WHOLE = JSON.stringify({ id: 'c', choices: [{ index: 0, message, finish_reason: 'stop' }] })
+const TERMINAL = { chat: 'data: [DONE]', messages: 'event: message_stop' } as const
+const PLAIN = { 'content-type': 'text/event-stream' }
+
+describe.each(callers)('a %s caller', caller => {
+  test('edge 11: `event: error` is an error, `event: message` the default name', async () => {
+    const error = JSON.stringify({ error: { message: 'over capacity', type: 'server_error', code: 503 } })
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(`event: message\n${STREAM.split('\n\n')[0]}\n\n`)
+    const response = await ask(caller, true)
+    fed.write(`event: error\ndata: ${error}\n\n`)
+    const text = await response.text()
+    expect(text).toContain('héllo 😀')
+    expect(text).toContain('over capacity')
+    expect(text).not.toContain(TERMINAL[caller])
+    answer = () => eventStream(`event: error\ndata: ${error}\n\n`)
+    expect((await ask(caller, true)).status).toBe(503)
+    answer = () => eventStream(STREAM.replaceAll('data:', 'event: message\ndata:'))
+    expect(await (await ask(caller, true)).text()).toContain(TERMINAL[caller])
+  })
+
+  test.each([
+    ['gzip', { ...PLAIN, 'content-encoding': 'gzip' }, gzipSync(STREAM)],
+    ['the type application/json', { 'content-type': 'application/json' }, STREAM],
+    ['the type application/octet-stream', { 'content-type': 'application/octet-stream' }, STREAM],
+    ['no type', {}, STREAM],
+  ])('edge 12: a stream that comes with %s is a stream', async (_name, headers, body) => {
+    answer = () => new Response(body, { headers: { ...headers } })
+    const response = await ask(caller, true)
+    expect(response.headers.get('content-encoding')).toBeNull()
+    expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+    const text = await response.text()
+    expect(text).toContain('héllo 😀')
+    expect(text).toContain(TERMINAL[caller])
+  })
+
+  test('edge 13: a whole answer where a stream was asked for is told as one, and the other way round', async () => {
+    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    const streamed = await (await ask(caller, true)).text()
+    expect(streamed).toContain('héllo 😀')
+    expect(streamed).toContain(TERMINAL[caller])
+    answer = () => eventStream(STREAM)
+    const whole = await ask(caller, false)
+    expect(whole.headers.get('content-type')).toStartWith('application/json')
+    expect(JSON.stringify(await whole.json())).toContain('héllo 😀')
+  })
+
+  test.each([
+    ['missing', STREAM.replace('data: [DONE]\n\n', '')],
+    ['with spaces', STREAM.replace('[DONE]', ' [DONE] ')],
+    ['twice', `${STREAM}data: [DONE]\n\n`],
+  ])('edge 14: [DONE] %s makes no difference to whether the answer is whole', async (_name, stream) => {
+    answer = () => eventStream(stream)
+    const text = await (await ask(caller, true)).text()
+    expect(text).not.toContain('error')
+    expect(text).toContain('stop')
+  })
+
+  test.each([
+    ['HTML', '<html><body><h1>502 Bad Gateway</h1>nginx</body></html>', undefined],
+    ['nothing', '', undefined],
+    ['text', 'upstream connect error', 'upstream connect error'],
+    ['{detail}', '{"detail":"no such model"}', 'no such model'],
+    ['an error text', '{"error":"bad thing","code":"x"}', 'bad thing'],
+    ['an int code', '{"error":{"code":500,"message":"raw trouble"}}', 'raw trouble'],
+    [
+      'JSON in its message',
+      '{"error":{"message":"{\\"error\\":{\\"message\\":\\"inner trouble\\"}}"}}',
+      'inner trouble',
+    ],
+  ])('edge 83: an error body of %s', async (_name, body, said) => {
+    answer = () => new Response(body, { status: 500 })
+    for (const stream of [false, true]) {
+      const response = await ask(caller, stream)
+      expect(response.status).toBe(502)
+      const { error } = (await response.json()) as { error: { message: string; code: string } }
+      expect(error.code).toBe('upstream_error')
+      expect(error.message).not.toMatch(/<|nginx/)
+      if (said !== undefined) expect(error.message).toContain(said)
+    }
+  })
+
+  test('edge 84: the delay of a 429 is passed on in whole seconds, rounded up', async () => {
+    answer = () =>
+      new Response('{"error":{"message":"slow down"}}', { status: 429, headers: { 'retry-after': '2.2' } })
+    const response = await ask(caller, false)
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('3')
+    answer = () => new Response('{"error":{"message":"slow down"}}', { status: 429 })
+    expect((await ask(caller, false)).headers.get('retry-after')).toBe('1')
+  })
+
+  test.each([401, 403])('edge 85: %i because of our own key is 502 to the caller', async status => {
+    answer = () =>
+      new Response('{"error":{"message":"Incorrect API key provided: upstream-key-chat"}}', { status })
+    const response = await ask(caller, true)
+    expect(response.status).toBe(502)
+    expect(await response.text()).not.toContain('upstream-key')
+  })
+})
+
+describe('edge 89: a caller who', () => {
+  test('leaves before the head, in the middle, or after the end, takes the upstream along', async () => {
+    for (const phase of ['before the head', 'in the middle'] as const) {
+      const fed = fedStream()
+      answer = () => (phase === 'in the middle' ? eventStream(fed.stream) : new Promise<Response>(() => {}))
+      fed.write(STREAM.split('data: {"choices":[{"index":0,"delta":{},')[0] ?? '')
+      const abort = new AbortController()
+      const { seen, aborted } = { seen: upstream.seen.length, aborted: upstream.aborted }
+      const call = ask('messages', true, abort.signal)
+      if (phase === 'in the middle') await (await call).body?.getReader().read()
+      else await until(() => upstream.seen.length > seen)
+      abort.abort()
+      await call.catch(() => undefined)
+      await until(() => upstream.aborted > aborted)
+      await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'client_gone')
+    }
+    answer = () => eventStream(STREAM)
+    const abort = new AbortController()
+    await (await ask('messages', true, abort.signal)).text()
+    abort.abort()
+    await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'complete')
+  })
+
+  test('reads slowly holds the upstream back, and still gets everything', async () => {
+    const text = 'x'.repeat(64 * 1024)
+    const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`
+    const events = 1000
+    let pulled = 0
+    answer = () =>
+      eventStream(
+        new ReadableStream<Uint8Array>({
+          pull(controller) {
+            pulled += 1
+            controller.enqueue(new TextEncoder().encode(pulled <= events ? event : STREAM))
+            if (pulled > events) controller.close()
+          },
+        }),
+      )
+    const response = await ask('messages', true)
+    const reader = response.body?.getReader()
+    let length = (await reader?.read())?.value?.byteLength ?? 0
+    let last = -1
+    // Nobody reads: what stands in the buffers on the way fills up, and the upstream is asked for no more.
+    await until(async () => {
+      const before = pulled
+      for (let turn = 0; turn < 200; turn += 1) await new Promise(resolve => setImmediate(resolve))
+      const still = pulled === before && before === last
+      last = before
+      return still
+    })
+    expect(pulled).toBeLessThan(events / 2)
+    for (;;) {
+      const read = await reader?.read()
+      if (read === undefined || read.done) break
+      length += read.value.byteLength
+    }
+    expect(length).toBeGreaterThan(events * text.length)
+  }, 30_000)
+})

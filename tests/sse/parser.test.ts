@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'bun:test'
+import { runMachine } from '@/generation/machine.ts'
+import { formatEvent, type SseEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+
+function parse(...chunks: (string | Uint8Array)[]): SseEvent[] {
+  const bytes = chunks.map(chunk => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk))
+  return runMachine(createSseParser(), bytes)
+}
+
+function dataOf(...chunks: (string | Uint8Array)[]): string[] {
+  return parse(...chunks).map(({ data }) => data)
+}
+
+describe('edge 1: a character of several bytes is whole wherever the read ends', () => {
+  test.each(['é', '世', '😀', '👋🏽', 'é世😀'])('%s', text => {
+    const bytes = Buffer.from(`data: {"text":"${text}"}\n\n`)
+    for (let at = 0; at <= bytes.length; at += 1) {
+      expect(dataOf(bytes.subarray(0, at), bytes.subarray(at))).toEqual([`{"text":"${text}"}`])
+    }
+  })
+})
+
+describe('edge 2: line ends', () => {
+  test.each([
+    ['LF', '\n'],
+    ['CRLF', '\r\n'],
+    ['CR', '\r'],
+  ])('%s ends a line, wherever the read ends', (_name, end) => {
+    const bytes = Buffer.from(['event: a', 'data: 1', '', 'data: 2', '', ''].join(end))
+    const expected = [
+      { event: 'a', data: '1' },
+      { event: undefined, data: '2' },
+    ]
+    for (let at = 0; at <= bytes.length; at += 1) {
+      expect(parse(bytes.subarray(0, at), bytes.subarray(at))).toEqual(expected)
+    }
+    expect(parse(...Array.from(bytes, byte => Uint8Array.of(byte)))).toEqual(expected)
+  })
+
+  test('a CR at the end of one read and the LF of the next are one line end', () => {
+    expect(dataOf('data: 1\r', '\ndata: 2\r', '\n\r', '\ndata: 3\r\n\r\n')).toEqual(['1\n2', '3'])
+  })
+})
+
+test('edge 3: comments between and inside of events say nothing', () => {
+  expect(dataOf(': hello\n\ndata: 1\n: OPENROUTER PROCESSING\ndata: 2\n\n:\n\n:x\ndata: 3\n\n')).toEqual([
+    '1\n2',
+    '3',
+  ])
+})
+
+test('edge 4: several data lines of an event are joined by newlines', () => {
+  expect(dataOf('data: {"a":\ndata: 1,\ndata:\ndata: "b":2}\n\n')).toEqual(['{"a":\n1,\n\n"b":2}'])
+})
+
+test('edge 5: of the spaces after data: one is no data', () => {
+  expect(dataOf('data:1\n\ndata: 2\n\ndata:  3\n\n')).toEqual(['1', '2', ' 3'])
+})
+
+test('edge 6: a last event without its empty line is an event', () => {
+  expect(dataOf('data: 1\n\ndata: {"a":2}')).toEqual(['1', '{"a":2}'])
+  expect(dataOf('data: 1\n\ndata: {"a":2}\n')).toEqual(['1', '{"a":2}'])
+  expect(dataOf('data: 1\n\nevent: end')).toEqual(['1'])
+})
+
+test('edge 7: a BOM at the start is no part of the first line', () => {
+  const bytes = Buffer.from('\ufeffdata: 1\n\n')
+  for (let at = 0; at <= bytes.length; at += 1) {
+    expect(dataOf(bytes.subarray(0, at), bytes.subarray(at))).toEqual(['1'])
+  }
+})
+
+test('edge 8: U+2028, U+2029 and U+0085 are characters like any other', () => {
+  const data = '{"text":"a\u2028b\u2029c\u0085d\u000be\u000cf"}'
+  expect(dataOf(`data: ${data}\n\n`)).toEqual([data])
+})
+
+describe('edge 9: size', () => {
+  test('an event of more than 1 MiB', () => {
+    const image = 'A'.repeat(3 * 1024 * 1024)
+    const bytes = Buffer.from(`data: {"b64":"${image}"}\n\ndata: 2\n\n`)
+    const chunks: Buffer[] = []
+    for (let at = 0; at < bytes.length; at += 65_536) chunks.push(bytes.subarray(at, at + 65_536))
+    expect(dataOf(...chunks)).toEqual([`{"b64":"${image}"}`, '2'])
+  })
+
+  test('ten thousand reads of a byte', () => {
+    const events = Array.from({ length: 700 }, (_, index) => formatEvent(undefined, `{"n":${index}}`))
+    const bytes = Buffer.from(events.join(''))
+    expect(bytes.length).toBeGreaterThan(10_000)
+    expect(dataOf(...Array.from(bytes, byte => Uint8Array.of(byte)))).toHaveLength(700)
+  })
+})
+
+test('edge 10: id, retry and unknown fields say nothing, and an event without data is none', () => {
+  expect(
+    parse('id: 7\nretry: 1000\nodd: x\ndata\nevent: a\ndata: 1\n\nevent: b\n\nid: 8\n\ndata: 2\n\n'),
+  ).toEqual([
+    { event: 'a', data: '\n1' },
+    { event: undefined, data: '2' },
+  ])
+})

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'bun:test'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS } from '@/generation/format.ts'
+import { judge, retryAfterMs } from '@/upstream/outcome.ts'
+
+const NOW = Date.parse('2026-11-20T12:00:00Z')
+
+describe('edge 84: when to try again', () => {
+  test.each([
+    [{ 'retry-after': '3' }, 3000],
+    [{ 'retry-after': '0.5' }, 500],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 12:00:07 GMT' }, 7000],
+    [{ 'retry-after': 'Fri, 20 Nov 2026 11:00:00 GMT' }, 0],
+    [{ 'retry-after-ms': '1250' }, 1250],
+    [{ 'retry-after-ms': '1250', 'retry-after': '9' }, 1250],
+    [{ 'retry-after-ms': 'soon', 'retry-after': '9' }, 9000],
+    [{ 'retry-after': 'soon' }, undefined],
+    [{ 'retry-after': '-5' }, 0],
+    [{}, undefined],
+  ])('the headers %j mean %p ms', (headers, ms) => {
+    expect(retryAfterMs(new Headers(headers), NOW)).toBe(ms)
+  })
+
+  test('a RetryInfo in the body is read', () => {
+    const details = [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: '34.4s' }]
+    const body = { error: { code: 429, status: 'RESOURCE_EXHAUSTED', message: 'quota', details } }
+    const fault = CODECS['gemini-generate-content'].decodeFault(429, JSON.stringify(body))
+    expect(judge(fault)).toMatchObject({ kind: 'upstream_rate_limited', retryAfterMs: 34_400 })
+  })
+
+  test('a 429 that says nothing is a second', () => {
+    const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: undefined }
+    expect(judge({ status: 429, ...complaint })).toMatchObject({ status: 429, retryAfterMs: 1000 })
+    expect(judge({ status: 500, ...complaint }).retryAfterMs).toBeUndefined()
+  })
+})
+
+describe('edge 85: a refusal of our own key is no 401 of the caller', () => {
+  test.each(FORMATS.flatMap(format => [401, 402, 403].map(status => [format, status] as const)))(
+    '%s with %i',
+    (format, status) => {
+      const error = judge(
+        CODECS[format].decodeFault(status, '{"error":{"message":"Incorrect API key sk-abc"}}'),
+      )
+      expect(error).toMatchObject({ kind: 'upstream_auth', status: 502, retry: 'next-channel' })
+      expect(error.message).not.toContain('sk-abc')
+    },
+  )
+
+  test("Gemini's 400 for a bad key", () => {
+    const error = {
+      code: 400,
+      message: 'API key not valid. Please pass a valid API key.',
+      status: 'INVALID_ARGUMENT',
+    }
+    const fault = CODECS['gemini-generate-content'].decodeFault(400, JSON.stringify({ error }))
+    expect(judge(fault)).toMatchObject({ kind: 'upstream_auth', status: 502 })
+  })
+})
