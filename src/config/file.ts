@@ -5,7 +5,14 @@ import type { Surface } from '@/generation/surface.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { check, type Decimals, type Known } from './checks.ts'
 import { substituteFrom } from './environment.ts'
-import type { ChannelContent, FileContent, LimitsContent, ModelContent, PricesContent } from './schema.ts'
+import type {
+  ChannelContent,
+  FileContent,
+  LimitsContent,
+  ModelContent,
+  OnRedisDown,
+  PricesContent,
+} from './schema.ts'
 import type { Environment, Settings } from './settings.ts'
 import { locator, validate } from './validation.ts'
 import { child, type Issue, readYaml } from './yaml.ts'
@@ -57,11 +64,22 @@ export interface BucketLimits {
   concurrentRequests: number | undefined
 }
 
+/** Undefined: not said. */
+export interface LimitsEntry {
+  account: BucketLimits | undefined
+  key: BucketLimits | undefined
+  /** Of each account on each single model. */
+  accountModel: BucketLimits | undefined
+  /** Of each model, all accounts together. */
+  model: BucketLimits | undefined
+  onRedisDown: OnRedisDown | undefined
+}
+
 /** tollgate.yaml, valid as a whole. */
 export interface ConfigFile {
   channels: readonly ChannelEntry[]
   models: readonly ModelEntry[]
-  limits: { account: BucketLimits | undefined; key: BucketLimits | undefined }
+  limits: LimitsEntry
   /** A plain decimal string in the deployment's currency. */
   trialCredit: string | undefined
   currency: string | undefined
@@ -129,7 +147,7 @@ function meaning(content: FileContent, decimals: Decimals): ConfigFile {
     models: (content.models ?? []).map((model, index) =>
       modelEntry(model, `/models/${index}/prices`, decimals),
     ),
-    limits: { account: bucketLimits(content.limits?.account), key: bucketLimits(content.limits?.key) },
+    limits: limitsEntry(content.limits ?? {}),
     trialCredit: decimals.get('/trial_credit'),
     currency: content.currency,
   }
@@ -176,6 +194,16 @@ function modelEntry(model: ModelContent, pricesPointer: string, decimals: Decima
     contextTokens: model.context_tokens,
     maxOutputTokens: model.max_output_tokens,
     prices: model.prices === undefined ? undefined : priceStrings(model.prices, pricesPointer, decimals),
+  }
+}
+
+function limitsEntry(limits: NonNullable<FileContent['limits']>): LimitsEntry {
+  return {
+    account: bucketLimits(limits.account),
+    key: bucketLimits(limits.key),
+    accountModel: bucketLimits(limits.account_model),
+    model: bucketLimits(limits.model),
+    onRedisDown: limits.on_redis_down,
   }
 }
 

@@ -128,10 +128,26 @@ const bucketLimits = closed({
   concurrent_requests: whole(1, INTEGER_MAX),
 })
 
+/** What happens to limits while Redis is away. */
+export const ON_REDIS_DOWN = ['share', 'open', 'closed'] as const
+export type OnRedisDown = (typeof ON_REDIS_DOWN)[number]
+
+const limits = closed({
+  /** Defaults of each account and of each key, which can be given their own. */
+  account: Type.Optional(bucketLimits),
+  key: Type.Optional(bucketLimits),
+  /** Of each account on each single model. Left out: no limit. */
+  account_model: Type.Optional(bucketLimits),
+  /** Of each model, all accounts together. Left out: no limit. */
+  model: Type.Optional(bucketLimits),
+  /** `share`: each process holds its share of every limit. `open`: no limits. `closed`: nobody is let in. */
+  on_redis_down: Type.Optional(oneOf(ON_REDIS_DOWN)),
+})
+
 export const fileSchema = closed({
   channels: Type.Optional(list(channel)),
   models: Type.Optional(list(model)),
-  limits: Type.Optional(closed({ account: Type.Optional(bucketLimits), key: Type.Optional(bucketLimits) })),
+  limits: Type.Optional(limits),
   trial_credit: Type.Optional(decimal),
   currency: Type.Optional(Type.RegExp(/^[A-Z]{3}$/, words('a currency code of three capitals'))),
 })

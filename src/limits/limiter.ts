@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import type { OnRedisDown } from '@/config/schema.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
@@ -26,12 +27,6 @@ import {
   shareOf,
 } from './plan.ts'
 
-/**
- * What happens while Redis is away. `share`: each process holds its share of every limit. `open`: no limits.
- * `closed`: nobody is let in.
- */
-export type OnRedisDown = 'share' | 'open' | 'closed'
-
 export interface LimiterOptions {
   /** Undefined: one process alone, which counts by itself. Stays the caller's to close. */
   redis: RedisConnection | undefined
@@ -41,6 +36,7 @@ export interface LimiterOptions {
   steadyMs?: () => number
   /** Gateway processes that are alive, for the shares while Redis is away. */
   processes?: () => number
+  /** `limits.on_redis_down`; `share` unless said otherwise. */
   onRedisDown?: () => OnRedisDown
   /** What every key in Redis starts with. */
   namespace?: string

@@ -1,5 +1,6 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { BucketLimits, ConfigFile } from '@/config/file.ts'
+import { ON_REDIS_DOWN, type OnRedisDown } from '@/config/schema.ts'
 import type { Database, Transaction } from '@/db/connect.ts'
 import { setting } from '@/db/schema.ts'
 import { asNumber, asObject, type JsonObject, parseObject } from '@/json/json.ts'
@@ -14,7 +15,15 @@ export interface DefaultLimits {
 
 /** What the file says about the deployment as a whole. */
 export interface Defaults {
-  limits: { account: DefaultLimits; key: DefaultLimits }
+  limits: {
+    account: DefaultLimits
+    key: DefaultLimits
+    /** Of each account on each single model; what is undefined is not limited. */
+    accountModel: BucketLimits
+    /** Of each model, all accounts together; what is undefined is not limited. */
+    model: BucketLimits
+    onRedisDown: OnRedisDown
+  }
   /** What a new account gets: a decimal string in `currency`. */
   trialCredit: string
   /** ISO 4217. */
@@ -32,6 +41,9 @@ const PRESET = { trialCredit: '1.00', currency: 'USD' }
 const KEYS = {
   accountLimits: 'limits.account',
   keyLimits: 'limits.key',
+  accountModelLimits: 'limits.account_model',
+  modelLimits: 'limits.model',
+  onRedisDown: 'limits.on_redis_down',
   trialCredit: 'trial_credit',
   currency: 'currency',
 } as const
@@ -41,8 +53,11 @@ export async function loadDefaults(db: Database): Promise<Defaults> {
   const values = await readSettingRows(db.orm)
   return {
     limits: {
-      account: storedLimits(values.get(KEYS.accountLimits)),
-      key: storedLimits(values.get(KEYS.keyLimits)),
+      account: withPreset(storedLimits(values.get(KEYS.accountLimits))),
+      key: withPreset(storedLimits(values.get(KEYS.keyLimits))),
+      accountModel: storedLimits(values.get(KEYS.accountModelLimits)),
+      model: storedLimits(values.get(KEYS.modelLimits)),
+      onRedisDown: ON_REDIS_DOWN.find(mode => mode === values.get(KEYS.onRedisDown)) ?? 'share',
     },
     trialCredit: values.get(KEYS.trialCredit) ?? PRESET.trialCredit,
     currency: values.get(KEYS.currency) ?? PRESET.currency,
@@ -55,6 +70,9 @@ export async function writeDefaults(tx: Transaction, file: ConfigFile, prune: bo
   const wanted = new Map<string, string | undefined>([
     [KEYS.accountLimits, limitsText(file.limits.account)],
     [KEYS.keyLimits, limitsText(file.limits.key)],
+    [KEYS.accountModelLimits, limitsText(file.limits.accountModel)],
+    [KEYS.modelLimits, limitsText(file.limits.model)],
+    [KEYS.onRedisDown, file.limits.onRedisDown],
     [KEYS.trialCredit, file.trialCredit],
     [KEYS.currency, file.currency],
   ])
@@ -84,11 +102,19 @@ function limitsText(limits: BucketLimits | undefined): string | undefined {
   return limits && JSON.stringify(limits)
 }
 
-function storedLimits(text: string | undefined): DefaultLimits {
+function storedLimits(text: string | undefined): BucketLimits {
   const stored: JsonObject = (text === undefined ? undefined : asObject(parseObject(text))) ?? {}
   return {
-    requestsPerMinute: asNumber(stored['requestsPerMinute']) ?? PRESET_LIMITS.requestsPerMinute,
-    tokensPerMinute: asNumber(stored['tokensPerMinute']) ?? PRESET_LIMITS.tokensPerMinute,
-    concurrentRequests: asNumber(stored['concurrentRequests']) ?? PRESET_LIMITS.concurrentRequests,
+    requestsPerMinute: asNumber(stored['requestsPerMinute']),
+    tokensPerMinute: asNumber(stored['tokensPerMinute']),
+    concurrentRequests: asNumber(stored['concurrentRequests']),
+  }
+}
+
+function withPreset(limits: BucketLimits): DefaultLimits {
+  return {
+    requestsPerMinute: limits.requestsPerMinute ?? PRESET_LIMITS.requestsPerMinute,
+    tokensPerMinute: limits.tokensPerMinute ?? PRESET_LIMITS.tokensPerMinute,
+    concurrentRequests: limits.concurrentRequests ?? PRESET_LIMITS.concurrentRequests,
   }
 }

@@ -311,6 +311,11 @@ describe('one line per error, with line number and path', () => {
       'limits: { key: { requests_per_minute: 0 } }',
       '1: limits.key.requests_per_minute: must be a whole number from 1 to 2147483647, but is "0"',
     ],
+    [
+      'what to do without Redis',
+      'limits: { on_redis_down: ignore }',
+      '1: limits.on_redis_down: must be one of share, open, closed, but is "ignore"',
+    ],
     ['credit', 'trial_credit: -1', '1: trial_credit: must be a decimal number of 0 or more, but is "-1"'],
     ['currency', 'currency: euro', '1: currency: must be a currency code of three capitals, but is "euro"'],
     ['key given twice', 'currency: USD\ncurrency: EUR', '2: currency: is given twice'],

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { type LimiterOptions, type OnRedisDown, openLimiter } from '@/limits/limiter.ts'
+import type { OnRedisDown } from '@/config/schema.ts'
+import { type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import { ask, granted, refused } from './limited.ts'
 

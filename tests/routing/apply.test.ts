@@ -255,6 +255,9 @@ test('defaults are the documented ones until a file says otherwise', async () =>
     limits: {
       account: { requestsPerMinute: 600, tokensPerMinute: 2_000_000, concurrentRequests: 100 },
       key: { requestsPerMinute: 600, tokensPerMinute: 2_000_000, concurrentRequests: 100 },
+      accountModel: NO_LIMITS,
+      model: NO_LIMITS,
+      onRedisDown: 'share',
     },
     trialCredit: '1.00',
     currency: 'USD',
@@ -266,3 +269,22 @@ test('defaults are the documented ones until a file says otherwise', async () =>
     concurrentRequests: 100,
   })
 })
+
+test('limits of models and the loss of Redis are kept, and with --prune go back', async () => {
+  const more =
+    'limits: { model: { tokens_per_minute: 9 }, account_model: { requests_per_minute: 2 }, on_redis_down: open }'
+  await apply(configFile(more))
+  expect((await loadDefaults(db)).limits).toMatchObject({
+    model: { ...NO_LIMITS, tokensPerMinute: 9 },
+    accountModel: { ...NO_LIMITS, requestsPerMinute: 2 },
+    onRedisDown: 'open',
+  })
+  await apply(configFile(''), { prune: true })
+  expect((await loadDefaults(db)).limits).toMatchObject({ model: NO_LIMITS, onRedisDown: 'share' })
+})
+
+const NO_LIMITS = {
+  requestsPerMinute: undefined,
+  tokensPerMinute: undefined,
+  concurrentRequests: undefined,
+}
