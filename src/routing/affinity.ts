@@ -1,0 +1,91 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { Format } from '@/generation/format.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { digestOpening } from './opening.ts'
+import type { Place } from './order.ts'
+
+/** What of a request tells which conversation it belongs to. */
+export interface ConversationTraits {
+  accountId: number
+  /** The model's id, not an alias. */
+  model: string
+  /** The caller's. */
+  format: Format
+  headers: Headers
+  body: JsonObject
+}
+
+/** Headers in which clients name their session, the most telling first (clients.md: Codex, Claude Code, opencode). */
+const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'x-session-id'] as const
+
+/** Longer names than any client's are as good as cut off. */
+const MAX_NAME = 1024
+
+/**
+ * The name of a conversation: requests that share it are likely to share a prompt prefix, so an upstream that served
+ * one has the next in its cache. What the caller says it is, else the session, else how the conversation begins;
+ * undefined if it has no beginning. Never the same for two accounts. It is the seed of the draw (order.ts) as well.
+ */
+export function conversationName(traits: ConversationTraits): string | undefined {
+  const { body, headers } = traits
+  const told = body['prompt_cache_key']
+  if (typeof told === 'string' && told !== '') return name(traits, 'key', told)
+  for (const header of SESSION_HEADERS) {
+    const session = headers.get(header)
+    if (session !== null && session !== '') return name(traits, 'session', session)
+  }
+  const opening = digestOpening(traits.format, body)
+  return opening === undefined ? undefined : name(traits, 'opening', opening)
+}
+
+function name({ accountId, model }: ConversationTraits, kind: string, told: string): string {
+  // A hash, since session ids are the caller's own affair and must not lie about in memory or in a log.
+  const hash = Bun.hash.xxHash64(`${kind}:${told.slice(0, MAX_NAME)}`).toString(36)
+  return `${accountId}/${model}/${hash}`
+}
+
+/** A conversation that was silent for so long has left every vendor's cache. */
+export const HOME_MS = 3_600_000
+export const MAX_HOMES = 50_000
+
+/**
+ * Where conversations were really served. The draw alone keeps them where they are without any memory; this keeps them
+ * where a failover, or a new candidate, would otherwise have them move back. Lost on restart, which costs no more than
+ * that.
+ */
+export class Homes {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #limit: number
+  /** The most recently served last. */
+  readonly #places = new Map<string, Place & { servedAt: number }>()
+
+  constructor(clock: Pick<Clock, 'now'>, limit = MAX_HOMES) {
+    this.#clock = clock
+    this.#limit = limit
+  }
+
+  /** Where the conversation was served last. */
+  of(conversation: string): Place | undefined {
+    const place = this.#places.get(conversation)
+    if (place === undefined || this.#clock.now() - place.servedAt > HOME_MS) return undefined
+    return { channelId: place.channelId, keyId: place.keyId }
+  }
+
+  /**
+   * The conversation was served here. Not to be told of one that only went elsewhere because its home was full
+   * (`Order.homeIsFull`): its cache is still there.
+   */
+  served(conversation: string, { channelId, keyId }: Place): void {
+    this.#places.delete(conversation)
+    this.#places.set(conversation, { channelId, keyId, servedAt: this.#clock.now() })
+    if (this.#places.size <= this.#limit) return
+    for (const oldest of this.#places.keys()) {
+      this.#places.delete(oldest)
+      return
+    }
+  }
+
+  get size(): number {
+    return this.#places.size
+  }
+}

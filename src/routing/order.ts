@@ -1,0 +1,152 @@
+import type { Format } from '@/generation/format.ts'
+import type { ChannelKey } from '@/upstream/channel.ts'
+import type { Standing } from './breaker.ts'
+import type { FailureKind } from './health.ts'
+import type { Route } from './model.ts'
+
+/** One way to make an attempt, and what is known of it at this moment. */
+export interface Candidate {
+  route: Route
+  /** Undefined for an upstream that wants no key. */
+  key: ChannelKey | undefined
+  /** What the breakers of channel and key say (health.ts). */
+  standing: Standing
+  /** True: the channel runs as much as it may (concurrency.ts). */
+  isFull: boolean
+}
+
+/** Where a conversation was served (affinity.ts). */
+export interface Place {
+  channelId: number
+  keyId: number | undefined
+}
+
+export interface OrderOptions {
+  /** The caller's format: an upstream that speaks it comes before one that needs conversion. */
+  format: Format
+  /**
+   * Draws by weight. The same seed draws the same, so the seed of a conversation keeps it where it is
+   * (rendezvous hashing): a candidate that joins takes its share of them, one that leaves gives up its own, and no
+   * other moves.
+   */
+  seed: string
+  /** Where the conversation was served last; comes first whatever its priority, as long as it is healthy. */
+  home: Place | undefined
+}
+
+/** What to try, in which order. */
+export interface Order {
+  ready: Candidate[]
+  /** What the breakers hold back, soonest back first: a last resort for those who find nothing ready. */
+  paused: Candidate[]
+  /** True: the home is healthy and only has no place now, so whoever serves this time is no new home. */
+  homeIsFull: boolean
+  /** If nothing is ready: how long until something may be, in ms; undefined if nothing ever will. */
+  retryAfterMs: number | undefined
+}
+
+/** A full channel may have a place again at any moment. */
+const FULL_RETRY_MS = 1_000
+
+/**
+ * The order in which candidates are tried. Pure. By the channel's priority, then the route's; then the caller's own
+ * format; then a draw by weight between routes, and an even one between the keys of a route. Weight 0 comes last of
+ * its priority. What is full is left out, what is paused is apart.
+ */
+export function orderCandidates(candidates: readonly Candidate[], options: OrderOptions, now: number): Order {
+  const sorted = candidates.map(candidate => rank(candidate, options)).sort(compare)
+  const free = sorted.filter(({ candidate }) => !candidate.isFull)
+  const ready = free.filter(({ candidate }) => candidate.standing.kind !== 'paused')
+  const paused = free
+    .filter(({ candidate }) => candidate.standing.kind === 'paused')
+    .sort((one, other) => untilOf(one.candidate) - untilOf(other.candidate) || compare(one, other))
+  const retryAfterMs = ready.length > 0 ? undefined : soonest(candidates, now)
+  return {
+    ready: ready.map(({ candidate }) => candidate),
+    paused: paused.map(({ candidate }) => candidate),
+    homeIsFull: sorted.some(
+      ({ isHome, candidate }) => isHome && candidate.isFull && candidate.standing.kind !== 'paused',
+    ),
+    retryAfterMs,
+  }
+}
+
+/**
+ * What is left to try after a candidate failed. An upstream that fails is likely to fail with its next key too, so the
+ * channel's others go to the end; a limit or a refusal is the key's own, and the next key of the channel is still the
+ * nearest to the conversation's cache.
+ */
+export function afterFailure(rest: readonly Candidate[], failed: Candidate, kind: FailureKind): Candidate[] {
+  if (kind === 'upstream_rate_limited' || kind === 'upstream_auth') {
+    return rest.filter(({ route, key }) => !isPlace({ route, key }, placeOf(failed)))
+  }
+  const isSame = ({ route }: Candidate) => route.channel.id === failed.route.channel.id
+  return [...rest.filter(candidate => !isSame(candidate)), ...rest.filter(isSame)]
+}
+
+export function placeOf({ route, key }: Pick<Candidate, 'route' | 'key'>): Place {
+  return { channelId: route.channel.id, keyId: key?.id }
+}
+
+interface Ranked {
+  candidate: Candidate
+  isHome: boolean
+  /** Compared number by number; lower is first. */
+  ranks: readonly number[]
+}
+
+function rank(candidate: Candidate, { format, seed, home }: OrderOptions): Ranked {
+  const { route, key } = candidate
+  const { channel } = route
+  const isHome = home !== undefined && isPlace(candidate, home)
+  const routeName = `${channel.id}/${route.upstreamModel}`
+  return {
+    candidate,
+    isHome,
+    ranks: [
+      isHome ? 0 : 1,
+      channel.priority,
+      route.priority,
+      channel.format === format ? 0 : 1,
+      draw(channel.weight * route.weight, `${seed}/${routeName}`),
+      // A draw between routes can be a tie (weight 0); the keys of each must stay together.
+      channel.id,
+      draw(1, `${seed}/${routeName}/${key?.id}`),
+      key?.id ?? 0,
+    ],
+  }
+}
+
+function isPlace({ route, key }: Pick<Candidate, 'route' | 'key'>, place: Place): boolean {
+  return route.channel.id === place.channelId && key?.id === place.keyId
+}
+
+function compare(one: Ranked, other: Ranked): number {
+  for (const [index, value] of one.ranks.entries()) {
+    const against = other.ranks[index] ?? 0
+    if (value !== against) return value < against ? -1 : 1
+  }
+  const [model, against] = [one.candidate.route.upstreamModel, other.candidate.route.upstreamModel]
+  return model === against ? 0 : model < against ? -1 : 1
+}
+
+/**
+ * Sorting by these numbers draws without replacement in proportion to the weights. xxHash64 is a fixed function:
+ * every process and every release draws alike.
+ */
+function draw(weight: number, text: string): number {
+  if (weight <= 0) return Number.POSITIVE_INFINITY
+  const uniform = (Number(Bun.hash.xxHash64(text) >> 11n) + 0.5) / 2 ** 53
+  return -Math.log(uniform) / weight
+}
+
+function untilOf({ standing }: Candidate): number {
+  return standing.kind === 'paused' ? standing.until : 0
+}
+
+function soonest(candidates: readonly Candidate[], now: number): number | undefined {
+  const waits = candidates.map(candidate =>
+    Math.max(candidate.isFull ? FULL_RETRY_MS : 1, untilOf(candidate) - now),
+  )
+  return waits.length === 0 ? undefined : Math.min(...waits)
+}
