@@ -73,7 +73,8 @@ const CLIENT_OPTIONS = {
 
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
 
-function createClient(urls: readonly string[]): Redis | Cluster {
+/** One address is a server; several are a cluster. */
+export function createClient(urls: readonly string[]): Redis | Cluster {
   const [first = ''] = urls
   if (urls.length === 1) {
     return new Redis(first, { ...CLIENT_OPTIONS, enableOfflineQueue: false, retryStrategy: retryDelayMs })

@@ -71,7 +71,7 @@ function present(value: JsonValue | undefined): JsonValue[] {
 }
 
 /** What of a text counts; a longer one is told by its two ends and its length. */
-const TEXT_SAMPLE = 8192
+const TEXT_SAMPLE = 2048
 /** So many texts of the system, and so many of the turn. */
 const MAX_TEXTS = 64
 const MAX_DEPTH = 6
