@@ -100,6 +100,10 @@ describe.each(callers)('a %s caller', caller => {
     ['missing', STREAM.replace('data: [DONE]\n\n', '')],
     ['with spaces', STREAM.replace('[DONE]', ' [DONE] ')],
     ['twice', `${STREAM}data: [DONE]\n\n`],
+    [
+      'before more data',
+      `${STREAM}data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n`,
+    ],
   ])('edge 14: [DONE] %s makes no difference to whether the answer is whole', async (_name, stream) => {
     answer = () => eventStream(stream)
     const text = await (await ask(caller, true)).text()

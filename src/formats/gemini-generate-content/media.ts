@@ -1,3 +1,4 @@
+import { parseDataUri } from '@/formats/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { unsupported } from '../invalid.ts'
@@ -91,11 +92,8 @@ function reportLosses(part: MediaPart, losses: Losses): void {
 }
 
 function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestination): WirePart {
-  const data = /^data:([^;,]*)(?:;[^;,]*)*;base64,(.*)$/s.exec(url)
-  if (data !== null) {
-    const payload = (data[2] ?? '').replace(/\s/g, '').replaceAll('-', '+').replaceAll('_', '/')
-    return { inlineData: { mimeType: data[1] || mediaType || sniff(payload) || 'image/png', data: payload } }
-  }
+  const inline = parseDataUri(url)
+  if (inline !== undefined) return { inlineData: { mimeType: inline.mediaType, data: inline.base64 } }
   const own = GOOGLE_FILE.test(url) || VIDEO_SITE.test(url)
   if (own || (to.fetchesUrls && url.startsWith('https://'))) return fileData(url, mediaType)
   throw unsupported('media', 'has an address that this model cannot fetch; send the data itself')

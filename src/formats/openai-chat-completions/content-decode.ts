@@ -8,8 +8,7 @@ import {
   textPart,
 } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { locateMedia } from './data-uri.ts'
-import { imagePart, mediaPart } from './media-decode.ts'
+import { imagePart, locateMedia, mediaPart } from './media-decode.ts'
 import { FORMAT } from './wire.ts'
 
 /** Reads a message's content: text, parts or nothing. @param path where it stands, for complaints. */

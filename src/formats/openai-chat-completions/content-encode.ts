@@ -1,7 +1,7 @@
+import { dataUri } from '@/formats/data-uri.ts'
 import { unsupported } from '@/formats/invalid.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { dataUri } from './data-uri.ts'
 import type { TargetRules } from './target-rules.ts'
 import { FORMAT } from './wire.ts'
 

@@ -1,6 +1,6 @@
+import { parseDataUri } from '@/formats/data-uri.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject } from '@/json/json.ts'
-import { locateMedia } from './data-uri.ts'
 
 /** An `image_url` part, whose address may stand bare or in an object. Undefined when it has none. */
 export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
@@ -24,6 +24,14 @@ export function mediaPart(kind: MediaPart['kind']): MediaPart {
     detail: undefined,
     cache: undefined,
   }
+}
+
+/** What a URL of a media part stands for: bytes in a data URI, else an address. */
+export function locateMedia(url: string): Pick<MediaPart, 'mediaType' | 'source'> {
+  const inline = parseDataUri(url)
+  return inline === undefined
+    ? { mediaType: undefined, source: { type: 'url', url } }
+    : { mediaType: inline.mediaType, source: { type: 'base64', data: inline.base64 } }
 }
 
 const DETAILS = ['auto', 'low', 'high', 'original'] as const

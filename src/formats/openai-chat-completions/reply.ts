@@ -1,8 +1,8 @@
 import type { ReplyContext } from '@/formats/codec.ts'
+import { dataUri } from '@/formats/data-uri.ts'
 import { wrapSignature } from '@/formats/signature.ts'
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
 import { asBoolean, asObject, type JsonObject } from '@/json/json.ts'
-import { dataUri } from './data-uri.ts'
 import { FORMAT } from './wire.ts'
 
 /** The id of a reply: constant through a stream, and found again in the log by its request id. */

@@ -1,6 +1,6 @@
+import { parseDataUri } from '@/formats/data-uri.ts'
 import type { CacheMark, Citation, MediaPart, RefusalPart, TextPart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { parseDataUri } from './data-uri.ts'
 import { phaseSignature } from './phase.ts'
 
 /**

@@ -91,10 +91,11 @@ describe('events', () => {
 })
 
 describe('edge cases of wire-formats 9', () => {
-  test('edge 14: [DONE] may be missing, have spaces, come twice', () => {
+  test('edge 14: [DONE] may be missing, have spaces, come twice, and nothing after it counts', () => {
     expect(said([text('a'), finish('stop')])).toEqual(['text: a'])
     expect(decodeChunks([text('a'), finish('stop'), ' [DONE] ', DONE]).at(-1)?.type).toBe('finish')
     expect(candidateOf([text('a'), DONE]).finish.reason).toBe('end')
+    expect(said([text('a'), finish('stop'), DONE, text('b')])).toEqual(['text: a'])
   })
 
   test.each([

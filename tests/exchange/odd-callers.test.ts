@@ -1,0 +1,154 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { gzipSync } from 'node:zlib'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+
+const MESSAGE = JSON.stringify({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  content: [{ type: 'text', text: 'hi' }],
+  stop_reason: 'end_turn',
+  usage: { input_tokens: 1, output_tokens: 1 },
+})
+const CANDIDATE = JSON.stringify({
+  candidates: [{ content: { parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
+})
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({
+    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    models: `
+  - { id: "claude", channels: [{ channel: messages, model: "claude-sonnet-4-5" }] }
+  - { id: "tuned", channels: [{ channel: gemini, model: "tunedModels/mine:v1" }] }
+  - { id: "vendor/with:colon", channels: [{ channel: gemini, model: "vendor/with:colon" }] }`,
+  })
+}, 60_000)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+function post(
+  path: string,
+  body: NonNullable<RequestInit['body']>,
+  headers: Record<string, string>,
+): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  })
+}
+
+function lastBody(): string {
+  return new TextDecoder().decode(upstream.seen.at(-1)?.body)
+}
+
+const HELLO = { model: 'claude', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }
+
+describe('edge 61: versions and credentials of Messages', () => {
+  test('the temperature of a Chat caller goes out under the version that takes it', async () => {
+    answer = () => new Response(MESSAGE)
+    const headers = { authorization: `Bearer ${gateway.key}`, 'anthropic-version': '2026-10-21' }
+    const response = await post(
+      '/v1/chat/completions',
+      JSON.stringify({ ...HELLO, temperature: 0.5 }),
+      headers,
+    )
+    expect(response.status).toBe(200)
+    expect(upstream.seen.at(-1)?.headers.get('anthropic-version')).toBe('2023-06-01')
+    expect(JSON.parse(lastBody())).toMatchObject({ temperature: 0.5 })
+  })
+
+  test('a Bearer key, an x-api-key, and a Bearer key beside another one are taken', async () => {
+    answer = () => new Response(MESSAGE)
+    const bearer = { authorization: `Bearer ${gateway.key}` }
+    for (const headers of [
+      bearer,
+      { 'x-api-key': gateway.key },
+      { ...bearer, 'x-api-key': 'sk-ant-other' },
+    ]) {
+      const response = await post('/v1/messages', JSON.stringify(HELLO), headers)
+      expect(response.status).toBe(200)
+      expect(upstream.seen.at(-1)?.headers.get('x-api-key')).toBe('upstream-key-messages')
+      expect(upstream.seen.at(-1)?.headers.get('authorization')).toBeNull()
+    }
+  })
+})
+
+describe('edge 79: the model in the path', () => {
+  test.each([
+    ['vendor/with:colon', 'models/vendor/with:colon'],
+    ['tuned', 'tunedModels/mine:v1'],
+  ])('%s stands before the last colon, and is %s at the upstream', async (model, there) => {
+    answer = () => new Response(CANDIDATE)
+    const path = `/v1beta/models/${model}`
+    const body = JSON.stringify({ contents: [{ parts: [{ text: 'hi' }] }] })
+    const response = await post(`${path}:generateContent`, body, { 'x-goog-api-key': gateway.key })
+    expect(await response.json()).toMatchObject({ candidates: [{}] })
+    expect(decodeURIComponent(upstream.seen.at(-1)?.path ?? '')).toEndWith(`/${there}:generateContent`)
+  })
+
+  test('a key in the query reaches neither the upstream nor the log', async () => {
+    answer = () => new Response(CANDIDATE)
+    const body = JSON.stringify({ contents: [{ parts: [{ text: 'hi' }] }] })
+    const path = `/v1beta/models/gemini/echo:generateContent?key=${gateway.key}`
+    expect((await post(path, body, {})).status).toBe(200)
+    expect(upstream.seen.at(-1)?.query).not.toContain('key=')
+    const wrong = await post('/v1beta/models/gemini/echo:generateContent?key=tg-wrong-secret', body, {})
+    expect(wrong.status).toBe(401)
+    expect(await wrong.text()).not.toContain('tg-wrong-secret')
+    const log = gateway.logLines.join('\n')
+    expect(log).not.toContain(gateway.key)
+    expect(log).not.toContain('tg-wrong-secret')
+  })
+})
+
+describe('edge 87: request bodies', () => {
+  const image = 'A'.repeat(20 * 1024 * 1024)
+  const url = `data:image/png;base64,${image}`
+  const content = [{ type: 'image_url', image_url: { url } }]
+  const text = JSON.stringify({ ...HELLO, messages: [{ role: 'user', content }] })
+
+  test.each([
+    ['as it is', text, {}],
+    ['in gzip', gzipSync(text), { 'content-encoding': 'gzip' }],
+  ])('a 20 MB image %s', async (_how, body, headers) => {
+    answer = () => new Response(MESSAGE)
+    const response = await post('/v1/chat/completions', body, {
+      authorization: `Bearer ${gateway.key}`,
+      ...headers,
+    })
+    expect(response.status).toBe(200)
+    expect(lastBody()).toContain(`"data":"${image}"`)
+  })
+
+  test.each([
+    ['nothing', ''],
+    ['no JSON', '{"model":'],
+    ['an array', '[]'],
+    ['nesting without end', `{"model":"claude","messages":${'['.repeat(200_000)}${']'.repeat(200_000)}}`],
+  ])('%s is a 400', async (_name, body) => {
+    const seen = upstream.seen.length
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    expect((await post('/v1/chat/completions', body, headers)).status).toBe(400)
+    expect(upstream.seen.length).toBe(seen)
+  })
+
+  test('of duplicate keys the last counts for both of us, and __proto__ is a key', async () => {
+    answer = () => new Response(MESSAGE)
+    const body = '{"model":"nobody","model":"claude","__proto__":{"model":"x"},"max_tokens":9,"messages":[]}'
+    const response = await post('/v1/messages', body, { 'x-api-key': gateway.key })
+    expect(response.status).toBe(200)
+    expect(JSON.parse(lastBody())).toMatchObject({ model: 'claude-sonnet-4-5' })
+    expect(lastBody()).not.toContain('nobody')
+    expect(lastBody()).toContain('"__proto__":{"model":"x"}')
+  })
+})
