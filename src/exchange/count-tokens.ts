@@ -1,5 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { lowerCount } from '@/formats/lowering.ts'
+import { type CountingCodec, canCount, lowerCount } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
@@ -60,14 +60,14 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
  */
 async function countFor(counting: Counting): Promise<TokenCount> {
   const { gateway, record, prompt, model, signal } = counting
-  const routes = orderRoutes(model.routes, prompt.format, gateway.random).filter(canCount)
+  const ways = orderRoutes(model.routes, prompt.format, gateway.random).flatMap(countingWay)
   // Nobody else would say what is wrong with the request.
-  if (routes.length === 0) decodeCounted(prompt)
+  if (ways.length === 0) decodeCounted(prompt)
   const deadline = new AbortController()
   const stopTimer = gateway.clock.after(COUNT_MS, () => deadline.abort(tooSlow()))
   try {
-    for (const route of routes.slice(0, MAX_ATTEMPTS)) {
-      const answer = await ask(counting, route, AbortSignal.any([deadline.signal, signal]))
+    for (const way of ways.slice(0, MAX_ATTEMPTS)) {
+      const answer = await ask(counting, way, AbortSignal.any([deadline.signal, signal]))
       if (!(answer instanceof GatewayError)) return { body: answer, by: 'upstream' }
       record.error = answer
     }
@@ -77,25 +77,37 @@ async function countFor(counting: Counting): Promise<TokenCount> {
   return { body: JSON.stringify(estimated(prompt)), by: 'estimate' }
 }
 
-function canCount({ channel }: Route): boolean {
-  return CODECS[channel.format].tokenCount !== undefined
+/** A route whose upstream can be asked. */
+interface CountingWay {
+  route: Route
+  codec: CountingCodec
+}
+
+function countingWay(route: Route): CountingWay[] {
+  const codec = CODECS[route.channel.format]
+  return canCount(codec) ? [{ route, codec }] : []
 }
 
 /**
  * The answer of one route as text for the caller, or why there is none.
  * @throws GatewayError that the caller has to know of
  */
-async function ask(counting: Counting, route: Route, signal: AbortSignal): Promise<string | GatewayError> {
+async function ask(
+  counting: Counting,
+  way: CountingWay,
+  signal: AbortSignal,
+): Promise<string | GatewayError> {
+  const { route } = way
   const { gateway, record, prompt } = counting
   const { client, clock, random, metrics } = gateway
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
-  const call = prepareCount(counting, route)
+  const call = prepareCount(counting, way)
   try {
     const response = await send(call, route, { client, random, now: clock.now, signal })
-    const answer = readCount(await response.text(), prompt, route)
+    const answer = readCount(await response.text(), prompt, way.codec)
     metrics.attempts.inc({ channel, outcome: 'ok' })
     return answer
   } catch (error) {
@@ -108,16 +120,16 @@ async function ask(counting: Counting, route: Route, signal: AbortSignal): Promi
 
 type PreparedCount = Pick<Preparation, 'call' | 'body' | 'headers'>
 
-function prepareCount({ prompt, model }: Counting, route: Route): PreparedCount {
+function prepareCount({ prompt, model }: Counting, { route, codec }: CountingWay): PreparedCount {
   const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
   if (isPassthrough(prompt, route)) {
     const { body, headers } = passOn(prompt, route)
     return { call, headers, body: renameInside(body, prompt, route) }
   }
-  const { vendor, functionToolsOnly, format } = route.channel
+  const { vendor, functionToolsOnly } = route.channel
   const target = { model: route.upstreamModel, vendor, maxOutputTokens: model.maxOutputTokens }
-  const lowered = lowerCount(decodeCounted(prompt), CODECS[format], target, functionToolsOnly)
-  return { call, headers: lowered?.headers ?? {}, body: Buffer.from(JSON.stringify(lowered?.body)) }
+  const { headers, body } = lowerCount(decodeCounted(prompt), codec, target, functionToolsOnly)
+  return { call, headers, body: Buffer.from(JSON.stringify(body)) }
 }
 
 /** Gemini's long form names the model once more, in the request that it holds. */
@@ -145,13 +157,13 @@ function decodeCounted(prompt: Prompt): GenerationRequest {
 }
 
 /** An upstream of the caller's own format may say more than the number, so its answer stays as it is. */
-function readCount(text: string, prompt: Prompt, { channel }: Route): string {
+function readCount(text: string, prompt: Prompt, codec: CountingCodec): string {
   const json = parseObject(text)
   const fault = json && faultInBody(json, () => text)
   if (fault !== undefined) throw fault
-  const tokens = json && CODECS[channel.format].tokenCount?.decodeResponse(json)
+  const tokens = json && codec.tokenCount.decodeResponse(json)
   if (tokens === undefined) throw new GatewayError('upstream_error', 'The upstream answered without a count')
-  return channel.format === prompt.format ? text : JSON.stringify(encoded(tokens, prompt))
+  return codec.format === prompt.format ? text : JSON.stringify(encoded(tokens, prompt))
 }
 
 function estimated(prompt: Prompt): JsonObject {

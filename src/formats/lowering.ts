@@ -4,7 +4,7 @@ import type { Loss, RequestField } from '@/generation/loss.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
-import type { Codec, Target } from './codec.ts'
+import type { Codec, Target, TokenCountCodec } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { dropHostedTools } from './tools/hosted.ts'
 import { lowerTools } from './tools/lower.ts'
@@ -52,17 +52,23 @@ export function lowerRequest(
   }
 }
 
+/** A codec whose format can be asked for the tokens of a request. */
+export type CountingCodec = Codec & { tokenCount: TokenCountCodec }
+
+export function canCount(codec: Codec): codec is CountingCodec {
+  return codec.tokenCount !== undefined
+}
+
 /**
- * Writes the call that asks an upstream for the tokens of a request; undefined where its format has none.
+ * Writes the call that asks an upstream for the tokens of a request.
  * @throws GatewayError `unsupported_parameter`
  */
 export function lowerCount(
   request: GenerationRequest,
-  codec: Codec,
+  codec: CountingCodec,
   target: Target,
   functionToolsOnly: boolean,
-): Pick<LoweredRequest, 'body' | 'headers'> | undefined {
-  if (codec.tokenCount === undefined) return undefined
+): Pick<LoweredRequest, 'body' | 'headers'> {
   const { lowered } = lower(request, codec, functionToolsOnly)
   const { headers } = codec.encodeRequest(lowered, target)
   return { body: codec.tokenCount.encodeRequest(lowered, target), headers }
@@ -135,4 +141,3 @@ function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
   const inner = value[key]
   return rest.length === 0 || !isJsonObject(inner) ? inner !== undefined : holds(inner, rest)
 }
-

@@ -66,6 +66,7 @@ export interface ToldError {
 const WORDS: Record<number, readonly [string, string, string]> = {
   400: ['invalid_request_error', 'invalid_request_error', 'INVALID_ARGUMENT'],
   401: ['authentication_error', 'authentication_error', 'UNAUTHENTICATED'],
+  402: ['insufficient_quota', 'billing_error', 'FAILED_PRECONDITION'],
   403: ['permission_error', 'permission_error', 'PERMISSION_DENIED'],
   404: ['invalid_request_error', 'not_found_error', 'NOT_FOUND'],
   413: ['invalid_request_error', 'request_too_large', 'INVALID_ARGUMENT'],
@@ -115,10 +116,11 @@ const SHAPES: Record<Surface, Shape> = {
   chat: openai,
   responses: openai,
   messages: (body, status, id) => {
-    const { message, code } = body.error
+    const { message, code, details } = body.error
+    const told = { type: WORDS[status]?.[1], message: expect.any(String), code }
     expect(body).toEqual({
       type: 'error',
-      error: { type: WORDS[status]?.[1], message: expect.any(String), code },
+      error: details === undefined ? told : { ...told, details: expect.any(Object) },
       request_id: id,
     })
     return { message, code, param: null }

@@ -34,10 +34,10 @@ async function createKey(options: KeyOptions = {}): Promise<{ id: number; key: s
   })
 }
 
-async function createAccount(models: readonly string[]): Promise<number> {
+async function createAccount(models: readonly string[], creditNano = 1_000_000_000_000n): Promise<number> {
   const { id } = await gateway.accounts.createAccount({
     email: `${crypto.randomUUID()}@example.com`,
-    creditNano: 1_000_000_000_000n,
+    creditNano,
     onTrial: false,
     models,
   })
@@ -135,6 +135,18 @@ describe.each(SURFACES)('%s', surface => {
       expect(response.status).toBe(status)
       await response.arrayBuffer()
     }
+  })
+
+  test('answers 402 credit_exhausted to an account without credit, which may still count tokens', async () => {
+    const { key } = await createKey({ accountId: await createAccount([], 0n) })
+    const error = await readError(await call(gateway, surface, { key }), surface)
+    expect(error).toMatchObject({ status: 402, code: 'credit_exhausted' })
+    const counted = await fetch(`${gateway.url}/v1/messages/count_tokens`, {
+      method: 'POST',
+      headers: { 'x-api-key': key },
+      body: JSON.stringify({ model: `${surface}/echo`, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+    expect(counted.status).toBe(200)
   })
 
   test('answers 403 account_suspended until the account is resumed', async () => {

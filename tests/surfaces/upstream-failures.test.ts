@@ -26,7 +26,9 @@ beforeAll(async () => {
         `\n  - { id: "${surface}/error-${status}", channels: [{ channel: ${surface}, model: "error-${status}" }] }`,
     ),
   )
-  gateway = await startTestGateway({ models: models.join('') })
+  gateway = await startTestGateway({
+    models: `${models.join('')}\n  - id: unpriced\n    channels: [{ channel: chat, model: echo }]`,
+  })
 }, START_MS)
 afterAll(() => gateway.close())
 
@@ -92,6 +94,11 @@ describe('an upstream that is not there', () => {
     const error = await readError(await call(silent, surface, { model: 'chat/hang' }), surface)
     expect(error).toMatchObject({ status: 504, code: 'upstream_timeout' })
   })
+})
+
+test.each(SURFACES)('a model without prices is refused a %s caller with 503 no_channel', async surface => {
+  const error = await readError(await call(gateway, surface, { model: 'unpriced' }), surface)
+  expect(error).toMatchObject({ status: 503, code: 'no_channel' })
 })
 
 test.each(SURFACES)('a gateway that shuts down answers a %s caller 503', async surface => {
