@@ -1,0 +1,127 @@
+import { lookup as lookUp } from 'node:dns/promises'
+import { isIP } from 'node:net'
+import type { Clock } from '@/clock/clock.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Channel } from './channel.ts'
+import { isPrivateAddress } from './private-address.ts'
+
+/** All addresses of a host name. */
+export type Lookup = (hostname: string) => Promise<readonly string[]>
+
+export interface AddressGuardOptions {
+  clock: Pick<Clock, 'now'>
+  lookup?: Lookup
+  /** True: requests go through a proxy, which resolves names by itself; then only addresses can be judged. */
+  proxied?: boolean
+}
+
+/** How a request is made to reach the address that was judged, and no other. */
+export interface Dial {
+  url: string
+  headers: Readonly<Record<string, string>>
+  /** Undefined: as Bun does it by itself. */
+  tls: { serverName: string } | undefined
+}
+
+/** Keeps requests off private networks, unless the operator allowed the channel to go there. */
+export interface AddressGuard {
+  /**
+   * Where to dial for a URL on a channel.
+   * @throws GatewayError if the host is on a private network, in whole or in part; what the lookup throws
+   */
+  dial(channel: Channel, url: string): Promise<Dial>
+  /** The next dial looks the host up again: the address that was used did not answer. */
+  forget(url: string): void
+}
+
+/** A vendor that moves is followed this soon; DNS itself rarely promises more. */
+const FRESH_MS = 30_000
+/** More than any deployment has upstreams. */
+const MAX_HOSTS = 1_000
+
+/**
+ * The guard on the system's resolver. A name is looked up here and the request is sent to the address that was judged,
+ * with the name in Host, in SNI and in the certificate's check, so a name that means another address a moment later
+ * (DNS rebinding) gains nothing. Bun 1.4.5 pools such connections per server name as it does others.
+ *
+ * What Bun's fetch does not give: one request dials one address, so there is no falling back to a host's next address
+ * within an attempt (the next attempt looks again), and IPv4 is preferred rather than raced. Where a proxy is set, the
+ * proxy chooses the address.
+ */
+export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
+  const { clock, lookup = systemLookup, proxied = false } = options
+  const hosts = new Map<string, { addresses: Promise<readonly string[]>; until: number }>()
+
+  function addressesOf(hostname: string): Promise<readonly string[]> {
+    const now = clock.now()
+    const known = hosts.get(hostname)
+    if (known !== undefined && now < known.until) return known.addresses
+    const addresses = lookup(hostname)
+    hosts.delete(hostname)
+    hosts.set(hostname, { addresses, until: now + FRESH_MS })
+    for (const oldest of hosts.keys()) if (hosts.size > MAX_HOSTS) hosts.delete(oldest)
+    // A failure is not remembered.
+    addresses.catch(() => hosts.delete(hostname))
+    return addresses
+  }
+
+  return {
+    async dial(channel, url) {
+      const asItIs = { url, headers: {}, tls: undefined }
+      if (channel.allowPrivate) return asItIs
+      const hostname = hostOf(url)
+      if (isIP(hostname) !== 0) {
+        refusePrivate(channel, hostname, [hostname])
+        return asItIs
+      }
+      if (proxied) return asItIs
+      const addresses = await addressesOf(hostname)
+      refusePrivate(channel, hostname, addresses)
+      return pinned(url, hostname, preferred(addresses))
+    },
+    forget: url => {
+      hosts.delete(hostOf(url))
+    },
+  }
+}
+
+/** Whether Bun's fetch would send requests through a proxy. */
+export function usesProxy(env: Readonly<Record<string, string | undefined>>): boolean {
+  return ['HTTP_PROXY', 'HTTPS_PROXY', 'http_proxy', 'https_proxy'].some(name => (env[name] ?? '') !== '')
+}
+
+async function systemLookup(hostname: string): Promise<readonly string[]> {
+  const found = await lookUp(hostname, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}
+
+/** Without the brackets of IPv6. The URL parser has already made one of the many ways to write an IPv4 address. */
+function hostOf(url: string): string {
+  return new URL(url).hostname.replace(/^\[|\]$/g, '')
+}
+
+/** One private address among public ones is enough: which one is dialled must not matter. */
+function refusePrivate(channel: Channel, hostname: string, addresses: readonly string[]): void {
+  const found = addresses.length === 0 ? 'no address' : addresses.find(isPrivateAddress)
+  if (found === undefined) return
+  throw new GatewayError('upstream_error', 'The upstream could not be reached', {
+    retry: 'next-channel',
+    detail: `channel ${channel.name}: ${hostname} is at ${found}, which is private; allow_private: true would allow it`,
+  })
+}
+
+/** IPv4 where there is one: a machine without IPv6 is more common than one without IPv4. */
+function preferred(addresses: readonly string[]): string {
+  return addresses.find(address => isIP(address) === 4) ?? addresses[0] ?? ''
+}
+
+function pinned(url: string, hostname: string, address: string): Dial {
+  const target = new URL(url)
+  const { host, protocol } = target
+  target.hostname = isIP(address) === 6 ? `[${address}]` : address
+  return {
+    url: target.href,
+    headers: { host },
+    tls: protocol === 'https:' ? { serverName: hostname } : undefined,
+  }
+}
