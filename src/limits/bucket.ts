@@ -38,9 +38,8 @@ export interface TakeResult {
   readonly held: readonly number[]
 }
 
-/** A debt (positive) or refund (negative) after the fact, at most once for each id. */
+/** A debt (positive) or refund (negative) after the fact, at most once for each marker. */
 export interface Adjustment {
-  readonly id: string
   /** Shares the hash tag of the buckets; remembers that it was done. */
   readonly markerKey: string
   readonly buckets: readonly Delta[]

@@ -2,7 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 import type { Adjustment, BucketStore, Take, TakeResult } from './bucket.ts'
 import { Circuit } from './circuit.ts'
-import { RedisBuckets } from './token-bucket.ts'
+import { type Move, RedisBuckets } from './token-bucket.ts'
 
 export interface GuardOptions {
   redis: RedisConnection
@@ -57,6 +57,10 @@ export class GuardedBuckets implements BucketStore {
 
   adjust(adjustment: Adjustment): Promise<boolean> {
     return this.#call(() => this.#buckets.adjust(adjustment))
+  }
+
+  catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
+    return this.#call(() => this.#buckets.catchUp(markerKey, sinceUs, moves))
   }
 
   renew(key: string, ids: readonly string[]): Promise<void> {

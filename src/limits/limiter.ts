@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { OnRedisDown } from '@/config/schema.ts'
-import type { RedisConnection } from '@/redis/redis.ts'
+import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
   type LimitAnswer,
@@ -11,6 +11,7 @@ import {
   limitStates,
   refusal,
 } from './answer.ts'
+import { Arrears } from './arrears.ts'
 import { BlockList } from './block-list.ts'
 import type { Delta, TakeResult } from './bucket.ts'
 import { GuardedBuckets } from './guarded-bucket.ts'
@@ -18,7 +19,9 @@ import { LocalBuckets } from './local-bucket.ts'
 import { leaseKeys, OpenLeases } from './open-leases.ts'
 import {
   corrections,
+  debits,
   type LimitedRequest,
+  markerKey,
   neverFits,
   type Plan,
   planLimits,
@@ -47,6 +50,7 @@ export interface LimiterOptions {
 const NAMESPACE = 'tollgate:'
 const MAX_IN_FLIGHT = 4_000
 const RENEW_MS = 10_000
+const TELL_MS = 1_000
 const FIRST_CONNECTION_MS = 1_000
 const CLOSED_RETRY_MS = 1_000
 
@@ -65,7 +69,8 @@ export class Limiter {
   readonly #shared: GuardedBuckets | undefined
   readonly #leases: OpenLeases
   readonly #blocks: BlockList
-  #stopRenewing: () => void = () => {}
+  readonly #arrears: Arrears
+  readonly #timers: (() => void)[] = []
 
   constructor(options: LimiterOptions) {
     const steadyMs = options.steadyMs ?? (() => performance.now())
@@ -74,12 +79,15 @@ export class Limiter {
     this.#namespace = options.namespace ?? NAMESPACE
     this.#local = new LocalBuckets(nowUs)
     this.#blocks = new BlockList(nowUs)
+    this.#arrears = new Arrears(nowUs)
     this.#shared = this.#guard()
     this.#leases = new OpenLeases(this.#local, this.#shared, steadyMs)
   }
 
   async start(): Promise<void> {
-    this.#stopRenewing = this.#options.clock.every(RENEW_MS, () => void this.renewAll())
+    const { clock } = this.#options
+    this.#timers.push(clock.every(RENEW_MS, () => void this.renewAll()))
+    this.#timers.push(clock.every(TELL_MS, () => void this.#tellArrears()))
     await this.#shared?.start(FIRST_CONNECTION_MS)
   }
 
@@ -106,8 +114,9 @@ export class Limiter {
     if (blocked !== undefined) return blocked
     try {
       return await this.#takeFromRedis(shared, plan)
-    } catch {
-      const answer = this.#takeWithoutRedis(plan)
+    } catch (error) {
+      // A command without an answer is carried out all the same when Redis goes on: it is not to be told again.
+      const answer = this.#takeWithoutRedis(plan, !(error instanceof RedisTimeout))
       // Redis may have let it in, and only its answer was lost.
       if (!answer.allowed) void this.#leases.releaseInRedis(plan)
       return answer
@@ -135,13 +144,14 @@ export class Limiter {
   async renewAll(): Promise<void> {
     this.#local.sweep()
     this.#blocks.sweep()
+    this.#arrears.sweep()
     await this.#leases.renewAll()
   }
 
   /** Ends the timers and frees what is still open. */
   async close(): Promise<void> {
-    this.#stopRenewing()
-    await Promise.all(this.#leases.all.map(lease => this.release(lease)))
+    for (const stop of this.#timers) stop()
+    await Promise.all([this.#tellArrears(), ...this.#leases.all.map(lease => this.release(lease))])
     this.#shared?.stop()
   }
 
@@ -156,6 +166,7 @@ export class Limiter {
       onLost: err => log.warn({ err, mode: this.#mode() }, 'Redis is away: limits are counted without it'),
       onBack: () => {
         log.info('Redis is back: limits are counted there again')
+        void this.#tellArrears()
         void this.renewAll()
       },
     })
@@ -177,10 +188,10 @@ export class Limiter {
     return this.#grant({ id: plan.id, plan, countedBy: 'redis', share: 1 }, limits, false)
   }
 
-  #takeWithoutRedis(plan: Plan): LimitAnswer {
+  #takeWithoutRedis(plan: Plan, isUntold = true): LimitAnswer {
     switch (this.#mode()) {
       case 'share':
-        return this.#takeShare(plan)
+        return this.#takeShare(plan, isUntold)
       case 'open':
         return this.#grant({ id: plan.id, plan, countedBy: 'nobody', share: 1 }, [], true)
       case 'closed':
@@ -188,8 +199,10 @@ export class Limiter {
     }
   }
 
-  #takeShare(plan: Plan): LimitAnswer {
-    return this.#takeHere(plan, Math.max(1, this.#options.processes?.() ?? 1))
+  #takeShare(plan: Plan, isUntold = true): LimitAnswer {
+    const answer = this.#takeHere(plan, Math.max(1, this.#options.processes?.() ?? 1))
+    if (answer.allowed && isUntold) for (const slot of plan.slots) this.#arrears.add(slot, debits(slot))
+    return answer
   }
 
   #takeHere(plan: Plan, share: number): LimitAnswer {
@@ -226,20 +239,28 @@ export class Limiter {
     return answer
   }
 
-  /** In Redis only what was counted there. The buckets of this process follow in any case. */
   async #giveBack(lease: LimitLease, deltasOf: (slot: Slot) => Delta[]): Promise<void> {
-    const { countedBy, plan, share } = lease
+    const { countedBy, id, plan, share } = lease
     if (countedBy === 'nobody') return
     const shared = this.#shared
     for (const slot of plan.slots) {
       const deltas = deltasOf(slot)
       if (deltas.length === 0) continue
-      this.#blocks.forget(deltas.map(({ key }) => key))
+      const marker = markerKey(slot, id)
       const shares = deltas.map(({ key, deltaUs }) => ({ key, deltaUs: deltaUs * share }))
-      this.#local.adjust({ ...slot, buckets: shares })
-      if (countedBy === 'process' || shared === undefined || shared.isAway) continue
-      await shared.adjust({ ...slot, buckets: deltas }).catch(() => undefined)
+      const isFirst = this.#local.adjust({ markerKey: marker, buckets: shares })
+      this.#blocks.forget(deltas.map(({ key }) => key))
+      if (shared === undefined) continue
+      if (countedBy === 'redis' && !shared.isAway) {
+        await shared.adjust({ markerKey: marker, buckets: deltas }).catch(() => undefined)
+      } else if (isFirst) this.#arrears.add(slot, deltas)
     }
+  }
+
+  async #tellArrears(): Promise<void> {
+    const shared = this.#shared
+    if (shared === undefined || shared.isAway || this.#arrears.isEmpty) return
+    await this.#arrears.tell(shared)
   }
 
   #mode(): OnRedisDown {
@@ -250,8 +271,8 @@ export class Limiter {
 /** All or none over two slots: the second one's refusal undoes the first. */
 async function takeBack(shared: GuardedBuckets, slot: Slot): Promise<void> {
   const keys = slot.leases.map(({ key }) => key)
-  const buckets = refunds(slot)
-  await Promise.allSettled([shared.adjust({ ...slot, buckets }), shared.release(keys, slot.id)])
+  const adjustment = { markerKey: markerKey(slot, slot.id), buckets: refunds(slot) }
+  await Promise.allSettled([shared.adjust(adjustment), shared.release(keys, slot.id)])
 }
 
 const CLOSED: LimitRefusal = {

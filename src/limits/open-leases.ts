@@ -1,11 +1,10 @@
 import type { LimitLease } from './answer.ts'
 import { LEASE_TTL_US } from './bucket.ts'
 import type { GuardedBuckets } from './guarded-bucket.ts'
+import { inGroups } from './in-groups.ts'
 import type { LocalBuckets } from './local-bucket.ts'
 import type { Plan } from './plan.ts'
 
-/** Calls that travel together: as many as Redis answers in a fraction of the command timeout. */
-const CALLS_AT_ONCE = 500
 const LEASE_TTL_MS = LEASE_TTL_US / 1_000
 
 /** The slots that requests of this process hold, here and in Redis: one list for both, so that neither drifts. */
@@ -101,13 +100,4 @@ export class OpenLeases {
 
 export function leaseKeys(plan: Plan): string[] {
   return plan.slots.flatMap(({ leases }) => leases.map(({ key }) => key))
-}
-
-async function inGroups<Item>(
-  items: readonly Item[],
-  call: (item: Item) => Promise<unknown> | undefined,
-): Promise<void> {
-  for (let at = 0; at < items.length; at += CALLS_AT_ONCE) {
-    await Promise.allSettled(items.slice(at, at + CALLS_AT_ONCE).map(call))
-  }
 }

@@ -61,7 +61,8 @@ export interface PlannedLease extends LeaseSet {
 export interface Slot extends Take {
   readonly buckets: readonly PlannedBucket[]
   readonly leases: readonly PlannedLease[]
-  readonly markerKey: string
+  /** What the markers of its adjustments start with; one for each hash tag. */
+  readonly markerPrefix: string
 }
 
 /** Everything that one request takes, in the order in which it is asked for. */
@@ -130,8 +131,8 @@ class SlotBuilder {
   }
 
   build(id: string): Slot {
-    const markerKey = `${this.#namespace}adj:${this.#tag}:${id}`
-    return { id, buckets: this.#buckets, leases: this.#leases, markerKey }
+    const markerPrefix = `${this.#namespace}adj:${this.#tag}`
+    return { id, buckets: this.#buckets, leases: this.#leases, markerPrefix }
   }
 }
 
@@ -172,12 +173,22 @@ export function shareOf(plan: Plan, processes: number): Take {
   }
 }
 
+/** Remembers what was done once to a slot's buckets. */
+export function markerKey(slot: Slot, id: string): string {
+  return `${slot.markerPrefix}:${id}`
+}
+
 /** How far each token bucket moves when the request turns out to have used `tokens`. */
 export function corrections(slot: Slot, tokens: number): Delta[] {
   return slot.buckets
     .filter(({ name }) => name.kind === 'tokens')
     .map(({ key, limit, costUs }) => ({ key, deltaUs: tokenSize(limit, tokens).costUs - costUs }))
     .filter(({ deltaUs }) => deltaUs !== 0)
+}
+
+/** Everything a slot takes. */
+export function debits(slot: Slot): Delta[] {
+  return slot.buckets.map(({ key, costUs }) => ({ key, deltaUs: costUs }))
 }
 
 /** The way back of everything a slot took. */

@@ -22,7 +22,7 @@ end
 -- Expiry only tidies up, since an instant that has passed reads as full: a minute more does no harm, and keeps a key
 -- whose instant was computed with another time than the server's.
 local function expiry_ms(us)
-  return digits(math.ceil(us / 1000) + 60000)
+  return digits(math.max(0, math.ceil(us / 1000)) + 60000)
 end
 
 local function read(key)
@@ -99,6 +99,21 @@ function operations.adjust()
   for index = 2, #KEYS do
     local full_at = read(KEYS[index]) + ARGV[2 + index]
     if full_at > now then write(KEYS[index], full_at) else redis.call('DEL', KEYS[index]) end
+  end
+  return 1
+end
+
+-- What moved while Redis was not told: as if it had been told when it happened, so that time since then counts once.
+-- KEYS: marker, then buckets. ARGV: ttl of the marker, time since the first move, delta and burst of each bucket.
+function operations.catch_up()
+  if read(KEYS[1]) > now then return 0 end
+  write(KEYS[1], now + ARGV[3])
+  for index = 2, #KEYS do
+    local delta, burst = tonumber(ARGV[1 + 2 * index]), tonumber(ARGV[2 + 2 * index])
+    local before = math.max(tonumber(redis.call('GET', KEYS[index]) or 0), now - ARGV[4])
+    local full_at = math.min(before + delta, math.max(before, now + burst))
+    -- Kept even if it has passed: the next process adds its part to it.
+    write(KEYS[index], full_at)
   end
   return 1
 end

@@ -2,6 +2,7 @@ import { type RedisConnection, redisScript } from '@/redis/redis.ts'
 import {
   type Adjustment,
   type BucketStore,
+  type Delta,
   LEASE_TTL_US,
   MARKER_TTL_US,
   SLOT_WAIT_US,
@@ -11,6 +12,11 @@ import {
 import source from './token-bucket.lua' with { type: 'text' }
 
 const SCRIPT = redisScript(source)
+
+/** What a bucket moved by without Redis, and where it is empty. */
+export interface Move extends Delta {
+  readonly burstUs: number
+}
 
 /** What a sorted set can be asked to hold, for a limit that never refuses. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER
@@ -56,6 +62,16 @@ export class RedisBuckets implements BucketStore {
     const keys = [markerKey, ...buckets.map(({ key }) => key)]
     const deltas = buckets.map(({ deltaUs }) => deltaUs)
     return (await this.#run('adjust', keys, [MARKER_TTL_US, ...deltas])) === 1
+  }
+
+  /**
+   * Makes up for what was counted elsewhere, the first of it `sinceUs` ago: a bucket that was not told of it has
+   * filled up meanwhile. At most to where the bucket is empty. Once for each marker.
+   */
+  async catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
+    const keys = [markerKey, ...moves.map(({ key }) => key)]
+    const sizes = moves.flatMap(({ deltaUs, burstUs }) => [deltaUs, burstUs])
+    await this.#run('catch_up', keys, [MARKER_TTL_US, sinceUs, ...sizes])
   }
 
   async renew(key: string, ids: readonly string[]): Promise<void> {

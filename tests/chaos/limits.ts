@@ -13,12 +13,17 @@ export async function run(args: readonly string[]): Promise<boolean> {
   for (const outage of OUTAGES) {
     const limitPerMinute = 3_000
     const load = { gateways: 4, callers: 25, limitPerMinute, beforeMs: 3_000, awayMs, afterMs: 3_000 }
-    const { asked, admitted, bound, failed, slowestMs, backAfterMs, leaked } = await runOutage(outage, load)
+    const report = await runOutage(outage, load)
+    const { asked, admitted, bound, failed, slowestMs, stalledMs, backAfterMs, leaked } = report
     checks.push(
       told(
         `${outage}: ${admitted} of ${asked} requests admitted, bound ${bound}, ${failed} failed, ${leaked} slots leaked; ` +
-          `longest decision ${slowestMs.toFixed(0)} ms, back ${backAfterMs.toFixed(0)} ms after Redis`,
-        admitted <= bound && failed === 0 && leaked === 0 && slowestMs <= 100 && backAfterMs <= 1_000,
+          `longest decision ${slowestMs.toFixed(0)} ms (the machine stalled for ${stalledMs.toFixed(0)} ms), back ${backAfterMs.toFixed(0)} ms after Redis`,
+        admitted <= bound &&
+          failed === 0 &&
+          leaked === 0 &&
+          slowestMs <= 100 + stalledMs &&
+          backAfterMs <= 1_000,
       ),
     )
   }

@@ -202,6 +202,49 @@ describe('while Redis is away', () => {
   })
 })
 
+describe('what was let in without Redis', () => {
+  test('is told to it when it is back, less what was given back', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const told: (string | number)[][] = []
+    const run = redis.run.bind(redis)
+    redis.run = (script, keys, args) => {
+      if (args[0] === 'catch_up') told.push([...keys.slice(1), ...args.slice(3)])
+      return run(script, keys, args)
+    }
+    redis.behaviour = 'silent'
+    await limiter.take(ask({ account: 99 }))
+    const options = { tokens: 100, accountLimits: { requestsPerMinute: 600, tokensPerMinute: 6_000 } }
+    const { lease } = granted(await limiter.take(ask(options)))
+    granted(await limiter.take(ask(options)))
+    clock.advance(100)
+    await limiter.adjust(lease, 50)
+    await limiter.adjust(lease, 50)
+    redis.behaviour = 'works'
+    clock.advance(150)
+    await settle()
+    expect(told).toEqual([
+      ['rl:{a1}:rpm', 'rl:{a1}:tpm', 250_000, 200_000, 60_000_000, 1_500_000, 60_000_000],
+    ])
+    clock.advance(2_000)
+    await settle()
+    expect(told).toHaveLength(1)
+  })
+
+  test('is told again until it has arrived', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    redis.behaviour = 'fails'
+    granted(await limiter.take(ask(HUNDRED)))
+    clock.advance(1_000)
+    await settle()
+    redis.behaviour = 'works'
+    clock.advance(1_000)
+    await settle()
+    clock.advance(1_000)
+    await settle()
+    expect(redis.count('catch_up')).toBe(2)
+  })
+})
+
 describe('calls that are spared', () => {
   test('one for each lease set renews all leases, every 10 s', async () => {
     const { limiter, redis, clock, settle } = await rig()

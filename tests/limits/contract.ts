@@ -231,5 +231,5 @@ export function take(prefix: string, id: string, ...buckets: Bucket[]): Take {
 }
 
 function adjustment(prefix: string, id: string, deltaUs: number) {
-  return { id, markerKey: `${prefix}adjusted:${id}`, buckets: [{ key: `${prefix}tpm`, deltaUs }] }
+  return { markerKey: `${prefix}adjusted:${id}`, buckets: [{ key: `${prefix}tpm`, deltaUs }] }
 }

@@ -19,7 +19,7 @@ test('forgets what time has made meaningless', () => {
   const store = new LocalBuckets(() => now)
   for (let account = 0; account < 100; account++) {
     store.take(take(`{${account}}`, 'r', requests(`{${account}}`, 60)))
-    store.adjust({ id: 'r', markerKey: `{${account}}m`, buckets: [] })
+    store.adjust({ markerKey: `{${account}}m`, buckets: [] })
   }
   expect(store.size).toBe(300)
   now += 61_000_000

@@ -28,11 +28,15 @@ export interface OutageReport {
   failed: number
   /** Longest that anybody waited for a decision. */
   slowestMs: number
+  /** Longest that the machine kept this process from running: no decision can be quicker. */
+  stalledMs: number
   /** From the return of Redis until every gateway counted there again. */
   backAfterMs: number
   /** Slots that Redis still holds when all requests are over. */
   leaked: number
 }
+
+const STALL_TICK_MS = 5
 
 /** Load on several gateways while something happens to their Redis. */
 export async function runOutage(outage: Outage, options: OutageOptions): Promise<OutageReport> {
@@ -66,6 +70,7 @@ async function measure(
 ): Promise<OutageReport> {
   const counts = { asked: 0, admitted: 0, failed: 0, slowestMs: 0 }
   const start = performance.now()
+  const stall = watchStalls()
   let running = true
   const callers = gateways.flatMap(gateway =>
     Array.from({ length: options.callers }, () =>
@@ -80,10 +85,27 @@ async function measure(
   await Bun.sleep(options.afterMs)
   running = false
   await Promise.all(callers)
+  const stalledMs = stall.stop()
   const minutes = (performance.now() - start) / 60_000
   const leaked = await slotsInRedis(server, gateways)
   const bound = Math.floor(options.limitPerMinute * minutes) + 2 * options.limitPerMinute
-  return { ...counts, bound, backAfterMs, leaked }
+  return { ...counts, bound, stalledMs, backAfterMs, leaked }
+}
+
+function watchStalls(): { stop(): number } {
+  let longest = 0
+  let last = performance.now()
+  const timer = setInterval(() => {
+    const now = performance.now()
+    longest = Math.max(longest, now - last - STALL_TICK_MS)
+    last = now
+  }, STALL_TICK_MS)
+  return {
+    stop() {
+      clearInterval(timer)
+      return longest
+    },
+  }
 }
 
 async function strike(server: RedisServer, outage: Outage, awayMs: number): Promise<void> {
@@ -131,10 +153,16 @@ async function call(
   }
 }
 
+/** What was freed while Redis was away is freed there when it is back: that may be a moment later. */
 async function slotsInRedis(server: RedisServer, gateways: readonly Limiter[]): Promise<number> {
-  await Promise.all(gateways.map(gateway => gateway.renewAll()))
   const redis = await connectRedis(server.url)
-  const held = await redis.run(redisScript("return redis.call('ZCARD', KEYS[1])"), ['cc:{a1}'], [])
-  await redis.close()
-  return Number(held)
+  const count = redisScript("return redis.call('ZCARD', KEYS[1])")
+  const deadline = performance.now() + 5_000
+  for (;;) {
+    await Promise.all(gateways.map(gateway => gateway.renewAll()))
+    const held = Number(await redis.run(count, ['cc:{a1}'], []))
+    if (held > 0 && performance.now() < deadline) continue
+    await redis.close()
+    return held
+  }
 }

@@ -48,6 +48,64 @@ if (server === undefined) {
       expect(Math.abs(Number(fullAt) / 1_000 - Date.now())).toBeLessThan(60_000)
     })
 
+    describe('told of what was let in without it', () => {
+      async function rig() {
+        let now = 1_700_000_000_000_000
+        const prefix = scope()
+        const store = new RedisBuckets(redis, () => now)
+        const key = `${prefix}tpm`
+        const burstUs = 60_000_000
+        return {
+          advanceUs: (us: number) => {
+            now += us
+          },
+          fill: (costUs: number) => store.take(take(prefix, crypto.randomUUID(), { key, costUs, burstUs })),
+          catchUp: (marker: string, sinceUs: number, deltaUs: number) =>
+            store.catchUp(`${prefix}${marker}`, sinceUs, [{ key, deltaUs, burstUs }]),
+          level: async () => {
+            const probe = { key, costUs: 0, burstUs: Number.MAX_SAFE_INTEGER }
+            return (await store.take(take(prefix, crypto.randomUUID(), probe))).levelsUs[0]
+          },
+        }
+      }
+
+      test('a bucket stands as if it had been told at once: time counts once', async () => {
+        const { fill, advanceUs, catchUp, level } = await rig()
+        await fill(60_000_000)
+        advanceUs(600_000_000)
+        await catchUp('m', 600_000_000, 300_000_000)
+        await catchUp('n', 600_000_000, 280_000_000)
+        expect(await level()).toBe(40_000_000)
+      })
+
+      test('one that lost everything starts from when it was lost', async () => {
+        const { catchUp, level } = await rig()
+        await catchUp('m', 10_000_000, 30_000_000)
+        expect(await level()).toBe(20_000_000)
+      })
+
+      test('being told twice is being told once', async () => {
+        const { catchUp, level } = await rig()
+        await catchUp('m', 0, 5_000_000)
+        await catchUp('m', 0, 5_000_000)
+        expect(await level()).toBe(5_000_000)
+      })
+
+      test('it is empty at most, and a debt from before stays', async () => {
+        const { fill, catchUp, level } = await rig()
+        await fill(50_000_000)
+        await catchUp('m', 0, 90_000_000)
+        expect(await level()).toBe(60_000_000)
+      })
+
+      test('what was given back makes room', async () => {
+        const { fill, catchUp, level } = await rig()
+        await fill(50_000_000)
+        await catchUp('m', 0, -20_000_000)
+        expect(await level()).toBe(30_000_000)
+      })
+    })
+
     test('decides as the buckets in this process do, on random traces', async () => {
       for (let seed = 0; seed < 150; seed++) {
         let now = 1_700_000_000_000_000
@@ -87,7 +145,6 @@ function answer(store: BucketStore, step: Step, prefix: string) {
       return store.take(traceTake(step, prefix, leases)) satisfies TakeResult | Promise<TakeResult>
     case 'adjust':
       return store.adjust({
-        id: step.id,
         markerKey: `${prefix}adjusted:${step.id}`,
         buckets: [{ key: `${prefix}tpm`, deltaUs: step.deltaUs }],
       })

@@ -1,0 +1,75 @@
+import { type Delta, WINDOW_US } from './bucket.ts'
+import type { GuardedBuckets } from './guarded-bucket.ts'
+import { inGroups } from './in-groups.ts'
+import { markerKey, type Slot } from './plan.ts'
+
+/** What one slot's buckets moved by without Redis. */
+interface Account {
+  readonly markerKey: string
+  readonly sinceUs: number
+  lastUs: number
+  readonly moves: Map<string, { deltaUs: number; readonly burstUs: number }>
+}
+
+/**
+ * What was let in, and given back, while Redis could not be told. It is told afterwards: otherwise its buckets would
+ * have filled up meanwhile, and every short outage would let the same limit in twice.
+ */
+export class Arrears {
+  readonly #nowUs: () => number
+  /** By slot; still being added to. */
+  #open = new Map<string, Account>()
+  /** Told, but not known to have arrived. The marker makes telling again harmless. */
+  readonly #told = new Set<Account>()
+
+  constructor(nowUs: () => number) {
+    this.#nowUs = nowUs
+  }
+
+  add(slot: Slot, deltas: readonly Delta[]): void {
+    if (deltas.length === 0) return
+    const now = this.#nowUs()
+    const account = this.#open.get(slot.markerPrefix) ?? this.#newAccount(slot, now)
+    account.lastUs = now
+    const bursts = new Map(slot.buckets.map(({ key, burstUs }) => [key, burstUs]))
+    for (const { key, deltaUs } of deltas) {
+      const move = account.moves.get(key) ?? { deltaUs: 0, burstUs: bursts.get(key) ?? WINDOW_US }
+      move.deltaUs += deltaUs
+      account.moves.set(key, move)
+    }
+  }
+
+  /** Tells Redis everything. Never throws; what did not arrive is told again the next time. */
+  async tell(shared: GuardedBuckets): Promise<void> {
+    for (const account of this.#open.values()) this.#told.add(account)
+    this.#open = new Map()
+    await inGroups([...this.#told], async account => {
+      const moves = [...account.moves].map(([key, move]) => ({ key, ...move }))
+      await shared.catchUp(account.markerKey, this.#nowUs() - account.sinceUs, moves)
+      this.#told.delete(account)
+    })
+  }
+
+  /** Forgets what is a full window old: by now the buckets would be full again in any case. */
+  sweep(): void {
+    const now = this.#nowUs()
+    const isOld = ({ lastUs }: Account) => lastUs + WINDOW_US <= now
+    for (const [key, account] of this.#open) if (isOld(account)) this.#open.delete(key)
+    for (const account of this.#told) if (isOld(account)) this.#told.delete(account)
+  }
+
+  get isEmpty(): boolean {
+    return this.#open.size === 0 && this.#told.size === 0
+  }
+
+  #newAccount(slot: Slot, now: number): Account {
+    const account = {
+      markerKey: markerKey(slot, crypto.randomUUID()),
+      sinceUs: now,
+      lastUs: now,
+      moves: new Map(),
+    }
+    this.#open.set(slot.markerPrefix, account)
+    return account
+  }
+}
