@@ -33,7 +33,7 @@ export async function overRoutes<T>(
 ): Promise<T> {
   const { gateway, record, prompt, model } = admitted
   const routes = orderRoutes(model.routes, prompt.format, gateway.random)
-  let failure = new GatewayError('no_channel', `No channel serves the model '${prompt.model}' at the moment`)
+  let failure: GatewayError | undefined
   for (const route of routes.slice(0, MAX_ATTEMPTS)) {
     const channel = route.channel.name
     const preparation = prepareFor(admitted, route)
@@ -47,7 +47,11 @@ export async function overRoutes<T>(
       if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
     }
   }
-  throw failure
+  throw failure ?? noChannel(prompt.model)
+}
+
+function noChannel(model: string): GatewayError {
+  return new GatewayError('no_channel', `No channel serves the model '${model}' at the moment`)
 }
 
 function prepareFor({ gateway, record, prompt, model }: Admitted, route: Route): Preparation {

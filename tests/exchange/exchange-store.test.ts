@@ -1,0 +1,72 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { exchange } from '@/db/schema.ts'
+import { ExchangeWriter } from '@/exchange/exchange-store.ts'
+import { createLog } from '@/telemetry/log.ts'
+import { createMetrics } from '@/telemetry/metrics.ts'
+
+type Row = typeof exchange.$inferSelect
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await testDatabase()
+})
+afterAll(() => database.close())
+
+/** Everything that a row can hold, in values that a careless way through JSON would change. */
+const FULL: Row = {
+  id: '0198c0de-0000-7000-8000-000000000001',
+  accountId: 1,
+  keyId: 2,
+  model: 'a "model" \\ é',
+  channel: 'main',
+  channelFormat: 'openai-responses',
+  surface: 'messages',
+  streamed: true,
+  inputUncached: 1,
+  cacheRead: 2,
+  cacheWrite5m: 3,
+  cacheWrite1h: 4,
+  outputText: 5,
+  reasoning: 6,
+  audioInput: 7,
+  audioOutput: Number.MAX_SAFE_INTEGER,
+  serverTools: { web_search: 2 },
+  usageSource: 'reported',
+  priceVersion: 9_007_199_254_740_993n,
+  costNano: 9_007_199_254_740_993n,
+  costPico: '123456789012345678901234567890',
+  status: 200,
+  endState: 'complete',
+  errorCode: 'upstream_error',
+  startedAt: new Date('2026-01-02T03:04:05.678Z'),
+  firstByteMs: 12,
+  totalMs: 34,
+  attempts: 2,
+  losses: ['stop', 'a,b {"c"}'],
+}
+
+const EMPTY: Row = {
+  ...FULL,
+  id: '0198c0de-0000-7000-8000-000000000002',
+  model: null,
+  channel: null,
+  channelFormat: null,
+  serverTools: {},
+  priceVersion: null,
+  costNano: null,
+  costPico: null,
+  errorCode: null,
+  firstByteMs: null,
+  losses: [],
+}
+
+test('every column of a row comes back as it was given, and a second row of an id changes nothing', async () => {
+  const log = createLog({ level: 'silent', format: 'json' })
+  const writer = new ExchangeWriter(database, log, createMetrics({ processMetrics: false }))
+  writer.add(FULL)
+  writer.add(EMPTY)
+  writer.add({ ...FULL, status: 500 })
+  await writer.flush()
+  expect(await database.orm.select().from(exchange).orderBy(exchange.id)).toEqual([FULL, EMPTY])
+})
