@@ -27,7 +27,8 @@ function casesOf(format: Format): string[] {
   return readdirSync(join(ROOT, format)).sort()
 }
 
-function recording(format: Format, name: string): Recording {
+/** One recording by its name. */
+export function recording(format: Format, name: string): Recording {
   const folder = join(ROOT, format, name)
   const response = join(folder, 'response.json')
   return {

@@ -1,3 +1,4 @@
+import { EMPTY_REQUEST as NOTHING_ASKED } from '#tests/support/request.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
@@ -9,36 +10,7 @@ import { createSseParser } from '@/sse/parser.ts'
 
 export const REQUEST_ID = '0198c0de-0000-7000-8000-000000000001'
 
-export const EMPTY_REQUEST: GenerationRequest = {
-  model: 'claude-sonnet-4-5',
-  stream: false,
-  instructions: [],
-  turns: [],
-  tools: [],
-  toolChoice: undefined,
-  parallelToolCalls: undefined,
-  output: undefined,
-  verbosity: undefined,
-  reasoning: undefined,
-  maxOutputTokens: undefined,
-  temperature: undefined,
-  topP: undefined,
-  topK: undefined,
-  stop: [],
-  seed: undefined,
-  presencePenalty: undefined,
-  frequencyPenalty: undefined,
-  logitBias: undefined,
-  logprobs: undefined,
-  candidates: undefined,
-  modalities: [],
-  user: undefined,
-  metadata: undefined,
-  promptCacheKey: undefined,
-  serviceTier: undefined,
-  store: undefined,
-  extensions: {},
-}
+export const EMPTY_REQUEST: GenerationRequest = { ...NOTHING_ASKED, model: 'claude-sonnet-4-5' }
 
 export function decodeContext(vendor = 'anthropic'): DecodeContext {
   let made = 0

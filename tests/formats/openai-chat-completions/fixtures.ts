@@ -1,5 +1,4 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
+import { type Recording, recording as recordingOf, recordings } from '#tests/transcripts/recording.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -9,24 +8,10 @@ import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 
-const TRANSCRIPTS = join(import.meta.dir, '../../transcripts/openai-chat-completions')
-
-export const CASES = readdirSync(TRANSCRIPTS).sort()
-
-export interface Recording {
-  request: JsonObject
-  response: JsonObject | undefined
-  stream: Uint8Array
-}
+export const CASES = recordings('openai-chat-completions').map(({ name }) => name)
 
 export async function recording(name: string): Promise<Recording> {
-  const file = (part: string) => Bun.file(join(TRANSCRIPTS, name, part))
-  const response = file('response.json')
-  return {
-    request: await file('request.json').json(),
-    response: (await response.exists()) ? await response.json() : undefined,
-    stream: await file('stream.sse').bytes(),
-  }
+  return recordingOf('openai-chat-completions', name)
 }
 
 export function decodeContext(): DecodeContext {

@@ -218,6 +218,7 @@ describe('tools', () => {
       allowedDomains: [],
       blockedDomains: [],
       userLocation: { type: 'approximate', city: 'Bern' },
+      contextSize: undefined,
     },
   }
 

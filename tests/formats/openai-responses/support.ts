@@ -1,7 +1,6 @@
-import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 import OpenAI from 'openai'
 import type { ResponseCreateParamsStreaming } from 'openai/resources/responses/responses'
+import { type Recording, recording as recordingOf, recordings } from '#tests/transcripts/recording.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -11,22 +10,10 @@ import { asArray, asObject, asString, type JsonObject, parseObject } from '@/jso
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 
-const TRANSCRIPTS = join(import.meta.dir, '../../transcripts/openai-responses')
+export const CASES = recordings('openai-responses').map(({ name }) => name)
 
-export const CASES = readdirSync(TRANSCRIPTS).sort()
-
-export async function recording(name: string): Promise<{
-  request: JsonObject
-  response: JsonObject | undefined
-  stream: Uint8Array
-}> {
-  const file = (part: string) => Bun.file(join(TRANSCRIPTS, name, part))
-  const response = file('response.json')
-  return {
-    request: await file('request.json').json(),
-    response: (await response.exists()) ? await response.json() : undefined,
-    stream: await file('stream.sse').bytes(),
-  }
+export async function recording(name: string): Promise<Recording> {
+  return recordingOf('openai-responses', name)
 }
 
 export function decodeContext(): DecodeContext {

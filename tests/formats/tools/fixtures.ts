@@ -1,3 +1,4 @@
+import { EMPTY_REQUEST } from '#tests/support/request.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
@@ -8,37 +9,7 @@ import type { JsonObject } from '@/json/json.ts'
 export const RULE = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
 export function request(fields: Partial<GenerationRequest>): GenerationRequest {
-  return {
-    model: 'm',
-    stream: true,
-    instructions: [],
-    turns: [],
-    tools: [],
-    toolChoice: undefined,
-    parallelToolCalls: undefined,
-    output: undefined,
-    verbosity: undefined,
-    reasoning: undefined,
-    maxOutputTokens: undefined,
-    temperature: undefined,
-    topP: undefined,
-    topK: undefined,
-    stop: [],
-    seed: undefined,
-    presencePenalty: undefined,
-    frequencyPenalty: undefined,
-    logitBias: undefined,
-    logprobs: undefined,
-    candidates: undefined,
-    modalities: [],
-    user: undefined,
-    metadata: undefined,
-    promptCacheKey: undefined,
-    serviceTier: undefined,
-    store: undefined,
-    extensions: {},
-    ...fields,
-  }
+  return { ...EMPTY_REQUEST, stream: true, ...fields }
 }
 
 export function functionTool(name: string, namespace?: string): FunctionTool {

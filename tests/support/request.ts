@@ -1,0 +1,33 @@
+import type { GenerationRequest } from '@/generation/request.ts'
+
+/** A request that says nothing. */
+export const EMPTY_REQUEST: GenerationRequest = {
+  model: 'm',
+  stream: false,
+  instructions: [],
+  turns: [],
+  tools: [],
+  toolChoice: undefined,
+  parallelToolCalls: undefined,
+  output: undefined,
+  verbosity: undefined,
+  reasoning: undefined,
+  maxOutputTokens: undefined,
+  temperature: undefined,
+  topP: undefined,
+  topK: undefined,
+  stop: [],
+  seed: undefined,
+  presencePenalty: undefined,
+  frequencyPenalty: undefined,
+  logitBias: undefined,
+  logprobs: undefined,
+  candidates: undefined,
+  modalities: [],
+  user: undefined,
+  metadata: undefined,
+  promptCacheKey: undefined,
+  serviceTier: undefined,
+  store: undefined,
+  extensions: {},
+}
