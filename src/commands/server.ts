@@ -18,7 +18,8 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
-import type { Metrics } from '@/telemetry/metrics.ts'
+import { exposeLedger, type Metrics } from '@/telemetry/metrics.ts'
+import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 
 export interface ServerOptions {
@@ -75,8 +76,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const gateway: Gateway = {
     authenticate: keys.authenticate,
     catalog,
-    client: createUpstreamClient({ clock, simulatorUrl: simulator.url }),
+    client: createUpstreamClient({
+      clock,
+      guard: createAddressGuard({ clock, proxied: usesProxy(process.env) }),
+      simulatorUrl: simulator.url,
+    }),
     store,
+    settling: new Set(),
     ledger,
     credit: new CreditWatch(clock.now),
     running,
@@ -90,6 +96,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     maxBodyBytes: settings.maxBodyBytes,
     draining: false,
   }
+  exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
   const api = serveApiHost(gateway, { hostname: settings.api.host, port: settings.api.port })
   const ops = serveOps(
     { registry: metrics.registry, unreadiness: () => unreadiness(gateway, database) },
@@ -100,14 +107,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     opsUrl: addressOf(ops.url),
     gateway,
     reloadCatalog: () => catalog.reload(),
-    flush: () => store.flush(),
+    flush: () => Promise.all(gateway.settling).then(() => store.flush()),
     async stop() {
       gateway.draining = true
       await withinGrace(api.server.stop(false), settings.shutdownGraceMs, clock)
       await api.server.stop(true)
       watchdog.stop()
-      await store.close()
       await ledger.close()
+      await Promise.all(gateway.settling)
+      await store.close()
       await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops.stop(true)])
     },
   }
@@ -126,10 +134,13 @@ async function unreadiness(gateway: Gateway, database: Database): Promise<string
   if (gateway.draining) return 'shutting down'
   try {
     await database.sql`select 1`
-    return undefined
   } catch {
     return 'the database does not answer'
   }
+  if (gateway.ledger.healthy()) return undefined
+  return gateway.ledger.state().journal === 'full'
+    ? 'the journal cannot be written'
+    : 'billing is unavailable'
 }
 
 async function openKeys({ database, clock, random }: ServerOptions) {

@@ -3,7 +3,7 @@ import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
-import type { DenialReason, HoldResult } from '@/ledger/types.ts'
+import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import type { CreditWatch } from './credit.ts'
 import { Meter } from './meter.ts'
@@ -161,12 +161,12 @@ export class Bill {
   }
 
   /** Charges the exchange; nobody waits for it. */
-  settle(charge: Charge): Promise<unknown> {
+  async settle(charge: Charge): Promise<SettleResult> {
     this.#isHeld = false
     const { ledger, exchange, credit } = this.#options
-    return ledger
-      .settle({ ...exchange, costNano: charge.nano, costPico: charge.pico })
-      .then(({ availableNano }) => credit.answered(exchange.accountId, 0n, availableNano))
+    const result = await ledger.settle({ ...exchange, costNano: charge.nano, costPico: charge.pico })
+    credit.answered(exchange.accountId, 0n, result.availableNano)
+    return result
   }
 
   /** Gives everything back: there was no answer. */

@@ -1,6 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { Model } from '@/routing/model.ts'
-import { Bill, type UsedUp } from './bill.ts'
+import { Bill, type Charge, type UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import type { Prompt } from './prompt.ts'
 import { quote } from './quote.ts'
@@ -67,12 +67,33 @@ export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: B
   record.charge = used === undefined ? undefined : bill.charge(used)
 }
 
-/** Charges what was noted, or gives the hold back. Nobody waits for it: what cannot be committed is journaled. */
-export function closeBill(gateway: Gateway, record: ExchangeRecord, { bill, granted }: Reservation): void {
-  granted
-    .then(() => (record.charge === undefined ? bill.release() : bill.settle(record.charge)))
+/**
+ * Charges what was noted, or gives the hold back. No caller waits for it, and it does not fail: what cannot be
+ * committed is journaled. Resolves with the answer of the ledger.
+ */
+export function closeBill(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  { bill, granted }: Reservation,
+): Promise<void> {
+  return granted
+    .then(() =>
+      record.charge === undefined ? bill.release() : settleBill(gateway, record, record.charge, bill),
+    )
     .catch(error => {
-      if (error instanceof GatewayError && error.status === 402) return
+      // The hold was refused, which its caller was told.
+      if (error instanceof GatewayError) return
       gateway.log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
     })
+}
+
+async function settleBill(
+  { metrics }: Gateway,
+  record: ExchangeRecord,
+  charge: Charge,
+  bill: Bill,
+): Promise<void> {
+  const { outcome, overrunNano } = await bill.settle(charge)
+  metrics.charges.inc({ source: record.usageSource ?? 'estimated', outcome })
+  metrics.overrunNano.inc(Number(overrunNano))
 }

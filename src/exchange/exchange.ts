@@ -92,8 +92,7 @@ function endOf(call: IncomingCall, { refused }: Reservation): AbortSignal {
 async function relay(admitted: Admitted): Promise<Response> {
   const { gateway, record, reservation } = admitted
   const finish = () => {
-    closeBill(gateway, record, reservation)
-    close(gateway, record)
+    close(gateway, record, closeBill(gateway, record, reservation))
   }
   try {
     if (admitted.prompt.stream) return await relayStream(admitted, finish)
@@ -116,9 +115,9 @@ function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): 
   return errorResponse(error, record.id, record.surface)
 }
 
-function close(gateway: Gateway, record: ExchangeRecord): void {
+function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>): void {
   gateway.metrics.openExchanges.dec()
-  settle(record, gateway)
+  settle(record, gateway, charged)
 }
 
 /** The error that an exchange ends in when its caller is gone, whatever else went wrong by then. */

@@ -16,6 +16,8 @@ export interface Gateway {
   catalog: Catalog
   client: UpstreamClient
   store: ExchangeStore
+  /** Results of exchanges that ended and wait for the answer to their charge before they are stored. */
+  settling: Set<Promise<void>>
   ledger: Ledger
   credit: CreditWatch
   /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */

@@ -16,14 +16,32 @@ export interface SettlementDependencies {
   log: Log
   metrics: Metrics
   store: ExchangeStore
+  /** Results that wait for the answer to their charge. */
+  settling: Set<Promise<void>>
 }
 
-/** The end of every exchange, whichever way it went: the stored result, one log line, the counters. */
-export function settle(record: ExchangeRecord, dependencies: SettlementDependencies): void {
+/**
+ * The end of every exchange, whichever way it went: the stored result, one log line, the counters. The result of one
+ * that costs something is stored after `charged`: a process that is killed between the two leaves a charge without
+ * its details, never the receipt of a charge that was not made.
+ */
+export function settle(
+  record: ExchangeRecord,
+  dependencies: SettlementDependencies,
+  charged?: Promise<void>,
+): void {
+  const { store, settling } = dependencies
   const totalMs = dependencies.clock.now() - record.startedAt
   count(record, totalMs, dependencies.metrics)
   report(record, totalMs, dependencies.log)
-  if (record.caller !== undefined) dependencies.store.add(toRow(record, record.caller, totalMs))
+  if (record.caller === undefined) return
+  const row = toRow(record, record.caller, totalMs)
+  if (charged === undefined || record.charge === undefined) return store.add(row)
+  const stored = charged.finally(() => {
+    settling.delete(stored)
+    store.add(row)
+  })
+  settling.add(stored)
 }
 
 function toRow(

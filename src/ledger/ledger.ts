@@ -65,6 +65,8 @@ export interface LedgerState {
   holdWaitMs: number
   /** Since a batch of holds failed, in ms; undefined: none did. */
   holdFailureAgoMs: number | undefined
+  /** Exchanges of this process that have a hold. */
+  openHolds: number
   settlementsWaiting: number
   journal: 'off' | 'empty' | 'in use' | 'full'
   /** Processes that are alive, this one included. */
@@ -234,6 +236,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     return {
       holdWaitMs: holds.waitMs(),
       holdFailureAgoMs: failedAt === undefined ? undefined : clock.now() - failedAt,
+      openHolds: running.size,
       settlementsWaiting: settles.size(),
       journal: journalState(spill),
       processes: presence.alive(),

@@ -57,6 +57,17 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       help: 'Upstream calls begun for which there turned out to be no credit.',
       registers,
     }),
+    charges: new Counter({
+      name: 'tollgate_charges_total',
+      help: 'Exchanges that were charged, by how their usage is known (reported, estimated) and by what the ledger did.',
+      labelNames: ['source', 'outcome'] as const,
+      registers,
+    }),
+    overrunNano: new Counter({
+      name: 'tollgate_overrun_nano_total',
+      help: 'Cost beyond what was set aside for it, in billionths of the currency; charged all the same.',
+      registers,
+    }),
     unhandledErrors: new Counter({
       name: 'tollgate_unhandled_errors_total',
       help: 'Rejections and exceptions that nobody caught; each is a bug of ours.',
@@ -71,3 +82,47 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
+
+/** What the ledger says of itself. */
+export interface LedgerReading {
+  healthy: boolean
+  openHolds: number
+  settlementsWaiting: number
+  journal: 'off' | 'empty' | 'in use' | 'full'
+  holdWaitMs: number
+}
+
+/** Adds the ledger's gauges to a registry. They are read when somebody looks. */
+export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () => LedgerReading): void {
+  const gauge = (name: string, help: string, value: (reading: LedgerReading) => number) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      collect() {
+        this.set(value(read()))
+      },
+    })
+  gauge('tollgate_ledger_healthy', '1 while new exchanges may be admitted.', ({ healthy }) => Number(healthy))
+  gauge(
+    'tollgate_open_holds',
+    'Exchanges of this process that have money set aside.',
+    state => state.openHolds,
+  )
+  gauge(
+    'tollgate_settlements_waiting',
+    'Charges that the database has not taken yet.',
+    ({ settlementsWaiting }) => settlementsWaiting,
+  )
+  gauge('tollgate_journal_in_use', '1 while charges wait on disk for the database.', ({ journal }) =>
+    Number(journal === 'in use'),
+  )
+  gauge('tollgate_journal_full', '1 while the journal cannot be written.', ({ journal }) =>
+    Number(journal === 'full'),
+  )
+  gauge(
+    'tollgate_hold_wait_seconds',
+    'How long the oldest hold waits.',
+    ({ holdWaitMs }) => holdWaitMs / 1000,
+  )
+}
