@@ -32,6 +32,8 @@ export interface ChannelEntry {
   timeouts: { connectMs?: number; firstByteMs?: number; idleMs?: number }
   maxConcurrent: number | undefined
   functionToolsOnly: boolean
+  /** Whether the address may be on a private network. */
+  allowPrivate: boolean
 }
 
 export interface RouteEntry {
@@ -165,6 +167,7 @@ function channelEntry(channel: ChannelContent): ChannelEntry {
     timeouts: timeoutEntry(channel.timeouts ?? {}),
     maxConcurrent: channel.max_concurrent,
     functionToolsOnly: channel.function_tools_only ?? false,
+    allowPrivate: channel.allow_private ?? false,
   }
 }
 

@@ -67,6 +67,7 @@ const channel = closed({
   ),
   max_concurrent: whole(1, INTEGER_MAX),
   function_tools_only: flag,
+  allow_private: flag,
 })
 
 const route = closed({

@@ -103,8 +103,8 @@ function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredCh
     prune,
     entry => entry.name,
     (entry, row) => {
-      const { id: _, keyIds: __, allowPrivate, ...rest } = row
-      return allowPrivate && isDeepStrictEqual(rest, entry)
+      const { id: _, keyIds: __, ...rest } = row
+      return isDeepStrictEqual(rest, entry)
     },
   )
 }

@@ -21,7 +21,6 @@ export type Rows = Database['orm'] | Transaction
 /** A channel as it is stored, with the id that routes refer to. */
 export interface StoredChannel extends ChannelEntry {
   id: number
-  allowPrivate: boolean
   /** In the order of `apiKeys`. */
   keyIds: readonly number[]
 }
@@ -100,8 +99,7 @@ export async function writeChannel(
   { apiKeys, ...entry }: ChannelEntry,
   source: Source,
 ): Promise<void> {
-  // Whoever may write the file may reach private addresses anyway, and local upstreams are common.
-  const row = { ...entry, maxConcurrent: entry.maxConcurrent ?? null, allowPrivate: true, source }
+  const row = { ...entry, maxConcurrent: entry.maxConcurrent ?? null, source }
   const [stored] = await tx
     .insert(channel)
     .values(row)

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { AddressGuard } from './address-guard.ts'
 import type { Channel, ChannelKey } from './channel.ts'
 import { endpointUrl, keyHeaders, type UpstreamCall } from './endpoint.ts'
 
@@ -25,6 +26,7 @@ const SIMULATOR = 'simulator:'
 
 export interface ClientOptions {
   clock: Clock
+  guard: AddressGuard
   /** Where the built-in simulator listens; asked only for channels that use it. */
   simulatorUrl: () => string
 }
@@ -33,7 +35,7 @@ export interface ClientOptions {
  * The client on Bun's fetch. No redirect is followed (the key would travel with it), nothing is compressed (Bun would
  * leave stale headers), and Bun's own 6 minute limit is off: the channel's timeouts rule.
  */
-export function createUpstreamClient({ clock, simulatorUrl }: ClientOptions): UpstreamClient {
+export function createUpstreamClient({ clock, guard, simulatorUrl }: ClientOptions): UpstreamClient {
   return async request => {
     const { signal } = request
     const channel = resolveSimulator(request.channel, simulatorUrl)
@@ -44,17 +46,21 @@ export function createUpstreamClient({ clock, simulatorUrl }: ClientOptions): Up
     const stopTimer = clock.after(channel.timeouts.firstByteMs, () => {
       attempt.abort(timeoutError(channel))
     })
+    const url = endpointUrl(channel, request.call)
     try {
-      return await fetch(endpointUrl(channel, request.call), {
+      const dial = await orAborted(guard.dial(channel, url), attempt.signal)
+      return await fetch(dial.url, {
         method: 'POST',
-        headers: attemptHeaders(request),
+        headers: { ...attemptHeaders(request), ...dial.headers },
         body: request.body,
         redirect: 'manual',
         signal: attempt.signal,
         // Bun's name for "no limit of its own"; not in the DOM's RequestInit.
         ...{ timeout: false },
+        ...(dial.tls === undefined ? {} : { tls: dial.tls }),
       })
     } catch (error) {
+      guard.forget(url)
       throw connectionError(error, attempt.signal, channel)
     } finally {
       stopTimer()
@@ -63,7 +69,17 @@ export function createUpstreamClient({ clock, simulatorUrl }: ClientOptions): Up
 }
 
 function resolveSimulator(channel: Channel, simulatorUrl: () => string): Channel {
-  return channel.baseUrl === SIMULATOR ? { ...channel, baseUrl: simulatorUrl() } : channel
+  return channel.baseUrl === SIMULATOR ? { ...channel, baseUrl: simulatorUrl(), allowPrivate: true } : channel
+}
+
+/** What the work gives, or the reason of an abort if that is sooner: looking up a name cannot be cancelled. */
+function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    if (signal.aborted) onAbort()
+    signal.addEventListener('abort', onAbort)
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort))
+  })
 }
 
 function attemptHeaders(request: UpstreamRequest): Record<string, string> {
@@ -86,9 +102,10 @@ function timeoutError(channel: Channel): GatewayError {
   })
 }
 
-/** A failure before any head: the reason of an abort of ours, or a broken connection. */
+/** A failure before any head: the reason of an abort of ours, an address that is refused, or a broken connection. */
 function connectionError(error: unknown, signal: AbortSignal, channel: Channel): unknown {
   if (signal.aborted) return signal.reason
+  if (error instanceof GatewayError) return error
   return new GatewayError('upstream_error', 'The upstream could not be reached', {
     retry: 'next-channel',
     detail: `channel ${channel.name}: ${error instanceof Error ? error.message : String(error)}`,

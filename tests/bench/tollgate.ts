@@ -117,7 +117,7 @@ export function modelName(side: string, stub: string): string {
 function configText(stub: string): string {
   const channels = SIDES.map(
     side =>
-      `  - { name: ${side}, format: ${FORMATS[side]}, base_url: "${stub}", api_keys: ["sk-upstream"], max_concurrent: 1000000 }`,
+      `  - { name: ${side}, format: ${FORMATS[side]}, base_url: "${stub}", api_keys: ["sk-upstream"], max_concurrent: 1000000, allow_private: true }`,
   )
   const stubs = [...new Set(Object.values(SCENARIOS).map(scenario => scenario.stub))]
   const models = SIDES.flatMap(side =>

@@ -28,7 +28,7 @@ beforeAll(async () => {
   })
   await gateway.apply(`
 channels:
-  - { name: functions, format: openai-responses, base_url: "${gateway.simulator.url}", api_keys: ["k"], function_tools_only: true }
+  - { name: functions, format: openai-responses, base_url: "${gateway.simulator.url}", api_keys: ["k"], function_tools_only: true, allow_private: true }
 models:
   - { id: "functions/tool", channels: [{ channel: functions, model: "tool" }], prices: { input: 1, output: 2 } }
   - { id: "functions/reason+tool", channels: [{ channel: functions, model: "reason+tool" }], prices: { input: 1, output: 2 } }

@@ -51,7 +51,7 @@ function start(env: Record<string, string> = {}): Promise<ServerProcess> {
   return spawnServer({
     env: { DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET, SHUTDOWN_GRACE_MS: '10000', ...env },
     config: `channels:
-  - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: ["upstream-secret-key"] }
+  - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: ["upstream-secret-key"], allow_private: true }
 models:
   - { id: m, channels: [{ channel: scripted, model: m }], prices: { input: 1, output: 2 } }
 `,

@@ -32,6 +32,7 @@ channels:
     timeouts: { connect_ms: 1, first_byte_ms: 2 }
     max_concurrent: 200
     function_tools_only: true
+    allow_private: true
   - { name: demo, format: anthropic-messages, base_url: "simulator:" }
 models:
   - id: gpt-5.1
@@ -72,6 +73,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       timeouts: { connectMs: 1, firstByteMs: 2 },
       maxConcurrent: 200,
       functionToolsOnly: true,
+      allowPrivate: true,
     },
     {
       name: 'demo',
@@ -84,6 +86,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       timeouts: {},
       maxConcurrent: undefined,
       functionToolsOnly: false,
+      allowPrivate: false,
     },
   ])
   expect(file.models).toEqual([
@@ -158,7 +161,7 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown key inside',
       channel('api_key: x'),
-      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only',
+      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, allow_private',
     ],
     [
       'unknown price',

@@ -92,6 +92,24 @@ test('a file becomes the catalog that it describes', async () => {
   ])
 })
 
+test('a channel may go to private addresses only if the file says so, and no longer when it stops saying so', async () => {
+  const text = (more: string) =>
+    `channels: [{ name: main, format: openai-responses, base_url: http://10.0.0.1${more} }]`
+  const steps = [text(''), text(', allow_private: true'), text(', allow_private: true'), text('')]
+  const told: unknown[] = []
+  for (const step of steps) {
+    const { channels } = await apply(configFile(step))
+    const [row] = await db.orm.select().from(channel)
+    told.push([channels.changed, row?.allowPrivate])
+  }
+  expect(told).toEqual([
+    [0, false],
+    [1, true],
+    [0, true],
+    [1, false],
+  ])
+})
+
 test('keys are sealed at rest', async () => {
   await apply(configFile(TWO_CHANNELS))
   const { keys } = await stored()

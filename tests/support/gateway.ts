@@ -158,7 +158,7 @@ function configText(simulatorUrl: string, options: TestGatewayOptions): string {
   const channels = Object.entries(FORMATS).map(([surface, format]) => {
     const url = options.upstreams?.[surface as keyof typeof FORMATS] ?? simulatorUrl
     const extra = options.channelOptions === undefined ? '' : `, ${options.channelOptions}`
-    return `  - { name: ${surface}, format: ${format}, base_url: "${url}", api_keys: ["upstream-key-${surface}"]${extra} }`
+    return `  - { name: ${surface}, format: ${format}, base_url: "${url}", api_keys: ["upstream-key-${surface}"], allow_private: true${extra} }`
   })
   const models = Object.keys(FORMATS).flatMap(surface =>
     STEERING.map(

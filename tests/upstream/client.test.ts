@@ -1,0 +1,76 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { channelOf } from '#tests/routing/channels.ts'
+import { scriptedUpstream } from '#tests/support/upstream.ts'
+import { systemClock } from '@/clock/clock.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'
+import type { Channel } from '@/upstream/channel.ts'
+import { createUpstreamClient } from '@/upstream/client.ts'
+
+const upstream = scriptedUpstream(() => new Response('{}'))
+afterAll(() => upstream.stop())
+
+const TIMEOUTS = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
+
+function send(channel: Partial<Channel>, lookup: Lookup, signal = new AbortController().signal) {
+  const guard = createAddressGuard({ clock: systemClock, lookup })
+  const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => upstream.url })
+  return client({
+    channel: channelOf(1, { timeouts: TIMEOUTS, ...channel }),
+    key: undefined,
+    call: { kind: 'generate', model: 'm', stream: false },
+    body: Buffer.from('{}'),
+    headers: {},
+    signal,
+  })
+}
+
+const { port } = new URL(upstream.url)
+const loopback: Lookup = async () => ['127.0.0.1']
+const never: Lookup = () => new Promise(() => {})
+
+describe('where a channel may go', () => {
+  test.each([
+    ['an address', upstream.url],
+    ['a name', `http://inside.example:${port}`],
+  ])('%s on a private network is not reached, and its address is for the log only', async (_, baseUrl) => {
+    const before = upstream.seen.length
+    const error: unknown = await send({ baseUrl }, loopback).catch((thrown: unknown) => thrown)
+    expect(error).toBeInstanceOf(GatewayError)
+    expect(error).toMatchObject({ kind: 'upstream_error', retry: 'next-channel', status: 502 })
+    expect(error).toHaveProperty('message', 'The upstream could not be reached')
+    expect(upstream.seen).toHaveLength(before)
+  })
+
+  test('allow_private allows it', async () => {
+    expect((await send({ baseUrl: upstream.url, allowPrivate: true }, never)).status).toBe(200)
+  })
+
+  test('the built-in simulator is always allowed', async () => {
+    expect((await send({ baseUrl: 'simulator:' }, never)).status).toBe(200)
+  })
+})
+
+describe('looking up a name', () => {
+  test('is within the time that an attempt has', async () => {
+    const timeouts = { ...TIMEOUTS, firstByteMs: 1 }
+    await expect(send({ baseUrl: 'http://slow.example', timeouts }, never)).rejects.toThrow('in time')
+  })
+
+  test('ends when the caller leaves', async () => {
+    const caller = new AbortController()
+    const sent = send({ baseUrl: 'http://slow.example' }, never, caller.signal)
+    caller.abort(new Error('left'))
+    await expect(sent).rejects.toThrow('left')
+  })
+
+  test('that fails is a failure of the upstream, and another channel may do better', async () => {
+    const lost: Lookup = async () => {
+      throw new Error('ENOTFOUND')
+    }
+    await expect(send({ baseUrl: 'http://lost.example' }, lost)).rejects.toMatchObject({
+      kind: 'upstream_error',
+      retry: 'next-channel',
+    })
+  })
+})
