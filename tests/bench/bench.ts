@@ -17,7 +17,7 @@ const USAGE = `bun run bench [options]: what Tollgate costs beside nginx and a b
   --only a,b       targets whose name begins with one of these (nginx is always there)
   --rounds N       interleaved rounds, of which medians are taken; 3
   --secs N         seconds of each run; 3
-  --json           one JSON value on stdout and nothing else there
+  --json           one JSON value on stdout; the table goes to stderr
   --short          the form for CI: seconds, ratios only, against tests/bench/bounds.json
   --help
 
@@ -38,7 +38,7 @@ interface Options {
 interface Run {
   results: Results
   targets: readonly Target[]
-  /** Later starts of gateways until ready, in ms, by target name up to the pair. */
+  /** Later starts of gateways until ready, in ms. */
   startsMs: readonly number[]
 }
 
@@ -53,8 +53,9 @@ async function main(): Promise<number> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-bench-'))
   try {
     const run = await compare(options, directory, build())
+    const tell = options.json ? console.error : console.log
+    for (const line of describe(run, options)) tell(line)
     if (options.json) console.log(JSON.stringify(summary(run, options)))
-    else show(run, options)
     return options.short ? judge(run.results) : failures(run.results) > 0 ? 1 : 0
   } finally {
     rmSync(directory, { recursive: true, force: true })
@@ -210,16 +211,18 @@ class Pool {
   }
 }
 
-function show({ results, targets, startsMs }: Run, { scenarios, rounds, secs }: Options): void {
+function describe({ results, targets, startsMs }: Run, { scenarios, rounds, secs }: Options): string[] {
   const names = targets.map(target => target.name)
-  console.log(
-    `\nBun ${Bun.version}, medians of ${rounds} interleaved rounds of ${secs} s; (×) is to ${BASELINE}.\n`,
-  )
-  console.log(table(results, scenarios, names))
+  const lines = [
+    `Bun ${Bun.version}, medians of ${rounds} interleaved rounds of ${secs} s; (×) is to ${BASELINE}.`,
+    table(results, scenarios, names),
+  ]
   if (scenarios.includes('megabyte'))
-    console.log(`\nJSON.parse of the 1 MB request: ${Math.round(parseUs())} µs`)
-  if (startsMs.length > 0)
-    console.log(`\nA gateway's later start until ready: ${Math.round(median(startsMs))} ms`)
+    lines.push(`JSON.parse of the 1 MB request: ${Math.round(parseUs())} µs`)
+  if (startsMs.length > 0) {
+    lines.push(`A gateway's later start until ready: ${Math.round(median(startsMs))} ms`)
+  }
+  return lines.flatMap(line => ['', line])
 }
 
 function summary({ results, targets, startsMs }: Run, options: Options): object {

@@ -20,7 +20,7 @@ export interface Scenario {
 export const SCENARIOS = {
   plain: {
     title: 'whole answer, CPU µs/request',
-    connections: 32,
+    connections: 64,
     stream: false,
     stub: 'stub',
     textBytes: 0,
