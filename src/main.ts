@@ -6,6 +6,7 @@ import { runCommandLine } from './commands/command-line.ts'
 import { keyCommands } from './commands/key.ts'
 import { ledgerCommands } from './commands/ledger.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { receiptCommand } from './commands/receipt.ts'
 import { serveCommand } from './commands/serve.ts'
 import { simulatorCommand } from './commands/simulator.ts'
 
@@ -17,6 +18,7 @@ const commands: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,
   ...ledgerCommands,
+  receiptCommand,
   simulatorCommand,
 ]
 

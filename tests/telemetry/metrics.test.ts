@@ -31,6 +31,8 @@ describe('every metric of ours', () => {
         'tollgate_tokens_total',
         'tollgate_token_counts_total',
         'tollgate_open_exchanges',
+        'tollgate_charges_total',
+        'tollgate_overrun_nano_total',
         'tollgate_unhandled_errors_total',
         'tollgate_unrecorded_exchanges_total',
       ]),
@@ -80,6 +82,12 @@ describe('what a gateway counts', () => {
       'tollgate_exchange_seconds_count{surface="chat",end_state="complete"} 1',
       'tollgate_first_byte_seconds_count{surface="chat",channel="chat"}',
       'tollgate_open_exchanges 0',
+      'tollgate_charges_total{source="reported",outcome="settled"} 1',
+      'tollgate_overrun_nano_total 0',
+      'tollgate_open_holds 0',
+      'tollgate_ledger_healthy 1',
+      'tollgate_settlements_waiting 0',
+      'tollgate_journal_full 0',
     ]) {
       expect(text).toContain(line)
     }
