@@ -2,6 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import type { Database } from '@/db/connect.ts'
 import { openListener } from '@/db/listener.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
+import { type Defaults, loadDefaults } from './defaults.ts'
 import type { Catalog, Model } from './model.ts'
 import { CATALOG_TOPIC, loadCatalog } from './store.ts'
 
@@ -18,6 +19,8 @@ export interface LiveCatalogOptions {
 
 /** The catalog of a running server: always whole, swapped at once. */
 export interface LiveCatalog extends Catalog {
+  /** What holds where nothing else is said, as the operator last said it. */
+  defaults(): Defaults
   /** The catalog of this moment, for whoever looks more than once and must see the same. */
   snapshot(): Catalog
   /** Resolves when everything committed before the call is visible. */
@@ -29,11 +32,13 @@ export interface LiveCatalog extends Catalog {
 export async function openLiveCatalog(options: LiveCatalogOptions): Promise<LiveCatalog> {
   const { db, secretBox, clock, onError } = options
   let current = await loadCatalog(db, secretBox)
+  let defaults = await loadDefaults(db)
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   async function load(): Promise<void> {
     current = await loadCatalog(db, secretBox)
+    defaults = await loadDefaults(db)
   }
 
   /** One load at a time; calls during one share the next, since the running one may have read before the change. */
@@ -68,6 +73,7 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
   return {
     find: (name: string): Model | undefined => current.find(name),
     list: () => current.list(),
+    defaults: () => defaults,
     snapshot: () => current,
     reload,
     async close() {

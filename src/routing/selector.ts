@@ -1,0 +1,90 @@
+import type { Clock } from '@/clock/clock.ts'
+import { type ConversationTraits, conversationName, type Homes } from './affinity.ts'
+import type { Concurrency } from './concurrency.ts'
+import { type Health, type Outcome, pool, type Timings } from './health.ts'
+import type { Route } from './model.ts'
+import { type Candidate, type Order, orderCandidates, placeOf } from './order.ts'
+
+export interface SelectorOptions {
+  health: Health
+  concurrency: Concurrency
+  homes: Homes
+  clock: Pick<Clock, 'now'>
+  /** Numbers in [0, 1): the seed of a request that belongs to no conversation. */
+  random: () => number
+}
+
+/** What may serve a request, in order, and the conversation it belongs to. */
+export interface Selection extends Order {
+  conversation: string | undefined
+}
+
+/** A place on a channel, taken for one attempt. */
+export interface Attempt {
+  /** How it went; see HealthTicket. */
+  report(outcome: Outcome, timings?: Timings): void
+  /** Gives the place back. Once the attempt is over, stream and all, however it ended; again does nothing. */
+  release(): void
+}
+
+/** Which channel and key serve a request: health, room, affinity and the draw, put together. */
+export class Selector {
+  readonly #options: SelectorOptions
+
+  constructor(options: SelectorOptions) {
+    this.#options = options
+  }
+
+  select(routes: readonly Route[], traits: ConversationTraits): Selection {
+    const { homes, clock, random } = this.#options
+    const conversation = conversationName(traits)
+    const options = {
+      format: traits.format,
+      seed: conversation ?? String(random()),
+      home: conversation === undefined ? undefined : homes.of(conversation),
+    }
+    return { conversation, ...orderCandidates(this.#candidates(routes), options, clock.now()) }
+  }
+
+  /**
+   * Begins an attempt. Undefined if the channel filled up, or another request took the probe, since the order was
+   * made: then the next candidate's turn has come.
+   */
+  begin(
+    candidate: Candidate,
+    requestId: string,
+    options: { lastResort?: boolean } = {},
+  ): Attempt | undefined {
+    const { health, concurrency } = this.#options
+    const { channel } = candidate.route
+    if (!concurrency.acquire(channel, requestId)) return undefined
+    const ticket = options.lastResort
+      ? health.beginAnyway(channel, candidate.key)
+      : health.begin(channel, candidate.key)
+    const release = () => concurrency.release(channel, requestId)
+    if (ticket === undefined) {
+      release()
+      return undefined
+    }
+    return { report: (outcome, timings) => ticket.report(outcome, timings), release }
+  }
+
+  /** The request was served here, so the conversation stays here: its prefix is in this upstream's cache now. */
+  served({ conversation, homeIsFull }: Selection, candidate: Candidate): void {
+    if (conversation !== undefined && !homeIsFull)
+      this.#options.homes.served(conversation, placeOf(candidate))
+  }
+
+  #candidates(routes: readonly Route[]): Candidate[] {
+    const { health, concurrency } = this.#options
+    return routes.flatMap(route => {
+      const isFull = concurrency.isFull(route.channel)
+      return pool(route.channel).map(key => ({
+        route,
+        key,
+        standing: health.standing(route.channel, key),
+        isFull,
+      }))
+    })
+  }
+}

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { Homes } from '@/routing/affinity.ts'
+import { Concurrency } from '@/routing/concurrency.ts'
+import { Health, type Outcome } from '@/routing/health.ts'
+import type { Route } from '@/routing/model.ts'
+import { afterFailure, type Candidate } from '@/routing/order.ts'
+import { Selector } from '@/routing/selector.ts'
+import { channelOf, routeOf, seededRandom } from './channels.ts'
+
+const FAILED: Outcome & { kind: 'upstream_error' } = {
+  kind: 'upstream_error',
+  retryAfterMs: undefined,
+  reason: 'status 500',
+}
+const HUNG: Outcome & { kind: 'upstream_timeout' } = {
+  kind: 'upstream_timeout',
+  retryAfterMs: undefined,
+  reason: 'no head',
+}
+
+function underTest(routes: readonly Route[]) {
+  const clock = manualClock()
+  const random = seededRandom(7)
+  const health = new Health({ clock, random })
+  const concurrency = new Concurrency()
+  const selector = new Selector({ health, concurrency, homes: new Homes(clock), clock, random })
+  const select = (session?: string) =>
+    selector.select(routes, {
+      accountId: 1,
+      model: 'm',
+      format: 'openai-chat-completions',
+      headers: new Headers(session === undefined ? {} : { 'session-id': session }),
+      body: {},
+    })
+  return { clock, random, health, concurrency, selector, select }
+}
+
+describe('an attempt', () => {
+  test('takes a place and gives it back, once', () => {
+    const route = routeOf(channelOf(1, { maxConcurrent: 1 }))
+    const { selector, select, concurrency } = underTest([route])
+    const [candidate] = select().ready
+    if (candidate === undefined) throw new Error('nothing is ready')
+    const attempt = selector.begin(candidate, 'one')
+    expect(attempt).toBeDefined()
+    expect(selector.begin(candidate, 'two')).toBeUndefined()
+    expect(select()).toMatchObject({ ready: [], paused: [], retryAfterMs: 1_000 })
+    attempt?.release()
+    attempt?.release()
+    expect(concurrency.running(route.channel)).toBe(0)
+    expect(selector.begin(candidate, 'two')).toBeDefined()
+  })
+
+  test('that is refused the probe keeps no place', () => {
+    const route = routeOf(channelOf(1))
+    const { selector, select, concurrency } = underTest([route])
+    const [candidate] = select().ready
+    if (candidate === undefined) throw new Error('nothing is ready')
+    const first = selector.begin(candidate, 'one')
+    first?.report({ kind: 'upstream_auth', retryAfterMs: undefined, reason: 'status 401' })
+    first?.release()
+    expect(selector.begin(candidate, 'two')).toBeUndefined()
+    expect(concurrency.running(route.channel)).toBe(0)
+    expect(selector.begin(candidate, 'two', { lastResort: true })).toBeDefined()
+  })
+})
+
+test('a conversation whose home is full goes elsewhere and comes back', () => {
+  const routes = [routeOf(channelOf(1, { maxConcurrent: 1 })), routeOf(channelOf(2), { priority: 1 })]
+  const { selector, select } = underTest(routes)
+  const turn = () => {
+    const selection = select('session')
+    const [candidate] = selection.ready
+    if (candidate === undefined) throw new Error('nothing is ready')
+    selector.served(selection, candidate)
+    return candidate
+  }
+  const home = turn()
+  const other = selector.begin(home, 'somebody else')
+  expect(turn().route.channel.id).toBe(2)
+  other?.release()
+  expect(turn().route.channel.id).toBe(1)
+})
+
+/** Serves one request as the exchange does: at most three attempts, from one candidate to the next. */
+function serve(
+  rig: ReturnType<typeof underTest>,
+  answer: (candidate: Candidate) => { outcome: Outcome; ms: number },
+  requestId: string,
+): { ok: boolean; ms: number; tried: number[] } {
+  const tried: number[] = []
+  let rest = rig.select().ready
+  let ms = 0
+  while (tried.length < 3) {
+    const [candidate, ...others] = rest
+    if (candidate === undefined) break
+    rest = others
+    const attempt = rig.selector.begin(candidate, requestId)
+    if (attempt === undefined) continue
+    tried.push(candidate.route.channel.id)
+    const { outcome, ms: took } = answer(candidate)
+    ms += took
+    rig.clock.advance(took)
+    attempt.report(outcome)
+    attempt.release()
+    if (outcome.kind === 'ok') return { ok: true, ms, tried }
+    if (outcome.kind !== 'ignored') rest = afterFailure(rest, candidate, outcome.kind)
+  }
+  return { ok: false, ms, tried }
+}
+
+test('1,000 requests, three channels, one fails at random 30 %, one hangs: every caller is served, and soon at once', () => {
+  const rig = underTest([1, 2, 3].map(id => routeOf(channelOf(id))))
+  const answer = ({ route }: Candidate) => {
+    if (route.channel.id === 2) return { outcome: HUNG, ms: 500 }
+    const fails = route.channel.id === 1 && rig.random() < 0.3
+    return { outcome: fails ? FAILED : ({ kind: 'ok' } as const), ms: 2 }
+  }
+  const results = Array.from({ length: 1000 }, (_, index) => serve(rig, answer, String(index)))
+  expect(results.filter(({ ok }) => !ok)).toEqual([])
+  const known = results.slice(100).map(({ ms }) => ms)
+  expect(known.toSorted((one, other) => one - other)[Math.floor(known.length / 2)]).toBeLessThan(5)
+  const hung = results.filter(({ tried }) => tried.includes(2)).length
+  expect(hung).toBeLessThan(15)
+  for (const id of [1, 2, 3]) expect(rig.concurrency.running({ id })).toBe(0)
+})
