@@ -12,7 +12,9 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { Stop } from '@/ledger/types.ts'
+import { openLimiter } from '@/limits/limiter.ts'
 import { serveOps } from '@/ops/ops.ts'
+import { openRedis } from '@/redis/redis.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
@@ -26,6 +28,8 @@ export interface ServerOptions {
   settings: Pick<Settings, 'api' | 'ops' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
     /** Where settlements wait that cannot be committed; undefined: in memory. */
     journalDirectory: string | undefined
+    /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
+    redisUrl: string | undefined
   }
   database: Database
   secretBox: SecretBox
@@ -33,6 +37,8 @@ export interface ServerOptions {
   /** Time as the ledger's heartbeat knows it; the same unless a test moves the other. */
   ledgerClock?: Clock
   random: () => number
+  /** What the limits' keys in Redis start with; every process of a deployment says the same. */
+  limitsNamespace?: string
   log: Log
   metrics: Metrics
 }
@@ -72,6 +78,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     log,
     onStop: ({ id, reason }) => running.get(id)?.(STOPS[reason]()),
   })
+  const redis =
+    settings.redisUrl === undefined
+      ? undefined
+      : openRedis(settings.redisUrl, { onError: error => log.debug({ err: error }, 'redis') })
+  const limiter = await openLimiter({
+    redis,
+    clock: options.ledgerClock ?? clock,
+    log,
+    processes: () => ledger.state().processes,
+    onRedisDown: () => catalog.defaults().limits.onRedisDown,
+    ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
+  })
   const watchdog = new Watchdog(clock)
   const gateway: Gateway = {
     authenticate: keys.authenticate,
@@ -84,6 +102,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     store,
     settling: new Set(),
     ledger,
+    limiter,
+    limits: () => catalog.defaults().limits,
     credit: new CreditWatch(clock.now),
     running,
     watchdog,
@@ -114,6 +134,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await api.server.stop(true)
       watchdog.stop()
       await ledger.close()
+      await limiter.close()
+      await redis?.close()
       await Promise.all(gateway.settling)
       await store.close()
       await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops.stop(true)])

@@ -1,10 +1,9 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { Model } from '@/routing/model.ts'
 import { Bill, type Charge, type UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import type { Prompt } from './prompt.ts'
-import { quote } from './quote.ts'
-import type { ExchangeRecord } from './record.ts'
+import type { Quote } from './quote.ts'
+import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** The hold of an exchange that may begin. */
 export interface Reservation {
@@ -18,19 +17,18 @@ export interface Reservation {
 /**
  * Sets money aside. The upstream may be called before the hold is durable if the account's credit is ample and the
  * ledger well (ledger.md 5.8); else this resolves with the hold.
- * @throws GatewayError of 402, `no_channel` for a model without prices, `billing_unavailable`
+ * @throws GatewayError of 402, `billing_unavailable`
  */
 export async function reserve(
   gateway: Gateway,
   record: ExchangeRecord,
   prompt: Prompt,
-  model: Model,
+  quote: Quote,
 ): Promise<Reservation> {
   const { ledger, credit, clock } = gateway
-  const { caller } = record
-  if (caller === undefined) throw new Error('an exchange is charged to whoever called')
+  const caller = callerOf(record)
   const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
-  const bill = new Bill({ ledger, credit, exchange, quote: quote(prompt, model, caller), now: clock.now })
+  const bill = new Bill({ ledger, credit, exchange, quote, now: clock.now })
   if (!ledger.healthy()) {
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }

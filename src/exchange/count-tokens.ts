@@ -8,10 +8,11 @@ import type { Route } from '@/routing/model.ts'
 import { faultInBody, send } from './attempt.ts'
 import { callerLeft, type IncomingCall, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
+import { endLimits, takeLimits } from './limiting.ts'
 import { isPassthrough, type Preparation, passOn } from './preparation.ts'
 import { decodeBody, type Prompt } from './prompt.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
-import { answerHeaders, errorResponse } from './reply.ts'
+import { answerHeaders, errorResponse, limitsOf } from './reply.ts'
 import { type Admitted, MAX_ATTEMPTS } from './routes.ts'
 import { orderRoutes } from './selection.ts'
 import { estimateTokens } from './token-estimate.ts'
@@ -37,12 +38,13 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
   const { signal } = call.request
   try {
     const { prompt, model } = await receive(gateway, record, call)
+    await takeLimits(gateway, record, 0)
     const count = await countFor({ gateway, record, prompt, model, signal })
     report(gateway, record, count.by)
     return new Response(count.body, {
       headers: {
         'content-type': 'application/json',
-        ...answerHeaders(record, prompt),
+        ...answerHeaders(record, prompt, gateway.clock.now()),
         ...(count.by === 'estimate' ? { 'x-tollgate-estimated': 'true' } : {}),
       },
     })
@@ -50,7 +52,9 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
     record.error = callerLeft(signal) ?? asGatewayError(error)
     record.status = record.error.status
     report(gateway, record, 'nobody')
-    return errorResponse(record.error, record.id, record.surface)
+    return errorResponse(record.error, record.id, record.surface, limitsOf(record, gateway.clock.now()))
+  } finally {
+    endLimits(gateway, record)
   }
 }
 

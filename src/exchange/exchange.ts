@@ -6,11 +6,13 @@ import { authenticateCaller } from './authentication.ts'
 import { type RequestBody, readBody } from './body.ts'
 import { closeBill, type Reservation, reserve } from './charge.ts'
 import type { Gateway } from './gateway.ts'
+import { endLimits, takeLimits } from './limiting.ts'
 import { Prompt } from './prompt.ts'
-import { type ExchangeRecord, endStateOf, openRecord } from './record.ts'
+import { quote } from './quote.ts'
+import { callerOf, type ExchangeRecord, endStateOf, openRecord } from './record.ts'
 import { relayStream } from './relay-stream.ts'
 import { relayWhole } from './relay-whole.ts'
-import { errorResponse } from './reply.ts'
+import { errorResponse, limitsOf } from './reply.ts'
 import type { Admitted } from './routes.ts'
 import { settle } from './settlement.ts'
 
@@ -47,7 +49,9 @@ export async function runExchange(gateway: Gateway, call: IncomingCall): Promise
   gateway.metrics.openExchanges.inc()
   try {
     const { prompt, model } = await receive(gateway, record, call)
-    const reservation = await reserve(gateway, record, prompt, model)
+    const quoted = quote(prompt, model, callerOf(record))
+    await takeLimits(gateway, record, quoted.inputTokens + quoted.allowance)
+    const reservation = await reserve(gateway, record, prompt, quoted)
     return await relay({ gateway, record, prompt, model, reservation, signal: endOf(call, reservation) })
   } catch (error) {
     return refuse(gateway, record, callerLeft(call.request.signal) ?? asGatewayError(error))
@@ -112,11 +116,12 @@ function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): 
   record.status = error.status
   record.endState = endStateOf(error, record.endState === 'upstream_cut')
   close(gateway, record)
-  return errorResponse(error, record.id, record.surface)
+  return errorResponse(error, record.id, record.surface, limitsOf(record, gateway.clock.now()))
 }
 
 function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>): void {
   gateway.metrics.openExchanges.dec()
+  endLimits(gateway, record)
   settle(record, gateway, charged)
 }
 

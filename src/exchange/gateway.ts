@@ -2,6 +2,8 @@ import type { Authenticate } from '@/accounts/authenticate.ts'
 import type { Clock } from '@/clock/clock.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
+import type { Limiter } from '@/limits/limiter.ts'
+import type { DefaultLimitValues } from '@/limits/plan.ts'
 import type { Catalog } from '@/routing/model.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
@@ -19,6 +21,9 @@ export interface Gateway {
   /** Results of exchanges that ended and wait for the answer to their charge before they are stored. */
   settling: Set<Promise<void>>
   ledger: Ledger
+  limiter: Limiter
+  /** What holds for whoever has no limits of their own, as the operator last said. */
+  limits: () => DefaultLimitValues
   credit: CreditWatch
   /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
   running: Map<string, (error: GatewayError) => void>

@@ -29,6 +29,8 @@ export interface Quote {
   statedOutput: number | undefined
   /** The most output there can be. */
   maxOutput: number
+  /** Output that the limits reckon with: what the caller allows, else a moderate answer. */
+  allowance: number
   /** Output that the first hold pays for. */
   firstOutput: number
   /** The cost in nano of the prompt and so much output, at most. */
@@ -62,6 +64,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
     inputTokens,
     statedOutput,
     maxOutput,
+    allowance: Math.min(maxOutput, statedOutput ?? FIRST_SLICE),
     firstOutput: isWhole ? maxOutput : Math.min(maxOutput, FIRST_SLICE),
     bound: outputTokens => roundUp(boundOf({ ...ceiling, outputTokens }, rates)),
     affordable: availableNano => {

@@ -3,6 +3,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Format } from '@/generation/format.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
+import type { LimitLease, LimitState } from '@/limits/answer.ts'
 import type { Charge } from './bill.ts'
 
 /** How an exchange ended; the ledger bills by it. */
@@ -28,6 +29,10 @@ export interface ExchangeRecord {
   firstByteMs: number | undefined
   /** Undefined: the upstream reported none. */
   usage: Usage | undefined
+  /** How the caller's limits stand; undefined before they were asked. */
+  limits: readonly LimitState[] | undefined
+  /** The exchange's place within them. */
+  lease: LimitLease | undefined
   /** How the usage is known; undefined while it is not. */
   usageSource: 'reported' | 'estimated' | undefined
   /** What was charged; undefined: nothing. */
@@ -52,6 +57,8 @@ export function openRecord(id: string, surface: ConversationSurface, startedAt: 
     losses: [],
     firstByteMs: undefined,
     usage: undefined,
+    limits: undefined,
+    lease: undefined,
     usageSource: undefined,
     charge: undefined,
     status: 200,
@@ -67,4 +74,10 @@ export function endStateOf(error: GatewayError, cut: boolean): EndState {
   if (error.code === 'upstream_stalled') return 'stalled'
   if (error.kind.startsWith('upstream_')) return 'upstream_error'
   return 'refused'
+}
+
+/** Who is called to account; known from the moment that the exchange was admitted. */
+export function callerOf(record: ExchangeRecord): Caller {
+  if (record.caller === undefined) throw new Error(`exchange ${record.id} was not admitted`)
+  return record.caller
 }

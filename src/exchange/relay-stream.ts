@@ -40,7 +40,7 @@ export async function relayStream(admitted: Admitted, onEnd: () => void): Promis
   await reservation.granted
   finishInBand(work, outlet, record).finally(onEnd)
   return new Response(outlet.readable, {
-    headers: { ...streamHeaders(prompt.framing), ...answerHeaders(record, prompt) },
+    headers: { ...streamHeaders(prompt.framing), ...answerHeaders(record, prompt, gateway.clock.now()) },
   })
 }
 

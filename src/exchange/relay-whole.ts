@@ -13,12 +13,16 @@ import { readWhole, type WholeAnswer } from './whole.ts'
  * @throws GatewayError when every route failed, or the caller left
  */
 export async function relayWhole(admitted: Admitted): Promise<Response> {
-  const { record, prompt, reservation } = admitted
+  const { gateway, record, prompt, reservation } = admitted
   const answer = await overRoutes(admitted, (preparation, route) => fetchWhole(admitted, preparation, route))
   charge(record, reservation.bill.usedUpWhole(answer.response), reservation.bill)
   await reservation.granted
   return new Response(answer.body, {
-    headers: { 'content-type': 'application/json', ...answerHeaders(record, prompt), ...costHeader(record) },
+    headers: {
+      'content-type': 'application/json',
+      ...answerHeaders(record, prompt, gateway.clock.now()),
+      ...costHeader(record),
+    },
   })
 }
 

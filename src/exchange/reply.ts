@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
+import { limitHeaders } from '@/limits/headers.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Prompt } from './prompt.ts'
 import type { ExchangeRecord } from './record.ts'
@@ -33,12 +34,14 @@ export function errorResponse(
   error: GatewayError,
   requestId: string,
   surface: ConversationSurface | undefined,
+  limits: Record<string, string> = {},
 ): Response {
   const codec = CODECS[surface === undefined ? 'openai-chat-completions' : SURFACE_FORMAT[surface]]
   return Response.json(codec.encodeError(error, requestId), {
     status: error.status,
     headers: {
       ...identityHeaders(requestId, surface),
+      ...limits,
       ...retryHeaders(error, surface),
     },
   })
@@ -57,10 +60,16 @@ function retryHeaders(error: GatewayError, surface: ConversationSurface | undefi
   return headers
 }
 
+/** How the caller's limits stand, in the names of the surface's vendor; nothing before they were asked. */
+export function limitsOf(record: ExchangeRecord, now: number): Record<string, string> {
+  return record.limits === undefined ? {} : limitHeaders(record.surface, record.limits, now)
+}
+
 /** Headers of an answer that succeeded so far. */
-export function answerHeaders(record: ExchangeRecord, prompt: Prompt): Record<string, string> {
+export function answerHeaders(record: ExchangeRecord, prompt: Prompt, now: number): Record<string, string> {
   return {
     ...identityHeaders(record.id, prompt.surface),
+    ...limitsOf(record, now),
     'x-tollgate-model': headerText(record.model ?? prompt.model),
     ...(record.losses.length > 0 ? { 'x-tollgate-losses': headerText(record.losses.join(', ')) } : {}),
   }

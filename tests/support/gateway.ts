@@ -102,11 +102,13 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
+      redisUrl: process.env['REDIS_URL'] || undefined,
     },
     database,
     secretBox: box,
     clock: options.clock ?? systemClock,
     ledgerClock: systemClock,
+    limitsNamespace: `test:${crypto.randomUUID()}:`,
     random: Math.random,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
@@ -166,7 +168,7 @@ function configText(simulatorUrl: string, options: TestGatewayOptions): string {
         `  - { id: "${surface}/${name}", channels: [{ channel: ${surface}, model: "${name}" }], prices: ${PRICES} }`,
     ),
   )
-  return `channels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n${priced(options.models ?? '')}\n`
+  return `limits: { account: ${AMPLE}, key: ${AMPLE} }\nchannels:\n${channels.join('\n')}\nmodels:\n${models.join('\n')}\n${priced(options.models ?? '')}\n`
 }
 
 /** Gives prices to those of the models that a test wrote without: an unpriced model is refused. */
@@ -180,5 +182,8 @@ function priced(models: string): string {
     )
     .join('\n')
 }
+
+/** No test but one of limits should meet any. */
+const AMPLE = '{ requests_per_minute: 1000000, tokens_per_minute: 1000000000, concurrent_requests: 10000 }'
 
 const PRICES = '{ input: 1, output: 2 }'

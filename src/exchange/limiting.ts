@@ -1,0 +1,69 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { inputTokens, outputTokens } from '@/generation/usage.ts'
+import { retryAfterSeconds } from '@/limits/headers.ts'
+import type { LimitName } from '@/limits/plan.ts'
+import type { Gateway } from './gateway.ts'
+import type { ExchangeRecord } from './record.ts'
+
+/**
+ * Takes the exchange's place within the limits of key, account and model; `tokens` is the estimate of its prompt and
+ * what it may answer. Fills in the record's limits, which every answer tells.
+ * @throws GatewayError `rate_limited`, `too_many_concurrent`; `invalid_request` for what never fits; `overloaded`
+ */
+export async function takeLimits(gateway: Gateway, record: ExchangeRecord, tokens: number): Promise<void> {
+  const { caller, model } = record
+  if (caller === undefined || model === undefined) return
+  const answer = await gateway.limiter.take({
+    id: record.id,
+    caller,
+    defaults: gateway.limits(),
+    model,
+    tokens,
+  })
+  record.limits = answer.limits
+  if (answer.allowed) {
+    record.lease = answer.lease
+    return
+  }
+  throw refusal(answer.bucket, answer.never, retryAfterSeconds(answer.retryAfterMs, gateway.random()) * 1000)
+}
+
+/**
+ * Ends the exchange's place within the limits: what it really used takes the place of the estimate, and one that was
+ * turned away after all gets everything back. Nobody waits for it.
+ */
+export function endLimits(gateway: Gateway, record: ExchangeRecord): void {
+  const { lease, usage, endState } = record
+  if (lease === undefined) return
+  const { limiter, log } = gateway
+  const ended =
+    endState === 'refused'
+      ? limiter.refund(lease)
+      : Promise.all([
+          limiter.adjust(lease, usage === undefined ? 0 : inputTokens(usage) + outputTokens(usage)),
+          limiter.release(lease),
+        ])
+  ended.catch(error =>
+    log.warn({ err: error, request_id: record.id }, 'a place within the limits could not be ended'),
+  )
+}
+
+function refusal(bucket: LimitName | undefined, never: boolean, retryAfterMs: number): GatewayError {
+  if (bucket === undefined) {
+    return new GatewayError('overloaded', 'Limits cannot be counted at the moment', { retryAfterMs })
+  }
+  const whose = bucket.scope === 'account-model' ? 'account on this model' : bucket.scope
+  if (never) {
+    return new GatewayError(
+      'invalid_request',
+      `This request is larger than all the ${bucket.kind} that its ${whose} may use in a minute`,
+    )
+  }
+  return bucket.kind === 'concurrent'
+    ? new GatewayError('too_many_concurrent', `Too many requests of this ${whose} are running`, {
+        retryAfterMs,
+      })
+    : new GatewayError('rate_limited', `The limit of ${bucket.kind} per minute of this ${whose} is reached`, {
+        retryAfterMs,
+      })
+}

@@ -1,0 +1,124 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+afterAll(() => gateway.close())
+
+async function limited(limits: Record<string, number>): Promise<string> {
+  const account = await gateway.accounts.createAccount({
+    email: `${crypto.randomUUID()}@example.com`,
+    creditNano: 10n ** 12n,
+    onTrial: false,
+    models: [],
+  })
+  await gateway.accounts.changeLimits(account.id, limits)
+  const { key } = await gateway.accounts.createKey({
+    accountId: account.id,
+    name: '',
+    models: undefined,
+    expiresAt: undefined,
+    allowIps: undefined,
+    cap: undefined,
+  })
+  return key
+}
+
+const CALLS = {
+  chat: {
+    path: '/v1/chat/completions',
+    body: '{"model":"chat/MODEL","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}',
+  },
+  responses: {
+    path: '/v1/responses',
+    body: '{"model":"responses/MODEL","max_output_tokens":20,"input":"hi"}',
+  },
+  messages: {
+    path: '/v1/messages',
+    body: '{"model":"messages/MODEL","max_tokens":10,"messages":[{"role":"user","content":"hi"}]}',
+  },
+  gemini: {
+    path: '/v1beta/models/gemini/MODEL:generateContent',
+    body: '{"contents":[{"role":"user","parts":[{"text":"hi"}]}],"generationConfig":{"maxOutputTokens":10}}',
+  },
+} as const
+type Surface = keyof typeof CALLS
+const surfaces = Object.keys(CALLS) as Surface[]
+
+function call(surface: Surface, key: string, model = 'echo', signal?: AbortSignal): Promise<Response> {
+  return fetch(gateway.url + CALLS[surface].path.replace('MODEL', model), {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: CALLS[surface].body.replace('MODEL', model),
+    ...(signal === undefined ? {} : { signal }),
+  })
+}
+
+const RATE_ERRORS = {
+  chat: { error: { type: 'rate_limit_error', code: 'rate_limited' } },
+  responses: { error: { type: 'rate_limit_error', code: 'rate_limited' } },
+  messages: { type: 'error', error: { type: 'rate_limit_error', code: 'rate_limited' } },
+  gemini: { error: { code: 429, status: 'RESOURCE_EXHAUSTED' } },
+} as const
+
+describe.each(surfaces)('on the %s surface', surface => {
+  test('more requests than the account may make are 429 with Retry-After, in the shape of the surface', async () => {
+    const key = await limited({ requestsPerMinute: 2 })
+    const statuses: number[] = []
+    for (let n = 0; n < 2; n += 1) statuses.push((await call(surface, key)).status)
+    const refused = await call(surface, key)
+    expect([...statuses, refused.status]).toEqual([200, 200, 429])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThanOrEqual(1)
+    expect(await refused.json()).toMatchObject(RATE_ERRORS[surface])
+  })
+
+  test('every answer tells how the limits stand, in the names of the vendor', async () => {
+    const response = await call(surface, await limited({ requestsPerMinute: 50 }))
+    const names = [...response.headers.keys()]
+    const own = {
+      chat: 'x-ratelimit-limit-requests',
+      responses: 'x-ratelimit-limit-requests',
+      messages: 'anthropic-ratelimit-requests-limit',
+      gemini: 'ratelimit',
+    }[surface]
+    expect(names).toContain(own)
+    expect(names).toContain('ratelimit')
+    if (surface !== 'gemini') expect(response.headers.get(own)).toBe('50')
+  })
+
+  test('a request that can never fit is a 400', async () => {
+    const response = await call(surface, await limited({ tokensPerMinute: 5 }))
+    expect(response.status).toBe(400)
+  })
+})
+
+describe('places for requests at once', () => {
+  test('are refused with 429 when all are taken, and free again when callers leave', async () => {
+    const key = await limited({ concurrentRequests: 1 })
+    const abort = new AbortController()
+    const held = call('chat', key, 'hang', abort.signal).catch(() => undefined)
+    let refused = await call('chat', key)
+    for (let looks = 0; refused.status === 200 && looks < 50; looks += 1) refused = await call('chat', key)
+    expect(refused.status).toBe(429)
+    expect(await refused.json()).toMatchObject({ error: { code: 'too_many_concurrent' } })
+    abort.abort()
+    await held
+    let again = await call('chat', key)
+    for (let looks = 0; again.status === 429 && looks < 200; looks += 1) again = await call('chat', key)
+    expect(again.status).toBe(200)
+  })
+
+  test('are given back by requests that are refused for want of money', async () => {
+    const key = await limited({ concurrentRequests: 1, requestsPerMinute: 1000 })
+    for (let n = 0; n < 5; n += 1) expect((await call('chat', key, 'error-400')).status).toBe(400)
+    expect((await call('chat', key)).status).toBe(200)
+  })
+})
+
+test('tokens that were not used are given back', async () => {
+  const key = await limited({ tokensPerMinute: 400 })
+  for (let n = 0; n < 6; n += 1) expect((await call('chat', key)).status).toBe(200)
+})
