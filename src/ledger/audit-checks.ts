@@ -24,7 +24,8 @@ export function selectAudited(sinceCheckpoint: boolean, accountId: number | unde
   return `
     create temporary table audited on commit drop as
       select w.account_id, w.credits, w.debits, w.pending, w.seq,
-        coalesce(c.seq, 0) as known_seq, coalesce(c.credits, 0) as known_credits, coalesce(c.debits, 0) as known_debits
+        coalesce(c.seq, 0) as known_seq, coalesce(c.credits, 0) as known_credits, coalesce(c.debits, 0) as known_debits,
+        ledger_first_id(coalesce(c.audited_at - interval '1 day', to_timestamp(0))) as since
       from wallet w left join audit_checkpoint c on c.account_id = w.account_id and ${sinceCheckpoint}
       ${accountId === undefined ? '' : `where w.account_id = ${Math.trunc(accountId)}`}`
 }
@@ -152,13 +153,27 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'exchanges',
-    title: 'the entry of an exchange is on the account that made it',
+    title: 'what an exchange cost by its receipt is what its account was charged',
     about: 'account',
     query: `
       select x.account_id, abs(e.amount) as difference,
         format('request %s: made by account %s, charged to account %s', x.id, x.account_id, e.account_id) as text
       from entry e join audited a on a.account_id = e.account_id join exchange x on x.id = e.id
-      where e.kind in ('usage', 'usage_trueup') and e.seq > a.known_seq and x.account_id <> e.account_id`,
+      where e.kind in ('usage', 'usage_trueup') and e.seq > a.known_seq and x.account_id <> e.account_id
+      union all
+      select x.account_id, abs(x.cost_nano + coalesce(c.amount, 0)),
+        format('request %s: cost %s, charged %s', x.id, x.cost_nano, -coalesce(c.amount, 0))
+      from exchange x join audited a on a.account_id = x.account_id
+      left join lateral (select sum(e.amount) as amount from entry e
+        where e.id = x.id and e.kind in ('usage', 'usage_trueup')) c on true
+      where x.cost_nano is not null and x.cost_nano <> -coalesce(c.amount, 0)
+        and x.id >= a.since and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
+        and not exists (select from hold h where h.id = x.id)
+      union all
+      select x.account_id, abs(x.cost_nano - ceil(x.cost_pico / 1000)),
+        format('request %s: exactly %s pico, rounded to %s nano', x.id, x.cost_pico, x.cost_nano)
+      from exchange x join audited a on a.account_id = x.account_id
+      where x.id >= a.since and x.cost_nano is distinct from ceil(x.cost_pico / 1000)`,
   },
   {
     name: 'house',

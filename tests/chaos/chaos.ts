@@ -1,14 +1,18 @@
-/** `bun run chaos NAME [ARGUMENTS]` runs tests/chaos/NAME.ts and ends as it says. */
-export interface Chaos {
-  /** True when everything held. */
+/** `bun run chaos NAME [...]`: the long trials, each of which prints its figure and exits 0 only if it held. */
+const TRIALS: Readonly<Record<string, () => Promise<Trial>>> = {
+  ledger: () => import('./ledger.ts'),
+}
+
+/** What a trial exports. */
+export interface Trial {
   run(args: readonly string[]): Promise<boolean>
 }
 
 const [name = '', ...args] = process.argv.slice(2)
-const file = Bun.file(new URL(`./${name}.ts`, import.meta.url))
-if (!/^[a-z][a-z-]*$/.test(name) || name === 'chaos' || !(await file.exists())) {
-  console.error('Usage: bun run chaos NAME, where tests/chaos/NAME.ts exists')
+const load = TRIALS[name]
+if (load === undefined) {
+  console.error(`usage: bun run chaos NAME\n\nNAME is one of: ${Object.keys(TRIALS).join(', ')}`)
   process.exit(2)
 }
-const chaos: Chaos = await import(`./${name}.ts`)
-process.exit((await chaos.run(args)) ? 0 : 1)
+const { run } = await load()
+process.exit((await run(args)) ? 0 : 1)

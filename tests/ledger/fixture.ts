@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import type { SpendCap } from '@/accounts/account.ts'
+import { accountStore } from '@/accounts/store.ts'
+import { type Clock, systemClock } from '@/clock/clock.ts'
+import { connect } from '@/db/connect.ts'
+import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
+import type { HoldRequest, HoldResult, Settlement } from '@/ledger/types.ts'
+import { createLog } from '@/telemetry/log.ts'
+
+/** Nothing happens by itself: a test calls `beat` and `maintain`. Deadlines still pass. */
+export const stillClock: Clock = { ...systemClock, every: () => () => undefined }
+
+export const newId = () => Bun.randomUUIDv7()
+export const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes))
+
+export interface Payer {
+  accountId: number
+  keyId: number
+}
+
+export interface LedgerFixture {
+  database: TestDatabase
+  /** Holds the journals; removed at the end. */
+  directory: string
+  /** A process of its own: writers, connections, journal. */
+  open(options?: Partial<LedgerOptions>): Promise<Ledger>
+  /** An account that paid so much, with one key. */
+  payer(creditNano: bigint, options?: { onTrial?: boolean; cap?: SpendCap }): Promise<Payer>
+  key(accountId: number, cap?: SpendCap): Promise<number>
+  accounts: ReturnType<typeof accountStore>
+  close(): Promise<void>
+}
+
+export async function ledgerFixture(): Promise<LedgerFixture> {
+  const database = await testDatabase()
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'))
+  const accounts = accountStore(database, random)
+  const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
+  const opened: Ledger[] = []
+  let serial = 0
+
+  async function key(accountId: number, cap?: SpendCap): Promise<number> {
+    const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined }
+    return (await accounts.createKey({ accountId, ...plain, cap })).id
+  }
+
+  return {
+    database,
+    directory,
+    accounts,
+    key,
+    async open(options = {}) {
+      const ledger = await openLedger({
+        databaseUrl: database.url,
+        journalDirectory: directory,
+        address: 'test',
+        clock: stillClock,
+        newId,
+        random,
+        log,
+        ...options,
+      })
+      opened.push(ledger)
+      return ledger
+    },
+    async payer(creditNano, options = {}) {
+      serial += 1
+      const email = `payer${serial}@example.com`
+      const onTrial = options.onTrial ?? false
+      const { id } = await accounts.createAccount({ email, creditNano, onTrial, models: [] })
+      return { accountId: id, keyId: await key(id, options.cap) }
+    },
+    async close() {
+      for (const ledger of opened) await ledger.close()
+      await database.close()
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+export function holdOf(payer: Payer, amountNano: bigint, id = newId()): HoldRequest {
+  return { ...payer, id, amountNano, priceVersion: 1, lifetimeMs: 600_000 }
+}
+
+export function costOf({ id, accountId, keyId }: Payer & { id: string }, costNano: bigint): Settlement {
+  return { id, accountId, keyId, costNano, costPico: costNano * 1000n }
+}
+
+/** `granted`, or why not. */
+export function verdict(result: HoldResult): string {
+  return result.granted ? 'granted' : result.reason
+}
+
+/** Takes the database away from every ledger, as if it were down, until the returned function is called. */
+export async function cutOff({ url }: TestDatabase): Promise<() => Promise<void>> {
+  const address = new URL(url)
+  const name = address.pathname.slice(1)
+  address.pathname = '/postgres'
+  const { sql, close } = connect(address.href, { max: 1 })
+  await sql`alter database ${sql(name)} allow_connections false`
+  await sql`select pg_terminate_backend(pid) from pg_stat_activity
+    where datname = ${name} and application_name = 'tollgate ledger'`
+  return async () => {
+    await sql`alter database ${sql(name)} allow_connections true`
+    await close()
+  }
+}

@@ -1,0 +1,233 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import type { HoldResult } from '@/ledger/types.ts'
+import { costOf, holdOf, ledgerFixture, newId, verdict } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const ledger = await fixture.open()
+afterAll(() => fixture.close())
+
+const count = (results: readonly HoldResult[], reason: string) =>
+  results.filter(result => verdict(result) === reason).length
+
+describe('exactly 100', () => {
+  test('credit for 100 admits 100 of 10,000 at once from four processes, and they spend all of it', async () => {
+    const payer = await fixture.payer(100n)
+    const ledgers = await Promise.all([1, 2, 3, 4].map(() => fixture.open()))
+    const requests = Array.from({ length: 10_000 }, () => holdOf(payer, 1n))
+    const results = await Promise.all(
+      requests.map((request, index) => (ledgers[index % 4] ?? ledger).hold(request)),
+    )
+    expect([count(results, 'granted'), count(results, 'credit_reserved')]).toEqual([100, 9_900])
+    expect(await ledger.balance(payer.accountId)).toMatchObject({ pendingNano: 100n, availableNano: 0n })
+    const admitted = requests.filter((_, index) => results[index]?.granted)
+    await Promise.all(admitted.map(request => ledger.settle(costOf(request, 1n))))
+    expect(await ledger.balance(payer.accountId)).toEqual({
+      balanceNano: 0n,
+      pendingNano: 0n,
+      availableNano: 0n,
+    })
+  }, 60_000)
+
+  test('of mixed sizes, as many as fit: a large one refuses only itself', async () => {
+    const payer = await fixture.payer(100n)
+    const results = await Promise.all(
+      [90n, 50n, 5n, 6n, 5n].map(amount => ledger.hold(holdOf(payer, amount))),
+    )
+    expect(results.map(verdict)).toEqual([
+      'granted',
+      'credit_reserved',
+      'granted',
+      'credit_reserved',
+      'granted',
+    ])
+  })
+})
+
+describe('a hold is denied', () => {
+  test('when the account has less than that', async () => {
+    const payer = await fixture.payer(10n)
+    expect(await ledger.hold(holdOf(payer, 11n))).toEqual({
+      granted: false,
+      reason: 'credit_exhausted',
+      availableNano: 10n,
+      keyAvailableNano: undefined,
+      resetsAt: undefined,
+    })
+  })
+
+  test('for now, when only its own running requests are in the way', async () => {
+    const payer = await fixture.payer(10n)
+    await ledger.hold(holdOf(payer, 6n))
+    expect(verdict(await ledger.hold(holdOf(payer, 5n)))).toBe('credit_reserved')
+    expect(verdict(await ledger.hold(holdOf(payer, 11n)))).toBe('credit_exhausted')
+  })
+
+  test('when the key was revoked, has expired, or is of another account', async () => {
+    const payer = await fixture.payer(10n)
+    const other = await fixture.payer(10n)
+    const { sql } = fixture.database
+    const mixed = { accountId: payer.accountId, keyId: other.keyId }
+    expect(verdict(await ledger.hold(holdOf(mixed, 1n)))).toBe('key_revoked')
+    await sql`update api_key set expires_at = now() where id = ${other.keyId}`
+    expect(verdict(await ledger.hold(holdOf(other, 1n)))).toBe('key_revoked')
+    await fixture.accounts.revokeKey(payer.keyId)
+    expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('key_revoked')
+  })
+
+  test('when the account is suspended, and after resuming not', async () => {
+    const payer = await fixture.payer(10n)
+    await fixture.accounts.suspendAccount(payer.accountId)
+    expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('account_suspended')
+    await fixture.accounts.resumeAccount(payer.accountId)
+    expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('granted')
+  })
+
+  test('for an account that does not exist, without harm to others in the batch', async () => {
+    const payer = await fixture.payer(10n)
+    const nobody = { accountId: 999_999, keyId: payer.keyId }
+    const results = await Promise.all([ledger.hold(holdOf(nobody, 1n)), ledger.hold(holdOf(payer, 1n))])
+    expect(results.map(verdict)).toEqual(['key_revoked', 'granted'])
+  })
+
+  test('with the database, not with the ledger, as the judge of an amount: one bad row rejects alone', async () => {
+    const payer = await fixture.payer(10n)
+    const bad = ledger.hold(holdOf(payer, 0n))
+    const good = [1n, 2n, 3n].map(amount => ledger.hold(holdOf(payer, amount)))
+    await expect(bad).rejects.toThrow('hold_amount')
+    expect((await Promise.all(good)).map(verdict)).toEqual(['granted', 'granted', 'granted'])
+  })
+})
+
+describe('the same id', () => {
+  test('holds once, however often it is sent', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 7n)
+    const results = await Promise.all([ledger.hold(request), ledger.hold(request), ledger.hold(request)])
+    expect(results.map(verdict)).toEqual(['granted', 'granted', 'granted'])
+    expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(7n)
+  })
+
+  test('is not used again after its exchange was charged', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 7n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 3n))
+    await expect(ledger.hold(request)).rejects.toThrow('was used')
+  })
+
+  test('is not another account to take from', async () => {
+    const [payer, thief] = [await fixture.payer(10n), await fixture.payer(10n)]
+    const request = holdOf(payer, 7n)
+    await ledger.hold(request)
+    await expect(ledger.hold(holdOf(thief, 7n, request.id))).rejects.toThrow('was used')
+    expect(await ledger.settle(costOf({ ...thief, id: request.id }, 5n))).toMatchObject({
+      outcome: 'duplicate',
+    })
+    expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(7n)
+  })
+
+  test('must be a UUIDv7: others would fall out of the partitions', async () => {
+    const payer = await fixture.payer(10n)
+    await expect(ledger.hold(holdOf(payer, 1n, crypto.randomUUID()))).rejects.toThrow('hold_id')
+  })
+})
+
+describe('extend', () => {
+  test('raises a hold to what is asked in all, once', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 2n)
+    await ledger.hold(request)
+    const wider = { ...payer, id: request.id, amountNano: 6n }
+    const results = await Promise.all([ledger.extend(wider), ledger.extend(wider), ledger.extend(wider)])
+    expect(results.map(result => [verdict(result), result.availableNano])).toEqual(
+      Array(3).fill(['granted', 4n]),
+    )
+    expect(verdict(await ledger.extend({ ...wider, amountNano: 11n }))).toBe('credit_exhausted')
+    expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(6n)
+  })
+
+  test('does not open a hold, and does not reopen one that is gone', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 2n)
+    const wider = { ...payer, id: request.id, amountNano: 6n }
+    expect(verdict(await ledger.extend(wider))).toBe('hold_expired')
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 1n))
+    expect(verdict(await ledger.extend(wider))).toBe('hold_expired')
+  })
+
+  test('is denied to a key that was revoked while the exchange ran', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 2n)
+    await ledger.hold(request)
+    await fixture.accounts.revokeKey(payer.keyId)
+    expect(verdict(await ledger.extend({ ...payer, id: request.id, amountNano: 3n }))).toBe('key_revoked')
+  })
+})
+
+describe('the budget of a key', () => {
+  test('bounds what is held and spent together, beside the account', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 10n, period: 'month' } })
+    const free = { accountId: payer.accountId, keyId: await fixture.key(payer.accountId) }
+    const first = holdOf(payer, 6n)
+    await ledger.hold(first)
+    const denied = await ledger.hold(holdOf(payer, 5n))
+    expect(denied).toMatchObject({
+      reason: 'key_budget_exhausted',
+      availableNano: 994n,
+      keyAvailableNano: 4n,
+    })
+    const reset = denied.resetsAt ?? new Date(0)
+    expect([reset.getUTCDate(), reset.getUTCHours(), reset > new Date()]).toEqual([1, 0, true])
+    await ledger.settle(costOf(first, 8n))
+    expect(verdict(await ledger.hold(holdOf(payer, 3n)))).toBe('key_budget_exhausted')
+    expect(verdict(await ledger.hold(holdOf(payer, 2n)))).toBe('granted')
+    expect(verdict(await ledger.hold(holdOf(free, 900n)))).toBe('granted')
+  })
+
+  test('admits exactly what fits when many come at once', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 10n, period: 'day' } })
+    const results = await Promise.all(Array.from({ length: 50 }, () => ledger.hold(holdOf(payer, 1n))))
+    expect([count(results, 'granted'), count(results, 'key_budget_exhausted')]).toEqual([10, 40])
+  })
+
+  test('starts anew with its period; what runs then stays held', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 10n, period: 'day' } })
+    const [done, running] = [holdOf(payer, 6n), holdOf(payer, 4n)]
+    await ledger.hold(done)
+    await ledger.hold(running)
+    await ledger.settle(costOf(done, 6n))
+    await fixture.database.sql`update key_budget set period_start = period_start - interval '1 day'
+      where key_id = ${payer.keyId}`
+    expect(await ledger.hold(holdOf(payer, 7n))).toMatchObject({ granted: false, keyAvailableNano: 6n })
+    expect(verdict(await ledger.hold(holdOf(payer, 6n)))).toBe('granted')
+  })
+
+  test('is settled in the period in which the exchange ends', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 10n, period: 'week' } })
+    const request = holdOf(payer, 5n)
+    await ledger.hold(request)
+    await fixture.database
+      .sql`update key_budget set spent = 5, period_start = period_start - interval '7 days'
+      where key_id = ${payer.keyId}`
+    await ledger.settle(costOf(request, 3n))
+    const [row] = await fixture.database
+      .sql`select spent, pending from key_budget where key_id = ${payer.keyId}`
+    expect(row).toEqual({ spent: 3n, pending: 0n })
+  })
+
+  test('of a total cap never starts anew', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 10n, period: 'total' } })
+    expect(await ledger.hold(holdOf(payer, 11n))).toMatchObject({ granted: false, resetsAt: undefined })
+  })
+})
+
+test('a hold of nobody is refused to a process that was taken for dead, which goes on under a new id', async () => {
+  const payer = await fixture.payer(10n)
+  const zombie = await fixture.open()
+  await fixture.database.sql`delete from process`
+  const results = await Promise.all([zombie.hold(holdOf(payer, 1n)), zombie.hold(holdOf(payer, 2n, newId()))])
+  expect(results.map(verdict)).toEqual(['granted', 'granted'])
+  await ledger.beat()
+  expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(3n)
+})

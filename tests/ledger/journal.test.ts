@@ -1,0 +1,178 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import { crc32c } from '@/ledger/crc32c.ts'
+import {
+  decodeRecords,
+  encodeRecords,
+  type JournalFile,
+  openJournal,
+  openJournalFile,
+} from '@/ledger/journal.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import type { Settlement } from '@/ledger/types.ts'
+import { costOf, cutOff, holdOf, ledgerFixture, newId } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+afterAll(() => fixture.close())
+
+const settlement = (costNano: bigint): Settlement => costOf({ id: newId(), accountId: 1, keyId: 2 }, costNano)
+
+test('the checksum is CRC-32C', () => {
+  expect(crc32c(new TextEncoder().encode('123456789'))).toBe(0xe3069283)
+})
+
+describe('records', () => {
+  const written = [settlement(1n), settlement(2n ** 62n)]
+  const bytes = encodeRecords(written)
+
+  test('come back as they were', () => {
+    expect(decodeRecords(bytes)).toEqual({ settlements: written, intactBytes: bytes.length })
+  })
+
+  test('are read up to the torn one, wherever it is torn', () => {
+    const first = encodeRecords(written.slice(0, 1)).length
+    for (let length = first; length < bytes.length; length += 1) {
+      expect(decodeRecords(bytes.subarray(0, length))).toEqual({
+        settlements: written.slice(0, 1),
+        intactBytes: first,
+      })
+    }
+  })
+
+  test('are read up to the damaged one: no wrong bit is money', () => {
+    for (let at = 0; at < bytes.length; at += 1) {
+      const damaged = bytes.slice()
+      damaged[at] = (damaged[at] ?? 0) ^ 4
+      const { settlements } = decodeRecords(damaged)
+      expect(settlements).toEqual(written.slice(0, settlements.length))
+      expect(settlements.length).toBeLessThan(2)
+    }
+  })
+})
+
+/** A file in memory with so much room, which writes what fits before it fails, as a full disk does. */
+function smallDisk(room: { bytes: number }) {
+  let content = new Uint8Array(0)
+  const file: JournalFile = {
+    async write(bytes, position) {
+      const fits = Math.max(0, Math.min(bytes.length, room.bytes - position))
+      const grown = new Uint8Array(Math.max(content.length, position + fits))
+      grown.set(content)
+      grown.set(bytes.subarray(0, fits), position)
+      content = grown
+      if (fits < bytes.length) throw new Error('ENOSPC')
+    },
+    datasync: async () => undefined,
+    truncate: async length => {
+      content = content.slice(0, length)
+    },
+    read: async length => content.slice(0, length),
+    close: async () => undefined,
+  }
+  return { file, read: () => decodeRecords(content) }
+}
+
+describe('a full disk', () => {
+  test('is told, leaves no part of a record, and is over when there is room', async () => {
+    const room = { bytes: 8192 }
+    const disk = smallDisk(room)
+    const journal = openJournal(disk.file, 0)
+    const [first, second] = [settlement(1n), settlement(2n)]
+    await journal.append(first)
+    room.bytes = 200
+    await expect(journal.append(second)).rejects.toThrow('ENOSPC')
+    expect([journal.healthy(), await journal.probe()]).toEqual([false, false])
+    room.bytes = 8192
+    expect([await journal.probe(), journal.healthy()]).toEqual([true, true])
+    await journal.append(second)
+    expect(disk.read().settlements).toEqual([first, second])
+  })
+})
+
+test('what is appended at once is on disk when it answers, and what comes during a replay is not lost', async () => {
+  const path = join(fixture.directory, 'alone')
+  const journal = openJournal(await openJournalFile(path), 0)
+  const settlements = Array.from({ length: 50 }, (_, index) => settlement(BigInt(index)))
+  await Promise.all(settlements.map(one => journal.append(one)))
+  expect(decodeRecords(readFileSync(path)).settlements).toEqual(settlements)
+  const late = settlement(7n)
+  await journal.replay(async replayed => {
+    expect([...replayed]).toEqual(settlements)
+    await journal.append(late)
+  })
+  expect(journal.isEmpty()).toBe(false)
+  const again: Settlement[] = []
+  await journal.replay(async replayed => {
+    again.push(...replayed)
+  })
+  expect([again.at(-1), journal.isEmpty(), readFileSync(path).length]).toEqual([late, true, 0])
+  await journal.close()
+})
+
+const IMPATIENT = { settlePatienceMs: 50, holdPatienceMs: 50 }
+
+/** Connections that were cut fail once more before they are opened anew. */
+async function beatUntilWell(ledger: Ledger): Promise<void> {
+  while (
+    !(await ledger.beat().then(
+      () => true,
+      () => false,
+    ))
+  ) {
+    // Each try costs one dead connection, of which there are four.
+  }
+  await ledger.beat()
+}
+
+describe('without a database', () => {
+  test('settlements go to disk and holds are refused; both heal when it is back', async () => {
+    const payer = await fixture.payer(100n)
+    const ledger = await fixture.open({ timings: IMPATIENT })
+    const request = holdOf(payer, 10n)
+    await ledger.hold(request)
+    const restore = await cutOff(fixture.database)
+    const refused = expect(ledger.hold(holdOf(payer, 20n))).rejects.toMatchObject({
+      kind: 'billing_unavailable',
+      retryAfterMs: 1000,
+    })
+    expect(await ledger.settle(costOf(request, 6n))).toMatchObject({ outcome: 'journaled' })
+    await refused
+    expect(ledger.state().journal).toBe('in use')
+    await restore()
+    await beatUntilWell(ledger)
+    expect(await ledger.balance(payer.accountId)).toEqual({
+      balanceNano: 94n,
+      pendingNano: 0n,
+      availableNano: 94n,
+    })
+    expect([ledger.state().journal, ledger.healthy()]).toEqual(['empty', true])
+  }, 30_000)
+
+  test('a process that ends leaves its journal to the next one, a torn last record included', async () => {
+    const payer = await fixture.payer(100n)
+    const first = await fixture.open({ timings: IMPATIENT })
+    const requests = [holdOf(payer, 10n), holdOf(payer, 10n), holdOf(payer, 10n)]
+    for (const request of requests) await first.hold(request)
+    const restore = await cutOff(fixture.database)
+    for (const request of requests) await first.settle(costOf(request, 5n))
+    await first.close()
+    await restore()
+
+    const journals = readdirSync(fixture.directory).filter(name => name.endsWith('.journal'))
+    const left = journals
+      .map(name => join(fixture.directory, name))
+      .find(path => readFileSync(path).length > 0)
+    const path = left ?? ''
+    // The crash came while the third was being written; it was in no answer.
+    const whole = readFileSync(path)
+    truncateSync(path, whole.length - 3)
+    const second = await fixture.open()
+    expect((await second.balance(payer.accountId))?.balanceNano).toBe(90n)
+    expect(readdirSync(fixture.directory)).toContain(`${path.split('/').at(-1)}.torn`)
+    // The same again changes nothing.
+    appendFileSync(path, whole)
+    await second.maintain()
+    expect((await second.balance(payer.accountId))?.balanceNano).toBe(85n)
+  }, 30_000)
+})
