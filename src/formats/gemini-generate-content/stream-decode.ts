@@ -271,6 +271,11 @@ export class GeminiDecoder implements StreamMachine<SseEvent, GenerationEvent> {
  * @throws SyntaxError when the data is no JSON.
  */
 function chunksOf(data: string): JsonObject[] {
+  // The usual event, before anything is looked for in it.
+  if (data.startsWith('{') && data.endsWith('}')) {
+    const chunk = parseChunk(data)
+    return isJsonObject(chunk) ? [chunk] : []
+  }
   const text = data.trim()
   if (text === '[DONE]' || /^[\s,[\]]*$/.test(text)) return []
   const value = /^[[,]|[,\]]$/.test(text) ? parseElements(text) : parseChunk(text)
