@@ -167,7 +167,7 @@ function channelEntry(channel: ChannelContent): ChannelEntry {
     timeouts: timeoutEntry(channel.timeouts ?? {}),
     maxConcurrent: channel.max_concurrent,
     functionToolsOnly: channel.function_tools_only ?? false,
-    allowPrivate: channel.allow_private ?? false,
+    allowPrivate: channel.allow_private ?? namesPrivateAddress(channel.base_url),
   }
 }
 
@@ -232,4 +232,16 @@ function priceStrings(prices: PricesContent, pointer: string, decimals: Decimals
       Object.entries(object).map(([key, value]) => [key, plain(value ?? null, child(at, key))]),
     )
   return members({ ...prices }, pointer)
+}
+
+/** Addresses of one's own machine and of one's own networks. Link-local ones, where clouds keep credentials, are not. */
+const PRIVATE_LITERAL =
+  /^(?:localhost|127\.\d+\.\d+\.\d+|10\.\d+\.\d+\.\d+|192\.168\.\d+\.\d+|172\.(?:1[6-9]|2\d|3[01])\.\d+\.\d+|\[::1\]|\[f[cd][0-9a-f]{2}:[0-9a-f:]*\])$/
+
+/**
+ * Whether an address is private in so many words. Whoever writes `127.0.0.1` into the file has said that the channel
+ * may be private; a name that turns out to be private has to be allowed by `allow_private`.
+ */
+function namesPrivateAddress(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && PRIVATE_LITERAL.test(new URL(baseUrl).hostname)
 }

@@ -6,21 +6,15 @@ import { setting } from '@/db/schema.ts'
 import { asNumber, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Rows } from './store.ts'
 
-/** What every account or key may do unless it was given limits of its own. */
-export interface DefaultLimits {
-  requestsPerMinute: number
-  tokensPerMinute: number
-  concurrentRequests: number
-}
-
 /** What the file says about the deployment as a whole. */
 export interface Defaults {
   limits: {
-    account: DefaultLimits
-    key: DefaultLimits
-    /** Of each account on each single model; what is undefined is not limited. */
+    /** Of accounts and keys that have none of their own. What is undefined, here and below, is not limited. */
+    account: BucketLimits
+    key: BucketLimits
+    /** Of each account on each single model. */
     accountModel: BucketLimits
-    /** Of each model, all accounts together; what is undefined is not limited. */
+    /** Of each model, all accounts together. */
     model: BucketLimits
     onRedisDown: OnRedisDown
   }
@@ -30,11 +24,6 @@ export interface Defaults {
   currency: string
 }
 
-const PRESET_LIMITS: DefaultLimits = {
-  requestsPerMinute: 600,
-  tokensPerMinute: 2_000_000,
-  concurrentRequests: 100,
-}
 const PRESET = { trialCredit: '1.00', currency: 'USD' }
 
 /** Keys of the `setting` table. */
@@ -53,8 +42,8 @@ export async function loadDefaults(db: Database): Promise<Defaults> {
   const values = await readSettingRows(db.orm)
   return {
     limits: {
-      account: withPreset(storedLimits(values.get(KEYS.accountLimits))),
-      key: withPreset(storedLimits(values.get(KEYS.keyLimits))),
+      account: storedLimits(values.get(KEYS.accountLimits)),
+      key: storedLimits(values.get(KEYS.keyLimits)),
       accountModel: storedLimits(values.get(KEYS.accountModelLimits)),
       model: storedLimits(values.get(KEYS.modelLimits)),
       onRedisDown: ON_REDIS_DOWN.find(mode => mode === values.get(KEYS.onRedisDown)) ?? 'share',
@@ -108,13 +97,5 @@ function storedLimits(text: string | undefined): BucketLimits {
     requestsPerMinute: asNumber(stored['requestsPerMinute']),
     tokensPerMinute: asNumber(stored['tokensPerMinute']),
     concurrentRequests: asNumber(stored['concurrentRequests']),
-  }
-}
-
-function withPreset(limits: BucketLimits): DefaultLimits {
-  return {
-    requestsPerMinute: limits.requestsPerMinute ?? PRESET_LIMITS.requestsPerMinute,
-    tokensPerMinute: limits.tokensPerMinute ?? PRESET_LIMITS.tokensPerMinute,
-    concurrentRequests: limits.concurrentRequests ?? PRESET_LIMITS.concurrentRequests,
   }
 }

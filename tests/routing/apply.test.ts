@@ -94,7 +94,7 @@ test('a file becomes the catalog that it describes', async () => {
 
 test('a channel may go to private addresses only if the file says so, and no longer when it stops saying so', async () => {
   const text = (more: string) =>
-    `channels: [{ name: main, format: openai-responses, base_url: http://10.0.0.1${more} }]`
+    `channels: [{ name: main, format: openai-responses, base_url: http://models.internal${more} }]`
   const steps = [text(''), text(', allow_private: true'), text(', allow_private: true'), text('')]
   const told: unknown[] = []
   for (const step of steps) {
@@ -108,6 +108,20 @@ test('a channel may go to private addresses only if the file says so, and no lon
     [0, true],
     [1, false],
   ])
+})
+
+test.each([
+  ['http://127.0.0.1:9000', true],
+  ['http://localhost:9000', true],
+  ['http://10.1.2.3', true],
+  ['http://172.31.0.1', true],
+  ['http://[::1]:9000', true],
+  ['http://169.254.169.254', false],
+  ['http://172.32.0.1', false],
+  ['https://api.openai.com', false],
+] as const)('an address that is private in so many words (%s) is its own permission: %p', (url, allowed) => {
+  const file = configFile(`channels: [{ name: main, format: openai-responses, base_url: "${url}" }]`)
+  expect(file.channels[0]?.allowPrivate).toBe(allowed)
 })
 
 test('keys are sealed at rest', async () => {
@@ -268,11 +282,11 @@ test('every process is told at commit, but only of a change', async () => {
   await listener.close()
 })
 
-test('defaults are the documented ones until a file says otherwise', async () => {
+test('nothing is limited until a file says otherwise', async () => {
   expect(await loadDefaults(db)).toEqual({
     limits: {
-      account: { requestsPerMinute: 600, tokensPerMinute: 2_000_000, concurrentRequests: 100 },
-      key: { requestsPerMinute: 600, tokensPerMinute: 2_000_000, concurrentRequests: 100 },
+      account: NO_LIMITS,
+      key: NO_LIMITS,
       accountModel: NO_LIMITS,
       model: NO_LIMITS,
       onRedisDown: 'share',
@@ -282,9 +296,8 @@ test('defaults are the documented ones until a file says otherwise', async () =>
   })
   await apply(configFile(TWO_CHANNELS))
   expect((await loadDefaults(db)).limits.account).toEqual({
+    ...NO_LIMITS,
     requestsPerMinute: 5,
-    tokensPerMinute: 2_000_000,
-    concurrentRequests: 100,
   })
 })
 
