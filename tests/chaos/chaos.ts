@@ -1,18 +1,18 @@
-/** `bun run chaos NAME [...]`: the long trials, each of which prints its figure and exits 0 only if it held. */
-const TRIALS: Readonly<Record<string, () => Promise<Trial>>> = {
-  ledger: () => import('./ledger.ts'),
-}
+import { readdirSync } from 'node:fs'
 
-/** What a trial exports. */
+/** `bun run chaos NAME [...]` runs tests/chaos/NAME.ts: a long trial, which prints its figure and exits 0 only if it held. */
 export interface Trial {
+  /** True when everything held. */
   run(args: readonly string[]): Promise<boolean>
 }
 
 const [name = '', ...args] = process.argv.slice(2)
-const load = TRIALS[name]
-if (load === undefined) {
-  console.error(`usage: bun run chaos NAME\n\nNAME is one of: ${Object.keys(TRIALS).join(', ')}`)
+const names = readdirSync(import.meta.dir)
+  .map(file => file.replace(/\.ts$/, ''))
+  .filter(found => /^[a-z-]+$/.test(found) && found !== 'chaos')
+if (!names.includes(name)) {
+  console.error(`usage: bun run chaos NAME\n\nNAME is one of: ${names.sort().join(', ')}`)
   process.exit(2)
 }
-const { run } = await load()
-process.exit((await run(args)) ? 0 : 1)
+const trial: Trial = await import(`./${name}.ts`)
+process.exit((await trial.run(args)) ? 0 : 1)
