@@ -1,0 +1,176 @@
+import { parseArgs } from 'node:util'
+import { type Fleet, type FleetPayer, startFleet } from '#tests/support/fleet.ts'
+import {
+  type PacedCall,
+  type PacedUpstream,
+  pacedCall,
+  pacedUpstream,
+} from '#tests/support/paced-upstream.ts'
+import { until } from '#tests/support/upstream.ts'
+import type { AuditReport } from '@/ledger/audit.ts'
+
+/** 2 per million tokens of output, in nano. */
+const TOKEN_NANO = 2_000
+const PRICES = '{ input: 0, output: 2 }'
+const RICH = 10n ** 12n
+/** Pays for a few dozen of the answers below: these accounts end in 402s. */
+const POOR = 25_000_000n
+const HOLDS_GONE_MS = 15_000
+/** One break in so many is of Postgres. */
+const POSTGRES_EVERY = 6
+
+export interface KillsOptions {
+  gateways: number
+  streams: number
+  kills: number
+  /** Between two breaks. */
+  pauseMs: number
+  events: number
+  paceMs: number
+}
+
+export interface KillsResult {
+  kills: number
+  postgresCrashes: number
+  calls: PacedCall[]
+  audit: AuditReport
+  holdsLeft: number
+  holdsGoneMs: number
+  /** Requests that were charged more than the upstream sent for them. */
+  doubleCharges: number
+  /** Answers that came whole and were charged less. */
+  undercharged: number
+  lowestWalletNano: bigint
+  costNano: number
+  chargedNano: number
+}
+
+/** `bun run chaos kills [--kills 20] [--gateways 4] [--streams 60]` */
+export async function run(args: readonly string[]): Promise<boolean> {
+  const text = (preset: string) => ({ type: 'string', default: preset }) as const
+  const options = { kills: text('20'), gateways: text('4'), streams: text('60') }
+  const { values } = parseArgs({ args: [...args], options })
+  const result = await runKills({
+    kills: Number(values.kills),
+    gateways: Number(values.gateways),
+    streams: Number(values.streams),
+    pauseMs: 1_000,
+    events: 60,
+    paceMs: 25,
+  })
+  console.log(describe(result))
+  return holds(result)
+}
+
+export function holds(result: KillsResult): boolean {
+  const { audit, doubleCharges, holdsLeft, lowestWalletNano } = result
+  return audit.ok && holdsLeft === 0 && doubleCharges === 0 && lowestWalletNano >= 0n
+}
+
+/** Streams run without a pause while gateways are killed and started anew, and Postgres crashes. */
+export async function runKills(options: KillsOptions): Promise<KillsResult> {
+  const upstream = pacedUpstream(options)
+  const fleet = await startFleet({ gateways: options.gateways, upstreamUrl: upstream.url, prices: PRICES })
+  try {
+    const payers = [await fleet.payer(RICH), await fleet.payer(POOR), await fleet.payer(POOR)]
+    const load = startLoad(fleet, payers, options.streams)
+    const broken = await breakThings(fleet, options)
+    const calls = await load.stop()
+    const start = performance.now()
+    const gone = await until(async () => (await fleet.holds()) === 0, HOLDS_GONE_MS).catch(() => undefined)
+    return {
+      ...broken,
+      calls,
+      holdsLeft: await fleet.holds(),
+      holdsGoneMs: gone ?? performance.now() - start,
+      audit: await fleet.audit(),
+      ...(await compare(fleet, upstream, calls)),
+    }
+  } finally {
+    await fleet.close()
+    await upstream.stop()
+  }
+}
+
+function startLoad(fleet: Fleet, payers: readonly FleetPayer[], streams: number) {
+  const calls: PacedCall[] = []
+  let stopping = false
+  let serial = 0
+  const callers = Array.from({ length: streams }, async (_, caller) => {
+    while (!stopping) {
+      serial += 1
+      const gateway = fleet.gateways[serial % fleet.gateways.length]
+      const payer = payers[caller % payers.length]
+      const call = await pacedCall(gateway?.apiUrl ?? '', payer?.key ?? '', `${caller}-${serial}`)
+      calls.push(call)
+      if (call.status !== 200) await Bun.sleep(100)
+    }
+  })
+  return {
+    async stop() {
+      stopping = true
+      await Promise.all(callers)
+      return calls
+    },
+  }
+}
+
+async function breakThings(fleet: Fleet, { kills, pauseMs }: KillsOptions) {
+  const replaced: Promise<void>[] = []
+  let postgresCrashes = 0
+  for (let kill = 1; kill <= kills; kill += 1) {
+    await Bun.sleep(pauseMs)
+    if (kill % POSTGRES_EVERY === 0) {
+      fleet.crashPostgres()
+      postgresCrashes += 1
+    }
+    const index = kill % fleet.gateways.length
+    fleet.gateways[index]?.kill('SIGKILL')
+    await fleet.gateways[index]?.exited
+    replaced[index] = fleet.replace(index)
+    // The same one is not killed again before it runs.
+    await replaced[(kill + 1) % fleet.gateways.length]
+  }
+  await Promise.all(replaced)
+  return { kills, postgresCrashes }
+}
+
+/** What the upstream sent against what was charged, request by request and in all. */
+async function compare(fleet: Fleet, upstream: PacedUpstream, calls: readonly PacedCall[]) {
+  const rows = await fleet.database.sql<{ id: string; charged: bigint }[]>`
+    select id, -sum(amount)::bigint as charged from entry where kind in ('usage', 'usage_trueup') group by id`
+  const charged = new Map(rows.map(row => [row.id, Number(row.charged)]))
+  const cost = ({ name }: PacedCall) => (upstream.sent.get(name) ?? 0) * TOKEN_NANO
+  const paid = ({ requestId }: PacedCall) => charged.get(requestId ?? '') ?? 0
+  const [lowest] = await fleet.database.sql<{ balance: bigint }[]>`
+    select min(credits - debits) as balance from wallet`
+  return {
+    doubleCharges: calls.filter(call => paid(call) > cost(call)).length,
+    undercharged: calls.filter(call => call.complete && paid(call) < cost(call)).length,
+    lowestWalletNano: lowest?.balance ?? 0n,
+    costNano: [...upstream.sent.values()].reduce((sum, tokens) => sum + tokens * TOKEN_NANO, 0),
+    chargedNano: [...charged.values()].reduce((sum, nano) => sum + nano, 0),
+  }
+}
+
+function describe(result: KillsResult): string {
+  const { calls, kills, postgresCrashes, audit, costNano, chargedNano } = result
+  const statuses = new Map<string, number>()
+  for (const { status, complete } of calls) {
+    const name =
+      status === undefined ? 'no answer' : status !== 200 ? String(status) : complete ? '200' : 'cut'
+    statuses.set(name, (statuses.get(name) ?? 0) + 1)
+  }
+  const unbilled = costNano - chargedNano
+  const cuts = statuses.get('cut') ?? 0
+  const failures = audit.checks.filter(({ count, informational }) => count > 0 && !informational)
+  return [
+    `kills: ${kills} kill -9 of gateways and ${postgresCrashes} crashes of Postgres under ${calls.length} calls (${[...statuses].map(([name, count]) => `${count} ${name}`).join(', ')})`,
+    `  ${failures.length} audit failures, ${result.holdsLeft} holds left after ${(result.holdsGoneMs / 1000).toFixed(1)} s, ` +
+      `${result.doubleCharges} double charges, lowest wallet ${result.lowestWalletNano} nano`,
+    `  unbilled: ${((100 * unbilled) / costNano).toFixed(2)} % of what the upstream sent, ` +
+      `${(unbilled / TOKEN_NANO / Math.max(1, cuts)).toFixed(0)} tokens for each of ${cuts} cut streams; ` +
+      `${result.undercharged} whole answers not charged in full`,
+    ...failures.map(({ name, first }) => `  ${name}: ${first.join('; ')}`),
+  ].join('\n')
+}

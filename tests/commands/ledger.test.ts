@@ -1,0 +1,99 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { randomBytes } from 'node:crypto'
+import { testDatabase } from '#tests/support/database.ts'
+import { accountStore } from '@/accounts/store.ts'
+import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
+import { ledgerCommands } from '@/commands/ledger.ts'
+
+const db = await testDatabase()
+afterAll(() => db.close())
+const store = accountStore(db, randomBytes)
+let serial = 0
+
+async function newAccount(): Promise<string> {
+  serial += 1
+  const input = { email: `a${serial}@x`, creditNano: 5_000_000_000n, onTrial: true, models: [] }
+  return String((await store.createAccount(input)).id)
+}
+
+async function run(words: string) {
+  const command = ledgerCommands.find(({ name }) => words.startsWith(name)) as Command
+  const printed: string[] = []
+  const io: CommandIo = {
+    env: { DATABASE_URL: db.url, TOLLGATE_SECRET: 'a secret of at least thirty-two bytes' },
+    out: text => printed.push(text),
+    error: () => undefined,
+    terminal: false,
+    now: Date.now,
+    random: randomBytes,
+  }
+  const args = words
+    .slice(command.name.length)
+    .trim()
+    .split(' ')
+    .filter(word => word !== '')
+  return { code: await command.run(args, io), text: printed.join('\n') }
+}
+
+const json = async (words: string) => JSON.parse((await run(`${words} --json`)).text)
+
+test('credit and debit post an entry and tell the balance', async () => {
+  const id = await newAccount()
+  expect(await json(`account credit ${id} 2.50 --reason transfer`)).toEqual({
+    entry_id: expect.stringMatching(/^[0-9a-f-]{14}7/),
+    balance: '7.500000000',
+  })
+  expect(await json(`account debit ${id} 0.000000001 --reason test`)).toMatchObject({
+    balance: '7.499999999',
+  })
+  expect(await store.findAccount(Number(id))).toMatchObject({ balanceNano: 7_499_999_999n, onTrial: false })
+})
+
+test.each([
+  ['account credit 1 0 --reason r', 'AMOUNT is "0" but must be a decimal amount above 0'],
+  ['account credit 1 -1 --reason r', 'Unknown option'],
+  ['account debit 1 1e3 --reason r', 'AMOUNT is "1e3"'],
+  ['account credit 1 5', '--reason is missing'],
+  ['account credit x 5 --reason r', 'ID is "x"'],
+  ['redeem create', '--amount is missing'],
+  ['redeem create --amount 5 --uses 0', '--uses is "0" but must be a whole number from 1'],
+  ['redeem create --amount 5 --count 10001', '--count is "10001" but must be'],
+])('%s is wrong words', async (words, message) => {
+  const refused = run(words)
+  await expect(refused).rejects.toBeInstanceOf(UsageError)
+  await expect(refused).rejects.toThrow(message)
+})
+
+test.each(['account credit 999999 5 --reason r', 'audit --account 999999'])('%s is refused', async words => {
+  await expect(run(words)).rejects.toThrow('There is no account 999999')
+})
+
+test('redeem create prints each code once', async () => {
+  const codes = await json('redeem create --amount 5.00 --count 3 --uses 2')
+  expect(new Set(codes).size).toBe(3)
+  expect((await run('redeem create --amount 5')).text).toMatch(/^[0-9A-Z-]{29}$/)
+})
+
+describe('audit', () => {
+  test('exits 0 on a ledger that holds, in every mode', async () => {
+    const id = await newAccount()
+    for (const mode of ['', '--since-checkpoint', `--account ${id}`]) {
+      const { ok, checks } = await json(`audit ${mode}`)
+      expect(ok).toBe(true)
+      expect(checks).toContainEqual(expect.objectContaining({ name: 'wallet_sums', ok: true, count: 0 }))
+    }
+    expect((await run('audit')).text).toEndWith('\nthe ledger holds')
+  })
+
+  test('exits 1 and names what does not hold', async () => {
+    const id = await newAccount()
+    await db.sql.begin(async tx => {
+      await tx`set local session_replication_role = replica`
+      await tx`update wallet set credits = credits + 1 where account_id = ${id}`
+    })
+    const { code, text } = await run(`audit --account ${id}`)
+    expect(code).toBe(1)
+    expect(text).toContain(`wallet_sums: account ${id}: credits 5000000001, entries 5000000000`)
+    expect(text).toEndWith('\nTHE LEDGER DOES NOT HOLD')
+  })
+})

@@ -1,0 +1,265 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import type { TransactionSql } from 'postgres'
+import { sqlErrorOf } from '@/db/sql-error.ts'
+import { audit } from '@/ledger/audit.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const ledger = await fixture.open()
+const { sql, url } = fixture.database
+afterAll(() => fixture.close())
+
+/** An account with a history: paid, used twice, one exchange running. */
+async function busyPayer(): Promise<Payer> {
+  const payer = await fixture.payer(100n)
+  for (const cost of [3n, 4n]) {
+    const request = holdOf(payer, 10n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, cost))
+  }
+  await ledger.hold(holdOf(payer, 10n))
+  return payer
+}
+
+const failed = ({ checks }: Awaited<ReturnType<typeof audit>>) =>
+  checks.filter(check => check.count > 0 && !check.informational).map(({ name }) => name)
+
+describe('finds nothing', () => {
+  test('in a ledger that only its functions wrote to', async () => {
+    await busyPayer()
+    await ledger.maintain()
+    const report = await audit(url)
+    expect([report.ok, failed(report), report.brokenAccounts]).toEqual([true, [], []])
+  })
+
+  test('wrong with an account below zero, but lists it', async () => {
+    const payer = await fixture.payer(5n)
+    const request = holdOf(payer, 5n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 12n))
+    const report = await audit(url, { accountId: payer.accountId })
+    const negative = report.checks.find(({ name }) => name === 'negative_wallets')
+    expect([report.ok, negative?.count, negative?.differenceNano]).toEqual([true, 1, 7n])
+    expect(negative?.first[0]).toContain(`account ${payer.accountId}: -7 since entry 2`)
+  })
+})
+
+/** Writes behind the back of every trigger, as a restored backup or a superuser could. */
+function tamper(act: (tx: TransactionSql<{ bigint: bigint }>, payer: Payer) => PromiseLike<unknown>) {
+  return async (payer: Payer) => {
+    await sql.begin(async tx => {
+      await tx`set local session_replication_role = replica`
+      await act(tx, payer)
+    })
+  }
+}
+
+describe('finds', () => {
+  test.each<[string, ReturnType<typeof tamper>, string[]]>([
+    [
+      'credit that no entry gave',
+      tamper(
+        (tx, { accountId }) => tx`update wallet set credits = credits + 1 where account_id = ${accountId}`,
+      ),
+      ['wallet_sums', 'grants'],
+    ],
+    [
+      'a charge that was taken back',
+      tamper(
+        (tx, { accountId }) => tx`update wallet set debits = debits - 4 where account_id = ${accountId}`,
+      ),
+      ['wallet_sums'],
+    ],
+    [
+      'an entry that is gone',
+      tamper((tx, { accountId }) => tx`delete from entry where account_id = ${accountId} and seq = 2`),
+      ['wallet_sums', 'sequence', 'chain'],
+    ],
+    [
+      'an entry more',
+      tamper(
+        (tx, { accountId }) => tx`insert into entry (id, kind, account_id, seq, amount, balance_after)
+          values (${newId()}, 'promo', ${accountId}, 4, 5, 98)`,
+      ),
+      ['wallet_sums', 'sequence'],
+    ],
+    [
+      'an amount that was changed',
+      tamper(
+        (tx, { accountId }) => tx`update entry set amount = amount - 1, cost_pico = cost_pico + 1000
+          where account_id = ${accountId} and seq = 2`,
+      ),
+      ['wallet_sums', 'chain'],
+    ],
+    [
+      'a balance that was changed',
+      tamper(
+        (tx, { accountId }) =>
+          tx`update entry set balance_after = balance_after + 1 where account_id = ${accountId} and seq = 2`,
+      ),
+      ['chain'],
+    ],
+    [
+      'credit set aside for nothing',
+      tamper(
+        (tx, { accountId }) => tx`update wallet set pending = pending + 1 where account_id = ${accountId}`,
+      ),
+      ['pending'],
+    ],
+    [
+      'a hold that is gone',
+      tamper((tx, { accountId }) => tx`delete from hold where account_id = ${accountId}`),
+      ['pending'],
+    ],
+    [
+      'a hold that nobody answers for',
+      tamper(
+        (tx, { accountId }) => tx`update hold set owner = ${newId()}, opened_at = now() - interval '5 minutes'
+          where account_id = ${accountId}`,
+      ),
+      ['orphan_holds'],
+    ],
+    [
+      'a refund of more than the request cost',
+      tamper(
+        (
+          tx,
+          { accountId },
+        ) => tx`update entry set kind = 'usage_refund', amount = 100, ref = (select id::text from entry
+          where account_id = ${accountId} and seq = 2) where account_id = ${accountId} and seq = 1`,
+      ),
+      ['usage_refunds'],
+    ],
+    [
+      'a correction of what was settled by its owner',
+      tamper(
+        (tx, { accountId }) => tx`insert into entry (id, kind, account_id, seq, amount, balance_after)
+          select id, 'usage_trueup', account_id, 4, -1, 92 from entry where account_id = ${accountId} and seq = 2`,
+      ),
+      ['wallet_sums', 'sequence', 'usage_once'],
+    ],
+    [
+      'a receipt that says something else',
+      tamper(
+        (
+          tx,
+          { accountId },
+        ) => tx`insert into exchange (id, account_id, key_id, surface, streamed, usage_source, cost_nano,
+            cost_pico, status, end_state, started_at, total_ms, attempts)
+          select id, account_id, 1, 'chat', false, 'reported', 9, 9000, 200, 'complete', now() - interval '1 hour', 5, 1
+          from entry where account_id = ${accountId} and seq = 2`,
+      ),
+      ['exchanges'],
+    ],
+  ])('%s', async (_what, act, expected) => {
+    const payer = await busyPayer()
+    await act(payer)
+    const report = await audit(url, { accountId: payer.accountId })
+    expect(report.ok).toBe(false)
+    expect(failed(report)).toEqual(expected)
+    const brokenBy = expected.some(name => ['wallet_sums', 'sequence', 'chain'].includes(name))
+    expect(report.brokenAccounts).toEqual(brokenBy ? [payer.accountId] : [])
+  })
+
+  test('a trigger that was switched off, a partition that is missing, an entry outside of the months', async () => {
+    await sql`alter table wallet disable trigger wallet_explained`
+    await sql`insert into entry (id, kind, account_id, seq, amount, balance_after)
+      values ('01000000-0000-7000-8000-000000000000', 'promo', 999999, 1, 1, 1)`
+    const { checks } = await audit(url)
+    await sql`alter table wallet enable trigger wallet_explained`
+    const schema = checks.find(({ name }) => name === 'schema')
+    expect(schema?.first.toSorted()).toEqual([
+      'entry_default holds 1 entries that belong to no month',
+      'trigger wallet_explained of wallet is missing or disabled',
+    ])
+    expect(checks.find(({ name }) => name === 'house')?.first).toContain(
+      'account 999999: 1 entries and no wallet',
+    )
+  })
+
+  test('a day that is not what it was', async () => {
+    await sql`insert into daily_total (day, kind, entries, amount) values ('2020-01-01', 'topup', 1, 5)`
+    const { checks } = await audit(url)
+    expect(checks.find(({ name }) => name === 'daily_totals')?.first).toEqual([
+      '2020-01-01 topup: 1 entries of 5, now 0 of 0',
+    ])
+    await sql`delete from daily_total where day = '2020-01-01'`
+  })
+})
+
+test('since the checkpoint it looks at what is new, and only the full audit at what is old', async () => {
+  const [old, recent] = [await busyPayer(), await busyPayer()]
+  await audit(url)
+  for (const payer of [old, recent]) {
+    const request = holdOf(payer, 10n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 2n))
+  }
+  const change = (seq: number) =>
+    tamper(
+      (tx, { accountId }) =>
+        tx`update entry set balance_after = 0 where account_id = ${accountId} and seq = ${seq}`,
+    )
+  await change(2)(old)
+  await change(4)(recent)
+  const about = async (sinceCheckpoint: boolean) => {
+    const { brokenAccounts } = await audit(url, { sinceCheckpoint })
+    return brokenAccounts.filter(id => id === old.accountId || id === recent.accountId)
+  }
+  expect(await about(true)).toEqual([recent.accountId])
+  // A broken account does not become good by being looked at.
+  expect(await about(true)).toEqual([recent.accountId])
+  expect(await about(false)).toEqual([old.accountId, recent.accountId])
+})
+
+describe('the database itself refuses', () => {
+  test.each([
+    ['to change an entry', 'update entry set amount = 1', 'TG004'],
+    [
+      'to change an entry in its partition',
+      "do $$ begin execute 'update entry_' || to_char(now(), 'YYYY_MM') || ' set amount = 1'; end $$",
+      'TG004',
+    ],
+    ['to remove an entry', 'delete from entry', 'TG004'],
+    ['to empty the entries', 'truncate entry cascade', 'TG004'],
+    [
+      'to empty one month of them',
+      "do $$ begin execute 'truncate entry_' || to_char(now(), 'YYYY_MM') || ' cascade'; end $$",
+      'TG004',
+    ],
+    ['to remove a wallet', 'delete from wallet', 'TG004'],
+    ['a wallet that moves without an entry', 'update wallet set credits = credits + 1', 'TG003'],
+    ['a wallet that counts down', 'update wallet set debits = 0 where debits > 0', 'TG003'],
+    [
+      'an entry of nothing',
+      `insert into entry (id, kind, account_id, seq, amount, balance_after) values (ledger_new_id(), 'promo', 1, 1, 0, 0)`,
+      '23514',
+    ],
+    [
+      'usage that gives',
+      `insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico) values (ledger_new_id(), 'usage', 1, 1, 5, 0, 5000)`,
+      '23514',
+    ],
+    [
+      'usage that is not its exact cost rounded up',
+      `insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico) values (ledger_new_id(), 'usage', 1, 1, -5, 0, 5001)`,
+      '23514',
+    ],
+    [
+      'an adjustment without a reason',
+      `insert into entry (id, kind, account_id, seq, amount, balance_after) values (ledger_new_id(), 'adjustment', 1, 1, 5, 0)`,
+      '23514',
+    ],
+    [
+      'an id that is no UUIDv7',
+      `insert into entry (id, kind, account_id, seq, amount, balance_after) values (gen_random_uuid(), 'promo', 1, 1, 5, 0)`,
+      '23514',
+    ],
+  ])('%s', async (_what, statement, code) => {
+    const error = await sql.unsafe(statement).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    )
+    expect(sqlErrorOf(error)?.code).toBe(code)
+  })
+})

@@ -1,0 +1,164 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import type { Posting } from '@/ledger/types.ts'
+import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const ledger = await fixture.open()
+const { sql } = fixture.database
+afterAll(() => fixture.close())
+
+const posting = (accountId: number, kind: Posting['kind'], amountNano: bigint): Posting => ({
+  id: newId(),
+  accountId,
+  kind,
+  amountNano,
+})
+
+describe('post', () => {
+  test('the same id again changes nothing, and another amount under it is refused', async () => {
+    const { accountId } = await fixture.payer(10n)
+    const one = posting(accountId, 'topup', 5n)
+    expect(await ledger.post(one)).toEqual({ entryId: one.id, posted: true, balanceNano: 15n })
+    expect(await ledger.post(one)).toEqual({ entryId: one.id, posted: false, balanceNano: 15n })
+    await expect(ledger.post({ ...one, amountNano: 6n })).rejects.toThrow('is there already')
+  })
+
+  test("a payment provider's event counts once, also when it comes several times at once", async () => {
+    const { accountId } = await fixture.payer(10n)
+    const idempotency = { scope: 'stripe', key: `evt_${accountId}` }
+    const results = await Promise.all(
+      [1, 2, 3, 4].map(() => ledger.post({ ...posting(accountId, 'topup', 5n), idempotency })),
+    )
+    expect(new Set(results.map(({ entryId }) => entryId)).size).toBe(1)
+    expect(results.filter(({ posted }) => posted)).toHaveLength(1)
+    expect((await ledger.balance(accountId))?.balanceNano).toBe(15n)
+  })
+
+  test('a top-up ends the trial, and every process hears of it', async () => {
+    const { accountId } = await fixture.payer(10n, { onTrial: true })
+    await ledger.post(posting(accountId, 'promo', 5n))
+    expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(true)
+    await ledger.post(posting(accountId, 'topup', 5n))
+    expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(false)
+  })
+
+  test.each<[string, (accountId: number) => Posting, string]>([
+    ['an account that does not exist', () => posting(999_999, 'topup', 5n), 'There is no account 999999'],
+    ['a second trial', id => posting(id, 'trial', 5n), 'has had its trial credit'],
+    [
+      'to give back money that is not there',
+      id => posting(id, 'refund', -11n),
+      'has less than that to give back',
+    ],
+    [
+      'credit that has expired',
+      id => ({ ...posting(id, 'promo', 5n), expiresAt: new Date(0) }),
+      'has expired',
+    ],
+    [
+      'a refund of a request that it did not make',
+      id => ({ ...posting(id, 'usage_refund', 1n), ref: newId() }),
+      'did not cost',
+    ],
+  ])('refuses %s', async (_what, make, message) => {
+    const { accountId } = await fixture.payer(10n, { onTrial: true })
+    await expect(ledger.post(make(accountId))).rejects.toThrow(message)
+    expect((await ledger.balance(accountId))?.balanceNano).toBe(10n)
+  })
+
+  test('refunds of a request are bounded by what it cost, all together', async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 8n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 8n))
+    const refund = (amountNano: bigint) =>
+      ledger.post({ ...posting(payer.accountId, 'usage_refund', amountNano), ref: request.id })
+    const results = await Promise.allSettled([refund(5n), refund(5n), refund(3n)])
+    const refunded = results.filter(({ status }) => status === 'fulfilled').length
+    expect(refunded).toBe(2)
+    expect((await ledger.balance(payer.accountId))?.balanceNano).toBe(10n)
+  })
+})
+
+describe('credit that expires', () => {
+  test('is used first; what is left is taken, but not what a running exchange relies on', async () => {
+    const payer = await fixture.payer(100n)
+    const expiresAt = new Date(Date.now() + 3_600_000)
+    await ledger.post({ ...posting(payer.accountId, 'promo', 50n), expiresAt })
+    const [used, running] = [holdOf(payer, 20n), holdOf(payer, 10n)]
+    await ledger.hold(used)
+    await ledger.settle(costOf(used, 20n))
+    await ledger.hold(running)
+    await sql`update ledger_grant set expires_at = now() - interval '1 second'
+      where account_id = ${payer.accountId} and kind = 'promo'`
+    await ledger.maintain()
+    await ledger.maintain()
+    expect(await ledger.balance(payer.accountId)).toMatchObject({ balanceNano: 110n, pendingNano: 10n })
+    await ledger.settle(costOf(running, 4n))
+    await ledger.maintain()
+    expect((await ledger.balance(payer.accountId))?.balanceNano).toBe(100n)
+    const [open] = await sql`select count(*)::int as count from ledger_grant
+      where account_id = ${payer.accountId} and expires_at is not null and closed_at is null`
+    expect(open?.['count']).toBe(0)
+    expect((await ledger.audit({ accountId: payer.accountId })).ok).toBe(true)
+  })
+})
+
+describe('redeem codes', () => {
+  test('are redeemed by as many accounts as they allow, each once, also all at once', async () => {
+    const payers = await Promise.all([1, 2, 3, 4].map(() => fixture.payer(0n)))
+    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 3, count: 1 })
+    const tries = payers.flatMap(({ accountId }) => [accountId, accountId])
+    const results = await Promise.all(tries.map(id => ledger.redeem(code, id)))
+    const redeemed = results.filter(({ result }) => result === 'redeemed')
+    expect(redeemed.map(({ amountNano, balanceNano }) => [amountNano, balanceNano])).toEqual(
+      Array(3).fill([7n, 7n]),
+    )
+    const balances = await Promise.all(payers.map(({ accountId }) => ledger.balance(accountId)))
+    expect(balances.reduce((sum, balance) => sum + (balance?.balanceNano ?? 0n), 0n)).toBe(21n)
+  })
+
+  test('are read however they are typed, and are not stored', async () => {
+    const { accountId } = await fixture.payer(0n)
+    const [code = '', other = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 2 })
+    expect(code).toMatch(/^[0-9A-Z]{6}-[0-9A-Z]{7}-[0-9A-Z]{6}-[0-9A-Z]{7}$/)
+    const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')} `
+    expect((await ledger.redeem(typed, accountId)).result).toBe('redeemed')
+    expect((await ledger.redeem(code, accountId)).result).toBe('already_redeemed')
+    expect((await ledger.redeem('none', accountId)).result).toBe('unknown')
+    await sql`update redeem_code set expires_at = now() where uses = 0`
+    expect((await ledger.redeem(other, accountId)).result).toBe('expired')
+    const [row] = await sql<{ text: string }[]>`select string_agg(c::text, ' ') as text from redeem_code c`
+    expect(row?.text.toUpperCase()).not.toContain(code.slice(0, 6))
+  })
+
+  test('that are used up say so', async () => {
+    const [one, other] = [await fixture.payer(0n), await fixture.payer(0n)]
+    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 1 })
+    await ledger.redeem(code, one.accountId)
+    expect(await ledger.redeem(code, other.accountId)).toEqual({
+      result: 'used_up',
+      amountNano: 0n,
+      balanceNano: 0n,
+    })
+  })
+})
+
+test('partitions are made ahead of time, by however many processes at once', async () => {
+  const months = () => sql`select ledger_make_partitions('2031-05-20T00:00:00Z', 2) as made`
+  const made = (await Promise.all([months(), months(), months()])).map(([row]) => row?.['made'])
+  expect(made.toSorted()).toEqual([0, 0, 4])
+  const id = Bun.randomUUIDv7('hex', Date.parse('2031-06-01T00:00:00.000Z'))
+  const [row] = await sql`select ledger_first_id('2031-06-01T00:00:00Z') <= ${id}::uuid as inside`
+  expect(row?.['inside']).toBe(true)
+})
+
+test('the days that are over are added up once', async () => {
+  const roll = (at: string) => sql`select ledger_roll_up(${at}::text::timestamptz) as rows`
+  const tomorrow = new Date(Date.now() + 2 * 86_400_000).toISOString()
+  expect((await roll(tomorrow))[0]?.['rows']).toBeGreaterThan(0)
+  expect((await roll(tomorrow))[0]?.['rows']).toBe(0)
+  const [row] =
+    await sql`select (select sum(amount) from daily_total) = (select sum(amount) from entry) as same`
+  expect(row?.['same']).toBe(true)
+})
