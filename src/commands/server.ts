@@ -15,7 +15,11 @@ import type { Stop } from '@/ledger/types.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { serveOps } from '@/ops/ops.ts'
 import { openRedis } from '@/redis/redis.ts'
+import { Homes } from '@/routing/affinity.ts'
+import { Concurrency } from '@/routing/concurrency.ts'
+import { Health } from '@/routing/health.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
+import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
@@ -90,6 +94,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
     ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
   })
+  const health = new Health({
+    clock,
+    random: options.random,
+    onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
+  })
+  const selector = new Selector({
+    health,
+    concurrency: new Concurrency(),
+    homes: new Homes(clock),
+    clock,
+    random: options.random,
+  })
   const watchdog = new Watchdog(clock)
   const gateway: Gateway = {
     authenticate: keys.authenticate,
@@ -99,6 +115,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       guard: createAddressGuard({ clock, proxied: usesProxy(process.env) }),
       simulatorUrl: simulator.url,
     }),
+    selector,
     store,
     settling: new Set(),
     ledger,

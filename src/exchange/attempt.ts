@@ -1,8 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { decodeFault, faultOf } from '@/formats/fault.ts'
 import { CODECS } from '@/formats/registry.ts'
-import type { Route } from '@/routing/model.ts'
-import type { ChannelKey } from '@/upstream/channel.ts'
+import type { Candidate } from '@/routing/order.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'
 import type { Preparation } from './preparation.ts'
@@ -12,23 +11,22 @@ const MAX_FAULT_BYTES = 64 * 1024
 
 export interface SendOptions {
   client: UpstreamClient
-  random: () => number
   now: () => number
   signal: AbortSignal
 }
 
 /**
- * Sends one prepared request on its route and returns the answer once its head says that it succeeded.
+ * Sends one prepared request to its candidate and returns the answer once its head says that it succeeded.
  * @throws GatewayError that says whether another channel could do better
  */
 export async function send(
   { call, body, headers }: Pick<Preparation, 'call' | 'body' | 'headers'>,
-  { channel }: Route,
+  { route: { channel }, key }: Pick<Candidate, 'route' | 'key'>,
   options: SendOptions,
 ): Promise<Response> {
   const response = await options.client({
     channel,
-    key: drawKey(channel.keys, options.random),
+    key,
     call,
     body,
     headers,
@@ -41,10 +39,6 @@ export async function send(
     ...fault,
     retryAfterMs: retryAfterMs(response.headers, options.now()) ?? fault.retryAfterMs,
   })
-}
-
-function drawKey(keys: readonly ChannelKey[], random: () => number): ChannelKey | undefined {
-  return keys[Math.floor(random() * keys.length)]
 }
 
 /** The start of an error body as text. It is read to its end or cancelled, since a body left unread leaks. */

@@ -5,6 +5,7 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
+import type { Candidate } from '@/routing/order.ts'
 import { faultInBody, send } from './attempt.ts'
 import { callerLeft, type IncomingCall, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
@@ -13,8 +14,7 @@ import { isPassthrough, type Preparation, passOn } from './preparation.ts'
 import { decodeBody, type Prompt } from './prompt.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 import { answerHeaders, errorResponse, limitsOf } from './reply.ts'
-import { type Admitted, MAX_ATTEMPTS } from './routes.ts'
-import { orderRoutes } from './selection.ts'
+import { type Admitted, MAX_ATTEMPTS, traitsOf } from './routes.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** How long upstreams may take to count, all together; agents ask often and wait for it. */
@@ -64,7 +64,8 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
  */
 async function countFor(counting: Counting): Promise<TokenCount> {
   const { gateway, record, prompt, model, signal } = counting
-  const ways = orderRoutes(model.routes, prompt.format, gateway.random).flatMap(countingWay)
+  const { selector } = gateway
+  const ways = selector.select(model.routes, traitsOf(counting)).ready.flatMap(countingWay)
   // Nobody else would say what is wrong with the request.
   if (ways.length === 0) decodeCounted(prompt)
   const deadline = new AbortController()
@@ -81,15 +82,15 @@ async function countFor(counting: Counting): Promise<TokenCount> {
   return { body: JSON.stringify(estimated(prompt)), by: 'estimate' }
 }
 
-/** A route whose upstream can be asked. */
+/** A candidate whose upstream can be asked. */
 interface CountingWay {
-  route: Route
+  candidate: Candidate
   codec: CountingCodec
 }
 
-function countingWay(route: Route): CountingWay[] {
-  const codec = CODECS[route.channel.format]
-  return canCount(codec) ? [{ route, codec }] : []
+function countingWay(candidate: Candidate): CountingWay[] {
+  const codec = CODECS[candidate.route.channel.format]
+  return canCount(codec) ? [{ candidate, codec }] : []
 }
 
 /**
@@ -101,16 +102,17 @@ async function ask(
   way: CountingWay,
   signal: AbortSignal,
 ): Promise<string | GatewayError> {
-  const { route } = way
+  const { candidate } = way
+  const { route } = candidate
   const { gateway, record, prompt } = counting
-  const { client, clock, random, metrics } = gateway
+  const { client, clock, metrics } = gateway
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
   const call = prepareCount(counting, way)
   try {
-    const response = await send(call, route, { client, random, now: clock.now, signal })
+    const response = await send(call, candidate, { client, now: clock.now, signal })
     const answer = readCount(await response.text(), prompt, way.codec)
     metrics.attempts.inc({ channel, outcome: 'ok' })
     return answer
@@ -124,7 +126,10 @@ async function ask(
 
 type PreparedCount = Pick<Preparation, 'call' | 'body' | 'headers'>
 
-function prepareCount({ prompt, model }: Counting, { route, codec }: CountingWay): PreparedCount {
+function prepareCount(
+  { prompt, model }: Counting,
+  { candidate: { route }, codec }: CountingWay,
+): PreparedCount {
   const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
   if (isPassthrough(prompt, route)) {
     const { body, headers } = passOn(prompt, route)

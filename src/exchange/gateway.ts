@@ -5,6 +5,7 @@ import type { Ledger } from '@/ledger/ledger.ts'
 import type { Limiter } from '@/limits/limiter.ts'
 import type { DefaultLimitValues } from '@/limits/plan.ts'
 import type { Catalog } from '@/routing/model.ts'
+import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
@@ -17,6 +18,7 @@ export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog
   client: UpstreamClient
+  selector: Selector
   store: ExchangeStore
   /** Results of exchanges that ended and wait for the answer to their charge before they are stored. */
   settling: Set<Promise<void>>

@@ -41,6 +41,7 @@ export class Outlet {
   readonly #startedAt: number
   #controller: TransformStreamDefaultController<Uint8Array> | undefined
   #announce: () => void = () => {}
+  #onFirstOutput: (ms: number) => void = () => {}
   #isOpen = false
   /** True once output of an attempt was let through. */
   #committed = false
@@ -90,10 +91,17 @@ export class Outlet {
   }
 
   /**
-   * Runs an attempt's answer through its pipeline to the caller.
+   * Runs an attempt's answer through its pipeline to the caller; `onFirstOutput` is told when it began, in ms from the
+   * outlet's start.
    * @throws GatewayError when the answer failed before any output; nothing of it was written then
    */
-  async pipe(body: ReadableStream<Uint8Array>, pipeline: Pipeline, idleMs: number): Promise<void> {
+  async pipe(
+    body: ReadableStream<Uint8Array>,
+    pipeline: Pipeline,
+    idleMs: number,
+    onFirstOutput: (ms: number) => void,
+  ): Promise<void> {
+    this.#onFirstOutput = onFirstOutput
     this.#pipeline = pipeline
     this.#idleMs = idleMs
     this.#lastRead = this.#options.clock.now()
@@ -232,6 +240,7 @@ export class Outlet {
     if (this.#committed) return
     this.#committed = true
     this.#firstOutputAt = this.#options.clock.now()
+    this.#onFirstOutput(this.#firstOutputAt - this.#startedAt)
     this.#open()
     for (const bytes of this.#held) this.#write(bytes)
     this.#held = []

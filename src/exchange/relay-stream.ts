@@ -2,18 +2,16 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { runMachine } from '@/generation/machine.ts'
-import type { Route } from '@/routing/model.ts'
 import { AnswerPipeline } from './answer-pipeline.ts'
 import { judgeEarly, send } from './attempt.ts'
 import type { Bill } from './bill.ts'
 import { charge } from './charge.ts'
 import type { Meter } from './meter.ts'
 import { Outlet } from './outlet.ts'
-import type { Preparation } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 import { type ExchangeRecord, endStateOf } from './record.ts'
 import { answerHeaders, streamHeaders } from './reply.ts'
-import { type Admitted, overRoutes } from './routes.ts'
+import { type Admitted, overCandidates, type Try } from './routes.ts'
 
 /**
  * A caller who wants a stream. Returns when the head must be sent: with the first output of a route, or when the
@@ -67,9 +65,9 @@ async function finishInBand(work: Promise<void>, outlet: Outlet, record: Exchang
 
 /** Tries routes until one has written its answer to the outlet; the first output decides which one it is. */
 async function drive(admitted: Admitted, outlet: Outlet): Promise<void> {
-  await overRoutes(
+  await overCandidates(
     admitted,
-    (preparation, route) => streamFrom(admitted, outlet, preparation, route),
+    one => streamFrom(admitted, outlet, one),
     () => !outlet.committed,
   )
 }
@@ -77,21 +75,16 @@ async function drive(admitted: Admitted, outlet: Outlet): Promise<void> {
 async function streamFrom(
   { gateway, record, prompt, reservation }: Admitted,
   outlet: Outlet,
-  preparation: Preparation,
-  route: Route,
+  { preparation, candidate, place }: Try,
 ): Promise<void> {
   const attempt = outlet.beginAttempt()
   const pipeline = new AnswerPipeline(prompt, preparation)
-  const { client, clock, random } = gateway
+  const { client, clock } = gateway
   try {
-    const response = await send(preparation, route, {
-      client,
-      random,
-      now: clock.now,
-      signal: attempt.signal,
-    })
+    const response = await send(preparation, candidate, { client, now: clock.now, signal: attempt.signal })
     if (response.body === null) throw emptyAnswer()
-    await outlet.pipe(response.body, pipeline, route.channel.timeouts.idleMs)
+    const firstOutput = (firstByteMs: number) => place.report({ kind: 'ok' }, { firstByteMs })
+    await outlet.pipe(response.body, pipeline, candidate.route.channel.timeouts.idleMs, firstOutput)
   } catch (error) {
     throw judgeEarly(asGatewayError(error), pipeline.meter.cut)
   } finally {

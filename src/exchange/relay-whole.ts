@@ -1,10 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Route } from '@/routing/model.ts'
 import { send } from './attempt.ts'
 import { charge } from './charge.ts'
-import type { Preparation } from './preparation.ts'
 import { answerHeaders, costHeader } from './reply.ts'
-import { type Admitted, overRoutes } from './routes.ts'
+import { type Admitted, overCandidates, type Try } from './routes.ts'
 import { readWhole, type WholeAnswer } from './whole.ts'
 
 /**
@@ -14,7 +12,7 @@ import { readWhole, type WholeAnswer } from './whole.ts'
  */
 export async function relayWhole(admitted: Admitted): Promise<Response> {
   const { gateway, record, prompt, reservation } = admitted
-  const answer = await overRoutes(admitted, (preparation, route) => fetchWhole(admitted, preparation, route))
+  const answer = await overCandidates(admitted, one => fetchWhole(admitted, one))
   charge(record, reservation.bill.usedUpWhole(answer.response), reservation.bill)
   await reservation.granted
   return new Response(answer.body, {
@@ -28,23 +26,17 @@ export async function relayWhole(admitted: Admitted): Promise<Response> {
 
 async function fetchWhole(
   { gateway, record, signal }: Admitted,
-  preparation: Preparation,
-  route: Route,
+  { preparation, candidate }: Try,
 ): Promise<WholeAnswer> {
   const attempt = new AbortController()
   const leave = () => attempt.abort(leaveReason(signal))
   if (signal.aborted) leave()
   signal.addEventListener('abort', leave)
-  const { client, clock, random } = gateway
+  const { client, clock } = gateway
   const stopTimers: (() => void)[] = []
   try {
-    const response = await send(preparation, route, {
-      client,
-      random,
-      now: clock.now,
-      signal: attempt.signal,
-    })
-    stopTimers.push(clock.after(route.channel.timeouts.idleMs, () => attempt.abort(stalled())))
+    const response = await send(preparation, candidate, { client, now: clock.now, signal: attempt.signal })
+    stopTimers.push(clock.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled())))
     const bytes = new Uint8Array(await response.arrayBuffer())
     record.firstByteMs = clock.now() - record.startedAt
     return readWhole(bytes, preparation)

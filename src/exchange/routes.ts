@@ -1,11 +1,14 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { ConversationTraits } from '@/routing/affinity.ts'
+import { type Outcome, outcomeOf } from '@/routing/health.ts'
 import type { Model, Route } from '@/routing/model.ts'
+import { afterFailure, type Candidate } from '@/routing/order.ts'
+import type { Attempt } from '@/routing/selector.ts'
 import type { Reservation } from './charge.ts'
 import type { Gateway } from './gateway.ts'
 import { type Preparation, prepare } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
-import type { ExchangeRecord } from './record.ts'
-import { orderRoutes } from './selection.ts'
+import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** At most this many upstream requests for one of the caller's: clients retry as well. */
 export const MAX_ATTEMPTS = 3
@@ -21,37 +24,112 @@ export interface Admitted {
   signal: AbortSignal
 }
 
+/** One try on one candidate, and the place on its channel that was taken for it. */
+export interface Try {
+  preparation: Preparation
+  candidate: Candidate
+  /** To be told of the first output, so that its health is known before a long answer ends. */
+  place: Attempt
+}
+
 /**
- * Runs `attempt` on one route after the other, as long as the failure says that the next may do better and
- * `mayRetry` allows it.
+ * Runs `attempt` on one candidate after the other, as long as the failure says that another may do better and
+ * `mayRetry` allows it. What the breakers hold back is a last resort.
  * @throws GatewayError of the last attempt, or `no_channel`
  */
-export async function overRoutes<T>(
+export async function overCandidates<T>(
   admitted: Admitted,
-  attempt: (preparation: Preparation, route: Route) => Promise<T>,
+  attempt: (one: Try) => Promise<T>,
   mayRetry: () => boolean = () => true,
 ): Promise<T> {
   const { gateway, record, prompt, model } = admitted
-  const routes = orderRoutes(model.routes, prompt.format, gateway.random)
+  const { selector } = gateway
+  const selection = selector.select(model.routes, traitsOf(admitted))
+  const lastResort = selection.ready.length === 0
+  let rest = lastResort ? selection.paused.slice(0, 1) : selection.ready
   let failure: GatewayError | undefined
-  for (const route of routes.slice(0, MAX_ATTEMPTS)) {
-    const channel = route.channel.name
-    const preparation = prepareFor(admitted, route)
-    try {
-      const result = await attempt(preparation, route)
-      gateway.metrics.attempts.inc({ channel, outcome: record.error?.kind ?? 'ok' })
+  for (let tries = 0; tries < MAX_ATTEMPTS; ) {
+    const [candidate, ...others] = rest
+    if (candidate === undefined) break
+    const place = selector.begin(candidate, record.id, { lastResort })
+    rest = others
+    if (place === undefined) continue
+    tries += 1
+    const result = await settle(admitted, candidate, place, attempt)
+    if (!(result instanceof Failure)) {
+      selector.served(selection, candidate)
       return result
-    } catch (error) {
-      failure = asGatewayError(error)
-      gateway.metrics.attempts.inc({ channel, outcome: failure.kind })
-      if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
     }
+    failure = result.error
+    if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
+    const outcome = outcomeOf(failure)
+    if (outcome.kind !== 'ok' && outcome.kind !== 'ignored')
+      rest = afterFailure(rest, candidate, outcome.kind)
   }
-  throw failure ?? noChannel(prompt.model)
+  throw failure ?? noChannel(prompt.model, selection.retryAfterMs)
 }
 
-function noChannel(model: string): GatewayError {
-  return new GatewayError('no_channel', `No channel serves the model '${model}' at the moment`)
+/** Why an attempt came to nothing; a type of its own, since an attempt may return anything. */
+class Failure {
+  readonly error: GatewayError
+
+  constructor(error: GatewayError) {
+    this.error = error
+  }
+}
+
+/** Runs one attempt and tells how it went: to the breakers, to the counters. */
+async function settle<T>(
+  admitted: Admitted,
+  candidate: Candidate,
+  place: Attempt,
+  attempt: (one: Try) => Promise<T>,
+): Promise<T | Failure> {
+  const { gateway, record } = admitted
+  const channel = candidate.route.channel.name
+  const tell = (error: GatewayError | undefined) => {
+    place.report(error === undefined ? toldOf(record) : outcomeOf(error), { firstByteMs: record.firstByteMs })
+    gateway.metrics.attempts.inc({ channel, outcome: error?.kind ?? 'ok' })
+  }
+  try {
+    const preparation = prepareFor(admitted, candidate.route)
+    const result = await attempt({ preparation, candidate, place })
+    tell(record.error)
+    return result
+  } catch (error) {
+    const failure = asGatewayError(error)
+    tell(failure)
+    return new Failure(failure)
+  } finally {
+    place.release()
+  }
+}
+
+/** A caller who left before the upstream could show anything says nothing about it. */
+function toldOf(record: ExchangeRecord): Outcome {
+  return { kind: record.endState === 'client_gone' && record.firstByteMs === undefined ? 'ignored' : 'ok' }
+}
+
+/** What tells which conversation a request goes on with, so that it stays where its prompt is cached. */
+export function traitsOf({
+  record,
+  prompt,
+  model,
+}: Pick<Admitted, 'record' | 'prompt' | 'model'>): ConversationTraits {
+  const { accountId } = callerOf(record)
+  return {
+    accountId,
+    model: model.id,
+    format: prompt.format,
+    headers: prompt.headers,
+    body: prompt.body.json,
+  }
+}
+
+function noChannel(model: string, retryAfterMs: number | undefined): GatewayError {
+  return new GatewayError('no_channel', `No channel serves the model '${model}' at the moment`, {
+    retryAfterMs,
+  })
 }
 
 function prepareFor({ gateway, record, prompt, model }: Admitted, route: Route): Preparation {
