@@ -1,5 +1,8 @@
 import { expect, test } from 'bun:test'
+import { ask, granted, refused } from '#tests/limits/limited.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
+import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
 
 const ECHO = redisScript('return { KEYS[1], ARGV[1] }')
@@ -9,15 +12,19 @@ if (!hasRedisServer) {
     console.error('\n*** redis: no redis-server here, so its loss and its return were not tested ***\n')
   })
 } else {
-  const withServer = (name: string, body: (server: RedisServer) => Promise<void>) =>
+  const withServer = (
+    name: string,
+    body: (server: RedisServer) => Promise<void>,
+    kind: 'single' | 'cluster' = 'single',
+  ) =>
     test(name, async () => {
-      const server = await startRedisServer()
+      const server = await startRedisServer(kind)
       try {
         await body(server)
       } finally {
         await server.close()
       }
-    })
+    }, 20_000)
 
   withServer('runs a script that Redis does not know, and again after it forgot it', async server => {
     const redis = await connectRedis(server.url)
@@ -50,6 +57,35 @@ if (!hasRedisServer) {
     server.resume()
     await redis.close()
   })
+
+  const onCluster = async (server: RedisServer) => {
+    const redis = await connectRedis(`${server.url},${server.url}`)
+    const limiter = await openLimiter({
+      redis,
+      clock: manualClock(),
+      log: { info: () => {}, warn: () => {} },
+    })
+    const request = ask({
+      tokens: 10,
+      accountLimits: { requestsPerMinute: 2, tokensPerMinute: 100, concurrentRequests: 2 },
+      accountModelLimits: { tokensPerMinute: 100 },
+      modelLimits: { requestsPerMinute: 100 },
+    })
+    const { lease, degraded } = granted(await limiter.take({ ...request, id: 'a' }))
+    expect(degraded).toBe(false)
+    await limiter.renewAll()
+    await limiter.adjust(lease, 5)
+    await limiter.release(lease)
+    granted(await limiter.take({ ...request, id: 'b' }))
+    expect(refused(await limiter.take({ ...request, id: 'c' })).bucket).toEqual({
+      scope: 'account',
+      kind: 'requests',
+    })
+    expect(limiter.isDegraded).toBe(false)
+    await limiter.close()
+    await redis.close()
+  }
+  withServer('limits work on a cluster: no call needs two slots', onCluster, 'cluster')
 
   test('says so when there is nothing to connect to', async () => {
     const redis = openRedis('redis://127.0.0.1:1')

@@ -38,11 +38,14 @@ export async function openTestRedis(): Promise<TestRedis | undefined> {
   return { url: server.url, namespace, close: server.close }
 }
 
-export async function startRedisServer(): Promise<RedisServer> {
+/** `cluster`: a cluster of one node, which holds keys of one call to one hash tag as any cluster does. */
+export async function startRedisServer(kind: 'single' | 'cluster' = 'single'): Promise<RedisServer> {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
-  let child = await spawnServer(port, directory)
+  const start = () => spawnServer(port, directory, kind === 'cluster' ? CLUSTER : [])
+  let child = await start()
+  if (kind === 'cluster') await formCluster(port)
   return {
     url,
     pause: () => child.kill('SIGSTOP'),
@@ -52,7 +55,7 @@ export async function startRedisServer(): Promise<RedisServer> {
       await child.exited
     },
     async restart() {
-      child = await spawnServer(port, directory)
+      child = await start()
     },
     async flush() {
       await Bun.$`redis-cli -p ${port} flushall`.quiet()
@@ -72,8 +75,19 @@ export async function connectRedis(url: string, options: RedisConnectOptions = {
   return redis
 }
 
-async function spawnServer(port: number, directory: string) {
-  const settings = ['--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
+const CLUSTER = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1']
+
+async function formCluster(port: number): Promise<void> {
+  await Bun.$`redis-cli -p ${port} cluster addslotsrange 0 16383`.quiet()
+  const deadline = performance.now() + 10_000
+  while (!(await Bun.$`redis-cli -p ${port} cluster info`.text()).includes('cluster_state:ok')) {
+    if (performance.now() > deadline) throw new Error('the cluster did not form')
+    await Bun.sleep(50)
+  }
+}
+
+async function spawnServer(port: number, directory: string, more: readonly string[]) {
+  const settings = [...more, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', directory]
   const child = Bun.spawn(['redis-server', '--port', String(port), ...settings], { stdout: 'pipe' })
   const output = child.stdout.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
