@@ -1,0 +1,85 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { eventStream, type ScriptedUpstream, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import type { HoldResult } from '@/ledger/types.ts'
+
+const ANSWER =
+  'data: {"choices":[{"index":0,"delta":{"content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\ndata: [DONE]\n\n'
+const WHOLE =
+  '{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}'
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let real: Ledger
+
+beforeAll(async () => {
+  upstream = scriptedUpstream(({ body }) =>
+    new TextDecoder().decode(body).includes('"stream":true') ? eventStream(ANSWER) : new Response(WHOLE),
+  )
+  gateway = await startTestGateway({ upstreams: { chat: upstream.url } })
+  real = gateway.server.gateway.ledger
+})
+afterAll(async () => {
+  gateway.server.gateway.ledger = real
+  await gateway.close()
+  await upstream.stop()
+})
+
+function ask(stream: boolean): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: JSON.stringify({ model: 'chat/echo', stream, messages: [{ role: 'user', content: 'hi' }] }),
+  })
+}
+
+/** The ledger with an answer to holds that the test gives, after what the real one said. */
+function slowHolds(answer: (result: HoldResult) => Promise<HoldResult>): void {
+  gateway.server.gateway.ledger = { ...real, hold: async request => answer(await real.hold(request)) }
+}
+
+test.each([true, false])(
+  'an account with ample credit has its upstream called at once, and gets no byte before the hold is durable (streamed: %p)',
+  async stream => {
+    gateway.server.gateway.ledger = real
+    await (await ask(stream)).text()
+    await until(() => real.state().openHolds === 0)
+    const durable = Promise.withResolvers<void>()
+    slowHolds(async result => {
+      await durable.promise
+      return result
+    })
+    const before = upstream.seen.length
+    let answered = false
+    const call = ask(stream).then(response => {
+      answered = true
+      return response
+    })
+    await until(() => upstream.seen.length > before)
+    // The upstream has answered by the time that another call through the same process has come and gone.
+    await (await fetch(`${gateway.opsUrl}/healthz`)).text()
+    await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+    expect(answered).toBe(false)
+    durable.resolve()
+    const response = await call
+    expect(response.status).toBe(200)
+    expect(await response.text()).toContain('hi')
+  },
+)
+
+test('a hold that is refused after the upstream was called is a 402, and the next call waits for its hold', async () => {
+  gateway.server.gateway.ledger = real
+  await (await ask(true)).text()
+  await until(() => real.state().openHolds === 0)
+  slowHolds(async ({ availableNano, keyAvailableNano, resetsAt }) => {
+    return { granted: false, reason: 'credit_reserved', availableNano, keyAvailableNano, resetsAt }
+  })
+  const wasted = upstream.seen.length
+  const response = await ask(true)
+  expect(response.status).toBe(402)
+  expect(await response.json()).toMatchObject({ error: { code: 'credit_reserved' } })
+  expect(upstream.seen.length).toBe(wasted + 1)
+  expect((await ask(true)).status).toBe(402)
+  expect(upstream.seen.length).toBe(wasted + 1)
+})
