@@ -18,13 +18,15 @@ import { openRedis } from '@/redis/redis.ts'
 import { Homes } from '@/routing/affinity.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { Health } from '@/routing/health.ts'
+import { redisSharing } from '@/routing/health-redis.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
+import type { Catalog } from '@/routing/model.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { exposeLedger, type Metrics } from '@/telemetry/metrics.ts'
+import { type BreakerReading, exposeBreakers, exposeLedger, type Metrics } from '@/telemetry/metrics.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 
@@ -94,9 +96,20 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
     ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
   })
+  const sharing =
+    redis === undefined || settings.redisUrl === undefined
+      ? undefined
+      : redisSharing({
+          url: settings.redisUrl,
+          redis,
+          origin: crypto.randomUUID(),
+          ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
+          onError: error => log.debug({ err: error }, 'redis'),
+        })
   const health = new Health({
     clock,
     random: options.random,
+    ...(sharing === undefined ? {} : { sharing }),
     onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
   })
   const selector = new Selector({
@@ -133,6 +146,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     maxBodyBytes: settings.maxBodyBytes,
     draining: false,
   }
+  exposeBreakers(metrics, () => breakersOf(health, catalog))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
   const api = serveApiHost(gateway, { hostname: settings.api.host, port: settings.api.port })
   const ops = serveOps(
@@ -152,6 +166,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       watchdog.stop()
       await ledger.close()
       await limiter.close()
+      await sharing?.close()
       await redis?.close()
       await Promise.all(gateway.settling)
       await store.close()
@@ -166,6 +181,19 @@ const STOPS: Record<Stop['reason'], () => GatewayError> = {
   account_suspended: () => new GatewayError('account_suspended', 'This account is suspended'),
   hold_expired: () =>
     new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for'),
+}
+
+/** The breakers of every channel that a model uses. */
+function breakersOf(health: Health, catalog: Catalog): BreakerReading[] {
+  const channels = new Map(
+    catalog.list().flatMap(({ routes }) => routes.map(({ channel }) => [channel.id, channel] as const)),
+  )
+  return health
+    .state(channels.values())
+    .flatMap(({ channel, breaker, keys }) => [
+      { channel, key: '', state: breaker.state },
+      ...keys.map(({ position, breaker }) => ({ channel, key: String(position), state: breaker.state })),
+    ])
 }
 
 /** Why a balancer should send work elsewhere. */

@@ -126,3 +126,26 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
     ({ holdWaitMs }) => holdWaitMs / 1000,
   )
 }
+
+/** What breakers say of one key of a channel, or (without a position) of the channel as a whole. */
+export interface BreakerReading {
+  channel: string
+  key: string
+  state: 'closed' | 'open' | 'half-open'
+}
+
+const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
+
+/** Adds the breakers to a registry, read when somebody looks. */
+export function exposeBreakers({ registry }: Pick<Metrics, 'registry'>, read: () => BreakerReading[]): void {
+  new Gauge({
+    name: 'tollgate_breaker_state',
+    help: 'Breakers of channels and (by their place in the pool) keys: 0 closed, 1 half-open, 2 open.',
+    labelNames: ['channel', 'key'] as const,
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { channel, key, state } of read()) this.set({ channel, key }, BREAKER_STATES[state])
+    },
+  })
+}

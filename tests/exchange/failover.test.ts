@@ -1,0 +1,183 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+} from '#tests/support/upstream.ts'
+
+let first: ScriptedUpstream
+let second: ScriptedUpstream
+let gateway: TestGateway
+let answerFirst: Script
+
+const DELTA = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n'
+const END =
+  'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}\n\ndata: [DONE]\n\n'
+const GOOD_STREAM = DELTA.replace('one', 'two') + END
+const GOOD_WHOLE =
+  '{"id":"2","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"two"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}'
+
+beforeAll(async () => {
+  first = scriptedUpstream((request, signal) => answerFirst(request, signal))
+  second = scriptedUpstream(({ body }) =>
+    new TextDecoder().decode(body).includes('"stream":true')
+      ? eventStream(GOOD_STREAM)
+      : new Response(GOOD_WHOLE),
+  )
+  gateway = await startTestGateway()
+})
+afterAll(async () => {
+  await gateway.close()
+  await first.stop()
+  await second.stop()
+})
+
+let round = 0
+/** A model of two new channels, so that no breaker remembers the test before. */
+async function twoChannels(alone = false): Promise<string> {
+  round += 1
+  const model = `pair-${round}`
+  await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["one-${round}"], priority: 0, timeouts: { first_byte_ms: 300 } }
+  - { name: b-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["two-${round}"], priority: 1 }
+models:
+  - { id: ${model}, channels: [{ channel: a-${round}, model: m }${alone ? '' : `, { channel: b-${round}, model: m }`}], prices: { input: 1, output: 2 } }
+`)
+  return model
+}
+
+function post(model: string, stream: boolean): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":"hi ${round}"}]}`,
+  })
+}
+
+async function lastExchange(): Promise<Record<string, unknown>> {
+  return (await gateway.exchanges()).at(-1) ?? {}
+}
+
+afterEach(() => {
+  first.seen.length = 0
+  second.seen.length = 0
+})
+
+const refuses = (status: number) => () => new Response('{"error":{"message":"no"}}', { status })
+const MOVES_ON: [string, Script][] = [
+  ['500', refuses(500)],
+  ['502', refuses(502)],
+  ['503', refuses(503)],
+  ['529', refuses(529)],
+  ['429', refuses(429)],
+  ['401', refuses(401)],
+  ['402', refuses(402)],
+  ['403', refuses(403)],
+  ['no head in time', () => new Promise<Response>(() => {})],
+  ['a body that is no answer', () => new Response('<html>busy</html>')],
+  ['an error inside a 200', () => new Response('{"error":{"message":"overloaded","code":503}}')],
+]
+
+describe('what goes wrong before any output', () => {
+  test.each(MOVES_ON)(
+    '%s: another channel answers, streamed and whole, and is all that is charged',
+    async (_name, script) => {
+      answerFirst = script
+      for (const stream of [true, false]) {
+        const model = await twoChannels()
+        const response = await post(model, stream)
+        expect(response.status).toBe(200)
+        const text = await response.text()
+        expect(text).toContain('two')
+        expect(text).not.toContain('"error"')
+        expect(await lastExchange()).toMatchObject({
+          attempts: 2,
+          channel: `b-${round}`,
+          end_state: 'complete',
+          cost_nano: 5n * 1000n + 7n * 2000n,
+        })
+      }
+    },
+  )
+
+  test.each([
+    [
+      'an error as the first event',
+      () => eventStream('data: {"error":{"message":"busy","type":"server_error"}}\n\n'),
+    ],
+    [
+      'an error after the role',
+      () =>
+        eventStream(
+          `${DELTA.replace('one', '')}data: {"error":{"message":"busy","type":"server_error"}}\n\n`,
+        ),
+    ],
+    ['a stream that ends at once', () => eventStream(': hello\n\n')],
+  ] as [string, Script][])(
+    '%s: another channel answers and nothing of the first is seen',
+    async (_name, script) => {
+      answerFirst = script
+      const response = await post(await twoChannels(), true)
+      const text = await response.text()
+      expect(text).toContain('two')
+      expect(text).not.toContain('busy')
+      expect(text).not.toContain('hello')
+    },
+  )
+
+  test.each([400, 404, 413, 422])("%d is the caller's own: no other channel is asked", async status => {
+    answerFirst = refuses(status)
+    const response = await post(await twoChannels(), true)
+    expect(response.status).toBe(status)
+    expect(second.seen).toHaveLength(0)
+  })
+
+  test('on the only channel there is: the error in the shape of the surface, with nothing charged', async () => {
+    answerFirst = refuses(500)
+    const response = await post(await twoChannels(true), true)
+    expect(response.status).toBe(502)
+    expect(response.headers.get('x-should-retry')).toBe('false')
+    expect(await lastExchange()).toMatchObject({ attempts: 1, end_state: 'upstream_error', cost_nano: null })
+  })
+})
+
+describe('what goes wrong after output', () => {
+  test('is an error in the stream: no other channel is asked, nothing is spliced', async () => {
+    const fed = fedStream()
+    answerFirst = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const response = await post(await twoChannels(), true)
+    fed.close()
+    const text = await response.text()
+    expect(text).toContain('one')
+    expect(text).toContain('"error"')
+    expect(text).not.toContain('two')
+    expect(second.seen).toHaveLength(0)
+  })
+})
+
+describe('a channel that keeps failing', () => {
+  test('is no longer asked, and a key that was refused is taken out at once', async () => {
+    answerFirst = refuses(500)
+    const model = await twoChannels()
+    for (let n = 0; n < 12; n += 1) expect((await post(model, false)).status).toBe(200)
+    expect(first.seen.length).toBeLessThan(8)
+    answerFirst = refuses(401)
+    const other = await twoChannels()
+    first.seen.length = 0
+    for (let n = 0; n < 4; n += 1) expect((await post(other, false)).status).toBe(200)
+    expect(first.seen).toHaveLength(1)
+  })
+
+  test('is asked all the same when there is no other', async () => {
+    answerFirst = refuses(401)
+    const model = await twoChannels(true)
+    expect((await post(model, false)).status).toBe(502)
+    answerFirst = () => new Response(GOOD_WHOLE)
+    expect((await post(model, false)).status).toBe(200)
+  })
+})
