@@ -119,6 +119,17 @@ export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObj
   return [...new Set(names)].sort()
 }
 
+/** The name that this request uses, where a field has several. */
+function spelledIn(wire: JsonObject, names: Codec['fieldNames'][RequestField]): string {
+  if (typeof names === 'string') return names
+  return names.find(name => holds(wire, name.split('.'))) ?? names[0]
+}
+
+function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
+  const inner = value[key]
+  return rest.length === 0 || !isJsonObject(inner) ? inner !== undefined : holds(inner, rest)
+}
+
 /**
  * Holds a request to strict mode (contract.md 6).
  * @throws GatewayError `unsupported_parameter` naming the losses
@@ -130,14 +141,4 @@ export function refuseLosses(names: readonly string[]): void {
     `The model's upstream cannot be told: ${names.join(', ')}. Leave these out, or leave out x-tollgate-strict`,
     { param: names[0] },
   )
-}
-/** The name that this request uses, where a field has several. */
-function spelledIn(wire: JsonObject, names: Codec['fieldNames'][RequestField]): string {
-  if (typeof names === 'string') return names
-  return names.find(name => holds(wire, name.split('.'))) ?? names[0]
-}
-
-function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
-  const inner = value[key]
-  return rest.length === 0 || !isJsonObject(inner) ? inner !== undefined : holds(inner, rest)
 }
