@@ -44,6 +44,7 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     max: options.max,
     types: { bigint: postgres.BigInt },
     connect_timeout: 10,
+    backoff: pauseBeforeAttempt,
     connection: {
       application_name: options.applicationName ?? 'tollgate',
       ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
@@ -55,6 +56,14 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     ...(options.onNotify === undefined ? {} : { onnotify: options.onNotify }),
     ...(options.onClose === undefined ? {} : { onclose: options.onClose }),
   })
+}
+
+/**
+ * Seconds before a connection is tried again. The client's own pauses grow to 20 s, in which a database that is back
+ * would not be noticed.
+ */
+export function pauseBeforeAttempt(failures: number): number {
+  return Math.min(0.02 * 2 ** failures, 1)
 }
 
 function buildOrm(sql: ReturnType<typeof openClient>) {

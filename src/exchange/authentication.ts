@@ -13,12 +13,22 @@ const REFUSALS = {
 
 /**
  * Who calls.
- * @throws GatewayError `missing_api_key`, `invalid_api_key`
+ * @throws GatewayError `missing_api_key`, `invalid_api_key`; `billing_unavailable` if the database does not answer
  */
 export async function authenticateCaller(authenticate: Authenticate, request: Request): Promise<Caller> {
   const url = new URL(request.url)
   const credential = readCredential(request, url.pathname, url.searchParams)
-  const result = await authenticate(credential)
+  const result = await authenticate(credential).catch(unavailable)
   if (result.ok) return result.caller
   throw new GatewayError('invalid_api_key', REFUSALS[result.reason])
+}
+
+/** A key that nobody can look up is neither good nor bad, and nothing is charged without the database either. */
+function unavailable(cause: unknown): never {
+  if (cause instanceof GatewayError) throw cause
+  throw new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
+    retryAfterMs: 1000,
+    detail: String(cause),
+    cause,
+  })
 }

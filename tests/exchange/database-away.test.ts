@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway()
+})
+afterAll(() => gateway.close())
+
+const CALLS = [
+  ['/v1/chat/completions', { model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }] }],
+  ['/v1/messages', { model: 'chat/echo', max_tokens: 9, messages: [{ role: 'user', content: 'hi' }] }],
+] as const
+
+test.each(CALLS)(
+  '%s: a key that cannot be looked up is a 503 to try again, no 401 and no 500',
+  async (path, body) => {
+    const { authenticate } = gateway.server.gateway
+    gateway.server.gateway.authenticate = () => Promise.reject(new Error('write CONNECTION_CLOSED'))
+    const response = await fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: JSON.stringify(body),
+    })
+    gateway.server.gateway.authenticate = authenticate
+    expect(response.status).toBe(503)
+    expect(Number(response.headers.get('retry-after'))).toBeGreaterThan(0)
+    const text = await response.text()
+    expect(text).toContain('billing_unavailable')
+    expect(text).not.toContain('CONNECTION_CLOSED')
+  },
+)
+
+test('readiness says so when the ledger admits nothing', async () => {
+  const { ledger } = gateway.server.gateway
+  const ready = () => fetch(`${gateway.opsUrl}/readyz`)
+  expect((await ready()).status).toBe(200)
+  gateway.server.gateway.ledger = {
+    ...ledger,
+    healthy: () => false,
+    state: () => ({ ...ledger.state(), journal: 'full' }),
+  }
+  const response = await ready()
+  gateway.server.gateway.ledger = ledger
+  expect(response.status).toBe(503)
+  expect(await response.json()).toEqual({ status: 'unready', reason: 'the journal cannot be written' })
+})
