@@ -19,10 +19,14 @@ export interface Fleet {
   /** An account that paid so much, with one key. */
   payer(creditNano: bigint, options?: { cap?: SpendCap }): Promise<FleetPayer>
   revokeKey(keyId: number): Promise<void>
-  /** Starts a gateway in the place of that one, in its directory: what is in its journal is found again. */
-  replace(index: number): Promise<void>
+  /** Those that are not dead. */
+  running(): ServerProcess[]
+  /** Kills a gateway with -9 and starts another in its directory: what is in its journal is found again. */
+  kill(index: number): { dead: Promise<unknown>; replaced: Promise<void> }
   /** Ends Postgres as a power cut would. It comes back by itself. */
   crashPostgres(): void
+  /** Makes processes that have missed a heartbeat look dead for long. */
+  buryDead(): Promise<void>
   /** Every question of the audit, asked as if an hour had passed: none is too young to be asked. */
   audit(): Promise<AuditReport>
   /** Holds that are open. */
@@ -43,6 +47,8 @@ export interface FleetOptions {
   /** The prices of the one model, `m`, as a YAML flow map. */
   prices: string
   env?: Record<string, string>
+  /** Of the first gateway; made if absent. */
+  dataDir?: string
 }
 
 /** A Postgres of its own, since it may be crashed; never the one of DATABASE_URL. */
@@ -65,7 +71,10 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       ...(dataDir === undefined ? {} : { dataDir }),
     })
   const gateways: ServerProcess[] = []
-  for (let index = 0; index < options.gateways; index += 1) gateways.push(await spawn())
+  const down = new Set<ServerProcess>()
+  for (let index = 0; index < options.gateways; index += 1) {
+    gateways.push(await spawn(index === 0 ? options.dataDir : undefined))
+  }
   return {
     database,
     gateways,
@@ -79,12 +88,24 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     async revokeKey(keyId) {
       await accounts.revokeKey(keyId)
     },
-    async replace(index) {
-      gateways[index] = await spawn(gateways[index]?.dataDir)
+    running: () => gateways.filter(gateway => !down.has(gateway)),
+    kill(index) {
+      const gateway = gateways[index]
+      if (gateway === undefined) throw new Error(`there is no gateway ${index}`)
+      down.add(gateway)
+      gateway.kill('SIGKILL')
+      const replace = async () => {
+        await gateway.exited
+        gateways[index] = await insist(() => spawn(gateway.dataDir))
+      }
+      return { dead: gateway.exited, replaced: replace() }
     },
     crashPostgres() {
       const pid = findPostmaster(join(directory, 'postgres'))
       if (pid !== undefined) process.kill(pid, 'SIGQUIT')
+    },
+    async buryDead() {
+      await database.sql`update process set seen = '-infinity' where seen < now() - interval '4 seconds'`
     },
     async audit() {
       await database.sql`update exchange set started_at = started_at - interval '1 hour'`
@@ -100,6 +121,17 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
       await postgres.stop()
       rmSync(directory, { recursive: true, force: true })
     },
+  }
+}
+
+/** Postgres may be away at the first tries. */
+async function insist<Result>(act: () => Promise<Result>, tries = 20): Promise<Result> {
+  try {
+    return await act()
+  } catch (error) {
+    if (tries === 0) throw error
+    await Bun.sleep(500)
+    return insist(act, tries - 1)
   }
 }
 

@@ -1,0 +1,220 @@
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openEmbedded } from '@/db/embedded.ts'
+
+const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
+
+/** A bug as somebody could write it, and the file of tests that must fail for it. */
+interface Planted {
+  bug: string
+  file: string
+  find: string
+  replace: string
+  caughtBy: string
+}
+
+const PLANTED: readonly Planted[] = [
+  {
+    bug: 'a hold of one does not ask whether the credit is there (a dropped WHERE)',
+    file: FUNCTIONS,
+    find: 'WHERE w.account_id = p_account AND w.credits - w.debits + w.overdraft - w.pending >= p_amount',
+    replace: 'WHERE w.account_id = p_account',
+    caughtBy: 'tests/ledger/hold.test.ts',
+  },
+  {
+    bug: 'a hold does not check the status of the key again',
+    file: FUNCTIONS,
+    find: "k.account_id = p_account AND k.status = 'active' AND k.cap_nano IS NULL",
+    replace: 'k.account_id = p_account AND k.cap_nano IS NULL',
+    caughtBy: 'tests/ledger/hold.test.ts',
+  },
+  {
+    bug: 'an extension is not counted in the wallet',
+    file: FUNCTIONS,
+    find: '    v_needs[r.n] := v_need;',
+    replace: '    v_needs[r.n] := CASE WHEN r.extends THEN 0 ELSE v_need END;',
+    caughtBy: 'tests/ledger/hold.test.ts',
+  },
+  {
+    bug: 'the budget of a key does not count what was spent',
+    file: FUNCTIONS,
+    find: 'k.cap_nano - b.spent - b.pending AS budget',
+    replace: 'k.cap_nano - b.pending AS budget',
+    caughtBy: 'tests/ledger/hold.test.ts',
+  },
+  {
+    bug: 'wallets are locked in the order of the batch',
+    file: FUNCTIONS,
+    find: 'PERFORM FROM wallet w WHERE w.account_id = ANY (p_accounts) ORDER BY w.account_id FOR NO KEY UPDATE;\n  v_capped',
+    replace:
+      'PERFORM FROM wallet w WHERE w.account_id = ANY (p_accounts) ORDER BY array_position(p_accounts, w.account_id) FOR NO KEY UPDATE;\n  v_capped',
+    caughtBy: 'tests/ledger/locks.test.ts',
+  },
+  {
+    bug: 'a late settlement is posted however often it comes (settle twice)',
+    file: FUNCTIONS,
+    find: "      CONTINUE WHEN EXISTS (SELECT FROM entry e WHERE e.id = r.id AND e.kind = 'usage_trueup');\n",
+    replace: '',
+    caughtBy: 'tests/ledger/settle.test.ts',
+  },
+  {
+    bug: 'a late settlement is posted in full beside what was charged (adjust twice)',
+    file: FUNCTIONS,
+    find: 'v_amount := -(r.cost + coalesce(v_charge.amount, 0));',
+    replace: 'v_amount := -r.cost;',
+    caughtBy: 'tests/ledger/settle.test.ts',
+  },
+  {
+    bug: 'the reaper ignores the checkpoint',
+    file: FUNCTIONS,
+    find: 'v_amount := -CASE WHEN p_expired THEN r.progress ELSE r.cost END;',
+    replace: 'v_amount := -CASE WHEN p_expired THEN 0 ELSE r.cost END;',
+    caughtBy: 'tests/ledger/settle.test.ts',
+  },
+  {
+    bug: 'refunds of a request have no bound together',
+    file: FUNCTIONS,
+    find: 'IF v_charged IS NULL OR v_refunded + p_amount > v_charged THEN',
+    replace: 'IF v_charged IS NULL OR p_amount > v_charged THEN',
+    caughtBy: 'tests/ledger/post.test.ts',
+  },
+  {
+    bug: 'credit that never expires is used first',
+    file: 'src/ledger/burn-down.ts',
+    find: 'const expiry = expiryMs(one) - expiryMs(other)',
+    replace: 'const expiry = expiryMs(other) - expiryMs(one)',
+    caughtBy: 'tests/ledger/burn-down.test.ts',
+  },
+  {
+    bug: 'the journal believes a record whose checksum is wrong',
+    file: 'src/ledger/journal.ts',
+    find: 'if (end > buffer.length || crc32c(text) !== buffer.readUInt32BE(at + 4)) break',
+    replace: 'if (end > buffer.length) break',
+    caughtBy: 'tests/ledger/journal.test.ts',
+  },
+  {
+    bug: 'a failed write stays in the journal, and what follows stands behind it',
+    file: 'src/ledger/journal.ts',
+    find: 'await file.truncate(size).catch(() => undefined)',
+    replace: 'size += 1',
+    caughtBy: 'tests/ledger/journal.test.ts',
+  },
+  {
+    bug: 'the writer sends an id twice in one batch',
+    file: 'src/ledger/writer.ts',
+    find: 'if (!batch.has(id)) batch.set(id, entry)',
+    replace: "batch.set(batch.has(id) ? id + ' again' : id, entry)",
+    caughtBy: 'tests/ledger/writer.test.ts',
+  },
+  {
+    bug: 'the cost is rounded down',
+    file: 'src/pricing/cost.ts',
+    find: 'return (pico + 999n) / 1000n',
+    replace: 'return pico / 1000n',
+    caughtBy: 'tests/pricing/cost.test.ts',
+  },
+  {
+    bug: 'reasoning is forgotten in the cost',
+    file: 'src/pricing/cost.ts',
+    find: "  reasoning: 'reasoning',\n",
+    replace: '',
+    caughtBy: 'tests/pricing/cost.test.ts',
+  },
+  {
+    bug: 'cached tokens are counted as uncached, too',
+    file: 'src/formats/openai-chat-completions/usage.ts',
+    find: 'inputUncached: total - cacheRead - cacheWrite5m - audioInput',
+    replace: 'inputUncached: total - cacheWrite5m - audioInput',
+    caughtBy: 'tests/exchange/billing.test.ts',
+  },
+  {
+    bug: 'a usage of zero is taken for a missing one',
+    file: 'src/exchange/bill.ts',
+    find: 'if (meter.usage !== undefined && meter.finished) return',
+    replace: 'if (meter.usage?.outputText && meter.finished) return',
+    caughtBy: 'tests/exchange/billing.test.ts',
+  },
+  {
+    bug: 'who hangs up in the middle pays nothing',
+    file: 'src/exchange/bill.ts',
+    find: 'return meter.output ? this.#soFar(meter) : undefined',
+    replace: 'return meter.output && meter.finished ? this.#soFar(meter) : undefined',
+    caughtBy: 'tests/exchange/billing.test.ts',
+  },
+  {
+    bug: 'an answer is sent before its hold is durable',
+    file: 'src/exchange/relay-stream.ts',
+    find: '  await reservation.granted\n',
+    replace: '',
+    caughtBy: 'tests/exchange/early-start.test.ts',
+  },
+]
+
+/** `bun run chaos planted [WORD]`: each bug on a copy of the tree; only those whose text contains the word, if given. */
+export async function run(args: readonly string[]): Promise<boolean> {
+  const chosen = PLANTED.filter(({ bug }) => bug.includes(args[0] ?? ''))
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-planted-'))
+  const tree = join(directory, 'tree')
+  const postgres = await openEmbedded({ dataDir: join(directory, 'data'), role: 'command' })
+  try {
+    copyTree(tree)
+    let caught = 0
+    for (const file of new Set(chosen.map(({ caughtBy }) => caughtBy))) {
+      const failed = await firstFailure(tree, file, postgres.url)
+      if (failed !== undefined) throw new Error(`${file} fails without any planted bug: ${failed}`)
+    }
+    for (const planted of chosen) {
+      const test = await plant(tree, planted, postgres.url)
+      if (test !== undefined) caught += 1
+      console.log(`${test === undefined ? 'MISSED' : 'caught'}  ${planted.bug}`)
+      console.log(`        ${planted.caughtBy}: ${test ?? 'every test passes'}`)
+    }
+    console.log(`planted: ${caught} of ${chosen.length} bugs are caught, ${caught}/${chosen.length}`)
+    return caught === chosen.length
+  } finally {
+    await postgres.stop()
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
+
+const ROOT = join(import.meta.dir, '../..')
+
+function copyTree(tree: string): void {
+  for (const name of ['src', 'tests', 'drizzle', 'package.json', 'tsconfig.json', 'bunfig.toml']) {
+    cpSync(join(ROOT, name), join(tree, name), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(tree, 'node_modules'))
+}
+
+/** The name of the test that fails with the bug in place. */
+async function plant(
+  tree: string,
+  { file, find, replace, caughtBy }: Planted,
+  url: string,
+): Promise<string | undefined> {
+  const path = join(tree, file)
+  const right = readFileSync(path, 'utf8')
+  if (right.split(find).length < 2) throw new Error(`${file} has no longer: ${find}`)
+  writeFileSync(path, right.replaceAll(find, replace))
+  try {
+    return await firstFailure(tree, caughtBy, url)
+  } finally {
+    writeFileSync(path, right)
+  }
+}
+
+/** Undefined: all pass. A file that cannot even be loaded catches nothing: a bug must be one that runs. */
+async function firstFailure(tree: string, file: string, databaseUrl: string): Promise<string | undefined> {
+  const child = Bun.spawn([process.execPath, 'test', '--timeout', '30000', '--bail', file], {
+    cwd: tree,
+    env: { ...process.env, DATABASE_URL: databaseUrl },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  const text = await child.stderr.text()
+  if ((await child.exited) === 0) return undefined
+  const name = /^\(fail\) (?!\(unnamed\))(.*?)(?: \[[\d.]+ms\])?$/m.exec(text)?.[1]
+  if (name === undefined) throw new Error(`${file} does not run: ${text.slice(-2_000)}`)
+  return name
+}
