@@ -87,7 +87,7 @@ describe('one process', () => {
   // A bare Bun proxy (`new Response(upstream.body)`) holds 2 MB and more for each such client in the same setting: buffers of
   // its fetch and its sockets that a program has no say in.
   test('holds no more than 4 MB for each of 50 clients that do not read endless streams', async () => {
-    const chunk = new TextEncoder().encode(EVENT)
+    const chunk = new TextEncoder().encode(EVENT.repeat(100))
     let sent = 0
     answer = () =>
       eventStream(
