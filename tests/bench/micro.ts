@@ -13,7 +13,7 @@ const USAGE = `bun tests/bench/micro.ts [options]: what the parts of the hot pat
   --json       one JSON value on stdout, name: { min_ns, p50_ns, p99_ns }
   --help
 
-Names: "convert A > B text" is one delta of an upstream of format A, from its bytes to the bytes for a caller of B.`
+"convert A upstream to B caller" is one text delta, from the bytes of an upstream to those for a caller.`
 
 const SHORT: Record<Format, string> = {
   'openai-chat-completions': 'chat',
@@ -48,7 +48,8 @@ function defineDeltas(): void {
       bench(`encode ${SHORT[format]} ${kind}`, encoding(format, kind))
     }
   }
-  for (const [from, to] of PAIRS) bench(`convert ${SHORT[from]} > ${SHORT[to]} text`, conversion(from, to))
+  for (const [from, to] of PAIRS)
+    bench(`convert ${SHORT[from]} upstream to ${SHORT[to]} caller`, conversion(from, to))
 }
 
 function defineRequests(): void {
