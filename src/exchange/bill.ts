@@ -43,6 +43,10 @@ export interface BillOptions {
  */
 export class Bill {
   readonly quote: Quote
+  /** What the first hold sets aside. */
+  readonly firstNano: bigint
+  /** What an early start relies on: the first hold, or all that the caller states. */
+  readonly expectedNano: bigint
   readonly #options: BillOptions
   /** Output that is paid for so far. */
   #paidOutput = 0
@@ -53,12 +57,11 @@ export class Bill {
 
   constructor(options: BillOptions) {
     this.#options = options
-    this.quote = options.quote
-  }
-
-  /** What the first hold sets aside. */
-  get firstNano(): bigint {
-    return atLeastOne(this.quote.bound(this.quote.firstOutput))
+    const { quote } = options
+    this.quote = quote
+    this.firstNano = atLeastOne(quote.bound(quote.firstOutput))
+    const isSlice = quote.statedOutput !== undefined && quote.maxOutput > quote.firstOutput
+    this.expectedNano = isSlice ? atLeastOne(quote.bound(quote.maxOutput)) : this.firstNano
   }
 
   /**
@@ -178,12 +181,6 @@ export class Bill {
 
   get isHeld(): boolean {
     return this.#isHeld
-  }
-
-  /** What an early start relies on: the first hold, or all that the caller states. */
-  get expectedNano(): bigint {
-    const { statedOutput, maxOutput } = this.quote
-    return statedOutput === undefined ? this.firstNano : atLeastOne(this.quote.bound(maxOutput))
   }
 
   #denied(reason: DenialReason, affordable: number, result: HoldResult): GatewayError {
