@@ -156,24 +156,25 @@ export const CHECKS: readonly Check[] = [
     title: 'what an exchange cost by its receipt is what its account was charged',
     about: 'account',
     query: `
-      select x.account_id, abs(e.amount) as difference,
-        format('request %s: made by account %s, charged to account %s', x.id, x.account_id, e.account_id) as text
-      from entry e join audited a on a.account_id = e.account_id join exchange x on x.id = e.id
-      where e.kind in ('usage', 'usage_trueup') and e.seq > a.known_seq and x.account_id <> e.account_id
-      union all
-      select x.account_id, abs(x.cost_nano + coalesce(c.amount, 0)),
-        format('request %s: cost %s, charged %s', x.id, x.cost_nano, -coalesce(c.amount, 0))
+      select x.account_id,
+        case when u.account_id <> x.account_id or t.account_id <> x.account_id then abs(coalesce(u.amount, t.amount))
+          when x.cost_nano is distinct from ceil(x.cost_pico / 1000) then abs(x.cost_nano - ceil(x.cost_pico / 1000))
+          else abs(x.cost_nano + coalesce(u.amount, 0) + coalesce(t.amount, 0)) end as difference,
+        case when u.account_id <> x.account_id or t.account_id <> x.account_id
+            then format('request %s: made by account %s, charged to account %s', x.id, x.account_id,
+              coalesce(nullif(u.account_id, x.account_id), t.account_id))
+          when x.cost_nano is distinct from ceil(x.cost_pico / 1000)
+            then format('request %s: exactly %s pico, rounded to %s nano', x.id, x.cost_pico, x.cost_nano)
+          else format('request %s: cost %s, charged %s', x.id, x.cost_nano,
+            -coalesce(u.amount, 0) - coalesce(t.amount, 0)) end as text
       from exchange x join audited a on a.account_id = x.account_id
-      left join lateral (select sum(e.amount) as amount from entry e
-        where e.id = x.id and e.kind in ('usage', 'usage_trueup')) c on true
-      where x.cost_nano is not null and x.cost_nano <> -coalesce(c.amount, 0)
-        and x.id >= a.since and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
-        and not exists (select from hold h where h.id = x.id)
-      union all
-      select x.account_id, abs(x.cost_nano - ceil(x.cost_pico / 1000)),
-        format('request %s: exactly %s pico, rounded to %s nano', x.id, x.cost_pico, x.cost_nano)
-      from exchange x join audited a on a.account_id = x.account_id
-      where x.id >= a.since and x.cost_nano is distinct from ceil(x.cost_pico / 1000)`,
+      left join entry u on u.id = x.id and u.kind = 'usage'
+      left join entry t on t.id = x.id and t.kind = 'usage_trueup'
+      where x.id >= a.since and (u.account_id <> x.account_id or t.account_id <> x.account_id
+        or x.cost_nano is distinct from ceil(x.cost_pico / 1000)
+        or (x.cost_nano <> -coalesce(u.amount, 0) - coalesce(t.amount, 0)
+          and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
+          and not exists (select from hold h where h.id = x.id)))`,
   },
   {
     name: 'house',
