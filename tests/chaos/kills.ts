@@ -13,7 +13,7 @@ import type { AuditReport } from '@/ledger/audit.ts'
 const TOKEN_NANO = 2_000
 const PRICES = '{ input: 0, output: 2 }'
 const RICH = 10n ** 12n
-/** Pays for a few dozen of the answers below: these accounts end in 402s. */
+/** Pays for a dozen of the answers: this account ends in 402s. */
 const POOR = 25_000_000n
 const HOLDS_GONE_MS = 15_000
 /** One break in so many is of Postgres. */
@@ -74,7 +74,8 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   const upstream = pacedUpstream(options)
   const fleet = await startFleet({ gateways: options.gateways, upstreamUrl: upstream.url, prices: PRICES })
   try {
-    const payers = [await fleet.payer(RICH), await fleet.payer(POOR), await fleet.payer(POOR)]
+    const credits = [RICH, RICH, RICH, RICH, RICH, POOR]
+    const payers = await Promise.all(credits.map(credit => fleet.payer(credit)))
     const load = startLoad(fleet, payers, options.streams)
     const { lastKillAt, ...broken } = await breakThings(fleet, options)
     const calls = await load.stop()
