@@ -29,6 +29,7 @@ import type { Log } from '@/telemetry/log.ts'
 import { type BreakerReading, exposeBreakers, exposeLedger, type Metrics } from '@/telemetry/metrics.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
+import { tcpReach } from '@/upstream/connections.ts'
 
 export interface ServerOptions {
   settings: Pick<Settings, 'api' | 'ops' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
@@ -120,13 +121,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random: options.random,
   })
   const watchdog = new Watchdog(clock)
+  const proxied = usesProxy(process.env)
   const gateway: Gateway = {
     authenticate: keys.authenticate,
     catalog,
     client: createUpstreamClient({
       clock,
-      guard: createAddressGuard({ clock, proxied: usesProxy(process.env) }),
+      guard: createAddressGuard({ clock, proxied }),
       simulatorUrl: simulator.url,
+      reach: proxied ? undefined : tcpReach,
     }),
     selector,
     store,

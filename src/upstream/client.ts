@@ -1,7 +1,8 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { AddressGuard } from './address-guard.ts'
+import type { AddressGuard, Dial } from './address-guard.ts'
 import type { Channel, ChannelKey } from './channel.ts'
+import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, keyHeaders, type UpstreamCall } from './endpoint.ts'
 
 export interface UpstreamRequest {
@@ -29,13 +30,17 @@ export interface ClientOptions {
   guard: AddressGuard
   /** Where the built-in simulator listens; asked only for channels that use it. */
   simulatorUrl: () => string
+  /** Whether a connection to an address comes to stand; undefined asks nobody (a proxy connects). */
+  reach?: Reach | undefined
 }
 
 /**
  * The client on Bun's fetch. No redirect is followed (the key would travel with it), nothing is compressed (Bun would
  * leave stale headers), and Bun's own 6 minute limit is off: the channel's timeouts rule.
  */
-export function createUpstreamClient({ clock, guard, simulatorUrl }: ClientOptions): UpstreamClient {
+export function createUpstreamClient(options: ClientOptions): UpstreamClient {
+  const { clock, guard, simulatorUrl } = options
+  const connections = new Connections(clock)
   return async request => {
     const { signal } = request
     const channel = resolveSimulator(request.channel, simulatorUrl)
@@ -47,24 +52,83 @@ export function createUpstreamClient({ clock, guard, simulatorUrl }: ClientOptio
       attempt.abort(timeoutError(channel))
     })
     const url = endpointUrl(channel, request.call)
+    let stopWatch = () => {}
     try {
       const dial = await orAborted(guard.dial(channel, url), attempt.signal)
-      return await fetch(dial.url, {
-        method: 'POST',
-        headers: { ...attemptHeaders(request), ...dial.headers },
-        body: request.body,
-        redirect: 'manual',
-        signal: attempt.signal,
-        // Bun's name for "no limit of its own"; not in the DOM's RequestInit.
-        ...{ timeout: false },
-        ...(dial.tls === undefined ? {} : { tls: dial.tls }),
+      if (!connections.isWarm(channel.baseUrl)) stopWatch = watchConnection(channel, dial, attempt, options)
+      const response = await fetchHead(request, dial, attempt.signal, {
+        // A pooled connection that its other end has closed by now says nothing about the upstream.
+        mayBePooled: connections.wasHeard(channel.baseUrl),
+        now: clock.now,
       })
+      connections.heard(channel.baseUrl)
+      return response
     } catch (error) {
       guard.forget(url)
       throw connectionError(error, attempt.signal, channel)
     } finally {
       stopTimer()
+      stopWatch()
     }
+  }
+}
+
+/** A dead connection shows at once; one that is closed later was closed by an upstream that had the request. */
+const DEAD_SOCKET_MS = 1_000
+
+/**
+ * Sends, and waits for the head. Over a connection that turned out to be dead it sends a second time, over a new one:
+ * nothing of an answer has come by then.
+ */
+async function fetchHead(
+  request: UpstreamRequest,
+  dial: Dial,
+  signal: AbortSignal,
+  { mayBePooled, now }: { mayBePooled: boolean; now: () => number },
+): Promise<Response> {
+  const init = {
+    method: 'POST',
+    headers: { ...attemptHeaders(request), ...dial.headers },
+    body: request.body,
+    redirect: 'manual',
+    signal,
+    // Bun's name for "no limit of its own"; not in the DOM's RequestInit.
+    ...{ timeout: false },
+    ...(dial.tls === undefined ? {} : { tls: dial.tls }),
+  } satisfies RequestInit
+  const sentAt = now()
+  try {
+    return await fetch(dial.url, init)
+  } catch (error) {
+    const isDead = mayBePooled && isClosedConnection(error) && now() - sentAt < DEAD_SOCKET_MS
+    if (!isDead || signal.aborted) throw error
+    return await fetch(dial.url, { ...init, keepalive: false })
+  }
+}
+
+/**
+ * Ends an attempt whose connection does not come to stand within `connectMs`. Fetch does not tell when it has one, so
+ * half of that time without a head goes by first, and then a bare connection to the same address is tried: nothing is
+ * added to an attempt that is answered soon, and a slow one costs the upstream one connection.
+ */
+function watchConnection(
+  channel: Channel,
+  dial: Dial,
+  attempt: AbortController,
+  { clock, reach }: ClientOptions,
+): () => void {
+  if (reach === undefined) return () => {}
+  const { connectMs } = channel.timeouts
+  const giveUp = new AbortController()
+  let stopLimit = () => {}
+  const stopProbe = clock.after(connectMs / 2, () => {
+    stopLimit = clock.after(connectMs / 2, () => attempt.abort(unreachable(channel)))
+    reach(dial.url, giveUp.signal).then(stopLimit, () => {})
+  })
+  return () => {
+    stopProbe()
+    stopLimit()
+    giveUp.abort()
   }
 }
 
@@ -99,6 +163,13 @@ function timeoutError(channel: Channel): GatewayError {
   return new GatewayError('upstream_timeout', 'The upstream did not answer in time', {
     retry: 'next-channel',
     detail: `channel ${channel.name}: no head after ${channel.timeouts.firstByteMs} ms`,
+  })
+}
+
+function unreachable(channel: Channel): GatewayError {
+  return new GatewayError('upstream_timeout', 'The upstream could not be reached in time', {
+    retry: 'next-channel',
+    detail: `channel ${channel.name}: no connection after ${channel.timeouts.connectMs} ms`,
   })
 }
 

@@ -1,0 +1,70 @@
+import { connect } from 'node:net'
+import type { Clock } from '@/clock/clock.ts'
+
+/** Resolves when a bare TCP connection to an address stands, which it then closes. */
+export type Reach = (url: string, signal: AbortSignal) => Promise<void>
+
+/** A connection is not kept for longer than this without an answer on it; what comes then is a new one. */
+const WARM_MS = 60_000
+
+/** Addresses that are remembered; more than any deployment has upstreams. */
+const MAX_ADDRESSES = 1_000
+
+/**
+ * What fetch does not tell: whether there may be a pooled connection to an upstream, and whether a new one comes to
+ * stand. By the base address of a channel.
+ */
+export class Connections {
+  readonly #clock: Pick<Clock, 'now'>
+  readonly #heardAt = new Map<string, number>()
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  /** The head of an answer came. */
+  heard(address: string): void {
+    this.#heardAt.set(address, this.#clock.now())
+    if (this.#heardAt.size <= MAX_ADDRESSES) return
+    for (const oldest of this.#heardAt.keys()) {
+      this.#heardAt.delete(oldest)
+      return
+    }
+  }
+
+  /** Whether a request may go over a connection that has served another. */
+  wasHeard(address: string): boolean {
+    return this.#heardAt.has(address)
+  }
+
+  /** Whether it most likely does, so that nothing has to be connected. */
+  isWarm(address: string): boolean {
+    const heardAt = this.#heardAt.get(address)
+    return heardAt !== undefined && this.#clock.now() - heardAt < WARM_MS
+  }
+}
+
+/** Codes of a connection that was closed by its other end. */
+const CLOSED_CODES: ReadonlySet<unknown> = new Set(['ECONNRESET', 'EPIPE', 'ConnectionClosed'])
+
+/** Whether a fetch failed since its connection was closed before any head of an answer. */
+export function isClosedConnection(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && CLOSED_CODES.has(error.code)
+}
+
+export function tcpReach(url: string, signal: AbortSignal): Promise<void> {
+  const { hostname, port, protocol } = new URL(url)
+  return new Promise((resolve, reject) => {
+    const socket = connect({
+      host: hostname.replace(/^\[|\]$/g, ''),
+      port: Number(port) || (protocol === 'https:' ? 443 : 80),
+    })
+    const end = (settle: () => void) => {
+      socket.destroy()
+      settle()
+    }
+    signal.addEventListener('abort', () => end(() => reject(signal.reason)), { once: true })
+    socket.on('connect', () => end(resolve))
+    socket.on('error', error => end(() => reject(error)))
+  })
+}

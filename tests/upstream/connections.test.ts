@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'bun:test'
+import { channelOf } from '#tests/routing/channels.ts'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
+import { type RawRequest, rawAnswer, rawUpstream } from '#tests/support/raw-upstream.ts'
+import { scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { createAddressGuard } from '@/upstream/address-guard.ts'
+import { createUpstreamClient } from '@/upstream/client.ts'
+import { type Reach, tcpReach } from '@/upstream/connections.ts'
+
+function clientTo(baseUrl: string, clock: ManualClock, reach?: Reach) {
+  const guard = createAddressGuard({ clock })
+  const client = createUpstreamClient({ clock, guard, simulatorUrl: () => '', reach })
+  const timeouts = { connectMs: 1_000, firstByteMs: 60_000, idleMs: 60_000 }
+  return () =>
+    client({
+      channel: channelOf(1, { baseUrl, allowPrivate: true, timeouts }),
+      key: undefined,
+      call: { kind: 'generate', model: 'm', stream: false },
+      body: Buffer.from('{"model":"m"}'),
+      headers: {},
+      signal: new AbortController().signal,
+    })
+}
+
+/** Answers the first request of each connection and does something else with the next. */
+async function onReuse(next: (request: RawRequest) => void) {
+  const upstream = await rawUpstream(request => {
+    if (request.nth === 0) request.socket.write(rawAnswer('{}'))
+    else next(request)
+  })
+  const send = clientTo(upstream.url, manualClock())
+  await (await send()).text()
+  return { upstream, send }
+}
+
+describe('a pooled connection that is dead', () => {
+  test.each<[string, (request: RawRequest) => void]>([
+    ['closed', ({ socket }) => socket.end()],
+    ['reset', ({ socket }) => socket.resetAndDestroy()],
+  ])('%s on reuse: the request goes over a new one', async (_, close) => {
+    const { upstream, send } = await onReuse(close)
+    const response = await send()
+    expect([response.status, upstream.connections, upstream.requests]).toEqual([200, 2, 3])
+    await upstream.stop()
+  })
+
+  test('is replaced once: an upstream that closes the new one as well has failed', async () => {
+    let closes = false
+    const upstream = await rawUpstream(({ socket }) => {
+      if (closes) socket.destroy()
+      else socket.write(rawAnswer('{}'))
+    })
+    const send = clientTo(upstream.url, manualClock())
+    await (await send()).text()
+    closes = true
+    await expect(send()).rejects.toMatchObject({ kind: 'upstream_error', retry: 'next-channel' })
+    expect(upstream.requests).toBe(3)
+    await upstream.stop()
+  })
+
+  test('is no excuse for one that is closed after a while: its upstream may have done the work', async () => {
+    const clock = manualClock()
+    const upstream = await rawUpstream(({ socket, nth }) => {
+      if (nth === 0) socket.write(rawAnswer('{}'))
+      else {
+        clock.advance(1_500)
+        socket.destroy()
+      }
+    })
+    const send = clientTo(upstream.url, clock)
+    await (await send()).text()
+    await expect(send()).rejects.toMatchObject({ kind: 'upstream_error' })
+    expect(upstream.requests).toBe(2)
+    await upstream.stop()
+  })
+
+  test('cannot be what closed the first connection of all', async () => {
+    const upstream = await rawUpstream(({ socket }) => socket.destroy())
+    await expect(clientTo(upstream.url, manualClock())()).rejects.toMatchObject({ kind: 'upstream_error' })
+    expect(upstream.requests).toBe(1)
+    await upstream.stop()
+  })
+})
+
+describe('connect_ms', () => {
+  const never: Reach = () => new Promise(() => {})
+
+  test('ends an attempt whose connection does not come to stand', async () => {
+    const upstream = scriptedUpstream(() => new Promise<Response>(() => {}))
+    const clock = manualClock()
+    const sent = clientTo(upstream.url, clock, never)()
+    const settled = sent.catch((error: unknown) => error)
+    await until(() => upstream.seen.length === 1)
+    clock.advance(999)
+    expect(await Promise.race([settled, Promise.resolve('waiting')])).toBe('waiting')
+    clock.advance(1)
+    expect(await settled).toMatchObject({ kind: 'upstream_timeout', retry: 'next-channel' })
+    await upstream.stop()
+  })
+
+  test('does not limit an upstream that can be reached and thinks', async () => {
+    const { promise: answer, resolve } = Promise.withResolvers<Response>()
+    const upstream = scriptedUpstream(() => answer)
+    const clock = manualClock()
+    const reached: string[] = []
+    const sent = clientTo(upstream.url, clock, async url => {
+      reached.push(url)
+    })()
+    await until(() => upstream.seen.length === 1)
+    clock.advance(500)
+    await Promise.resolve()
+    clock.advance(30_000)
+    resolve(new Response('{}'))
+    expect((await sent).status).toBe(200)
+    expect(reached).toEqual([`${upstream.url}/v1/chat/completions`])
+    await upstream.stop()
+  })
+
+  test('asks nothing where a connection stands already', async () => {
+    const answers = [async () => new Response('{}'), () => answer]
+    const { promise: answer, resolve } = Promise.withResolvers<Response>()
+    const upstream = scriptedUpstream(() => answers.shift()?.() ?? new Response('{}'))
+    const clock = manualClock()
+    const send = clientTo(upstream.url, clock, never)
+    await (await send()).text()
+    const sent = send()
+    await until(() => upstream.seen.length === 2)
+    clock.advance(5_000)
+    resolve(new Response('{}'))
+    expect((await sent).status).toBe(200)
+    await upstream.stop()
+  })
+
+  test('a bare connection is opened and closed, and says when there is nobody', async () => {
+    const upstream = await rawUpstream(() => {})
+    const { signal } = new AbortController()
+    await tcpReach(`${upstream.url}/v1/x`, signal)
+    await until(() => upstream.connections === 1)
+    await upstream.stop()
+    await expect(tcpReach(upstream.url, signal)).rejects.toThrow()
+  })
+})
