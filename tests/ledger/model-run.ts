@@ -1,27 +1,64 @@
 import fc from 'fast-check'
+import { connect, type Database } from '@/db/connect.ts'
 import { reap } from '@/ledger/reaper.ts'
 import { ledgerStore } from '@/ledger/store.ts'
-import { type LedgerFixture, newId, random } from './fixture.ts'
-import { ledgerCommands, newModel, type Real } from './model.ts'
+import { compare, ledgerCommands } from './model.ts'
+import { enter, worldStock } from './model-world.ts'
 
 export interface ModelRun {
   sequences: number
+  /** On average: a sequence has from none to twice as many. */
   commandsPerSequence: number
   /** Repeats a run; undefined: a new one each time, which fast-check prints if it fails. */
   seed?: number
+  /** How many sequences run at a time. */
+  lanes?: number
 }
 
+/** More keep no second core busier; each waits for the answer to its command. */
+const LANES = 6
+
 /**
- * Runs random commands on the model and on a ledger, and returns how many that were; throws with the shortest sequence
- * on which they differ.
+ * Runs random commands on models and on a ledger, and returns how many that were; throws with the shortest sequence on
+ * which they differ. Sequences run side by side on one database, each on accounts of its own; what they share is what
+ * real processes share: the reaper, and the tables.
  */
-export async function runModel(fixture: LedgerFixture, run: ModelRun): Promise<number> {
+export async function runModel(url: string, run: ModelRun): Promise<number> {
+  const lanes = Math.min(run.lanes ?? LANES, run.sequences)
+  const database = await openLazily(url, lanes)
+  try {
+    const counts = await Promise.all(
+      Array.from({ length: lanes }, (_, lane) => {
+        const sequences = Math.floor(run.sequences / lanes) + (lane < run.sequences % lanes ? 1 : 0)
+        const seed = run.seed === undefined ? {} : { seed: run.seed + lane }
+        return runLane(database, { sequences, commandsPerSequence: run.commandsPerSequence, ...seed })
+      }),
+    )
+    await settleLeftovers(database)
+    return counts.reduce((sum, count) => sum + count, 0)
+  } finally {
+    await database.close()
+  }
+}
+
+/** What a crash of the database would lose is not asked here, so no command waits for the disk. */
+async function openLazily(url: string, connections: number): Promise<Database> {
+  const first = connect(url, { max: 1 })
+  await first.sql.unsafe(`alter database "${new URL(url).pathname.slice(1)}" set synchronous_commit = off`)
+  await first.close()
+  return connect(url, { max: connections })
+}
+
+async function runLane(database: Database, run: ModelRun): Promise<number> {
+  const stock = worldStock(database)
   let count = 0
   await fc.assert(
-    fc.asyncProperty(ledgerCommands(run.commandsPerSequence), async commands => {
-      const setup = await prepare(fixture)
+    fc.asyncProperty(ledgerCommands(2 * run.commandsPerSequence), async commands => {
+      const setup = await enter(database, await stock.take())
       await fc.asyncModelRun(() => setup, commands)
+      await compare(setup.model, setup.real)
       count += setup.real.steps
+      await leave(database, setup.real.owners)
     }),
     {
       numRuns: run.sequences,
@@ -29,75 +66,14 @@ export async function runModel(fixture: LedgerFixture, run: ModelRun): Promise<n
       ...(run.seed === undefined ? {} : { seed: run.seed }),
     },
   )
-  await settleLeftovers(fixture)
   return count
 }
 
-/** The processes of the sequences are gone; what they left open is anybody's to settle. */
-async function settleLeftovers({ database }: LedgerFixture): Promise<void> {
-  await database.sql`update process set seen = '-infinity'`
-  await reap(ledgerStore(database), 0)
+/** The processes of a sequence that is over are dead: what it left open is anybody's to settle. */
+async function leave({ sql }: Database, owners: readonly string[]): Promise<void> {
+  await sql`update process set seen = '-infinity' where id = any (${[...owners]}::uuid[])`
 }
 
-const CREDIT = 200n
-const CAP = 150n
-
-/** Two accounts, three keys, one of them with a cap; two processes. */
-async function prepare(fixture: LedgerFixture) {
-  const { sql } = fixture.database
-  const one = await fixture.payer(CREDIT)
-  const other = await fixture.payer(CREDIT)
-  const capped = await fixture.key(one.accountId, { amountNano: CAP, period: 'total' })
-  const codeHashes = [random(32), random(32)]
-  const store = ledgerStore(fixture.database)
-  const owners = [newId(), newId()]
-  for (const owner of owners) await store.register(owner, 'model')
-  for (const [index, hash] of codeHashes.entries()) {
-    await store.createCodes([hash], { amountNano: 30n, uses: index + 1 })
-  }
-  const accountIds = [one.accountId, other.accountId]
-  const real: Real = {
-    store,
-    accountIds,
-    keyIds: [one.keyId, capped, other.keyId],
-    owners,
-    codeHashes,
-    steps: 0,
-    newId,
-    async setSuspended(account, suspended) {
-      const status = suspended ? 'suspended' : 'active'
-      await sql`update account set status = ${status} where id = ${accountIds[account] ?? 0}`
-    },
-    async expireHold(id) {
-      await sql`update hold set deadline = '-infinity' where id = ${id}`
-    },
-    async kill(owner) {
-      await sql`update process set seen = now() - interval '1 day' where id = ${owner}`
-    },
-    async passTime(account) {
-      await sql`update ledger_grant set expires_at = now() - interval '1 second'
-        where account_id = ${accountIds[account] ?? 0} and expires_at > now()`
-    },
-    async readWallets() {
-      const rows = await sql<{ wallet: string }[]>`
-        select credits || '/' || debits || '/' || pending as wallet from wallet
-        where account_id in ${sql(accountIds)} order by account_id`
-      return rows.map(({ wallet }) => wallet)
-    },
-    async readBudgets() {
-      const [row] = await sql<{ budget: string }[]>`
-        select spent || '/' || pending as budget from key_budget where key_id = ${capped}`
-      return [row?.budget ?? '0/0']
-    },
-  }
-  const model = newModel({
-    credits: [CREDIT, CREDIT],
-    keys: [
-      { account: 0, cap: undefined, spent: 0n, pending: 0n },
-      { account: 0, cap: CAP, spent: 0n, pending: 0n },
-      { account: 1, cap: undefined, spent: 0n, pending: 0n },
-    ],
-    codes: codeHashes.map((_, index) => ({ amount: 30n, left: index + 1, usedBy: new Set<number>() })),
-  })
-  return { model, real }
+async function settleLeftovers(database: Database): Promise<void> {
+  await reap(ledgerStore(database), 3_600_000)
 }

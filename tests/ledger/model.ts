@@ -4,7 +4,8 @@ import type { HoldResult } from '@/ledger/types.ts'
 
 /**
  * The ledger in plain words: what each command must answer and leave behind, without locks, batches or SQL. Every
- * command runs on this and on the real one; answers and wallets must agree after each step.
+ * command runs on this and on the real one. Answers must agree at each step; so must all that is left behind, at
+ * random points (`look` is a command like any other) and at the end.
  */
 export interface Model {
   accounts: ModelAccount[]
@@ -63,8 +64,8 @@ export interface Real {
   kill(owner: string): Promise<void>
   /** Lets the end of all credit that has one pass. */
   passTime(account: number): Promise<void>
-  readWallets(): Promise<string[]>
-  readBudgets(): Promise<string[]>
+  /** `credits/debits/pending` of each account, then `spent/pending` of each key that has a cap. */
+  read(): Promise<string[]>
 }
 
 export function newModel(setup: { credits: bigint[]; keys: ModelKey[]; codes: Model['codes'] }): Model {
@@ -113,17 +114,17 @@ export function ledgerCommands(maxCommands: number) {
       fc.tuple(pick, pick).map(([code, account]) => redeem(code, account)),
       pick.map(account => expire(account)),
       fc.tuple(pick, fc.boolean()).map(([account, suspended]) => suspend(account, suspended)),
+      fc.constant(look()),
     ],
     { maxCommands, size: 'max' },
   )
 }
 
-/** What every command does after its own work. */
-async function compare(model: Model, real: Real): Promise<void> {
+/** Throws if wallets and budgets are not where the model is. */
+export async function compare(model: Model, real: Real): Promise<void> {
   const wallets = model.accounts.map(({ credits, debits, pending }) => `${credits}/${debits}/${pending}`)
   const budgets = model.keys.flatMap(key => (key.cap === undefined ? [] : [`${key.spent}/${key.pending}`]))
-  const actual = await Promise.all([real.readWallets(), real.readBudgets()])
-  assertEqual([wallets, budgets], actual)
+  assertEqual([...wallets, ...budgets], await real.read())
 }
 
 function command(
@@ -137,9 +138,12 @@ function command(
     async run(model, real) {
       await run(model, real)
       real.steps += 1
-      await compare(model, real)
     },
   }
+}
+
+function look() {
+  return command('look', compare)
 }
 
 const hasExchange = (model: Model) => model.exchanges.length > 0
@@ -160,7 +164,10 @@ function hold(requests: readonly { key: number; owner: number; amount: bigint }[
         exchanges.map(({ exchange, amount: value }) => holdRequest(real, exchange, value)),
       )
       const expected = exchanges.map(({ exchange, amount: value }) => open(model, exchange, value, owner))
-      assertEqual(expected, answers.map(verdictOf))
+      assertEqual(
+        expected.map((verdict, index) => `${verdict} ${creditOf(model, at(exchanges, index).exchange)}`),
+        answers.map(answer => `${verdictOf(answer)} ${creditIn(answer)}`),
+      )
       model.exchanges.push(...exchanges.map(({ exchange }) => exchange))
     },
   )
@@ -217,8 +224,10 @@ function settle(costs: readonly (readonly [number, bigint])[]) {
       )
       const expected = [...chosen].map(([exchange, cost]) => charge(model, exchange, cost))
       assertEqual(
-        expected,
-        answers.map(({ outcome, chargedNano }) => `${outcome} ${chargedNano}`),
+        [...chosen.keys()].map((exchange, index) => `${expected[index]} ${availableTo(model, exchange)}`),
+        answers.map(
+          ({ outcome, chargedNano, availableNano }) => `${outcome} ${chargedNano} ${availableNano}`,
+        ),
       )
     },
     hasExchange,
@@ -480,6 +489,22 @@ function verdictOf(answer: HoldResult | Error | undefined): string {
   if (answer === undefined) return 'no answer'
   if (answer instanceof Error) return 'conflict'
   return answer.granted ? 'granted' : answer.reason
+}
+
+function availableTo(model: Model, { account }: ModelExchange): bigint {
+  const { credits, debits, pending } = at(model.accounts, account)
+  return credits - debits - pending
+}
+
+/** What may still be set aside, on the account and within the key's cap. */
+function creditOf(model: Model, exchange: ModelExchange): string {
+  const { cap, spent, pending } = at(model.keys, exchange.key)
+  return `${availableTo(model, exchange)} ${cap === undefined ? cap : cap - spent - pending}`
+}
+
+function creditIn(answer: HoldResult | Error | undefined): string {
+  if (answer === undefined || answer instanceof Error) return 'unknown'
+  return `${answer.availableNano} ${answer.keyAvailableNano}`
 }
 
 function refusedBy(text: string): (error: unknown) => false {
