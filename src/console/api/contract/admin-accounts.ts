@@ -1,0 +1,152 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { entry } from './billing.ts'
+import { key } from './keys.ts'
+import { receipt, requestFilters, requestLine } from './requests.ts'
+import { contracts } from './route.ts'
+import { usage, usageQuery } from './usage.ts'
+import {
+  accountStatus,
+  amount,
+  byId,
+  byRequest,
+  closed,
+  email,
+  id,
+  limitChanges,
+  limits,
+  moment,
+  money,
+  nullable,
+  page,
+  paging,
+  reason,
+  role,
+} from './words.ts'
+
+export const account = closed({
+  id,
+  email: Type.String(),
+  status: accountStatus,
+  on_trial: Type.Boolean(),
+  balance: money,
+  held: money,
+  available: money,
+  limits,
+  /** Beside those that every account has. */
+  models: Type.Array(Type.String()),
+  created_at: moment,
+  /** Who signs in for it; null: nobody can. */
+  user: nullable(closed({ id, role: nullable(role), status: Type.String() })),
+})
+export type Account = Static<typeof account>
+
+const models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 1000 })
+const posting = closed({ amount, reason })
+const posted = closed({ entry_id: Type.String(), balance: money })
+
+export const adminAccountRoutes = contracts({
+  /** Newest first. `search` is in the address, or is an id. */
+  'GET /api/admin/accounts': {
+    access: 'reader',
+    query: closed({
+      ...paging,
+      search: Type.Optional(Type.String({ maxLength: 254 })),
+      status: Type.Optional(accountStatus),
+    }),
+    response: page(account),
+  },
+  /** Without `credit` it gets the trial credit. With `invite`, `url` is a one-time link for whom it belongs to. */
+  'POST /api/admin/accounts': {
+    access: 'admin',
+    body: closed({
+      email,
+      credit: Type.Optional(Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })),
+      models: Type.Optional(models),
+      invite: Type.Optional(Type.Boolean()),
+    }),
+    response: closed({ account, url: nullable(Type.String()) }),
+  },
+  'GET /api/admin/accounts/:id': { access: 'reader', params: byId, response: account },
+  /** A one-time link for an account that nobody signs in for yet. */
+  'POST /api/admin/accounts/:id/invite': {
+    access: 'admin',
+    params: byId,
+    response: closed({ url: Type.String(), mailed: Type.Boolean() }),
+  },
+  'POST /api/admin/accounts/:id/credit': { access: 'admin', params: byId, body: posting, response: posted },
+  'POST /api/admin/accounts/:id/debit': { access: 'admin', params: byId, body: posting, response: posted },
+  'POST /api/admin/accounts/:id/suspend': {
+    access: 'admin',
+    params: byId,
+    body: closed({ reason }),
+    response: account,
+  },
+  'POST /api/admin/accounts/:id/resume': {
+    access: 'admin',
+    params: byId,
+    body: closed({ reason }),
+    response: account,
+  },
+  'PATCH /api/admin/accounts/:id/limits': {
+    access: 'admin',
+    params: byId,
+    body: limitChanges,
+    response: account,
+  },
+  /** Replaces the models given to it. */
+  'PUT /api/admin/accounts/:id/models': {
+    access: 'admin',
+    params: byId,
+    body: closed({ models }),
+    response: account,
+  },
+  'GET /api/admin/accounts/:id/keys': {
+    access: 'reader',
+    params: byId,
+    query: closed(paging),
+    response: page(key),
+  },
+  'GET /api/admin/accounts/:id/entries': {
+    access: 'reader',
+    params: byId,
+    query: closed(paging),
+    response: page(entry),
+  },
+  'POST /api/admin/keys/:id/revoke': { access: 'admin', params: byId, response: key },
+  'PATCH /api/admin/keys/:id/limits': {
+    access: 'admin',
+    params: byId,
+    body: limitChanges,
+    response: key,
+  },
+
+  /** Of all accounts, or of one. */
+  'GET /api/admin/usage': {
+    access: 'reader',
+    query: closed({
+      ...usageQuery,
+      by: Type.Optional(
+        Type.Union([
+          Type.Literal('model'),
+          Type.Literal('account'),
+          Type.Literal('channel'),
+          Type.Literal('key'),
+        ]),
+      ),
+      account_id: Type.Optional(id),
+    }),
+    response: usage,
+  },
+  'GET /api/admin/requests': {
+    access: 'reader',
+    query: closed({
+      ...paging,
+      ...requestFilters,
+      account_id: Type.Optional(id),
+      channel: Type.Optional(Type.String({ maxLength: 200 })),
+    }),
+    response: page(requestLine),
+  },
+  'GET /api/admin/requests/:id': { access: 'reader', params: byRequest, response: receipt },
+  'GET /api/admin/live/requests': { access: 'reader', answers: 'events', response: requestLine },
+})

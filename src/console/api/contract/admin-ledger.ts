@@ -1,0 +1,126 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { contracts } from './route.ts'
+import { amount, closed, id, moment, money, nullable, page, paging, when } from './words.ts'
+
+export const redeemCode = closed({
+  /** The first characters of its hash: tells codes apart, redeems nothing. */
+  id: Type.String(),
+  amount: money,
+  max_uses: Type.Integer(),
+  uses: Type.Integer(),
+  expires_at: nullable(moment),
+  created_at: moment,
+})
+export type RedeemCode = Static<typeof redeemCode>
+
+export const auditRun = closed({
+  at: moment,
+  /** Null: by the clock. */
+  by: nullable(Type.String()),
+  ok: Type.Boolean(),
+  /** False: only what came after the last good audit. */
+  full: Type.Boolean(),
+  ms: Type.Integer(),
+  checks: Type.Array(
+    closed({
+      name: Type.String(),
+      title: Type.String(),
+      ok: Type.Boolean(),
+      informational: Type.Boolean(),
+      count: Type.Integer(),
+      difference: money,
+      first: Type.Array(Type.String()),
+    }),
+  ),
+})
+export type AuditRun = Static<typeof auditRun>
+
+export const systemHealth = closed({
+  version: Type.String(),
+  runtime: Type.String(),
+  started_at: moment,
+  now: moment,
+  database: closed({
+    ok: Type.Boolean(),
+    version: nullable(Type.String()),
+    ms: nullable(Type.Integer()),
+    bytes: nullable(Type.Integer()),
+  }),
+  /** `off`: limits are counted in this process. */
+  redis: Type.Union([Type.Literal('off'), Type.Literal('ok'), Type.Literal('away')]),
+  ledger: closed({
+    healthy: Type.Boolean(),
+    hold_wait_ms: Type.Integer(),
+    hold_failure_ago_ms: nullable(Type.Integer()),
+    open_holds: Type.Integer(),
+    settlements_waiting: Type.Integer(),
+    journal: Type.Union([
+      Type.Literal('off'),
+      Type.Literal('empty'),
+      Type.Literal('in use'),
+      Type.Literal('full'),
+    ]),
+  }),
+  /** Gateway processes by their heartbeat. */
+  processes: Type.Array(closed({ id: Type.String(), address: Type.String(), seen_at: moment })),
+  /** Of this process. */
+  memory_bytes: Type.Integer(),
+  accounts: Type.Integer(),
+  /** Sums over all accounts. */
+  balances: money,
+  held: money,
+})
+export type SystemHealth = Static<typeof systemHealth>
+
+/** One administrative act. */
+export const act = closed({
+  id,
+  at: moment,
+  /** Whose; null: the command line, or the printed link. */
+  user_id: nullable(id),
+  email: Type.String(),
+  /** `account.suspend`, `channel.change`... */
+  action: Type.String(),
+  /** What it was done to: `account 17`, `channel openai-main`. */
+  target: Type.String(),
+  before: Type.Unknown(),
+  after: Type.Unknown(),
+  ip: nullable(Type.String()),
+})
+export type Act = Static<typeof act>
+
+export const adminLedgerRoutes = contracts({
+  /** Newest first. */
+  'GET /api/admin/redeem-codes': { access: 'reader', query: closed(paging), response: page(redeemCode) },
+  /** The codes are in this answer and nowhere else. */
+  'POST /api/admin/redeem-codes': {
+    access: 'admin',
+    body: closed({
+      amount,
+      uses: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000_000_000 })),
+      count: Type.Optional(Type.Integer({ minimum: 1, maximum: 1_000 })),
+      expires_at: Type.Optional(nullable(when)),
+    }),
+    response: closed({ codes: Type.Array(Type.String()) }),
+  },
+  /** Newest first. */
+  'GET /api/admin/audits': { access: 'reader', query: closed(paging), response: page(auditRun) },
+  /** Runs one and waits for it; minutes on a ledger of many millions. */
+  'POST /api/admin/audits': {
+    access: 'admin',
+    body: closed({ full: Type.Optional(Type.Boolean()) }),
+    response: auditRun,
+  },
+  'GET /api/admin/system': { access: 'reader', response: systemHealth },
+  /** Newest first. */
+  'GET /api/admin/log': {
+    access: 'reader',
+    query: closed({
+      ...paging,
+      action: Type.Optional(Type.String({ maxLength: 60 })),
+      user_id: Type.Optional(id),
+      target: Type.Optional(Type.String({ maxLength: 300 })),
+    }),
+    response: page(act),
+  },
+})

@@ -1,0 +1,50 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { contracts } from './route.ts'
+import { byId, closed, done, email, id, moment, nullable, page, paging, role } from './words.ts'
+
+export const consoleUser = closed({
+  id,
+  email: Type.String(),
+  role: nullable(role),
+  status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
+  account_id: id,
+  totp: Type.Boolean(),
+  created_at: moment,
+  seen_at: nullable(moment),
+  /** Somebody asked for a new password and no mail could be sent: since when. */
+  reset_requested_at: nullable(moment),
+})
+export type ConsoleUser = Static<typeof consoleUser>
+
+const link = closed({ url: Type.String(), mailed: Type.Boolean() })
+
+export const adminUserRoutes = contracts({
+  /** Newest first; `role` `any` shows administrators only. */
+  'GET /api/admin/users': {
+    access: 'reader',
+    query: closed({
+      ...paging,
+      search: Type.Optional(Type.String({ maxLength: 254 })),
+      role: Type.Optional(Type.Union([role, Type.Literal('any')])),
+    }),
+    response: page(consoleUser),
+  },
+  /** A one-time link that makes an administrator. */
+  'POST /api/admin/users/invite': { access: 'owner', body: closed({ email, role }), response: link },
+  /** Null: no administrator any more. Refused for the last owner. */
+  'PUT /api/admin/users/:id/role': {
+    access: 'owner',
+    params: byId,
+    body: closed({ role: nullable(role) }),
+    response: consoleUser,
+  },
+  /** A one-time link to a new password; for another administrator, only an owner gets it. */
+  'POST /api/admin/users/:id/reset-link': { access: 'admin', params: byId, response: link },
+  /** Takes away the second factor of somebody who lost it; of another administrator, only an owner may. */
+  'POST /api/admin/users/:id/totp/remove': { access: 'admin', params: byId, response: consoleUser },
+  /** Ends all sessions of a user; of another administrator, only an owner may. */
+  'POST /api/admin/users/:id/sign-out': { access: 'admin', params: byId, response: done },
+  /** Signs out and keeps out; the account and its keys go on. Refused for the last owner. */
+  'POST /api/admin/users/:id/disable': { access: 'admin', params: byId, response: consoleUser },
+  'POST /api/admin/users/:id/enable': { access: 'admin', params: byId, response: consoleUser },
+})

@@ -1,0 +1,33 @@
+import { adminAccountRoutes } from './admin-accounts.ts'
+import { adminCatalogRoutes } from './admin-catalog.ts'
+import { adminLedgerRoutes } from './admin-ledger.ts'
+import { adminUserRoutes } from './admin-users.ts'
+import { billingRoutes } from './billing.ts'
+import { keyRoutes } from './keys.ts'
+import { modelRoutes } from './models.ts'
+import { requestRoutes } from './requests.ts'
+import type { Input, Output } from './route.ts'
+import { sessionRoutes } from './session.ts'
+import { usageRoutes } from './usage.ts'
+
+/** Every route of the console's API. */
+export const consoleRoutes = {
+  ...sessionRoutes,
+  ...keyRoutes,
+  ...usageRoutes,
+  ...requestRoutes,
+  ...billingRoutes,
+  ...modelRoutes,
+  ...adminAccountRoutes,
+  ...adminUserRoutes,
+  ...adminCatalogRoutes,
+  ...adminLedgerRoutes,
+}
+
+/**
+ * For a typed client: `import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '../api/contract/api.ts'`. Types
+ * only, so that no schema gets into the page.
+ */
+export type ConsoleApi = typeof consoleRoutes
+export type ConsoleInput<Name extends keyof ConsoleApi> = Input<ConsoleApi[Name]>
+export type ConsoleOutput<Name extends keyof ConsoleApi> = Output<ConsoleApi[Name]>

@@ -1,0 +1,87 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { contracts } from './route.ts'
+import { amount, closed, moment, money, nullable, page, paging, uuid } from './words.ts'
+
+/** A movement of money. */
+export const entry = closed({
+  id: uuid,
+  /** 1, 2, 3... per account. */
+  seq: Type.String(),
+  kind: Type.String(),
+  /** Below 0 out of the balance. */
+  amount: money,
+  balance_after: money,
+  ref: nullable(Type.String()),
+  reason: nullable(Type.String()),
+  created_at: moment,
+})
+export type Entry = Static<typeof entry>
+
+export const statement = closed({
+  /** `2026-11`, of UTC. */
+  month: Type.String(),
+  opening: money,
+  /** Put in: paid, given or returned. */
+  credits: money,
+  /** Taken out: used, refunded or expired; below 0. */
+  debits: money,
+  closing: money,
+  entries: Type.Integer(),
+})
+export type Statement = Static<typeof statement>
+
+const entryFilters = {
+  /** `usage` shows only what requests cost, `other` everything else. */
+  show: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('usage'), Type.Literal('other')])),
+}
+
+export const billingRoutes = contracts({
+  /** Newest first. */
+  'GET /api/billing/entries': {
+    access: 'holder',
+    query: closed({ ...paging, ...entryFilters }),
+    response: page(entry),
+  },
+  /** Of one month. */
+  'GET /api/billing/entries.csv': {
+    access: 'holder',
+    answers: 'csv',
+    query: closed({ month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }),
+    response: Type.String(),
+  },
+  'POST /api/billing/redeem': {
+    access: 'holder',
+    body: closed({ code: Type.String({ minLength: 1, maxLength: 100 }) }),
+    response: closed({
+      result: Type.Union([
+        Type.Literal('redeemed'),
+        Type.Literal('already_redeemed'),
+        Type.Literal('used_up'),
+        Type.Literal('expired'),
+        Type.Literal('unknown'),
+      ]),
+      amount: money,
+      balance: money,
+    }),
+  },
+  /** Begins a payment by card: the page goes to `url`, and comes back to `/billing?checkout=done` or `=cancelled`. */
+  'POST /api/billing/checkout': {
+    access: 'holder',
+    body: closed({ amount }),
+    response: closed({ url: Type.String() }),
+  },
+  /** Newest first; months without a movement are left out. */
+  'GET /api/billing/statements': { access: 'holder', response: closed({ items: Type.Array(statement) }) },
+  /** A page to print or to keep as PDF. */
+  'GET /api/billing/statements/:month': {
+    access: 'holder',
+    answers: 'page',
+    params: closed({ month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }),
+    response: Type.String(),
+  },
+  /** For Stripe alone, which signs what it sends. */
+  'POST /api/stripe/webhook': {
+    access: 'anyone',
+    response: closed({ received: Type.Literal(true), posted: Type.Boolean(), at: nullable(moment) }),
+  },
+})

@@ -1,0 +1,81 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { contracts } from './route.ts'
+import {
+  amount,
+  byId,
+  capPeriod,
+  closed,
+  id,
+  limitChanges,
+  limits,
+  line,
+  moment,
+  money,
+  nullable,
+  page,
+  paging,
+  when,
+} from './words.ts'
+
+export const key = closed({
+  id,
+  account_id: id,
+  name: Type.String(),
+  /** `sk-` and eight characters: what is safe to show of it. */
+  prefix: Type.String(),
+  status: Type.Union([Type.Literal('active'), Type.Literal('expired'), Type.Literal('revoked')]),
+  /** Null: all that the account reaches. */
+  models: nullable(Type.Array(Type.String())),
+  expires_at: nullable(moment),
+  /** Addresses and ranges; null: anywhere. */
+  allow_ips: nullable(Type.Array(Type.String())),
+  cap: nullable(closed({ amount: money, period: capPeriod })),
+  /** Of the cap's running period; null without a cap. */
+  spent: nullable(money),
+  limits,
+  created_at: moment,
+  /** To the minute or so. */
+  last_used_at: nullable(moment),
+  revoked_at: nullable(moment),
+})
+export type Key = Static<typeof key>
+
+export const newKey = closed({
+  name: line,
+  models: Type.Optional(
+    nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { minItems: 1, maxItems: 500 })),
+  ),
+  expires_at: Type.Optional(nullable(when)),
+  allow_ips: Type.Optional(
+    nullable(Type.Array(Type.String({ minLength: 1, maxLength: 60 }), { minItems: 1, maxItems: 100 })),
+  ),
+  cap: Type.Optional(nullable(closed({ amount, period: capPeriod }))),
+  limits: Type.Optional(limitChanges),
+})
+export type NewKey = Static<typeof newKey>
+
+export const keyRoutes = contracts({
+  /** Newest first. */
+  'GET /api/keys': {
+    access: 'holder',
+    query: closed({
+      ...paging,
+      status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('revoked')])),
+    }),
+    response: page(key),
+  },
+  /** `secret` is the key itself, in this answer and nowhere else. */
+  'POST /api/keys': {
+    access: 'holder',
+    body: newKey,
+    response: closed({ key, secret: Type.String() }),
+  },
+  'PATCH /api/keys/:id': {
+    access: 'holder',
+    params: byId,
+    body: closed({ name: Type.Optional(line), limits: Type.Optional(limitChanges) }),
+    response: key,
+  },
+  /** For good. */
+  'POST /api/keys/:id/revoke': { access: 'holder', params: byId, response: key },
+})

@@ -1,0 +1,91 @@
+import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { FORMATS } from '@/generation/format.ts'
+import { SURFACES } from '@/generation/surface.ts'
+
+/** The vocabulary that the contracts share. JSON says snake_case, as the command line's `--json` does. */
+
+export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
+
+export const oneOf = <const Choices extends readonly string[]>(choices: Choices) =>
+  Type.Unsafe<Choices[number]>(Type.Union(choices.map(choice => Type.Literal(choice))))
+
+/** An object that has these keys and no others. */
+export const closed = <Properties extends TProperties>(properties: Properties): TObject<Properties> =>
+  Type.Object(properties, { additionalProperties: false })
+
+/** A decimal string in the deployment's currency: `"4.999871250"`. */
+export const money = Type.String({ pattern: '^-?\\d{1,10}(\\.\\d{1,12})?$' })
+/** A decimal string that somebody types: above 0, at most nine places. */
+export const amount = Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })
+/** ISO 8601, UTC. */
+export const moment = Type.String({ minLength: 20, maxLength: 40 })
+/** A day or a moment, ISO 8601; a day is its beginning in UTC. */
+export const when = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}(T[0-9:.]{5,16}(Z|[+-]\\d{2}:\\d{2}))?$' })
+export const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
+/** A request id or an entry's id. */
+export const uuid = Type.String({ pattern: '^[\\da-fA-F]{8}(-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$' })
+export const email = Type.String({ minLength: 3, maxLength: 254, pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$' })
+export const password = Type.String({ minLength: 10, maxLength: 256 })
+/** Six digits of an authenticator, or a recovery code. */
+export const code = Type.String({ minLength: 6, maxLength: 32 })
+export const line = Type.String({ maxLength: 200, pattern: '^[^\\p{C}]*$' })
+export const reason = Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' })
+export const name = Type.String({ minLength: 1, maxLength: 200 })
+
+export const role = oneOf(['read_only', 'admin', 'owner'])
+export const accountStatus = oneOf(['active', 'suspended', 'closed'])
+export const format = oneOf(FORMATS)
+export const surface = oneOf(SURFACES)
+export const endState = oneOf([
+  'complete',
+  'client_gone',
+  'upstream_cut',
+  'upstream_error',
+  'stalled',
+  'refused',
+])
+export const capPeriod = oneOf(['day', 'week', 'month', 'total'])
+
+export const byId = closed({ id })
+export const byRequest = closed({ id: uuid })
+
+/** What a list is asked for; `cursor` is the `next` of the page before. */
+export const paging = {
+  cursor: Type.Optional(Type.String({ maxLength: 200 })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 200, default: 50 })),
+}
+
+/** A page of a list. `next` is null on the last one. */
+export const page = <Item extends TSchema>(item: Item) =>
+  closed({ items: Type.Array(item), next: nullable(Type.String()) })
+
+/** Null: the deployment's default. */
+export const limits = closed({
+  requests_per_minute: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
+  tokens_per_minute: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
+  concurrent_requests: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
+})
+
+/** Left out: stays as it is; null: back to the deployment's default. */
+export const limitChanges = Type.Partial(limits, { additionalProperties: false })
+
+/** Nothing to tell but that it is done. */
+export const done = closed({ ok: Type.Literal(true) })
+
+/** Prices by the names of tollgate.yaml, decimal strings; units of the currency per million tokens, or per unit. */
+export const prices = Type.Unsafe<Prices>(Type.Record(Type.String(), Type.Unknown()))
+
+type TokenPrice =
+  | 'input'
+  | 'cached_input'
+  | 'cache_write_5m'
+  | 'cache_write_1h'
+  | 'output'
+  | 'reasoning'
+  | 'input_audio'
+  | 'output_audio'
+
+export interface Prices extends Partial<Record<TokenPrice | 'per_request' | 'per_video_second', string>> {
+  per_image?: Record<string, string>
+  tiers?: ({ above_input_tokens: number } & Partial<Record<TokenPrice, string>>)[]
+}
