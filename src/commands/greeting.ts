@@ -1,12 +1,17 @@
 import type { CommandIo } from './command.ts'
 import type { Welcome } from './first-start.ts'
-import type { RunningServer } from './server.ts'
+
+/** Where everything listens. */
+export interface Addresses {
+  apiUrl: string
+  opsUrl: string | undefined
+}
 
 /** What a start shows a person: where everything is, and on a first start the way to a first answer. */
-export function greet(io: CommandIo, server: RunningServer, welcome: Welcome | undefined): void {
+export function greet(io: CommandIo, server: Addresses, welcome: Welcome | undefined): void {
   io.out(`Tollgate is running`)
   io.out(`  API  ${server.apiUrl}`)
-  io.out(`  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`)
+  if (server.opsUrl !== undefined) io.out(`  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`)
   if (welcome === undefined) return
   io.out('')
   io.out(`A first request, with the key of a trial account (shown this once):`)

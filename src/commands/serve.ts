@@ -12,6 +12,8 @@ import { openSecretBox } from './deployment.ts'
 import { firstStart } from './first-start.ts'
 import { greet } from './greeting.ts'
 import { startServer } from './server.ts'
+import { startSupervisor } from './supervisor.ts'
+import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from './worker.ts'
 
 export const serveCommand: Command = {
   name: 'serve',
@@ -22,14 +24,30 @@ export const serveCommand: Command = {
     readArguments(args, {})
     withManyRequests(io)
     const settings = readSettings(io.env, io.terminal)
-    const log = createLog({ level: settings.logLevel, format: settings.logFormat })
+    const order = workerOrder(io.env)
+    const log = createLog({
+      level: settings.logLevel,
+      format: settings.logFormat,
+      isShared: settings.workers > 1,
+    })
     const metrics = createMetrics()
     surviveStrayErrors(log, metrics)
-    return serve(settings, io, log, metrics)
+    if (order !== undefined) await work(order, { settings, io, log, metrics })
+    else await serve({ settings, io, log, metrics })
+    return 0
   },
 }
 
-async function serve(settings: Settings, io: CommandIo, log: Log, metrics: Metrics): Promise<number> {
+/** What a serving process has from its start. */
+interface Serving {
+  settings: Settings
+  io: CommandIo
+  log: Log
+  metrics: Metrics
+}
+
+/** The process that the operator started: serves, or has workers that do. */
+async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const stop = untilStopped()
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {
@@ -41,15 +59,18 @@ async function serve(settings: Settings, io: CommandIo, log: Log, metrics: Metri
       for (const jump of applied.warnings) onJump(jump)
     }
     const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
-    const server = await startServer({
-      settings: { ...settings, journalDirectory: join(settings.dataDir, 'journal') },
-      database,
-      secretBox,
-      clock: systemClock,
-      random: Math.random,
-      log,
-      metrics,
-    })
+    const server =
+      settings.workers > 1
+        ? await startSupervisor({ ...settings, clock: systemClock, log })
+        : await startServer({
+            clock: systemClock,
+            random: Math.random,
+            settings: { ...settings, sharesPort: false, journalDirectory: join(settings.dataDir, 'journal') },
+            database,
+            secretBox,
+            log,
+            metrics,
+          })
     greet(io, server, welcome)
     log.info({ signal: await stop }, 'stopping')
     await server.stop()
@@ -57,7 +78,38 @@ async function serve(settings: Settings, io: CommandIo, log: Log, metrics: Metri
     await database.close()
   }
   log.info('stopped')
-  return 0
+}
+
+/** One of several processes on the API port. Its supervisor has set up the database and has the ops listener. */
+async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Promise<void> {
+  const stop = Promise.race([untilStopped(), untilDismissed()])
+  const database = await openDatabase({ ...settings, role: 'command' })
+  try {
+    const server = await startServer({
+      clock: systemClock,
+      random: Math.random,
+      settings: {
+        ...settings,
+        api: { ...settings.api, port: order.port },
+        ops: undefined,
+        sharesPort: true,
+        journalDirectory: join(settings.dataDir, 'journal'),
+      },
+      database,
+      secretBox: await openSecretBox(database, settings),
+      log,
+      metrics,
+    })
+    reportTo(server.apiUrl, {
+      metrics: () => metrics.registry.getMetricsAsJSON(),
+      unreadiness: () => server.unreadiness(),
+    })
+    log.info({ worker: process.pid, reason: await stop }, 'stopping')
+    await server.stop()
+  } finally {
+    await database.close()
+  }
+  process.disconnect?.()
 }
 
 /** Bun's fetch runs 256 requests at once unless this variable says otherwise when the process starts. */

@@ -32,7 +32,11 @@ import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
 
 export interface ServerOptions {
-  settings: Pick<Settings, 'api' | 'ops' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
+  settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
+    /** Undefined: a worker, whose supervisor has that listener. */
+    ops: Settings['ops'] | undefined
+    /** Whether other processes of this deployment listen on the same API port. */
+    sharesPort: boolean
     /** Where settlements wait that cannot be committed; undefined: in memory. */
     journalDirectory: string | undefined
     /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
@@ -52,8 +56,11 @@ export interface ServerOptions {
 
 export interface RunningServer {
   apiUrl: string
-  opsUrl: string
+  /** Undefined: there is no such listener in this process. */
+  opsUrl: string | undefined
   gateway: Gateway
+  /** Why new work should go elsewhere; undefined: it need not. */
+  unreadiness(): Promise<string | undefined>
   /** Resolves when everything committed before the call is visible here. */
   reloadCatalog(): Promise<void>
   /** Resolves when the results of all exchanges that ended are in the database. */
@@ -151,15 +158,27 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   exposeBreakers(metrics, () => breakersOf(health, catalog))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
-  const api = serveApiHost(gateway, { hostname: settings.api.host, port: settings.api.port })
-  const ops = serveOps(
-    { registry: metrics.registry, unreadiness: () => unreadiness(gateway, database) },
-    { hostname: settings.ops.host, port: settings.ops.port },
-  )
+  const api = serveApiHost(gateway, {
+    hostname: settings.api.host,
+    port: settings.api.port,
+    isShared: settings.sharesPort,
+  })
+  const ops =
+    settings.ops === undefined
+      ? undefined
+      : serveOps(
+          {
+            metrics: () => metrics.registry.metrics(),
+            contentType: metrics.registry.contentType,
+            unreadiness: () => unreadiness(gateway, database),
+          },
+          { hostname: settings.ops.host, port: settings.ops.port },
+        )
   return {
     apiUrl: addressOf(api.server.url),
-    opsUrl: addressOf(ops.url),
+    opsUrl: ops && addressOf(ops.url),
     gateway,
+    unreadiness: () => unreadiness(gateway, database),
     reloadCatalog: () => catalog.reload(),
     flush: () => Promise.all(gateway.settling).then(() => store.flush()),
     async stop() {
@@ -173,7 +192,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await redis?.close()
       await Promise.all(gateway.settling)
       await store.close()
-      await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops.stop(true)])
+      await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops?.stop(true)])
     },
   }
 }

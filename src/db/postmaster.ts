@@ -16,7 +16,8 @@ const SETTINGS = {
   fsync: 'on',
   synchronous_commit: 'on',
   full_page_writes: 'on',
-  max_connections: '100',
+  // About 20 for each worker.
+  max_connections: '400',
   timezone: 'UTC',
   log_timezone: 'UTC',
   log_min_messages: 'warning',

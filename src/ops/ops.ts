@@ -1,14 +1,15 @@
 import { Elysia } from 'elysia'
-import type { Registry } from 'prom-client'
 
 export interface OpsDependencies {
-  registry: Registry
-  /** Why new work should go elsewhere; undefined when this process is ready. */
+  /** Everything that is counted, in Prometheus' text format, and the type to serve it with. */
+  metrics: () => Promise<string>
+  contentType: string
+  /** Why new work should go elsewhere; undefined when this deployment is ready for it. */
   unreadiness: () => Promise<string | undefined>
 }
 
 /** The private listener's app: liveness, readiness, metrics. */
-export function createOps({ registry, unreadiness }: OpsDependencies) {
+export function createOps({ metrics, contentType, unreadiness }: OpsDependencies) {
   return new Elysia({ name: 'ops', handler: { standardHostname: false } })
     .onError(({ code }) => {
       const isUnknown = code === 'NOT_FOUND'
@@ -24,11 +25,7 @@ export function createOps({ registry, unreadiness }: OpsDependencies) {
         ? Response.json({ status: 'ready' })
         : Response.json({ status: 'unready', reason }, { status: 503 })
     })
-    .get(
-      '/metrics',
-      async () =>
-        new Response(await registry.metrics(), { headers: { 'content-type': registry.contentType } }),
-    )
+    .get('/metrics', async () => new Response(await metrics(), { headers: { 'content-type': contentType } }))
 }
 
 /** Listens. Port 0 takes any free one. */

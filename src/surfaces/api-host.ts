@@ -34,14 +34,22 @@ export function createApiHost(gateway: Gateway, listener: Listener) {
     .use(gemini(gateway, listener))
 }
 
-/** Listens. Port 0 takes any free one. */
-export function serveApiHost(gateway: Gateway, address: { hostname: string; port: number }): ApiHost {
+/** Where the API host listens. */
+export interface ApiAddress {
+  hostname: string
+  /** 0: any free one. */
+  port: number
+  /** Whether other processes may listen there too; each new connection then goes to one of them. */
+  isShared: boolean
+}
+
+export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
   let server: Server<undefined> | undefined
   const app = createApiHost(gateway, { addressOf: request => server?.requestIP(request)?.address })
   server = Bun.serve({
     hostname: address.hostname,
     port: address.port,
-    reusePort: false,
+    reusePort: address.isShared,
     // Models think for minutes; the exchange has its own timeouts and keepalives.
     idleTimeout: 0,
     // Bun's own 413 has no body; the exchange counts.

@@ -7,6 +7,8 @@ export type Log = Logger
 export interface LogSettings {
   level: string
   format: 'json' | 'pretty'
+  /** Whether other processes write to the same stdout. */
+  isShared?: boolean
 }
 
 /**
@@ -23,8 +25,14 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
   if (destination !== undefined) return pino(options, destination)
   if (settings.format === 'pretty')
     return pino(options, pretty({ colorize: process.stdout.isTTY, sync: true }))
-  return pino(options, pino.destination({ dest: 1, sync: false, ...BATCHES }))
+  return pino(
+    options,
+    pino.destination({ dest: 1, sync: false, ...BATCHES, ...(settings.isShared ? ATOMIC : {}) }),
+  )
 }
 
 /** Lines go out together: a system call for each costs more than making the line. At the end of the process nothing is left. */
 const BATCHES = { minLength: 4096, periodicFlush: 100 }
+
+/** So much goes through a pipe in one piece (PIPE_BUF): lines of several processes do not end up inside one another. */
+const ATOMIC = { minLength: 2048, maxWrite: 4096 }

@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
@@ -92,18 +92,29 @@ export interface LedgerReading {
   holdWaitMs: number
 }
 
-/** Adds the ledger's gauges to a registry. They are read when somebody looks. */
+/** Adds the ledger's gauges to a registry. They are read when somebody looks; over several workers each is aggregated by its own rule. */
 export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () => LedgerReading): void {
-  const gauge = (name: string, help: string, value: (reading: LedgerReading) => number) =>
+  const gauge = (
+    name: string,
+    help: string,
+    value: (reading: LedgerReading) => number,
+    aggregator: Aggregator = 'sum',
+  ) =>
     new Gauge({
       name,
       help,
+      aggregator,
       registers: [registry],
       collect() {
         this.set(value(read()))
       },
     })
-  gauge('tollgate_ledger_healthy', '1 while new exchanges may be admitted.', ({ healthy }) => Number(healthy))
+  gauge(
+    'tollgate_ledger_healthy',
+    '1 while new exchanges may be admitted.',
+    ({ healthy }) => Number(healthy),
+    'min',
+  )
   gauge(
     'tollgate_open_holds',
     'Exchanges of this process that have money set aside.',
@@ -114,16 +125,23 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
     'Charges that the database has not taken yet.',
     ({ settlementsWaiting }) => settlementsWaiting,
   )
-  gauge('tollgate_journal_in_use', '1 while charges wait on disk for the database.', ({ journal }) =>
-    Number(journal === 'in use'),
+  gauge(
+    'tollgate_journal_in_use',
+    '1 while charges wait on disk for the database.',
+    ({ journal }) => Number(journal === 'in use'),
+    'max',
   )
-  gauge('tollgate_journal_full', '1 while the journal cannot be written.', ({ journal }) =>
-    Number(journal === 'full'),
+  gauge(
+    'tollgate_journal_full',
+    '1 while the journal cannot be written.',
+    ({ journal }) => Number(journal === 'full'),
+    'max',
   )
   gauge(
     'tollgate_hold_wait_seconds',
     'How long the oldest hold waits.',
     ({ holdWaitMs }) => holdWaitMs / 1000,
+    'max',
   )
 }
 
@@ -142,6 +160,7 @@ export function exposeBreakers({ registry }: Pick<Metrics, 'registry'>, read: ()
     name: 'tollgate_breaker_state',
     help: 'Breakers of channels and (by their place in the pool) keys: 0 closed, 1 half-open, 2 open.',
     labelNames: ['channel', 'key'] as const,
+    aggregator: 'max',
     registers: [registry],
     collect() {
       this.reset()

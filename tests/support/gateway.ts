@@ -99,6 +99,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     settings: {
       api: { host: '127.0.0.1', port: 0 },
       ops: { host: '127.0.0.1', port: 0 },
+      sharesPort: false,
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
@@ -130,7 +131,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   })
   return {
     url: server.apiUrl,
-    opsUrl: server.opsUrl,
+    opsUrl: server.opsUrl ?? '',
     key,
     keyId: id,
     accountId: account.id,

@@ -1,0 +1,184 @@
+import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
+import type { Clock } from '@/clock/clock.ts'
+import type { Listener } from '@/config/settings.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import { serveOps } from '@/ops/ops.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { MetricReading, WorkerMessage, WorkerQuestion } from './worker.ts'
+import { startWorker, type WorkerProcess } from './worker-process.ts'
+
+export interface SupervisorOptions {
+  workers: number
+  api: Listener
+  ops: Listener
+  clock: Clock
+  log: Log
+}
+
+/** Several processes that share the API port, watched by this one. */
+export interface Supervisor {
+  apiUrl: string
+  opsUrl: string
+  /** Tells all workers to end, which they do in their own time, and waits for them. */
+  stop(): Promise<void>
+}
+
+/** A worker that does not answer by then is left out. */
+const ANSWER_MS = 2_000
+
+/**
+ * Starts the workers, and starts again whichever ends. The first decides the port if any will do, and whether the
+ * address can be had at all; a start that fails is refused, a worker that fails later is tried again, ever slower.
+ */
+export async function startSupervisor(options: SupervisorOptions): Promise<Supervisor> {
+  const { clock, log, api } = options
+  refuseTakenAddress(api)
+  const seats: Seat[] = []
+  let isStopping = false
+  let restarts = 0
+  const kill = () => {
+    for (const { worker } of seats) worker?.kill()
+  }
+  process.once('exit', kill)
+
+  async function fill(seat: Seat, port: number): Promise<string> {
+    const startedAt = clock.now()
+    const worker = startWorker({ port })
+    seat.worker = worker
+    worker.exited.then(code => {
+      seat.worker = undefined
+      if (isStopping || !seat.isKept) return
+      const livedMs = clock.now() - startedAt
+      seat.failures = livedMs < SETTLED_MS ? seat.failures + 1 : 1
+      const afterMs = restartDelayMs(seat.failures)
+      log.error({ worker: worker.pid, exit_code: code, restart_after_ms: afterMs }, 'a worker ended')
+      seat.cancel = clock.after(afterMs, () => {
+        restarts += 1
+        fill(seat, port).catch(() => undefined)
+      })
+    })
+    return worker.serving
+  }
+
+  try {
+    const first = new Seat()
+    seats.push(first)
+    const apiUrl = await fill(first, api.port)
+    const port = Number(new URL(apiUrl).port)
+    const others = Array.from({ length: options.workers - 1 }, () => new Seat())
+    seats.push(...others)
+    await Promise.all(others.map(seat => fill(seat, port)))
+    for (const seat of seats) seat.isKept = true
+    const ask = (question: WorkerQuestion) => askAll(seats, question, clock)
+    const own = ownRegistry(
+      () => seats.filter(({ worker }) => worker !== undefined).length,
+      () => restarts,
+    )
+    const ops = serveOps(
+      {
+        contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+        metrics: async () => metricsOf(await ask('metrics'), own),
+        unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
+      },
+      { hostname: options.ops.host, port: options.ops.port },
+    )
+    return {
+      apiUrl,
+      opsUrl: ops.url.href.replace(/\/$/, ''),
+      async stop() {
+        isStopping = true
+        await Promise.all(seats.map(seat => seat.clear()))
+        await ops.stop(true)
+        process.off('exit', kill)
+      },
+    }
+  } catch (error) {
+    isStopping = true
+    await Promise.all(seats.map(seat => seat.clear()))
+    process.off('exit', kill)
+    throw error
+  }
+}
+
+/** The place of one worker, whoever holds it. */
+class Seat {
+  worker: WorkerProcess | undefined
+  /** How many in a row ended soon after they began. */
+  failures = 0
+  /** Whether whoever ends is followed by another: from when all of the first have started. */
+  isKept = false
+  cancel: () => void = () => undefined
+
+  async clear(): Promise<void> {
+    this.cancel()
+    this.worker?.send({ type: 'stop' })
+    await this.worker?.exited
+  }
+}
+
+/** A worker that lived so long has started well: what ended it is no fault of its start. */
+const SETTLED_MS = 60_000
+const FIRST_DELAY_MS = 100
+const LONGEST_DELAY_MS = 30_000
+
+/** How long to wait before a place is filled again whose worker has now failed so many times in a row. */
+export function restartDelayMs(failures: number): number {
+  return Math.min(FIRST_DELAY_MS * 4 ** (failures - 1), LONGEST_DELAY_MS)
+}
+
+/** Workers share the port by SO_REUSEPORT, and would as quietly share it with a stranger's. */
+function refuseTakenAddress({ host, port }: Listener): void {
+  if (port === 0) return
+  try {
+    Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }).stop(true)
+  } catch (cause) {
+    throw new Refusal(`PORT ${port} on ${host} cannot be used: ${String(cause)}`, { cause })
+  }
+}
+
+async function askAll(
+  seats: readonly Seat[],
+  question: WorkerQuestion,
+  clock: Clock,
+): Promise<WorkerMessage[]> {
+  const answers = await Promise.all(seats.map(({ worker }) => worker?.ask(question, ANSWER_MS, clock)))
+  return answers.filter(answer => answer !== undefined)
+}
+
+/** The deployment is ready as long as one of its workers is: the kernel gives it the connections of those that died. */
+function unreadinessOf(answers: readonly WorkerMessage[]): string | undefined {
+  const reasons = answers.flatMap(answer => (answer.type === 'readiness' ? [answer.reason] : []))
+  if (reasons.length === 0) return 'no worker answers'
+  return reasons.includes(null) ? undefined : (reasons[0] ?? undefined)
+}
+
+/** The readings of all workers as one, by each metric's own rule (the sum, unless it names another), and our own. */
+async function metricsOf(answers: readonly WorkerMessage[], own: Registry): Promise<string> {
+  const readings: MetricReading[][] = answers.flatMap(answer =>
+    answer.type === 'metrics' ? [answer.metrics] : [],
+  )
+  const all = AggregatorRegistry.aggregate(readings)
+  return `${await all.metrics()}\n${await own.metrics()}`
+}
+
+function ownRegistry(workers: () => number, restarts: () => number): Registry {
+  const registry = new Registry()
+  new Gauge({
+    name: 'tollgate_workers',
+    help: 'Processes that share the API port.',
+    registers: [registry],
+    collect() {
+      this.set(workers())
+    },
+  })
+  new Counter({
+    name: 'tollgate_worker_restarts_total',
+    help: 'Workers that were started in the place of one that ended.',
+    registers: [registry],
+    collect() {
+      this.reset()
+      this.inc(restarts())
+    },
+  })
+  return registry
+}
