@@ -23,6 +23,8 @@ export interface Account {
   limits: Limits
   /** Models given explicitly, beside those that every account has; in order of id. */
   models: readonly string[]
+  /** Whether content may be kept where a caller asks for it. */
+  storeAllowed: boolean
   createdAt: Date
 }
 
@@ -38,6 +40,8 @@ export interface ApiKey {
   allowIps: readonly string[] | undefined
   cap: SpendCap | undefined
   limits: Limits
+  /** False: nothing that this key asks is kept. */
+  storeAllowed: boolean
   revokedAt: Date | undefined
   createdAt: Date
   lastUsedAt: Date | undefined
@@ -64,6 +68,8 @@ export interface Caller {
   accountModels: readonly string[]
   /** Addresses and ranges the key may be used from; undefined is anywhere (ip-range.ts). */
   allowIps: readonly string[] | undefined
+  /** Whether content may be kept where the request asks for it: neither account nor key forbids it. */
+  storeAllowed: boolean
   expiresAt: Date | undefined
   cap: SpendCap | undefined
 }

@@ -16,6 +16,8 @@ export interface NewAccount {
   /** Whether the credit was given rather than paid for. */
   onTrial: boolean
   models: readonly string[]
+  /** Undefined: content may be kept where a caller asks for it. */
+  storeAllowed?: boolean | undefined
 }
 
 export interface NewKey {
@@ -25,6 +27,8 @@ export interface NewKey {
   expiresAt: Date | undefined
   allowIps: readonly string[] | undefined
   cap: SpendCap | undefined
+  /** Undefined: as its account may. */
+  storeAllowed?: boolean | undefined
 }
 
 /** New values of limits: undefined leaves one as it is, null puts it back to the deployment's default. */
@@ -42,6 +46,8 @@ export interface AccountStore {
   suspendAccount(id: number): Promise<Account>
   resumeAccount(id: number): Promise<Account>
   changeLimits(id: number, changes: LimitChanges): Promise<Account>
+  /** Says whether content may be kept for the account; what is kept already stays until it expires. */
+  allowStore(id: number, allowed: boolean): Promise<Account>
   /** Replaces the models given to the account. */
   setModels(id: number, models: readonly string[]): Promise<Account>
   /** The key itself is in this answer and nowhere else. */
@@ -86,7 +92,7 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
   return {
     async createAccount(input) {
       const email = readEmail(input.email)
-      const row = { email, onTrial: input.onTrial }
+      const row = { email, onTrial: input.onTrial, storeAllowed: input.storeAllowed ?? true }
       const id = await orm
         .transaction(async tx => {
           const [created] = await tx.insert(account).values(row).returning({ id: account.id })
@@ -116,6 +122,8 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
         const values = limitColumns(changes)
         if (Object.keys(values).length > 0) await tx.update(account).set(values).where(eq(account.id, id))
       }),
+    allowStore: (id, allowed) =>
+      changeAccount(id, tx => tx.update(account).set({ storeAllowed: allowed }).where(eq(account.id, id))),
     async setModels(id, models) {
       await findAccount(id)
       return changeAccount(id, async tx => {
@@ -135,6 +143,7 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
         allowIps: input.allowIps === undefined ? null : [...input.allowIps],
         capNano: input.cap?.amountNano ?? null,
         capPeriod: input.cap?.period ?? null,
+        storeAllowed: input.storeAllowed ?? true,
       }
       const [created] = await orm
         .insert(apiKey)
@@ -262,6 +271,7 @@ function toAccount(
     onTrial: row.onTrial,
     limits: toLimits(row),
     models,
+    storeAllowed: row.storeAllowed,
     createdAt: row.createdAt,
   }
 }
@@ -277,6 +287,7 @@ function toApiKey(row: typeof apiKey.$inferSelect): ApiKey {
     allowIps: row.allowIps ?? undefined,
     cap: toCap(row),
     limits: toLimits(row),
+    storeAllowed: row.storeAllowed,
     revokedAt: row.revokedAt ?? undefined,
     createdAt: row.createdAt,
     lastUsedAt: row.lastUsedAt ?? undefined,
@@ -303,6 +314,7 @@ function toKeyRecord({ key, account: owner, models }: KeyRow): KeyRecord {
       keyModels: key.models ?? undefined,
       accountModels: models,
       allowIps: key.allowIps ?? undefined,
+      storeAllowed: owner.storeAllowed && key.storeAllowed,
       expiresAt: key.expiresAt ?? undefined,
       cap: toCap(key),
     },

@@ -19,12 +19,13 @@ import { list, print, table } from './output.ts'
 const createCommand: Command = {
   name: 'account create',
   summary: 'make an account',
-  usage: '--email E [--credit 5.00] [--models a,b]',
+  usage: '--email E [--credit 5.00] [--models a,b] [--no-store]',
   details: `--email E     whose account it is; one account each
 --credit C    what it may spend; without it, the deployment's trial credit
---models a,b  models it may use beside those that every account may`,
+--models a,b  models it may use beside those that every account may
+--no-store    never keep content for it, whatever its callers ask for`,
   async run(args, io) {
-    const words = readArguments(args, { email: 'text', credit: 'text', models: 'text' })
+    const words = readArguments(args, { email: 'text', credit: 'text', models: 'text', 'no-store': 'flag' })
     const email = required(words, 'email')
     const credit = words.texts['credit']
     const paid = credit === undefined ? undefined : readCredit(credit)
@@ -36,6 +37,7 @@ const createCommand: Command = {
         creditNano,
         onTrial: paid === undefined,
         models,
+        storeAllowed: !words.flags.has('no-store'),
       })
     })
     const { id, balance } = rowOf(account)
@@ -100,6 +102,28 @@ N is a whole number, or "default" for the deployment's own.`,
   },
 }
 
+const STORE_WORDS = ['allow', 'forbid'] as const
+
+const storeCommand: Command = {
+  name: 'account store',
+  summary: 'say whether content may be kept for an account',
+  usage: `ID ${STORE_WORDS.join('|')}`,
+  details: `allow   responses are kept where a caller asks for it ("store": true)
+forbid  such requests are refused; what is kept already stays until it expires`,
+  async run(args, io) {
+    const { json, positionals } = readArguments(args, {}, ['ID', STORE_WORDS.join('|')])
+    const [idWord = '', word] = positionals
+    const choice = STORE_WORDS.find(candidate => candidate === word)
+    if (choice === undefined) throw new UsageError(`"${word}" is neither ${STORE_WORDS.join(' nor ')}`)
+    const id = readId(idWord, 'ID')
+    const account = await withDatabase(io, db =>
+      accountStore(db, io.random).allowStore(id, choice === 'allow'),
+    )
+    print(io, json, rowOf(account), () => describe(account))
+    return 0
+  },
+}
+
 export const accountCommands: readonly Command[] = [
   createCommand,
   listCommand,
@@ -107,6 +131,7 @@ export const accountCommands: readonly Command[] = [
   suspendCommand,
   resumeCommand,
   limitsCommand,
+  storeCommand,
 ]
 
 /** A command that takes an account's id and shows the account as it is afterwards. */
@@ -161,6 +186,7 @@ function rowOf(account: Account) {
     on_trial: account.onTrial,
     models: [...account.models],
     limits: limitsRow(account),
+    store: account.storeAllowed,
     created_at: account.createdAt.toISOString(),
   } satisfies JsonObject
 }
@@ -187,6 +213,7 @@ function describe(account: Account): string {
     ['requests per minute', limit(row.limits.requests_per_minute)],
     ['tokens per minute', limit(row.limits.tokens_per_minute)],
     ['concurrent requests', limit(row.limits.concurrent_requests)],
+    ['store', row.store ? 'allowed' : 'forbidden'],
     ['created', row.created_at],
   ])
 }

@@ -15,13 +15,15 @@ const CAP_PERIODS = ['day', 'week', 'month', 'total'] as const satisfies readonl
 const createCommand: Command = {
   name: 'key create',
   summary: 'make a key, which is shown this once',
-  usage: '--account ID [--name N] [--models a,b] [--expires T] [--cap 2.00/month] [--allow-ip CIDR,...]',
+  usage:
+    '--account ID [--name N] [--models a,b] [--expires T] [--cap 2.00/month] [--allow-ip CIDR,...] [--no-store]',
   details: `--account ID         who pays
 --name N             what to call it in lists
 --models a,b         narrows the key to these models of the account
 --expires T          an ISO time (2027-01-31, 2027-01-31T12:00:00Z) or a duration: 90m, 12h, 30d, 8w, 1y
 --cap A/PERIOD       most it may spend per ${CAP_PERIODS.join(', ')}
---allow-ip CIDR,...  addresses and ranges it may be used from`,
+--allow-ip CIDR,...  addresses and ranges it may be used from
+--no-store           never keep content for what it asks`,
   async run(args, io) {
     const words = readArguments(args, {
       account: 'text',
@@ -30,6 +32,7 @@ const createCommand: Command = {
       expires: 'text',
       cap: 'text',
       'allow-ip': 'text',
+      'no-store': 'flag',
     })
     const { texts } = words
     const input = {
@@ -38,6 +41,7 @@ const createCommand: Command = {
       expiresAt: texts['expires'] === undefined ? undefined : readFuture(texts['expires'], io.now()),
       allowIps: readRanges(texts['allow-ip']),
       cap: texts['cap'] === undefined ? undefined : readCap(texts['cap']),
+      storeAllowed: !words.flags.has('no-store'),
     } satisfies Omit<NewKey, 'models'>
     const names = readNames(texts['models'], 'models')
     const { id, key } = await withDatabase(io, async db =>
@@ -132,6 +136,7 @@ function rowOf(key: ApiKey) {
     expires_at: key.expiresAt?.toISOString() ?? null,
     allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
     cap: key.cap === undefined ? null : { amount: formatMoney(key.cap.amountNano), period: key.cap.period },
+    store: key.storeAllowed,
     created_at: key.createdAt.toISOString(),
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,

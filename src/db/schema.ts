@@ -42,6 +42,7 @@ export type CapPeriod = 'day' | 'week' | 'month' | 'total'
 export type Source = 'file' | 'cli' | 'console' | 'default'
 /** How an exchange ended, seen from the relay. */
 export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
+export type StoredStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
 export type UsageSource = 'reported' | 'estimated' | 'missing'
 
 /** Who pays: the owner of keys and of one balance. Never deleted, only closed. */
@@ -59,6 +60,8 @@ export const account = pgTable(
     requestsPerMinute: bigint({ mode: 'number' }),
     tokensPerMinute: bigint({ mode: 'number' }),
     concurrentRequests: bigint({ mode: 'number' }),
+    /** False: no content is ever kept for this account, whatever its callers ask for. */
+    storeAllowed: boolean().notNull().default(true),
     createdAt: moment().notNull().defaultNow(),
   },
   t => [
@@ -92,6 +95,8 @@ export const apiKey = pgTable(
     requestsPerMinute: bigint({ mode: 'number' }),
     tokensPerMinute: bigint({ mode: 'number' }),
     concurrentRequests: bigint({ mode: 'number' }),
+    /** False: no content is kept for what this key asks. */
+    storeAllowed: boolean().notNull().default(true),
     status: text().$type<KeyStatus>().notNull().default('active'),
     createdAt: moment().notNull().defaultNow(),
     revokedAt: moment(),
@@ -277,6 +282,65 @@ export const exchange = pgTable(
       sql`${t.endState} in ('complete', 'client_gone', 'upstream_cut', 'upstream_error', 'stalled', 'refused')`,
     ),
   ],
+)
+
+/**
+ * A response that its caller asked to be kept (src/stored-responses/). The only content in the database: sealed with
+ * TOLLGATE_SECRET, gone when it expires. No foreign keys: the write must not lock the account's row.
+ */
+export const storedResponse = pgTable(
+  'stored_response',
+  {
+    /** `resp_` and the request id in hex. */
+    id: text().primaryKey(),
+    accountId: reference(),
+    /** The response that this one goes on from; may be gone by now. */
+    previousId: text(),
+    status: text().$type<StoredStatus>().notNull(),
+    /** True: runs without its caller's connection, and can be cancelled. */
+    background: boolean().notNull(),
+    /** As the caller named it. */
+    model: text().notNull(),
+    /** Sealed: the items of this turn's input, JSON without the brackets of their list. */
+    input: bytes().notNull(),
+    /** Sealed: the response object, JSON. */
+    response: bytes().notNull(),
+    /** Length of `input` and `response` as plain text. */
+    plainBytes: integer().notNull(),
+    createdAt: moment().notNull(),
+    expiresAt: moment().notNull(),
+    /** When the process that runs it was last heard of, by the clock of the database; null once it ended. */
+    seenAt: moment(),
+  },
+  t => [
+    index('stored_response_expires').on(t.expiresAt),
+    index('stored_response_seen').on(t.seenAt).where(sql`${t.seenAt} is not null`),
+    check(
+      'stored_response_status',
+      sql`${t.status} in ('queued', 'in_progress', 'completed', 'incomplete', 'failed', 'cancelled')`,
+    ),
+    check(
+      'stored_response_running',
+      sql`(${t.status} in ('queued', 'in_progress')) = (${t.seenAt} is not null)`,
+    ),
+  ],
+)
+
+/** The events of a stored response's stream, a batch per row, so that a caller can go on where it was cut off. */
+export const storedResponseEvents = pgTable(
+  'stored_response_events',
+  {
+    responseId: text()
+      .notNull()
+      .references(() => storedResponse.id, { onDelete: 'cascade' }),
+    /** `sequence_number` of the batch's first event. */
+    first: integer().notNull(),
+    /** `sequence_number` of its last. */
+    last: integer().notNull(),
+    /** Sealed: a JSON list of the events' data as texts. */
+    events: bytes().notNull(),
+  },
+  t => [primaryKey({ columns: [t.responseId, t.first] })],
 )
 
 /** Facts about the deployment that are true once (first start done, the check of the secret). */

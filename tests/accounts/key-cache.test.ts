@@ -163,6 +163,7 @@ function record(accountId: number): KeyRecord {
     accountLimits: none,
     keyLimits: none,
     keyModels: undefined,
+    storeAllowed: true,
     accountModels: [],
     allowIps: undefined,
     expiresAt: undefined,

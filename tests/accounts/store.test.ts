@@ -156,6 +156,23 @@ test('a key without a list, limits or dates says so with undefined', async () =>
   expect((await store.listKeys(accountId))[0]?.lastUsedAt).toBeInstanceOf(Date)
 })
 
+test.each([
+  [true, true, true],
+  [true, false, false],
+  [false, true, false],
+  [false, false, false],
+])(
+  'content may be kept only where account (%p) and key (%p) both allow it',
+  async (account, key, allowed) => {
+    const { id: accountId } = await newAccount()
+    await store.allowStore(accountId, account)
+    const made = await store.createKey({ ...plainKey(accountId), storeAllowed: key })
+    expect((await store.findKey(hashKey(made.key)))?.caller.storeAllowed).toBe(allowed)
+    expect((await store.findAccount(accountId)).storeAllowed).toBe(account)
+    expect((await store.listKeys(accountId))[0]?.storeAllowed).toBe(key)
+  },
+)
+
 test('revokes for good, and at the first time', async () => {
   const { id: accountId } = await newAccount()
   const { id, key } = await store.createKey(plainKey(accountId))
@@ -171,6 +188,7 @@ test.each([
   ['suspend', () => store.suspendAccount(999_999)],
   ['limits', () => store.changeLimits(999_999, { requestsPerMinute: 1 })],
   ['models', () => store.setModels(999_999, [])],
+  ['store', () => store.allowStore(999_999, false)],
   ['create a key for', () => store.createKey(plainKey(999_999))],
   ['list the keys of', () => store.listKeys(999_999)],
 ])('cannot %s an account that does not exist', async (_name, act) => {

@@ -17,6 +17,7 @@ const CALLER: Caller = {
   accountLimits: NO_LIMITS,
   keyLimits: NO_LIMITS,
   keyModels: undefined,
+  storeAllowed: true,
   accountModels: [],
   allowIps: undefined,
   expiresAt: undefined,

@@ -168,6 +168,7 @@ describe('account', () => {
       on_trial: false,
       models: [],
       limits: { requests_per_minute: null, tokens_per_minute: null, concurrent_requests: null },
+      store: true,
       created_at: expect.stringMatching(/^\d{4}-.*Z$/),
     })
     expect((await json('account', 'limits', `${id}`, '--rpm', '5', '--tpm', '100')).limits).toEqual({
@@ -178,6 +179,8 @@ describe('account', () => {
     expect(
       (await json('account', 'limits', `${id}`, '--rpm', 'default')).limits.requests_per_minute,
     ).toBeNull()
+    expect((await json('account', 'store', `${id}`, 'forbid')).store).toBe(false)
+    expect((await json('account', 'store', `${id}`, 'allow')).store).toBe(true)
     expect((await json('account', 'suspend', `${id}`)).status).toBe('suspended')
     expect((await json('account', 'resume', `${id}`)).status).toBe('active')
     expect(await json('account', 'list')).toContainEqual(expect.objectContaining({ id, email: 'life@x' }))
@@ -206,6 +209,7 @@ describe('key', () => {
       '2.00/month',
       '--allow-ip',
       '10.0.0.0/8,::1',
+      '--no-store',
     ]
     const { id, key } = await json('key', 'create', '--account', account, ...words)
     expect(key).toMatch(/^sk-[0-9A-Za-z]{57}$/)
@@ -221,6 +225,7 @@ describe('key', () => {
         expires_at: '2999-01-31T00:00:00.000Z',
         allow_ips: ['10.0.0.0/8', '::1'],
         cap: { amount: '2.000000000', period: 'month' },
+        store: false,
         created_at: expect.any(String),
         last_used_at: null,
         revoked_at: null,
@@ -351,6 +356,7 @@ describe('--help', () => {
     'account suspend',
     'account resume',
     'account limits',
+    'account store',
     'key create',
     'key list',
     'key revoke',
