@@ -9,6 +9,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { CreditWatch } from '@/exchange/credit.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
+import { behindDoor } from '@/exchange/pass.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { Stop } from '@/ledger/types.ts'
@@ -132,12 +133,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const gateway: Gateway = {
     authenticate: keys.authenticate,
     catalog,
-    client: createUpstreamClient({
-      clock,
-      guard: createAddressGuard({ clock, proxied }),
-      simulatorUrl: simulator.url,
-      reach: proxied ? undefined : tcpReach,
-    }),
+    client: behindDoor(
+      createUpstreamClient({
+        clock,
+        guard: createAddressGuard({ clock, proxied }),
+        simulatorUrl: simulator.url,
+        reach: proxied ? undefined : tcpReach,
+      }),
+    ),
     selector,
     store,
     settling: new Set(),

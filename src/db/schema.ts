@@ -18,6 +18,7 @@ import {
   uniqueIndex,
   uuid,
 } from 'drizzle-orm/pg-core'
+import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -252,6 +253,8 @@ export const exchange = pgTable(
     audioInput: count(),
     audioOutput: count(),
     serverTools: jsonb().$type<Record<string, number>>().notNull().default({}),
+    /** What was used beside tokens (images by size, seconds of video); null if nothing was. */
+    extras: jsonb().$type<Extras>(),
     /** Missing: the upstream told nothing and nothing could be counted; then the buckets are 0. */
     usageSource: text().$type<UsageSource>().notNull(),
     /** The prices it was charged by; null if it was not charged. */

@@ -2,15 +2,19 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { decodeFault, faultOf } from '@/formats/fault.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Candidate } from '@/routing/order.ts'
-import type { UpstreamClient } from '@/upstream/client.ts'
+import type { UpstreamRequest } from '@/upstream/client.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'
-import type { Preparation } from './preparation.ts'
+import type { GuardedClient, Pass } from './pass.ts'
 
 /** The most of an error body that is read; the rest says nothing more. */
 const MAX_FAULT_BYTES = 64 * 1024
 
+/** What is sent to an upstream. */
+export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers'>
+
 export interface SendOptions {
-  client: UpstreamClient
+  client: GuardedClient
+  pass: Pass
   now: () => number
   signal: AbortSignal
 }
@@ -20,11 +24,11 @@ export interface SendOptions {
  * @throws GatewayError that says whether another channel could do better
  */
 export async function send(
-  { call, body, headers }: Pick<Preparation, 'call' | 'body' | 'headers'>,
+  { call, body, headers }: Sendable,
   { route: { channel }, key }: Pick<Candidate, 'route' | 'key'>,
   options: SendOptions,
 ): Promise<Response> {
-  const response = await options.client({
+  const response = await options.client(options.pass, {
     channel,
     key,
     call,

@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Extras } from '@/generation/extras.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/usage.ts'
@@ -18,6 +19,8 @@ const LIFETIME_MS = 4 * 60 * 60 * 1000
 /** What an exchange has used, and how that is known. */
 export interface UsedUp {
   usage: Usage
+  /** What was used beside tokens; undefined: nothing. */
+  extras?: Extras | undefined
   source: 'reported' | 'estimated'
 }
 
@@ -88,7 +91,8 @@ export class Bill {
     const available = least(result.availableNano, result.keyAvailableNano)
     const affordable = quote.affordable(available)
     const isUnlimited = quote.statedOutput === undefined && result.reason === 'credit_exhausted'
-    if (!isUnlimited || !isWorthBeginning(affordable)) throw this.#denied(result.reason, affordable, result)
+    if (!isUnlimited || affordable === undefined || !isWorthBeginning(affordable))
+      throw this.#denied(result.reason, affordable, result)
     const second = await this.#hold(atLeastOne(quote.bound(affordable)))
     if (!second.granted) throw this.#denied(second.reason, affordable, second)
     this.#paidOutput = affordable
@@ -101,8 +105,7 @@ export class Bill {
    */
   tick(meter: Meter): GatewayError | undefined {
     const used = meter.estimatedOutput
-    const { ledger, exchange } = this.#options
-    if (this.#isHeld && meter.output) ledger.progress(exchange.id, this.charge(this.#soFar(meter)).nano)
+    if (meter.output) this.note(this.#soFar(meter))
     if (this.#isLast && used >= this.#paidOutput) {
       return new GatewayError(
         'credit_exhausted',
@@ -132,9 +135,15 @@ export class Bill {
       })
   }
 
+  /** Notes what an answer that still flows has cost: what is charged if this process dies. */
+  note(used: UsedUp): void {
+    const { ledger, exchange } = this.#options
+    if (this.#isHeld) ledger.progress(exchange.id, this.charge(used).nano)
+  }
+
   /** What so much usage costs by the prices of the start. */
   charge(used: UsedUp): Charge {
-    const { pico } = costOf(wholeCounts(used.usage), this.quote.rates)
+    const { pico } = costOf(wholeCounts(used.usage), this.quote.rates, used.extras)
     return { pico, nano: roundUp(pico), priceVersion: this.quote.priceVersion }
   }
 
@@ -183,7 +192,7 @@ export class Bill {
     return this.#isHeld
   }
 
-  #denied(reason: DenialReason, affordable: number, result: HoldResult): GatewayError {
+  #denied(reason: DenialReason, affordable: number | undefined, result: HoldResult): GatewayError {
     return denied(reason, affordable, result.resetsAt, this.#options.now())
   }
 
@@ -210,17 +219,19 @@ export class Bill {
 /** A denial as the caller gets it (ledger.md 6.4). */
 function denied(
   reason: DenialReason,
-  affordable: number,
+  affordable: number | undefined,
   resetsAt: Date | undefined,
   now: number,
 ): GatewayError {
   switch (reason) {
     case 'credit_exhausted':
-      return new GatewayError(
-        'credit_exhausted',
-        `The credit of this account does not pay for this request; it pays for ${affordable} output tokens at most`,
-        { details: { affordable_max_tokens: affordable } },
-      )
+      return affordable === undefined
+        ? new GatewayError('credit_exhausted', 'The credit of this account does not pay for this request')
+        : new GatewayError(
+            'credit_exhausted',
+            `The credit of this account does not pay for this request; it pays for ${affordable} output tokens at most`,
+            { details: { affordable_max_tokens: affordable } },
+          )
     case 'credit_reserved':
       return new GatewayError(
         'credit_reserved',

@@ -1,13 +1,14 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { Bill, type Charge, type UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
-import type { Prompt } from './prompt.ts'
 import type { Quote } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** The hold of an exchange that may begin. */
 export interface Reservation {
   bill: Bill
+  /** The output limit that the request must get, since the balance pays for no more; undefined: none. */
+  outputLimit: number | undefined
   /** Resolves when the hold is durable. Until then no byte reaches the caller. */
   granted: Promise<void>
   /** Aborts with the error of a hold that was refused after the upstream was called already. */
@@ -22,7 +23,6 @@ export interface Reservation {
 export async function reserve(
   gateway: Gateway,
   record: ExchangeRecord,
-  prompt: Prompt,
   quote: Quote,
 ): Promise<Reservation> {
   const { ledger, credit, clock } = gateway
@@ -35,8 +35,8 @@ export async function reserve(
   const early = !caller.onTrial && isWell(gateway) && credit.isAmple(caller.accountId, bill.expectedNano)
   const abort = new AbortController()
   if (!early) {
-    prompt.outputLimit = await bill.reserve()
-    return { bill, granted: Promise.resolve(), refused: abort.signal }
+    const outputLimit = await bill.reserve()
+    return { bill, outputLimit, granted: Promise.resolve(), refused: abort.signal }
   }
   const granted = bill.reserve().then(() => undefined)
   granted.catch(error => {
@@ -44,7 +44,7 @@ export async function reserve(
     gateway.metrics.wastedStarts.inc()
     abort.abort(asGatewayError(error))
   })
-  return { bill, granted, refused: abort.signal }
+  return { bill, outputLimit: undefined, granted, refused: abort.signal }
 }
 
 /** How long a hold may wait before nothing is begun without one. */
@@ -61,6 +61,7 @@ function isWell({ ledger }: Gateway): boolean {
 /** Notes what an exchange has used and what that costs; undefined is nothing. */
 export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: Bill): void {
   record.usage = used?.usage
+  record.extras = used?.extras
   record.usageSource = used?.source
   record.charge = used === undefined ? undefined : bill.charge(used)
 }

@@ -7,14 +7,16 @@ import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { faultInBody, send } from './attempt.ts'
-import { callerLeft, type IncomingCall, receive } from './exchange.ts'
+import { type Conversation, traitsOf } from './conversation.ts'
+import { callerLeft, type IncomingCall, readPrompt, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
-import { endLimits, takeLimits } from './limiting.ts'
+import { endLimits } from './limiting.ts'
+import { admitFree } from './pass.ts'
 import { isPassthrough, type Preparation, passOn } from './preparation.ts'
 import { decodeBody, type Prompt } from './prompt.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 import { answerHeaders, errorResponse, limitsOf } from './reply.ts'
-import { type Admitted, MAX_ATTEMPTS, traitsOf } from './routes.ts'
+import { MAX_ATTEMPTS } from './routes.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** How long upstreams may take to count, all together; agents ask often and wait for it. */
@@ -27,7 +29,7 @@ interface TokenCount {
 }
 
 /** What a count needs of an admitted call; nothing of money. */
-type Counting = Pick<Admitted, 'gateway' | 'record' | 'prompt' | 'model' | 'signal'>
+type Counting = Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | 'pass' | 'signal'>
 
 /**
  * How many tokens a prompt has: asked of an upstream where its format can be asked, else estimated, which a header
@@ -37,14 +39,14 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   const { signal } = call.request
   try {
-    const { prompt, model } = await receive(gateway, record, call)
-    await takeLimits(gateway, record, 0)
-    const count = await countFor({ gateway, record, prompt, model, signal })
+    const { asked: prompt, model } = await receive(gateway, record, call, () => readPrompt(gateway, call))
+    const pass = await admitFree(gateway, record)
+    const count = await countFor({ gateway, record, prompt, model, pass, signal })
     report(gateway, record, count.by)
     return new Response(count.body, {
       headers: {
         'content-type': 'application/json',
-        ...answerHeaders(record, prompt, gateway.clock.now()),
+        ...answerHeaders(record, gateway.clock.now()),
         ...(count.by === 'estimate' ? { 'x-tollgate-estimated': 'true' } : {}),
       },
     })
@@ -65,7 +67,7 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
 async function countFor(counting: Counting): Promise<TokenCount> {
   const { gateway, record, prompt, model, signal } = counting
   const { selector } = gateway
-  const ways = selector.select(model.routes, traitsOf(counting)).ready.flatMap(countingWay)
+  const ways = selector.select(model.routes, traitsOf(record, prompt, model)).ready.flatMap(countingWay)
   // Nobody else would say what is wrong with the request.
   if (ways.length === 0) decodeCounted(prompt)
   const deadline = new AbortController()
@@ -104,7 +106,7 @@ async function ask(
 ): Promise<string | GatewayError> {
   const { candidate } = way
   const { route } = candidate
-  const { gateway, record, prompt } = counting
+  const { gateway, record, prompt, pass } = counting
   const { client, clock, metrics } = gateway
   const channel = route.channel.name
   record.attempts += 1
@@ -112,7 +114,7 @@ async function ask(
   record.channelFormat = route.channel.format
   const call = prepareCount(counting, way)
   try {
-    const response = await send(call, candidate, { client, now: clock.now, signal })
+    const response = await send(call, candidate, { client, pass, now: clock.now, signal })
     const answer = readCount(await response.text(), prompt, way.codec)
     metrics.attempts.inc({ channel, outcome: 'ok' })
     return answer

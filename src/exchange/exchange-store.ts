@@ -122,6 +122,7 @@ function toColumns(row: ExchangeRow) {
     audio_input: row.audioInput,
     audio_output: row.audioOutput,
     server_tools: row.serverTools,
+    extras: row.extras,
     usage_source: row.usageSource,
     price_version: row.priceVersion?.toString(),
     cost_nano: row.costNano?.toString(),

@@ -1,32 +1,47 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { ConversationSurface } from '@/generation/surface.ts'
+import type { ConversationSurface, Surface } from '@/generation/surface.ts'
 import type { Model } from '@/routing/model.ts'
 import { admitCaller, admitModel } from './admission.ts'
 import { authenticateCaller } from './authentication.ts'
 import { type RequestBody, readBody } from './body.ts'
-import { closeBill, type Reservation, reserve } from './charge.ts'
+import { closeBill, type Reservation } from './charge.ts'
+import { converse, relayConversation } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
-import { endLimits, takeLimits } from './limiting.ts'
+import { endLimits } from './limiting.ts'
+import { type Operation, undertake } from './operation.ts'
+import { admitFree, admitPaid } from './pass.ts'
 import { Prompt } from './prompt.ts'
-import { quote } from './quote.ts'
+import { quote, quoteOperation } from './quote.ts'
 import { callerOf, type ExchangeRecord, endStateOf, openRecord } from './record.ts'
-import { relayStream } from './relay-stream.ts'
-import { relayWhole } from './relay-whole.ts'
+import { relayOperation } from './relay-operation.ts'
 import { errorResponse, limitsOf } from './reply.ts'
-import type { Admitted } from './routes.ts'
 import { settle } from './settlement.ts'
 
 /** A call as a surface received it. */
-export interface IncomingCall {
+export interface Call {
   request: Request
   /** Where it came in. */
   listener: Listener
+  surface: Surface
+}
+
+/** A call that converses. */
+export interface IncomingCall extends Call {
   surface: ConversationSurface
   /**
    * Reads what the gateway needs to know of the body, or of the path where the surface's format says it there.
    * @throws GatewayError `invalid_request`
    */
   readCall: (body: RequestBody) => CallFacts
+}
+
+/** A call of anything else. */
+export interface OperationCall extends Call {
+  /**
+   * Reads the body, at most so many bytes of it, and says what is to be done.
+   * @throws GatewayError for what cannot be read or breaks the format's rules
+   */
+  read: (request: Request, maxBodyBytes: number) => Promise<Operation>
 }
 
 /** What of a call decides the way it goes. */
@@ -44,15 +59,57 @@ export interface Listener {
 }
 
 /** One request and its reply, from the socket to the stored result. */
-export async function runExchange(gateway: Gateway, call: IncomingCall): Promise<Response> {
+export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Response> {
+  return conduct(gateway, call, async ({ record }) => {
+    const { asked: prompt, model } = await receive(gateway, record, call, () => readPrompt(gateway, call))
+    const { pass, reservation } = await admitPaid(gateway, record, quote(prompt, model, callerOf(record)))
+    prompt.outputLimit = reservation.outputLimit
+    const signal = endOf(call, reservation)
+    const conversation = converse({ gateway, record, prompt, model, pass, reservation, signal })
+    return billed(gateway, record, reservation, onEnd => relayConversation(conversation, onEnd))
+  })
+}
+
+/** The same for an exchange that is no conversation. */
+export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
+  return conduct(gateway, call, async ({ record, atEnd }) => {
+    const { asked: operation, model } = await receive(gateway, record, call, async () => {
+      const read = await call.read(call.request, gateway.maxBodyBytes)
+      atEnd(() => read.dispose?.())
+      return read
+    })
+    const strict = call.request.headers.get('x-tollgate-strict') === 'true'
+    const work = { ...undertake(gateway, record, operation, model, strict), operation }
+    if (operation.price === undefined) {
+      const pass = await admitFree(gateway, record)
+      const { signal } = call.request
+      return relayOperation({ ...work, pass, signal, reservation: undefined }, () => close(gateway, record))
+    }
+    const { pass, reservation } = await admitPaid(gateway, record, quoteOperation(operation.price, model))
+    const signal = endOf(call, reservation)
+    return billed(gateway, record, reservation, onEnd =>
+      relayOperation({ ...work, pass, signal, reservation }, onEnd),
+    )
+  })
+}
+
+/** An exchange on its way. */
+interface Way {
+  record: ExchangeRecord
+  /** Has something done when all is over, whichever way it ends. */
+  atEnd(release: () => void): void
+}
+
+/** The frame of every exchange: its record, its end, and an error in the caller's shape if nothing comes of it. */
+async function conduct(
+  gateway: Gateway,
+  call: Call,
+  serve: (way: Way) => Promise<Response>,
+): Promise<Response> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   gateway.metrics.openExchanges.inc()
   try {
-    const { prompt, model } = await receive(gateway, record, call)
-    const quoted = quote(prompt, model, callerOf(record))
-    await takeLimits(gateway, record, quoted.inputTokens + quoted.allowance)
-    const reservation = await reserve(gateway, record, prompt, quoted)
-    return await relay({ gateway, record, prompt, model, reservation, signal: endOf(call, reservation) })
+    return await serve({ record, atEnd: release => record.releases.push(release) })
   } catch (error) {
     return refuse(gateway, record, callerLeft(call.request.signal) ?? asGatewayError(error))
   }
@@ -62,22 +119,27 @@ export async function runExchange(gateway: Gateway, call: IncomingCall): Promise
  * The way of a call up to where it may be served: who calls, what for, and whether they may. Fills in the record.
  * @throws GatewayError of admission, and for what cannot be read
  */
-export async function receive(
+export async function receive<Asked extends { model: string; stream: boolean }>(
   gateway: Gateway,
   record: ExchangeRecord,
-  call: IncomingCall,
-): Promise<{ prompt: Prompt; model: Model }> {
+  call: Call,
+  read: () => Promise<Asked>,
+): Promise<{ asked: Asked; model: Model }> {
   if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
   record.caller = await authenticateCaller(gateway.authenticate, call.request)
   admitCaller(record.caller, () => call.listener.addressOf(call.request))
-  const prompt = await readPrompt(gateway, call)
-  record.streamed = prompt.stream
-  const model = admitModel(gateway.catalog, record.caller, prompt.model, call.surface)
+  const asked = await read()
+  record.streamed = asked.stream
+  const model = admitModel(gateway.catalog, record.caller, asked.model, call.surface)
   record.model = model.id
-  return { prompt, model }
+  return { asked, model }
 }
 
-async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt> {
+/**
+ * The prompt of a call that converses.
+ * @throws GatewayError for what cannot be read
+ */
+export async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt> {
   const body = await readBody(call.request, gateway.maxBodyBytes)
   return new Prompt({
     surface: call.surface,
@@ -88,21 +150,19 @@ async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt>
 }
 
 /** Aborts when nothing is to come of the exchange: the caller left, or there is no money. */
-function endOf(call: IncomingCall, { refused }: Reservation): AbortSignal {
+function endOf(call: Call, { refused }: Reservation): AbortSignal {
   return AbortSignal.any([call.request.signal, refused])
 }
 
 /** Relays and settles: a streamed exchange ends when its stream does, long after this returned. */
-async function relay(admitted: Admitted): Promise<Response> {
-  const { gateway, record, reservation } = admitted
-  const finish = () => {
-    close(gateway, record, closeBill(gateway, record, reservation))
-  }
+async function billed(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  reservation: Reservation,
+  relay: (onEnd: () => void) => Promise<Response>,
+): Promise<Response> {
   try {
-    if (admitted.prompt.stream) return await relayStream(admitted, finish)
-    const response = await relayWhole(admitted)
-    finish()
-    return response
+    return await relay(() => close(gateway, record, closeBill(gateway, record, reservation)))
   } catch (error) {
     record.charge = undefined
     closeBill(gateway, record, reservation)
@@ -121,6 +181,7 @@ function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): 
 
 function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>): void {
   gateway.metrics.openExchanges.dec()
+  for (const release of record.releases) release()
   endLimits(gateway, record)
   settle(record, gateway, charged)
 }

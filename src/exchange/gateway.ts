@@ -8,8 +8,8 @@ import type { Catalog } from '@/routing/model.ts'
 import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
-import type { UpstreamClient } from '@/upstream/client.ts'
 import type { CreditWatch } from './credit.ts'
+import type { GuardedClient } from './pass.ts'
 import type { ExchangeStore } from './settlement.ts'
 import type { Watchdog } from './watchdog.ts'
 
@@ -17,7 +17,8 @@ import type { Watchdog } from './watchdog.ts'
 export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog
-  client: UpstreamClient
+  /** The only way to an upstream. */
+  client: GuardedClient
   selector: Selector
   store: ExchangeStore
   /** Results of exchanges that ended and wait for the answer to their charge before they are stored. */

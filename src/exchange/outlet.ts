@@ -1,6 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { Meter } from './meter.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
@@ -17,10 +16,13 @@ const READER_STALL_MS = 600_000
 
 export interface OutletOptions {
   clock: Clock
-  /** Bytes that are safe between two events of the caller's format. */
-  keepalive: Uint8Array
-  /** An error in the caller's grammar, for a stream in which nothing was written yet. */
-  encodeError: (error: GatewayError) => Uint8Array
+  /**
+   * Bytes that are safe between two events of the caller's format. Undefined where nothing is: then the head waits for
+   * the first output, however long that takes.
+   */
+  keepalive: Uint8Array | undefined
+  /** An error in the caller's grammar, for a stream in which nothing was written yet; undefined: it has none. */
+  encodeError: (error: GatewayError) => Uint8Array | undefined
   /** True where an error must end in a broken connection, since not all clients read the event (Gemini). */
   breakAfterError: boolean
 }
@@ -121,7 +123,8 @@ export class Outlet {
   /** Ends a stream whose head is out, but of which no attempt could write anything. */
   async fail(error: GatewayError): Promise<void> {
     if (this.#closed) return
-    this.#write(this.#options.encodeError(error))
+    const told = this.#options.encodeError(error)
+    if (told !== undefined) this.#write(told)
     await this.#close(true)
   }
 
@@ -133,11 +136,6 @@ export class Outlet {
     this.#held = []
     this.#attempt?.abort(callerLeft())
     this.#announce()
-  }
-
-  /** What the running attempt's answer has said so far; undefined between attempts. */
-  get meter(): Meter | undefined {
-    return this.#pipeline?.meter
   }
 
   /** Ends the answer in an error of ours. */
@@ -158,14 +156,15 @@ export class Outlet {
   /** Called every so often: opens the head, writes keepalives, ends what stalls. */
   tick(now: number): void {
     if (this.#closed) return
-    if (!this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
+    const { keepalive } = this.#options
+    if (keepalive !== undefined && !this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
     if ((this.#controller?.desiredSize ?? 0) <= 0) {
       // The caller reads slowly, so the upstream is not being read: its silence says nothing.
       this.#lastRead = now
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
       return
     }
-    if (this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS) this.#write(this.#options.keepalive)
+    if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS) this.#write(keepalive)
     if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
       this.#attempt?.abort(
         new GatewayError('upstream_timeout', 'The upstream stopped sending', {
@@ -218,13 +217,13 @@ export class Outlet {
   #conclude(pipeline: Pipeline, cause: unknown): void {
     if (pipeline.meter.error !== undefined) return
     if (cause instanceof GatewayError) pipeline.fail(cause, this.#emit)
-    else this.#guard(pipeline)
+    else this.#guard(pipeline, cause !== undefined)
   }
 
   /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
-  #guard(pipeline: Pipeline): void {
+  #guard(pipeline: Pipeline, broken: boolean): void {
     try {
-      pipeline.end(this.#emit)
+      pipeline.end(this.#emit, broken)
     } catch (error) {
       pipeline.fail(asGatewayError(error), this.#emit)
     }

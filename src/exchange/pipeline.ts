@@ -7,8 +7,11 @@ import type { Meter } from './meter.ts'
  */
 export interface Pipeline {
   push(chunk: Uint8Array, emit: Emit): void
-  /** The upstream closed, cleanly or not: finishes what is finished, else reports that the answer was cut. */
-  end(emit: Emit): void
+  /**
+   * The upstream closed: finishes what is finished, else reports that the answer was cut. `broken`: the connection
+   * did, which formats with an end of their own need not know.
+   */
+  end(emit: Emit, broken?: boolean): void
   /** Ends the answer in an error of ours. */
   fail(error: GatewayError, emit: Emit): void
   readonly meter: Meter

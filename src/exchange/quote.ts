@@ -8,6 +8,7 @@ import { roundUp } from '@/pricing/cost.ts'
 import { isPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Prompt } from './prompt.ts'
+import type { OperationPrice } from './operation.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */
@@ -35,8 +36,11 @@ export interface Quote {
   firstOutput: number
   /** The cost in nano of the prompt and so much output, at most. */
   bound(outputTokens: number): bigint
-  /** The output that so much is certain to pay for; 0 if not even the prompt is paid. */
-  affordable(availableNano: bigint): number
+  /**
+   * The output that so much is certain to pay for; 0 if not even the prompt is paid. Undefined for what cannot be made
+   * cheaper by a shorter answer.
+   */
+  affordable(availableNano: bigint): number | undefined
 }
 
 /**
@@ -45,9 +49,7 @@ export interface Quote {
  */
 export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const { price } = model
-  if (price === undefined || !isPriced(price.rates, 'text')) {
-    throw new GatewayError('no_channel', `The model '${prompt.model}' has no prices, so it cannot be served`)
-  }
+  if (price === undefined || !isPriced(price.rates, 'text')) throw unpriced(prompt.model)
   const { rates, version } = price
   const inputTokens = estimateTokens(prompt.body.json, prompt.body.bytes.length)
   const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt) }
@@ -72,6 +74,30 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
       return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
     },
   }
+}
+
+/**
+ * What an operation may cost. It cannot be cut, so all of it is set aside.
+ * @throws GatewayError `no_channel` for a model without prices for such work
+ */
+export function quoteOperation({ work, ceiling }: OperationPrice, { id, price }: Model): Quote {
+  if (price === undefined || !isPriced(price.rates, work)) throw unpriced(id)
+  const { rates, version } = price
+  return {
+    priceVersion: version,
+    rates,
+    inputTokens: ceiling.inputTokens,
+    statedOutput: ceiling.outputTokens,
+    maxOutput: ceiling.outputTokens,
+    allowance: ceiling.outputTokens,
+    firstOutput: ceiling.outputTokens,
+    bound: () => roundUp(boundOf(ceiling, rates)),
+    affordable: () => undefined,
+  }
+}
+
+function unpriced(model: string): GatewayError {
+  return new GatewayError('no_channel', `The model '${model}' has no prices, so it cannot be served`)
 }
 
 /** Whether so much output is worth beginning an answer that nobody limited. */

@@ -1,7 +1,8 @@
 import type { Caller } from '@/accounts/account.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
-import type { ConversationSurface } from '@/generation/surface.ts'
+import type { Surface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { LimitLease, LimitState } from '@/limits/answer.ts'
 import type { Charge } from './bill.ts'
@@ -13,7 +14,7 @@ export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_e
 export interface ExchangeRecord {
   /** UUIDv7; the `x-request-id`. */
   readonly id: string
-  readonly surface: ConversationSurface
+  readonly surface: Surface
   /** Milliseconds since 1970. */
   readonly startedAt: number
   caller: Caller | undefined
@@ -29,6 +30,8 @@ export interface ExchangeRecord {
   firstByteMs: number | undefined
   /** Undefined: the upstream reported none. */
   usage: Usage | undefined
+  /** What was used beside tokens; undefined: nothing. */
+  extras: Extras | undefined
   /** How the caller's limits stand; undefined before they were asked. */
   limits: readonly LimitState[] | undefined
   /** The exchange's place within them. */
@@ -41,9 +44,11 @@ export interface ExchangeRecord {
   status: number
   endState: EndState
   error: GatewayError | undefined
+  /** What is done at the end, whichever way the exchange goes: spooled files are deleted. */
+  readonly releases: (() => void)[]
 }
 
-export function openRecord(id: string, surface: ConversationSurface, startedAt: number): ExchangeRecord {
+export function openRecord(id: string, surface: Surface, startedAt: number): ExchangeRecord {
   return {
     id,
     surface,
@@ -57,6 +62,7 @@ export function openRecord(id: string, surface: ConversationSurface, startedAt: 
     losses: [],
     firstByteMs: undefined,
     usage: undefined,
+    extras: undefined,
     limits: undefined,
     lease: undefined,
     usageSource: undefined,
@@ -64,6 +70,7 @@ export function openRecord(id: string, surface: ConversationSurface, startedAt: 
     status: 200,
     endState: 'complete',
     error: undefined,
+    releases: [],
   }
 }
 

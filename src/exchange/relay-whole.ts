@@ -1,33 +1,42 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { send } from './attempt.ts'
 import { charge } from './charge.ts'
+import type { Conversation } from './conversation.ts'
 import { answerHeaders, costHeader } from './reply.ts'
-import { type Admitted, overCandidates, type Try } from './routes.ts'
-import { readWhole, type WholeAnswer } from './whole.ts'
+import { type Admitted, overCandidates, type Prepared, type Try } from './routes.ts'
+import { readWhole } from './whole.ts'
 
 /**
  * A caller who wants the answer in one piece: that of the first route that gives one. Bytes that are passed on are
- * read natively in one go and never go through a JavaScript stream.
+ * read natively in one go and never go through a JavaScript stream. Calls `onEnd` once when there is an answer.
  * @throws GatewayError when every route failed, or the caller left
  */
-export async function relayWhole(admitted: Admitted): Promise<Response> {
-  const { gateway, record, prompt, reservation } = admitted
-  const answer = await overCandidates(admitted, one => fetchWhole(admitted, one))
+export async function relayWhole(conversation: Conversation, onEnd: () => void): Promise<Response> {
+  const { gateway, record, reservation } = conversation
+  const answer = await overCandidates(conversation, one =>
+    fetchWhole(conversation, one, bytes => readWhole(bytes, one.preparation)),
+  )
   charge(record, reservation.bill.usedUpWhole(answer.response), reservation.bill)
   await reservation.granted
+  onEnd()
   return new Response(answer.body, {
     headers: {
       'content-type': 'application/json',
-      ...answerHeaders(record, prompt, gateway.clock.now()),
+      ...answerHeaders(record, gateway.clock.now()),
       ...costHeader(record),
     },
   })
 }
 
-async function fetchWhole(
-  { gateway, record, signal }: Admitted,
-  { preparation, candidate }: Try,
-): Promise<WholeAnswer> {
+/**
+ * One attempt at an answer in one piece: sent, read to its end within the channel's times, and taken in by `read`.
+ * @throws GatewayError that says whether another route could do better
+ */
+export async function fetchWhole<P extends Prepared, Answer>(
+  { gateway, record, pass, signal }: Admitted<P>,
+  { preparation, candidate }: Try<P>,
+  read: (bytes: Uint8Array, headers: Headers) => Answer,
+): Promise<Answer> {
   const attempt = new AbortController()
   const leave = () => attempt.abort(leaveReason(signal))
   if (signal.aborted) leave()
@@ -35,11 +44,16 @@ async function fetchWhole(
   const { client, clock } = gateway
   const stopTimers: (() => void)[] = []
   try {
-    const response = await send(preparation, candidate, { client, now: clock.now, signal: attempt.signal })
+    const response = await send(preparation, candidate, {
+      client,
+      pass,
+      now: clock.now,
+      signal: attempt.signal,
+    })
     stopTimers.push(clock.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled())))
     const bytes = new Uint8Array(await response.arrayBuffer())
     record.firstByteMs = clock.now() - record.startedAt
-    return readWhole(bytes, preparation)
+    return read(bytes, response.headers)
   } catch (error) {
     throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
   } finally {

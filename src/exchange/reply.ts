@@ -1,9 +1,8 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
+import { SURFACE_FORMAT, type Surface } from '@/generation/surface.ts'
 import { limitHeaders } from '@/limits/headers.ts'
 import { formatMoney } from '@/pricing/money.ts'
-import type { Prompt } from './prompt.ts'
 import type { ExchangeRecord } from './record.ts'
 
 /** 503s without a time of their own say this. */
@@ -12,7 +11,7 @@ const DEFAULT_RETRY_AFTER_MS = 1000
 /** Headers of every answer: whose request it was, under the names that the surface's clients read. */
 export function identityHeaders(
   requestId: string,
-  surface: ConversationSurface | undefined,
+  surface: Surface | undefined,
 ): Record<string, string> {
   return surface === 'messages'
     ? { 'x-request-id': requestId, 'request-id': requestId }
@@ -33,7 +32,7 @@ export function streamHeaders(framing: 'sse' | 'json-array'): Record<string, str
 export function errorResponse(
   error: GatewayError,
   requestId: string,
-  surface: ConversationSurface | undefined,
+  surface: Surface | undefined,
   limits: Record<string, string> = {},
 ): Response {
   const codec = CODECS[surface === undefined ? 'openai-chat-completions' : SURFACE_FORMAT[surface]]
@@ -47,7 +46,7 @@ export function errorResponse(
   })
 }
 
-function retryHeaders(error: GatewayError, surface: ConversationSurface | undefined): Record<string, string> {
+function retryHeaders(error: GatewayError, surface: Surface | undefined): Record<string, string> {
   const headers: Record<string, string> = {}
   if (!error.callerMayRetry && error.status !== 400 && error.status !== 404)
     headers['x-should-retry'] = 'false'
@@ -55,7 +54,7 @@ function retryHeaders(error: GatewayError, surface: ConversationSurface | undefi
   const retryAfterMs = error.retryAfterMs ?? (waits ? DEFAULT_RETRY_AFTER_MS : undefined)
   if (retryAfterMs === undefined) return headers
   headers['retry-after'] = String(Math.max(1, Math.ceil(retryAfterMs / 1000)))
-  if (surface === 'chat' || surface === 'responses')
+  if (surface !== undefined && surface !== 'messages' && surface !== 'gemini')
     headers['retry-after-ms'] = String(Math.ceil(retryAfterMs))
   return headers
 }
@@ -66,11 +65,11 @@ export function limitsOf(record: ExchangeRecord, now: number): Record<string, st
 }
 
 /** Headers of an answer that succeeded so far. */
-export function answerHeaders(record: ExchangeRecord, prompt: Prompt, now: number): Record<string, string> {
+export function answerHeaders(record: ExchangeRecord, now: number): Record<string, string> {
   return {
-    ...identityHeaders(record.id, prompt.surface),
+    ...identityHeaders(record.id, record.surface),
     ...limitsOf(record, now),
-    'x-tollgate-model': headerText(record.model ?? prompt.model),
+    'x-tollgate-model': headerText(record.model ?? ''),
     ...(record.losses.length > 0 ? { 'x-tollgate-losses': headerText(record.losses.join(', ')) } : {}),
   }
 }

@@ -4,29 +4,39 @@ import { type Outcome, outcomeOf } from '@/routing/health.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import { afterFailure, type Candidate } from '@/routing/order.ts'
 import type { Attempt } from '@/routing/selector.ts'
-import type { Reservation } from './charge.ts'
+import type { Sendable } from './attempt.ts'
 import type { Gateway } from './gateway.ts'
-import { type Preparation, prepare } from './preparation.ts'
-import type { Prompt } from './prompt.ts'
-import { callerOf, type ExchangeRecord } from './record.ts'
+import type { Pass } from './pass.ts'
+import type { ExchangeRecord } from './record.ts'
 
 /** At most this many upstream requests for one of the caller's: clients retry as well. */
 export const MAX_ATTEMPTS = 3
 
-/** An exchange that was admitted. */
-export interface Admitted {
+/** A request made ready for one route. */
+export interface Prepared extends Sendable {
+  /** Request fields that the upstream's format cannot say, in the caller's words. */
+  losses: readonly string[]
+}
+
+/** An exchange that was admitted, and how it is made ready for a route. */
+export interface Admitted<P extends Prepared> {
   gateway: Gateway
   record: ExchangeRecord
-  prompt: Prompt
+  pass: Pass
   model: Model
-  reservation: Reservation
+  /** The routes that can serve it. */
+  routes: readonly Route[]
+  /** What tells which of them are tried first. */
+  traits: ConversationTraits
+  /** @throws GatewayError for what the route cannot be asked for */
+  prepare: (route: Route) => P
   /** Aborts when the caller leaves, or when there is no money for the answer. */
   signal: AbortSignal
 }
 
 /** One try on one candidate, and the place on its channel that was taken for it. */
-export interface Try {
-  preparation: Preparation
+export interface Try<P extends Prepared> {
+  preparation: P
   candidate: Candidate
   /** To be told of the first output, so that its health is known before a long answer ends. */
   place: Attempt
@@ -37,14 +47,14 @@ export interface Try {
  * `mayRetry` allows it. What the breakers hold back is a last resort.
  * @throws GatewayError of the last attempt, or `no_channel`
  */
-export async function overCandidates<T>(
-  admitted: Admitted,
-  attempt: (one: Try) => Promise<T>,
+export async function overCandidates<P extends Prepared, T>(
+  admitted: Admitted<P>,
+  attempt: (one: Try<P>) => Promise<T>,
   mayRetry: () => boolean = () => true,
 ): Promise<T> {
-  const { gateway, record, prompt, model } = admitted
+  const { gateway, record, model } = admitted
   const { selector } = gateway
-  const selection = selector.select(model.routes, traitsOf(admitted))
+  const selection = selector.select(admitted.routes, admitted.traits)
   const lastResort = selection.ready.length === 0
   let rest = lastResort ? selection.paused.slice(0, 1) : selection.ready
   let failure: GatewayError | undefined
@@ -66,7 +76,7 @@ export async function overCandidates<T>(
     if (outcome.kind !== 'ok' && outcome.kind !== 'ignored')
       rest = afterFailure(rest, candidate, outcome.kind)
   }
-  throw failure ?? noChannel(prompt.model, selection.retryAfterMs)
+  throw failure ?? noChannel(model.id, selection.retryAfterMs)
 }
 
 /** Why an attempt came to nothing; a type of its own, since an attempt may return anything. */
@@ -79,11 +89,11 @@ class Failure {
 }
 
 /** Runs one attempt and tells how it went: to the breakers, to the counters. */
-async function settle<T>(
-  admitted: Admitted,
+async function settle<P extends Prepared, T>(
+  admitted: Admitted<P>,
   candidate: Candidate,
   place: Attempt,
-  attempt: (one: Try) => Promise<T>,
+  attempt: (one: Try<P>) => Promise<T>,
 ): Promise<T | Failure> {
   const { gateway, record } = admitted
   const channel = candidate.route.channel.name
@@ -110,35 +120,14 @@ function toldOf(record: ExchangeRecord): Outcome {
   return { kind: record.endState === 'client_gone' && record.firstByteMs === undefined ? 'ignored' : 'ok' }
 }
 
-/** What tells which conversation a request goes on with, so that it stays where its prompt is cached. */
-export function traitsOf({
-  record,
-  prompt,
-  model,
-}: Pick<Admitted, 'record' | 'prompt' | 'model'>): ConversationTraits {
-  const { accountId } = callerOf(record)
-  return {
-    accountId,
-    model: model.id,
-    format: prompt.format,
-    headers: prompt.headers,
-    body: prompt.body.json,
-  }
-}
-
 function noChannel(model: string, retryAfterMs: number | undefined): GatewayError {
   return new GatewayError('no_channel', `No channel serves the model '${model}' at the moment`, {
     retryAfterMs,
   })
 }
 
-function prepareFor({ gateway, record, prompt, model }: Admitted, route: Route): Preparation {
-  const preparation = prepare(prompt, model, route, {
-    requestId: record.id,
-    now: record.startedAt,
-    newId: gateway.newCallId,
-    strict: prompt.headers.get('x-tollgate-strict') === 'true',
-  })
+function prepareFor<P extends Prepared>({ record, prepare }: Admitted<P>, route: Route): P {
+  const preparation = prepare(route)
   record.attempts += 1
   record.channel = route.channel.name
   record.channelFormat = route.channel.format

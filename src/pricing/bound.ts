@@ -1,5 +1,6 @@
+import type { Extras } from '@/generation/extras.ts'
 import { type Rates, type TokenRateName, type TokenRates, tokenRatesFor } from '@/generation/rates.ts'
-import { count, dearest, type Extras, extraLines } from './cost.ts'
+import { count, dearest, extraLines } from './cost.ts'
 
 /** The most that a request can use, as far as is known before it runs. */
 export interface Ceiling extends Extras {

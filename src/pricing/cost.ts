@@ -1,15 +1,6 @@
+import type { Extras } from '@/generation/extras.ts'
 import { type Rates, type TokenRateName, tokenRatesFor } from '@/generation/rates.ts'
 import type { Usage } from '@/generation/usage.ts'
-
-/** What a request used beside tokens. */
-export interface Extras {
-  /** How often the rate per request applies; 1 unless said. 0 for a part of a request that is priced on its own. */
-  requests?: number
-  /** How many images were made, by size. */
-  images?: Readonly<Record<string, number>>
-  /** Seconds of video made. */
-  videoSeconds?: number
-}
 
 /** What a line of a receipt is for: a name of tollgate.yaml's `prices`. */
 export type Bucket = TokenRateName | 'per_request' | 'per_image' | 'per_video_second'

@@ -3,17 +3,25 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { AddressGuard, Dial } from './address-guard.ts'
 import type { Channel, ChannelKey } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
-import { endpointUrl, keyHeaders, type UpstreamCall } from './endpoint.ts'
+import { endpointUrl, keyHeaders, methodOf, type UpstreamCall } from './endpoint.ts'
 
 export interface UpstreamRequest {
   channel: Channel
   key: ChannelKey | undefined
   call: UpstreamCall
-  body: Uint8Array
+  /** Undefined for a call without one. */
+  body: Uint8Array | StreamedBody | undefined
   /** Headers of the format (`anthropic-version`) and those of the caller that may pass. */
   headers: Readonly<Record<string, string>>
   /** Aborts the attempt at any point: the caller left, the stream stalled, the answer was cut on purpose. */
   signal: AbortSignal
+}
+
+/** A body that is too large to be kept in memory; opened anew for each attempt. */
+export interface StreamedBody {
+  /** In bytes. */
+  length: number
+  open(): ReadableStream<Uint8Array>
 }
 
 /** Sends one attempt and waits for the head of the answer. */
@@ -87,9 +95,8 @@ async function fetchHead(
   { mayBePooled, now }: { mayBePooled: boolean; now: () => number },
 ): Promise<Response> {
   const init = {
-    method: 'POST',
+    method: methodOf(request.call),
     headers: { ...attemptHeaders(request), ...dial.headers },
-    body: request.body,
     redirect: 'manual',
     signal,
     // Bun's name for "no limit of its own"; not in the DOM's RequestInit.
@@ -98,11 +105,11 @@ async function fetchHead(
   } satisfies RequestInit
   const sentAt = now()
   try {
-    return await fetch(dial.url, init)
+    return await fetch(dial.url, { ...init, ...bodyOf(request.body) })
   } catch (error) {
     const isDead = mayBePooled && isClosedConnection(error) && now() - sentAt < DEAD_SOCKET_MS
     if (!isDead || signal.aborted) throw error
-    return await fetch(dial.url, { ...init, keepalive: false })
+    return await fetch(dial.url, { ...init, ...bodyOf(request.body), keepalive: false })
   }
 }
 
@@ -149,7 +156,7 @@ function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Va
 function attemptHeaders(request: UpstreamRequest): Record<string, string> {
   const { channel, key } = request
   return {
-    'content-type': 'application/json',
+    ...contentHeaders(request.body),
     accept: request.call.stream ? 'text/event-stream' : 'application/json',
     'accept-encoding': 'identity',
     'user-agent': USER_AGENT,
@@ -157,6 +164,20 @@ function attemptHeaders(request: UpstreamRequest): Record<string, string> {
     ...(key === undefined ? {} : keyHeaders(channel.format, key.secret)),
     ...channel.headers,
   }
+}
+
+/** Upstreams that take no chunked body are told the length, which a stream does not know by itself. */
+function contentHeaders(body: UpstreamRequest['body']): Record<string, string> {
+  if (body === undefined) return {}
+  return {
+    'content-type': 'application/json',
+    ...(body instanceof Uint8Array ? {} : { 'content-length': String(body.length) }),
+  }
+}
+
+function bodyOf(body: UpstreamRequest['body']): { body?: Uint8Array | ReadableStream<Uint8Array> } {
+  if (body === undefined) return {}
+  return { body: body instanceof Uint8Array ? body : body.open() }
 }
 
 function timeoutError(channel: Channel): GatewayError {

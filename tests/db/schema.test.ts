@@ -66,6 +66,7 @@ test('an exchange comes back as it was stored', async () => {
     audioInput: 6,
     audioOutput: 7,
     serverTools: { web_search: 2 },
+    extras: { images: { '1024x1024': 2 } },
     usageSource: 'reported',
     priceVersion: 9_007_199_254_740_993n,
     costNano: 12_346n,

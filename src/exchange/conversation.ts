@@ -1,0 +1,53 @@
+import type { ConversationTraits } from '@/routing/affinity.ts'
+import type { Model } from '@/routing/model.ts'
+import type { Reservation } from './charge.ts'
+import { type Preparation, prepare } from './preparation.ts'
+import type { Prompt } from './prompt.ts'
+import { callerOf, type ExchangeRecord } from './record.ts'
+import { relayStream } from './relay-stream.ts'
+import { relayWhole } from './relay-whole.ts'
+import type { Admitted } from './routes.ts'
+
+/** A conversation that was admitted. */
+export interface Conversation extends Admitted<Preparation> {
+  prompt: Prompt
+  reservation: Reservation
+}
+
+/** The conversation that a prompt is, on all the routes of its model. */
+export function converse(
+  admitted: Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | 'pass' | 'reservation' | 'signal'>,
+): Conversation {
+  const { gateway, record, prompt, model } = admitted
+  const options = {
+    requestId: record.id,
+    now: record.startedAt,
+    newId: gateway.newCallId,
+    strict: prompt.headers.get('x-tollgate-strict') === 'true',
+  }
+  return {
+    ...admitted,
+    routes: model.routes,
+    traits: traitsOf(record, prompt, model),
+    prepare: route => prepare(prompt, model, route, options),
+  }
+}
+
+/**
+ * Relays the answer, streamed or whole. Returns when its head can be sent, and calls `onEnd` once when all is over.
+ * @throws GatewayError when there will be no answer; `onEnd` is not called then
+ */
+export function relayConversation(conversation: Conversation, onEnd: () => void): Promise<Response> {
+  return conversation.prompt.stream ? relayStream(conversation, onEnd) : relayWhole(conversation, onEnd)
+}
+
+/** What tells which conversation a request goes on with, so that it stays where its prompt is cached. */
+export function traitsOf(record: ExchangeRecord, prompt: Prompt, model: Model): ConversationTraits {
+  return {
+    accountId: callerOf(record).accountId,
+    model: model.id,
+    format: prompt.format,
+    headers: prompt.headers,
+    body: prompt.body.json,
+  }
+}

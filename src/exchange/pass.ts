@@ -1,0 +1,54 @@
+import type { UpstreamClient, UpstreamRequest } from '@/upstream/client.ts'
+import { type Reservation, reserve } from './charge.ts'
+import type { Gateway } from './gateway.ts'
+import { takeLimits } from './limiting.ts'
+import type { Quote } from './quote.ts'
+import { callerOf, type ExchangeRecord } from './record.ts'
+
+/**
+ * Proof that a request was authenticated, has its place within the limits, and its money set aside or none to pay.
+ * No upstream can be called without one, and only this file makes them: a way around metering cannot be written down.
+ */
+export type Pass = PassProof
+
+class PassProof {
+  /** Makes the type one of its own: no object but those made here has it. */
+  readonly #isProof = true
+
+  get isProof(): boolean {
+    return this.#isProof
+  }
+}
+
+/** The upstream client as the gateway keeps it: it wants to see the pass of the request. */
+export type GuardedClient = (pass: Pass, request: UpstreamRequest) => Promise<Response>
+
+/** Puts the client behind the one door. */
+export function behindDoor(client: UpstreamClient): GuardedClient {
+  return (_pass, request) => client(request)
+}
+
+/**
+ * Takes the request's place within the limits and sets its money aside. The record must name caller and model.
+ * @throws GatewayError of limits and of money
+ */
+export async function admitPaid(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  quote: Quote,
+): Promise<{ pass: Pass; reservation: Reservation }> {
+  callerOf(record)
+  await takeLimits(gateway, record, quote.inputTokens + quote.allowance)
+  const reservation = await reserve(gateway, record, quote)
+  return { pass: new PassProof(), reservation }
+}
+
+/**
+ * The same for what costs nothing by itself: counting tokens, looking at something that was paid for when it was made.
+ * @throws GatewayError of limits
+ */
+export async function admitFree(gateway: Gateway, record: ExchangeRecord): Promise<Pass> {
+  callerOf(record)
+  await takeLimits(gateway, record, 0)
+  return new PassProof()
+}

@@ -1,0 +1,135 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { judgeEarly, send } from './attempt.ts'
+import type { UsedUp } from './bill.ts'
+import { charge, type Reservation } from './charge.ts'
+import type { Meter } from './meter.ts'
+import { Outlet, type OutletOptions } from './outlet.ts'
+import type { Pipeline } from './pipeline.ts'
+import { type ExchangeRecord, endStateOf } from './record.ts'
+import { answerHeaders } from './reply.ts'
+import { type Admitted, overCandidates, type Prepared, type Try } from './routes.ts'
+
+/** What tells one kind of flowing answer from another. */
+export interface Flow<P extends Prepared, F extends Pipeline> {
+  outlet: Omit<OutletOptions, 'clock'>
+  /** What stands between the bytes of an upstream and the caller's; `headers` are the upstream's. */
+  open(preparation: P, headers: Headers): F
+  /** What an answer has used, in the end or where it was cut; undefined is nothing. */
+  used(pipeline: F): UsedUp | undefined
+  /** Looks after the money of a running answer every so often; the result is the error that it must end in. */
+  look(pipeline: F): GatewayError | undefined
+  /** Headers of the caller's answer; the pipeline is undefined if the head goes out before the upstream's. */
+  headers(pipeline: F | undefined): Record<string, string>
+}
+
+/** An admitted exchange and its money; undefined for one that is free. */
+type Metered<P extends Prepared> = Admitted<P> & { reservation: Reservation | undefined }
+
+/**
+ * Relays an answer that flows. Returns when the head must be sent: with the first output of a route, or when the
+ * caller has waited long enough. From then on errors are in-band, and `onEnd` is called once when all is over.
+ * @throws GatewayError when every route failed before that; `onEnd` is not called then
+ */
+export async function relayFlow<P extends Prepared, F extends Pipeline>(
+  admitted: Metered<P>,
+  flow: Flow<P, F>,
+  onEnd: () => void,
+): Promise<Response> {
+  const { gateway, record, signal, reservation } = admitted
+  const outlet = new Outlet({ ...flow.outlet, clock: gateway.clock })
+  const running: Running<F> = { pipeline: undefined }
+  const watched = { tick: (now: number) => watch(outlet, flow, running, now) }
+  const leave = () => outlet.abandon()
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  gateway.watchdog.add(watched)
+  gateway.running.set(record.id, error => outlet.stop(error))
+  // The first output decides which route it is.
+  const work = overCandidates(
+    admitted,
+    one => flowFrom(admitted, flow, outlet, running, one),
+    () => !outlet.committed,
+  ).finally(() => {
+    gateway.watchdog.remove(watched)
+    gateway.running.delete(record.id)
+    signal.removeEventListener('abort', leave)
+  })
+  // Refused money aborts the signal, and with it the work; the reason is the hold's to tell.
+  work.catch(() => undefined)
+  await Promise.race([outlet.opened, work])
+  await reservation?.granted
+  finishInBand(work, outlet, record).finally(onEnd)
+  return new Response(outlet.readable, {
+    headers: { ...flow.headers(running.pipeline), ...answerHeaders(record, gateway.clock.now()) },
+  })
+}
+
+/** The pipeline of the attempt that runs, or ran last. */
+interface Running<F> {
+  pipeline: F | undefined
+}
+
+/** Looks after a running answer: keepalives and stalls, and whether it is still paid for. */
+function watch<P extends Prepared, F extends Pipeline>(
+  outlet: Outlet,
+  flow: Flow<P, F>,
+  { pipeline }: Running<F>,
+  now: number,
+): void {
+  outlet.tick(now)
+  const stop = pipeline === undefined ? undefined : flow.look(pipeline)
+  if (stop !== undefined) outlet.stop(stop)
+}
+
+/** Waits for the end of an answer whose head is out, and writes the error that it may end in. */
+async function finishInBand(work: Promise<void>, outlet: Outlet, record: ExchangeRecord): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    const failure = asGatewayError(error)
+    record.error = failure
+    record.endState = endStateOf(failure, record.endState === 'upstream_cut')
+    await outlet.fail(failure)
+  }
+  if (record.endState === 'client_gone') record.status = 499
+}
+
+async function flowFrom<P extends Prepared, F extends Pipeline>(
+  { gateway, record, pass, reservation }: Metered<P>,
+  flow: Flow<P, F>,
+  outlet: Outlet,
+  running: Running<F>,
+  { preparation, candidate, place }: Try<P>,
+): Promise<void> {
+  const attempt = outlet.beginAttempt()
+  const { client, clock } = gateway
+  let pipeline: F | undefined
+  try {
+    const { signal } = attempt
+    const response = await send(preparation, candidate, { client, pass, now: clock.now, signal })
+    if (response.body === null) throw emptyAnswer()
+    pipeline = flow.open(preparation, response.headers)
+    running.pipeline = pipeline
+    const firstOutput = (firstByteMs: number) => place.report({ kind: 'ok' }, { firstByteMs })
+    await outlet.pipe(response.body, pipeline, candidate.route.channel.timeouts.idleMs, firstOutput)
+  } catch (error) {
+    throw judgeEarly(asGatewayError(error), pipeline?.meter.cut ?? false)
+  } finally {
+    takeReadings(record, pipeline?.meter, outlet)
+    if (reservation !== undefined) charge(record, pipeline && flow.used(pipeline), reservation.bill)
+  }
+}
+
+/** What the meter saw goes to the record, whichever way the answer ended. */
+function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: Outlet): void {
+  record.firstByteMs = outlet.firstOutputMs
+  record.error = meter?.error
+  if (meter?.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)
+  // A caller who hangs up once the answer has come to its end got all of it.
+  else if (outlet.abandoned && meter?.finished !== true) record.endState = 'client_gone'
+  else record.endState = 'complete'
+}
+
+function emptyAnswer(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream answered with nothing', { retry: 'next-channel' })
+}

@@ -1,0 +1,94 @@
+import { refuseLosses } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
+import type { Route } from '@/routing/model.ts'
+import { charge, type Reservation } from './charge.ts'
+import type { Operation, StreamedOperation, Undertaking, WholeOperation } from './operation.ts'
+import type { Pass } from './pass.ts'
+import { relayFlow } from './relay-flow.ts'
+import { fetchWhole } from './relay-whole.ts'
+import { answerHeaders, costHeader, streamHeaders } from './reply.ts'
+import { overCandidates, type Prepared } from './routes.ts'
+
+/** An operation that was admitted. */
+interface AdmittedOperation<O extends Operation> extends Undertaking {
+  operation: O
+  pass: Pass
+  /** Undefined for what is free. */
+  reservation: Reservation | undefined
+  signal: AbortSignal
+}
+
+/**
+ * Relays an operation's answer. Returns when its head can be sent, and calls `onEnd` once when all is over.
+ * @throws GatewayError when there will be no answer; `onEnd` is not called then
+ */
+export function relayOperation(
+  admitted: AdmittedOperation<Operation>,
+  onEnd: () => void,
+): Promise<Response> {
+  const { operation } = admitted
+  return operation.delivery === 'whole'
+    ? relayWholeOperation({ ...admitted, operation }, onEnd)
+    : relayStreamedOperation({ ...admitted, operation }, onEnd)
+}
+
+async function relayWholeOperation(
+  admitted: AdmittedOperation<WholeOperation>,
+  onEnd: () => void,
+): Promise<Response> {
+  const { gateway, record, operation, context, reservation } = admitted
+  const prepared = { ...admitted, prepare: (route: Route) => held(operation.prepare(route, context), admitted) }
+  const answer = await overCandidates(prepared, one =>
+    fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers)),
+  )
+  if (reservation !== undefined) charge(record, answer.used, reservation.bill)
+  await reservation?.granted
+  onEnd()
+  return new Response(answer.body, {
+    headers: {
+      'content-type': answer.contentType,
+      ...answerHeaders(record, gateway.clock.now()),
+      ...costHeader(record),
+    },
+  })
+}
+
+function relayStreamedOperation(
+  admitted: AdmittedOperation<StreamedOperation>,
+  onEnd: () => void,
+): Promise<Response> {
+  const { record, operation, context, reservation } = admitted
+  const codec = CODECS[SURFACE_FORMAT[record.surface]]
+  const isEvents = operation.delivery === 'events'
+  return relayFlow(
+    { ...admitted, prepare: (route: Route) => held(operation.prepare(route, context), admitted) },
+    {
+      outlet: {
+        keepalive: isEvents ? Buffer.from(codec.keepalive) : undefined,
+        // Bytes have no place for an error: a broken connection is all that tells of it.
+        breakAfterError: !isEvents,
+        encodeError: error =>
+          isEvents ? Buffer.from(codec.encodeErrorEvent(error, record.id, undefined)) : undefined,
+      },
+      open: (preparation, headers) => preparation.open(headers),
+      used: pipeline => pipeline.used(),
+      look: pipeline => {
+        const used = pipeline.used()
+        if (used !== undefined) reservation?.bill.note(used)
+        return undefined
+      },
+      headers: pipeline =>
+        isEvents
+          ? streamHeaders('sse')
+          : { 'content-type': pipeline?.contentType ?? 'application/octet-stream' },
+    },
+    onEnd,
+  )
+}
+
+/** A prepared request held to strict mode (contract.md 6). */
+function held<P extends Prepared>(prepared: P, { context }: Undertaking): P {
+  if (context.strict) refuseLosses(prepared.losses)
+  return prepared
+}
