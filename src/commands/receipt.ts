@@ -38,7 +38,10 @@ async function loadReceipt(db: Database, id: string): Promise<Receipt> {
   const { exchange } = stored
   return {
     ...stored,
-    lines: rates === undefined || exchange === undefined ? undefined : costOf(exchange, rates, exchange.extras ?? {}).lines,
+    lines:
+      rates === undefined || exchange === undefined
+        ? undefined
+        : costOf(exchange, rates, exchange.extras ?? {}).lines,
   }
 }
 

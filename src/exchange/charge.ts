@@ -20,11 +20,7 @@ export interface Reservation {
  * ledger well (ledger.md 5.8); else this resolves with the hold.
  * @throws GatewayError of 402, `billing_unavailable`
  */
-export async function reserve(
-  gateway: Gateway,
-  record: ExchangeRecord,
-  quote: Quote,
-): Promise<Reservation> {
+export async function reserve(gateway: Gateway, record: ExchangeRecord, quote: Quote): Promise<Reservation> {
   const { ledger, credit, clock } = gateway
   const caller = callerOf(record)
   const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }

@@ -164,7 +164,8 @@ export class Outlet {
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
       return
     }
-    if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS) this.#write(keepalive)
+    if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
+      this.#write(keepalive)
     if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
       this.#attempt?.abort(
         new GatewayError('upstream_timeout', 'The upstream stopped sending', {

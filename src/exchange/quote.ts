@@ -7,8 +7,8 @@ import { affordableOutput, boundOf } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
-import type { Prompt } from './prompt.ts'
 import type { OperationPrice } from './operation.ts'
+import type { Prompt } from './prompt.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */

@@ -23,10 +23,7 @@ interface AdmittedOperation<O extends Operation> extends Undertaking {
  * Relays an operation's answer. Returns when its head can be sent, and calls `onEnd` once when all is over.
  * @throws GatewayError when there will be no answer; `onEnd` is not called then
  */
-export function relayOperation(
-  admitted: AdmittedOperation<Operation>,
-  onEnd: () => void,
-): Promise<Response> {
+export function relayOperation(admitted: AdmittedOperation<Operation>, onEnd: () => void): Promise<Response> {
   const { operation } = admitted
   return operation.delivery === 'whole'
     ? relayWholeOperation({ ...admitted, operation }, onEnd)
@@ -38,7 +35,10 @@ async function relayWholeOperation(
   onEnd: () => void,
 ): Promise<Response> {
   const { gateway, record, operation, context, reservation } = admitted
-  const prepared = { ...admitted, prepare: (route: Route) => held(operation.prepare(route, context), admitted) }
+  const prepared = {
+    ...admitted,
+    prepare: (route: Route) => held(operation.prepare(route, context), admitted),
+  }
   const answer = await overCandidates(prepared, one =>
     fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers)),
   )

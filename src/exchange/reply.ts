@@ -9,10 +9,7 @@ import type { ExchangeRecord } from './record.ts'
 const DEFAULT_RETRY_AFTER_MS = 1000
 
 /** Headers of every answer: whose request it was, under the names that the surface's clients read. */
-export function identityHeaders(
-  requestId: string,
-  surface: Surface | undefined,
-): Record<string, string> {
+export function identityHeaders(requestId: string, surface: Surface | undefined): Record<string, string> {
   return surface === 'messages'
     ? { 'x-request-id': requestId, 'request-id': requestId }
     : { 'x-request-id': requestId }

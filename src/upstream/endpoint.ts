@@ -48,7 +48,9 @@ const GEMINI_OPERATIONS = {
 
 /** How a call is made. */
 export function methodOf({ kind }: UpstreamCall): Endpoint['method'] {
-  return kind === 'generate' || kind === 'count-tokens' ? 'POST' : { ...OPENAI_OPERATIONS, ...GEMINI_OPERATIONS }[kind].method
+  return kind === 'generate' || kind === 'count-tokens'
+    ? 'POST'
+    : { ...OPENAI_OPERATIONS, ...GEMINI_OPERATIONS }[kind].method
 }
 
 /** A base address that already ends in a version segment (`/v1`, `/v1beta`) is used as it is. */
@@ -60,7 +62,9 @@ export function endpointUrl(channel: Channel, call: UpstreamCall): string {
     ? channel.baseUrl
     : `${channel.baseUrl}/${version(channel.format)}`
   const url = `${base}${path(channel.format, call)}`
-  return call.query === undefined || call.query === '' ? url : `${url}${url.includes('?') ? '&' : '?'}${call.query}`
+  return call.query === undefined || call.query === ''
+    ? url
+    : `${url}${url.includes('?') ? '&' : '?'}${call.query}`
 }
 
 function version(format: Format): string {

@@ -1,0 +1,1 @@
+ALTER TABLE "exchange" ADD COLUMN "extras" jsonb;
