@@ -103,6 +103,8 @@ export const apiKey = pgTable(
     revokedAt: moment(),
     /** To the minute or so: written in batches, never on the way of a request. */
     lastUsedAt: moment(),
+    /** True: the console's own, for its playground; in no list. */
+    hidden: boolean().notNull().default(false),
   },
   t => [
     index('api_key_account').on(t.accountId),
@@ -276,9 +278,12 @@ export const exchange = pgTable(
     attempts: integer().notNull(),
     /** Request fields that the upstream's format could not say. */
     losses: text().array().notNull().default([]),
+    /** When the row was written, which is the order of the table: who follows the log asks for what came since. */
+    storedAt: moment().notNull().defaultNow(),
   },
   t => [
     index('exchange_account').on(t.accountId, t.id),
+    index('exchange_stored_at').using('brin', t.storedAt).with({ pages_per_range: 16, autosummarize: true }),
     check('exchange_usage_source', sql`${t.usageSource} in ('reported', 'estimated', 'missing')`),
     check(
       'exchange_end_state',
@@ -622,5 +627,132 @@ export const priceVersion = pgTable(
     index('price_version_model').on(t.modelId, t.validFrom, t.id),
     check('price_version_rates', sql`jsonb_typeof(${t.rates}) = 'object'`),
     check('price_version_source', sql`${t.source} in ('file', 'cli', 'console', 'default')`),
+  ],
+)
+
+/** The console (src/console/): who signs in there, and what administrators did. */
+
+export type Role = 'read_only' | 'admin' | 'owner'
+export type ConsoleUserStatus = 'active' | 'disabled'
+export type LinkKind = 'first_owner' | 'invite' | 'password_reset' | 'signup'
+
+/** Who signs in. Each has one account, whose keys and balance are shown; a role is what they may do beside that. */
+export const consoleUser = pgTable(
+  'console_user',
+  {
+    id: identity(),
+    /** Lower-cased. */
+    email: text().notNull().unique(),
+    /** By Bun.password, argon2id. */
+    passwordHash: text().notNull(),
+    /** Null: no administrator. */
+    role: text().$type<Role>(),
+    accountId: reference()
+      .unique()
+      .references(() => account.id),
+    /** Secret of the second factor, sealed with TOLLGATE_SECRET; null: there is none. */
+    totpSecret: bytes(),
+    /** One that was begun and not confirmed. */
+    totpPending: bytes(),
+    /** The time step of the code that was used last: none works twice. */
+    totpStep: bigint({ mode: 'number' }).notNull().default(0),
+    /** Disabled: cannot sign in; the account and its keys go on. */
+    status: text().$type<ConsoleUserStatus>().notNull().default('active'),
+    createdAt: moment().notNull().defaultNow(),
+    /** To the minute. */
+    seenAt: moment(),
+    /** Somebody asked for a new password while no mail could be sent. */
+    resetRequestedAt: moment(),
+  },
+  t => [
+    index('console_user_role').on(t.role).where(sql`${t.role} is not null`),
+    check('console_user_email_lower', sql`${t.email} = lower(${t.email})`),
+    check('console_user_role', sql`${t.role} in ('read_only', 'admin', 'owner')`),
+    check('console_user_status', sql`${t.status} in ('active', 'disabled')`),
+  ],
+)
+
+/** A browser that is signed in. */
+export const consoleSession = pgTable(
+  'console_session',
+  {
+    id: identity(),
+    /** SHA-256 of the cookie's value, which is stored nowhere. */
+    tokenHash: bytes().notNull().unique(),
+    userId: reference().references(() => consoleUser.id, { onDelete: 'cascade' }),
+    createdAt: moment().notNull(),
+    /** To the minute. */
+    seenAt: moment().notNull(),
+    expiresAt: moment().notNull(),
+    /** Where it was opened from. */
+    ip: text(),
+    /** The browser in a few words. */
+    agent: text().notNull(),
+  },
+  t => [
+    index('console_session_user').on(t.userId),
+    check('console_session_hash_length', sql`octet_length(${t.tokenHash}) = 32`),
+  ],
+)
+
+/** A link that works once. */
+export const consoleLink = pgTable(
+  'console_link',
+  {
+    /** SHA-256 of the token, which is in the link and nowhere else. */
+    tokenHash: bytes().primaryKey(),
+    kind: text().$type<LinkKind>().notNull(),
+    /** Whom it is for, lower-cased; null only for `first_owner`. */
+    email: text(),
+    /** What an invited user becomes; null: no administrator. */
+    role: text().$type<Role>(),
+    createdAt: moment().notNull(),
+    expiresAt: moment().notNull(),
+    usedAt: moment(),
+  },
+  t => [
+    index('console_link_email').on(t.email),
+    check('console_link_hash_length', sql`octet_length(${t.tokenHash}) = 32`),
+    check('console_link_kind', sql`${t.kind} in ('first_owner', 'invite', 'password_reset', 'signup')`),
+    check('console_link_email_lower', sql`${t.email} = lower(${t.email})`),
+    check('console_link_email', sql`(${t.kind} = 'first_owner') = (${t.email} is null)`),
+    check('console_link_role', sql`${t.role} in ('read_only', 'admin', 'owner')`),
+  ],
+)
+
+/** What replaces a lost second factor, each once. Rows go when they are used. */
+export const recoveryCode = pgTable(
+  'recovery_code',
+  {
+    userId: reference().references(() => consoleUser.id, { onDelete: 'cascade' }),
+    /** SHA-256 of the code. */
+    codeHash: bytes().notNull(),
+  },
+  t => [primaryKey({ columns: [t.userId, t.codeHash] })],
+)
+
+/** Every administrative act, written in the transaction that it is about. Append-only, by trigger. */
+export const adminAct = pgTable(
+  'admin_act',
+  {
+    id: identity(),
+    at: moment().notNull().default(sql`clock_timestamp()`),
+    /** Null: the command line, or the printed link. No foreign key: the log outlives everybody. */
+    userId: bigint({ mode: 'number' }),
+    /** As the user was called then. */
+    email: text().notNull(),
+    /** `account.suspend`, `channel.change`... */
+    action: text().notNull(),
+    /** What it was done to: `account 17`, `channel openai-main`. */
+    target: text().notNull(),
+    /** What it was before and after, without secrets; null: it was not there. */
+    before: jsonb().$type<JsonObject>(),
+    after: jsonb().$type<JsonObject>(),
+    ip: text(),
+  },
+  t => [
+    index('admin_act_user').on(t.userId, t.id),
+    index('admin_act_action').on(t.action, t.id),
+    index('admin_act_target').on(t.target, t.id),
   ],
 )

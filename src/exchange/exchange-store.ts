@@ -98,7 +98,8 @@ export class ExchangeWriter {
  */
 async function insert({ sql }: Database, rows: readonly ExchangeRow[]): Promise<void> {
   const json = JSON.stringify(rows.map(toColumns))
-  await sql`insert into exchange select * from json_populate_recordset(null::exchange, ${json}::text::json)
+  await sql`insert into exchange select * from json_populate_recordset(
+    jsonb_populate_record(null::exchange, jsonb_build_object('stored_at', clock_timestamp())), ${json}::text::json)
     on conflict do nothing`
 }
 

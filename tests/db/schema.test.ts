@@ -81,5 +81,5 @@ test('an exchange comes back as it was stored', async () => {
     losses: ['seed', 'a,"b"'],
   } satisfies typeof exchange.$inferInsert
   await database.orm.insert(exchange).values(row)
-  expect(await database.orm.select().from(exchange)).toEqual([row])
+  expect(await database.orm.select().from(exchange)).toEqual([{ ...row, storedAt: expect.any(Date) }])
 })

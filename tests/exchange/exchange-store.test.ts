@@ -5,7 +5,7 @@ import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics } from '@/telemetry/metrics.ts'
 
-type Row = typeof exchange.$inferSelect
+type Row = Omit<typeof exchange.$inferSelect, 'storedAt'>
 
 let database: TestDatabase
 beforeAll(async () => {
@@ -70,5 +70,9 @@ test('every column of a row comes back as it was given, and a second row of an i
   writer.add(EMPTY)
   writer.add({ ...FULL, status: 500 })
   await writer.flush()
-  expect(await database.orm.select().from(exchange).orderBy(exchange.id)).toEqual([FULL, EMPTY])
+  const stored = { storedAt: expect.any(Date) }
+  expect(await database.orm.select().from(exchange).orderBy(exchange.id)).toEqual([
+    { ...FULL, ...stored },
+    { ...EMPTY, ...stored },
+  ])
 })
