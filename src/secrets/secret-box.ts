@@ -1,12 +1,14 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
 import { Refusal } from '@/errors/refusal.ts'
 
-/** Encrypts what must not lie open in the database: upstream keys. */
+/** Encrypts what must not lie open in the database: upstream keys, what callers asked to be kept. */
 export interface SecretBox {
-  /** Seals a text. Two seals of one text differ. */
-  seal(text: string): Uint8Array
+  /** Seals a text or bytes. Two seals of one text differ. */
+  seal(content: string | Uint8Array): Uint8Array
   /** The text again. Refuses what another secret sealed, or what was changed since. */
   open(sealed: Uint8Array): string
+  /** The same for bytes. */
+  openBytes(sealed: Uint8Array): Uint8Array
 }
 
 /** version (1) | nonce (12) | tag (16) | ciphertext, by AES-256-GCM. */
@@ -18,7 +20,11 @@ const HEAD_BYTES = 1 + NONCE_BYTES + TAG_BYTES
 /** A box that only this secret (TOLLGATE_SECRET) opens. */
 export function secretBox(secret: string): SecretBox {
   const key = deriveKey(secret, 'secret box')
-  return { seal: text => seal(key, text), open: sealed => open(key, sealed) }
+  return {
+    seal: content => seal(key, content),
+    open: sealed => open(key, sealed).toString('utf8'),
+    openBytes: sealed => open(key, sealed),
+  }
 }
 
 /** 32 bytes for one purpose. Keys of different purposes tell nothing of one another. */
@@ -26,14 +32,14 @@ export function deriveKey(secret: string, purpose: string): Uint8Array {
   return new Uint8Array(hkdfSync('sha256', secret, '', `tollgate ${purpose}`, 32))
 }
 
-function seal(key: Uint8Array, text: string): Uint8Array {
+function seal(key: Uint8Array, content: string | Uint8Array): Uint8Array {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
-  const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  const ciphertext = Buffer.concat([cipher.update(Buffer.from(content)), cipher.final()])
   return Buffer.concat([Uint8Array.of(VERSION), nonce, cipher.getAuthTag(), ciphertext])
 }
 
-function open(key: Uint8Array, sealed: Uint8Array): string {
+function open(key: Uint8Array, sealed: Uint8Array): Buffer {
   if (sealed.length < HEAD_BYTES || sealed[0] !== VERSION) {
     throw new Refusal('An encrypted value in the database is damaged')
   }
@@ -41,7 +47,7 @@ function open(key: Uint8Array, sealed: Uint8Array): string {
   const decipher = createDecipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG_BYTES })
   decipher.setAuthTag(sealed.subarray(1 + NONCE_BYTES, HEAD_BYTES))
   try {
-    return decipher.update(sealed.subarray(HEAD_BYTES), undefined, 'utf8') + decipher.final('utf8')
+    return Buffer.concat([decipher.update(sealed.subarray(HEAD_BYTES)), decipher.final()])
   } catch (cause) {
     throw new Refusal(
       'TOLLGATE_SECRET is not the one that encrypted the upstream keys in this database: start with that one',

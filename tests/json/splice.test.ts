@@ -47,6 +47,36 @@ describe('inserts what is missing', () => {
   })
 })
 
+describe('removes a member and the comma that it no longer needs', () => {
+  test.each([
+    ['the only one', '{ "s":1 }', '{ }'],
+    ['the first', '{"s":1 , "a":2}', '{"a":2}'],
+    ['one in the middle', '{"a":1 , "s":[1,2] , "b":2}', '{"a":1 , "b":2}'],
+    ['the last', '{"a":1 , "s":{} }', '{"a":1 }'],
+    ['every duplicate', '{"s":1,"a":1.0,"s":2,"s":3}', '{"a":1.0}'],
+    ['nothing where there is none', '{"a":{"s":1}}', '{"a":{"s":1}}'],
+  ])('%s', (_, before, after) => {
+    expect(splice(before, { path: ['s'], remove: true })).toBe(after)
+  })
+
+  test('makes no parent for what is to be away', () => {
+    expect(splice('{"a":1}', { path: ['s', 'u'], remove: true })).toBe('{"a":1}')
+    expect(splice('{"s":null}', { path: ['s', 'u'], remove: true })).toBe('{"s":null}')
+  })
+
+  test('beside edits of other members', () => {
+    const remove = (name: string): JsonEdit => ({ path: [name], remove: true })
+    expect(splice('{"a":1,"b":2,"c":3}', remove('a'), remove('b'), edit('n', 1))).toBe('{"c":3,"n":1}')
+    expect(splice('{"a":1,"b":2}', remove('a'), remove('b'), edit('n', 1))).toBe('{"n":1}')
+    expect(splice('{"a":{"x":1}}', remove('a'), edit('a.b', 1))).toBe('{"a":{"b":1}}')
+  })
+})
+
+test('takes JSON text as it is spelled', () => {
+  expect(splice('{"a":0}', { path: ['a'], text: '[1.0, 1e3]' })).toBe('{"a":[1.0, 1e3]}')
+  expect(splice('{}', { path: ['a'], text: '{"x":1.0}' }, edit('a.y', 2))).toBe('{"a":{"x":1.0,"y":2}}')
+})
+
 test('applies edits one after another', () => {
   expect(splice('{"a":0}', edit('a', 1), edit('a', 2))).toBe('{"a":2}')
   expect(splice('{"a":0}', edit('a', { x: 1 }), edit('a.b.c', 2))).toBe('{"a":{"x":1,"b":{"c":2}}}')
@@ -132,16 +162,27 @@ const path = fc.array(fc.constantFrom('a', 'b', 'model', '__proto__', 'é', '1',
   minLength: 1,
   maxLength: 3,
 })
-const edits = fc.array(fc.record({ path, value: fc.jsonValue() as fc.Arbitrary<JsonValue> }), {
-  maxLength: 3,
-})
+/** Removals first: an edit that is taken back may leave the parent that it made. */
+const edits: fc.Arbitrary<JsonEdit[]> = fc
+  .tuple(
+    fc.array(fc.record({ path, remove: fc.constant<true>(true) }), { maxLength: 2 }),
+    fc.array(fc.record({ path, value: fc.jsonValue() as fc.Arbitrary<JsonValue> }), { maxLength: 3 }),
+  )
+  .map(parts => parts.flat())
 
 /** The law: what an edit means, on parsed values. */
-function applied(parent: JsonValue | undefined, path: readonly string[], value: JsonValue): JsonValue {
+function applied(
+  parent: JsonValue | undefined,
+  path: readonly string[],
+  change: JsonEdit,
+): JsonValue | undefined {
   const [head, ...rest] = path
-  if (head === undefined) return value
+  if (head === undefined) return 'value' in change ? change.value : undefined
+  if ('remove' in change && !isJsonObject(parent)) return parent
   const members = new Map(isJsonObject(parent) ? Object.entries(parent) : [])
-  members.set(head, applied(members.get(head), rest, value))
+  const member = applied(members.get(head), rest, change)
+  if (member === undefined) members.delete(head)
+  else members.set(head, member)
   return Object.fromEntries(members)
 }
 
@@ -149,7 +190,7 @@ test('after a splice, JSON.parse gives the edit applied to the parsed value', ()
   fc.assert(
     fc.property(jsonText, edits, (text, changes) => {
       const expected = changes.reduce(
-        (value: JsonValue, change) => applied(value, change.path, change.value),
+        (value: JsonValue | undefined, change) => applied(value, change.path, change),
         JSON.parse(text) as JsonValue,
       )
       const spliced = JSON.parse(splice(text, ...changes)) as JsonValue

@@ -6,6 +6,8 @@ const box = secretBox('a secret of more than thirty-two bytes')
 test('opens what it sealed', () => {
   expect(box.open(box.seal('sk-upstream ключ'))).toBe('sk-upstream ключ')
   expect(box.open(box.seal(''))).toBe('')
+  const bytes = Uint8Array.of(0, 255, 128)
+  expect(new Uint8Array(box.openBytes(box.seal(bytes)))).toEqual(bytes)
 })
 
 test('never seals one text to the same bytes twice', () => {

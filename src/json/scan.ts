@@ -1,0 +1,98 @@
+/** Finding one's way in the bytes of valid JSON without parsing it. */
+
+export const QUOTE = 0x22
+export const COMMA = 0x2c
+const BACKSLASH = 0x5c
+export const OPEN_BRACKET = 0x5b
+const CLOSE_BRACKET = 0x5d
+export const OPEN_BRACE = 0x7b
+const CLOSE_BRACE = 0x7d
+
+/** Where the document's value starts, behind a BOM and white space. */
+export function startOf(bytes: Buffer): number {
+  return skipSpace(bytes, startsWithBom(bytes) ? 3 : 0)
+}
+
+/** The key that the bytes from its quote `start` up to `end` spell. */
+export function keyOf(bytes: Buffer, start: number, end: number): string {
+  const text = bytes.toString('utf8', start, end)
+  return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1)
+}
+
+function startsWithBom(bytes: Buffer): boolean {
+  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
+}
+
+/** Where the white space that starts at `from` ends. */
+export function skipSpace(bytes: Buffer, from: number): number {
+  let at = from
+  while (isSpace(bytes[at])) at += 1
+  return at
+}
+
+/** Where the value that starts at `start` ends. */
+export function skipValue(bytes: Buffer, start: number): number {
+  const first = bytes[start]
+  if (first === QUOTE) return skipString(bytes, start)
+  if (first === OPEN_BRACE || first === OPEN_BRACKET) return skipNested(bytes, start)
+  let at = start
+  while (at < bytes.length && !endsScalar(bytes[at])) at += 1
+  return at
+}
+
+function endsScalar(byte: number | undefined): boolean {
+  return byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET || isSpace(byte)
+}
+
+function skipNested(bytes: Buffer, open: number): number {
+  const length = bytes.length
+  let depth = 0
+  let at = open
+  while (at < length) {
+    const byte = bytes[at]
+    if (byte === QUOTE) {
+      at = skipString(bytes, at)
+      continue
+    }
+    at += 1
+    if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth += 1
+    else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      depth -= 1
+      if (depth === 0) break
+    }
+  }
+  return at
+}
+
+/** Bytes looked at one by one before the native search is asked, whose call costs about as much. */
+const NEAR = 64
+
+/** Where the string that opens at `open` ends. Long stretches without a quote are skipped natively. */
+export function skipString(bytes: Buffer, open: number): number {
+  const length = bytes.length
+  let at = open + 1
+  while (at < length) {
+    const near = Math.min(length, at + NEAR)
+    while (at < near) {
+      const byte = bytes[at]
+      if (byte === QUOTE) return at + 1
+      at += byte === BACKSLASH ? 2 : 1
+    }
+    const quote = bytes.indexOf(QUOTE, at)
+    if (quote < 0) break
+    if (!isEscaped(bytes, quote, at)) return quote + 1
+    at = quote + 1
+  }
+  return length
+}
+
+/** True when an odd run of backslashes, none of them before `from`, stands in front of the quote. */
+function isEscaped(bytes: Buffer, quote: number, from: number): boolean {
+  let at = quote
+  while (at > from && bytes[at - 1] === BACKSLASH) at -= 1
+  return (quote - at) % 2 === 1
+}
