@@ -28,6 +28,7 @@ import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { type BreakerReading, exposeBreakers, exposeLedger, type Metrics } from '@/telemetry/metrics.ts'
+import { openSpans } from '@/telemetry/spans.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
@@ -40,6 +41,8 @@ export interface ServerOptions {
     sharesPort: boolean
     /** Where settlements wait that cannot be committed; undefined: in memory. */
     journalDirectory: string | undefined
+    /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
+    otlpEndpoint: string | undefined
     /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
     redisUrl: string | undefined
   }
@@ -129,6 +132,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random: options.random,
   })
   const watchdog = new Watchdog(clock)
+  const { otlpEndpoint } = settings
+  const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const proxied = usesProxy(process.env)
   const gateway: Gateway = {
     authenticate: keys.authenticate,
@@ -156,6 +161,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     newCallId: () => `call_${Bun.randomUUIDv7().replaceAll('-', '')}`,
     log,
     metrics,
+    spans,
     maxBodyBytes: settings.maxBodyBytes,
     draining: false,
   }
@@ -195,6 +201,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await redis?.close()
       await Promise.all(gateway.settling)
       await store.close()
+      // A collector that is away keeps nobody from stopping.
+      await spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent'))
       await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops?.stop(true)])
     },
   }

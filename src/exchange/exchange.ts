@@ -125,6 +125,7 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   call: Call,
   read: () => Promise<Asked>,
 ): Promise<{ asked: Asked; model: Model }> {
+  record.traceparent = call.request.headers.get('traceparent') ?? undefined
   if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
   record.caller = await authenticateCaller(gateway.authenticate, call.request)
   admitCaller(record.caller, () => call.listener.addressOf(call.request))

@@ -8,6 +8,7 @@ import type { Catalog } from '@/routing/model.ts'
 import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import type { Spans } from '@/telemetry/spans.ts'
 import type { CreditWatch } from './credit.ts'
 import type { GuardedClient } from './pass.ts'
 import type { ExchangeStore } from './settlement.ts'
@@ -40,6 +41,8 @@ export interface Gateway {
   newCallId: () => string
   log: Log
   metrics: Metrics
+  /** Undefined: nobody collects spans. */
+  spans: Spans | undefined
   /** Largest decoded request body, in bytes. */
   maxBodyBytes: number
   /** True once the process is asked to end: open exchanges go on, new ones are refused. */

@@ -10,6 +10,16 @@ import type { Charge } from './bill.ts'
 /** How an exchange ended; the ledger bills by it. */
 export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
 
+/** One try on one channel. */
+export interface TryRecord {
+  channel: string
+  /** Milliseconds since 1970. */
+  startedAt: number
+  endedAt: number
+  /** `ok`, or the kind of the error. */
+  outcome: string
+}
+
 /** All that is kept of one exchange, filled in as it happens. Holds no content and no credential. */
 export interface ExchangeRecord {
   /** UUIDv7; the `x-request-id`. */
@@ -25,6 +35,10 @@ export interface ExchangeRecord {
   channelFormat: Format | undefined
   streamed: boolean
   attempts: number
+  /** The tries that have ended, in order. */
+  tries: TryRecord[]
+  /** The caller's `traceparent` header. */
+  traceparent: string | undefined
   losses: readonly string[]
   /** From the start to the upstream's first output, in ms. */
   firstByteMs: number | undefined
@@ -59,6 +73,8 @@ export function openRecord(id: string, surface: Surface, startedAt: number): Exc
     channelFormat: undefined,
     streamed: false,
     attempts: 0,
+    tries: [],
+    traceparent: undefined,
     losses: [],
     firstByteMs: undefined,
     usage: undefined,

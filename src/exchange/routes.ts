@@ -97,9 +97,12 @@ async function settle<P extends Prepared, T>(
 ): Promise<T | Failure> {
   const { gateway, record } = admitted
   const channel = candidate.route.channel.name
+  const startedAt = gateway.clock.now()
   const tell = (error: GatewayError | undefined) => {
     place.report(error === undefined ? toldOf(record) : outcomeOf(error), { firstByteMs: record.firstByteMs })
-    gateway.metrics.attempts.inc({ channel, outcome: error?.kind ?? 'ok' })
+    const outcome = error?.kind ?? 'ok'
+    gateway.metrics.attempts.inc({ channel, outcome })
+    record.tries.push({ channel, startedAt, endedAt: gateway.clock.now(), outcome })
   }
   try {
     const preparation = prepareFor(admitted, candidate.route)

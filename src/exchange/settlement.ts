@@ -1,9 +1,10 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
-import { NO_USAGE } from '@/generation/usage.ts'
+import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 import type { ExchangeRecord } from './record.ts'
 
 /** Keeps the results of exchanges (db/exchange-store.ts). Returns at once; writing happens behind. */
@@ -15,6 +16,8 @@ export interface SettlementDependencies {
   clock: Clock
   log: Log
   metrics: Metrics
+  /** Undefined: nobody collects spans. */
+  spans: Spans | undefined
   store: ExchangeStore
   /** Results that wait for the answer to their charge. */
   settling: Set<Promise<void>>
@@ -34,6 +37,7 @@ export function settle(
   const totalMs = dependencies.clock.now() - record.startedAt
   count(record, totalMs, dependencies.metrics)
   report(record, totalMs, dependencies.log)
+  dependencies.spans?.add(spanOf(record, totalMs))
   if (record.caller === undefined) return
   const row = toRow(record, record.caller, totalMs)
   if (charged === undefined || record.charge === undefined) return store.add(row)
@@ -86,6 +90,26 @@ function count(record: ExchangeRecord, totalMs: number, metrics: Metrics): void 
   for (const [bucket, tokens] of Object.entries(record.usage)) {
     if (typeof tokens === 'number' && tokens > 0)
       metrics.tokens.inc({ model: record.model ?? '', bucket }, tokens)
+  }
+}
+
+function spanOf(record: ExchangeRecord, totalMs: number): ExchangeSpan {
+  const { startedAt, usage, firstByteMs } = record
+  return {
+    requestId: record.id,
+    surface: record.surface,
+    model: record.model,
+    streamed: record.streamed,
+    startedAt,
+    endedAt: startedAt + totalMs,
+    firstByteAt: firstByteMs === undefined ? undefined : startedAt + firstByteMs,
+    status: record.status,
+    endState: record.endState,
+    error: record.error?.kind,
+    inputTokens: usage && inputTokens(usage),
+    outputTokens: usage && outputTokens(usage),
+    traceparent: record.traceparent,
+    attempts: record.tries,
   }
 }
 

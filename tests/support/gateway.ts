@@ -10,6 +10,8 @@ import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
 
 export interface TestGatewayOptions {
+  /** Where spans go. */
+  otlpEndpoint?: string
   clock?: Clock
   maxBodyBytes?: number
   /** Upstream addresses by format; the simulator where none is given. */
@@ -103,6 +105,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
+      otlpEndpoint: options.otlpEndpoint,
       redisUrl: process.env['REDIS_URL'] || undefined,
     },
     database,

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { openSpans } from '@/telemetry/spans.ts'
+
+const TRACE = '0af7651916cd43dd8448eb211c80319c'
+const SECRET_TEXT = 'tell nobody about the marmalade'
+
+/** A collector as OTLP's JSON over HTTP has it. */
+const received: JsonObject[] = []
+const collector = Bun.serve({
+  hostname: '127.0.0.1',
+  port: 0,
+  async fetch(request) {
+    const body: unknown = await request.json()
+    if (new URL(request.url).pathname === '/v1/traces' && isJsonObject(body)) received.push(body)
+    return Response.json({})
+  },
+})
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway({ otlpEndpoint: collector.url.href.replace(/\/$/, '') })
+})
+afterAll(() => collector.stop(true))
+
+function ask(model: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, ...headers },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: SECRET_TEXT }] }),
+  })
+}
+
+function spans(): JsonObject[] {
+  return received.flatMap(body =>
+    asArray(body['resourceSpans']).flatMap(resource =>
+      asArray(asObject(resource)?.['scopeSpans']).flatMap(scope =>
+        asArray(asObject(scope)?.['spans']).filter(isJsonObject),
+      ),
+    ),
+  )
+}
+
+function attribute(span: JsonObject | undefined, name: string): unknown {
+  const found = asArray(span?.['attributes']).find(entry => asObject(entry)?.['key'] === name)
+  return Object.values(asObject(asObject(found)?.['value']) ?? {})[0]
+}
+
+test('an exchange is one span with a span for each attempt, in the trace of its caller, without a word of its content', async () => {
+  const answer = await ask('chat/echo', { traceparent: `00-${TRACE}-b7ad6b7169203331-01` })
+  const id = answer.headers.get('x-request-id')
+  await answer.text()
+  await ask('chat/error-500')
+  // Closing sends what waits.
+  await gateway.close()
+  const served = spans().find(span => attribute(span, 'tollgate.request_id') === id)
+  expect(served).toMatchObject({ traceId: TRACE, parentSpanId: 'b7ad6b7169203331', name: 'chat chat/echo' })
+  expect(attribute(served, 'tollgate.end_state')).toBe('complete')
+  expect(Number(attribute(served, 'gen_ai.usage.input_tokens'))).toBeGreaterThan(0)
+  const [attempt] = spans().filter(span => span['parentSpanId'] === served?.['spanId'])
+  expect(attribute(attempt, 'tollgate.outcome')).toBe('ok')
+  const failed = spans().find(span => span['name'] === 'chat chat/error-500')
+  expect(failed?.['status']).toMatchObject({ code: 2 })
+  expect(attribute(failed, 'error.type')).toBe('upstream_error')
+  const text = JSON.stringify(received)
+  for (const secret of [gateway.key, SECRET_TEXT]) expect(text).not.toContain(secret)
+}, 30_000)
+
+test('a collector that is away holds up neither an answer nor the end of the process', async () => {
+  const spans = await openSpans('http://127.0.0.1:1')
+  spans.add({
+    requestId: 'r',
+    surface: 'chat',
+    model: undefined,
+    streamed: false,
+    startedAt: 0,
+    endedAt: 1,
+    firstByteAt: undefined,
+    status: 200,
+    endState: 'complete',
+    error: undefined,
+    inputTokens: undefined,
+    outputTokens: undefined,
+    traceparent: undefined,
+    attempts: [],
+  })
+  const started = performance.now()
+  await spans.close().catch(() => undefined)
+  expect(performance.now() - started).toBeLessThan(6_000)
+}, 20_000)
