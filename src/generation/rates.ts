@@ -48,8 +48,22 @@ export type TokenRates = Readonly<Record<TokenRateName, bigint>>
  * charges nothing for those tokens: pricing/coverage.ts tells whether that is meant.
  */
 export function tokenRatesFor(rates: Rates, inputTokens: bigint): TokenRates {
-  const tier = rates.tiers.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
-  const declared = { ...rates.tokens, ...tier?.tokens }
+  const tier =
+    rates.tiers.length === 0
+      ? undefined
+      : rates.tiers.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
+  const own = tier ?? rates
+  const known = workedOut.get(own)
+  if (known !== undefined) return known
+  const made = withFallBacks({ ...rates.tokens, ...tier?.tokens })
+  workedOut.set(own, made)
+  return made
+}
+
+/** By what they are the rates of: a set of rates, or one of its tiers. Rates never change, a price gets new ones. */
+const workedOut = new WeakMap<Rates | RateTier, TokenRates>()
+
+function withFallBacks(declared: DeclaredTokenRates): TokenRates {
   const input = declared.input ?? 0n
   const output = declared.output ?? 0n
   const cacheWrite5m = declared.cache_write_5m ?? input

@@ -20,9 +20,15 @@ const OUTPUT_KINDS = ['output', 'reasoning', 'output_audio'] as const
  * that it can be, and the request to be in the dearest tier that it can reach, which need not be the highest.
  */
 export function boundOf(ceiling: Ceiling, rates: Rates): bigint {
+  const input = count(ceiling.inputTokens, 'inputTokens')
   const output = count(ceiling.outputTokens, 'outputTokens')
-  const costs = casesOf(ceiling, rates).map(({ prompt, perOutputToken }) => prompt + output * perOutputToken)
-  return extrasOf(ceiling, rates) + dearest(costs)
+  let most = 0n
+  for (const { above, perInputToken, perOutputToken } of casesOf(rates, ceiling.without)) {
+    if (input <= above) continue
+    const cost = input * perInputToken + output * perOutputToken
+    if (cost > most) most = cost
+  }
+  return extrasOf(ceiling, rates) + most
 }
 
 /**
@@ -34,9 +40,12 @@ export function affordableOutput(
   rates: Rates,
   availableNano: bigint,
 ): bigint | undefined {
+  const input = count(ceiling.inputTokens, 'inputTokens')
   const available = availableNano * 1000n - extrasOf(ceiling, rates)
   let most = LARGEST_COUNT
-  for (const { prompt, perOutputToken } of casesOf(ceiling, rates)) {
+  for (const { above, perInputToken, perOutputToken } of casesOf(rates, ceiling.without)) {
+    if (input <= above) continue
+    const prompt = input * perInputToken
     if (prompt > available) return undefined
     const paid = perOutputToken === 0n ? most : (available - prompt) / perOutputToken
     if (paid < most) most = paid
@@ -47,31 +56,44 @@ export function affordableOutput(
 /** The largest count that a plain number holds exactly. */
 export const LARGEST_COUNT = 2n ** 53n - 1n
 
-/** What the prompt and each output token cost at most, in each tier that the request can reach. */
-function casesOf(ceiling: Omit<Ceiling, 'outputTokens'>, rates: Rates) {
-  const input = count(ceiling.inputTokens, 'inputTokens')
-  return reachableRates(rates, input).map(perToken => ({
-    prompt: input * dearestOf(perToken, INPUT_KINDS, ceiling.without),
-    perOutputToken: dearestOf(perToken, OUTPUT_KINDS, ceiling.without),
-  }))
+/** What a token costs at most in one tier, which a prompt of more than `above` tokens can turn out to be in. */
+interface Case {
+  above: bigint
+  perInputToken: bigint
+  perOutputToken: bigint
+}
+
+/** By the kinds that are left out. Rates never change, a price gets new ones. */
+const known = new WeakMap<Rates, Map<string, readonly Case[]>>()
+
+/** The cases of the base rates, which are always in reach, and of each tier. */
+function casesOf(rates: Rates, without: readonly TokenRateName[] = []): readonly Case[] {
+  const name = without.length === 0 ? '' : without.join()
+  const ofRates = known.get(rates) ?? new Map<string, readonly Case[]>()
+  const found = ofRates.get(name)
+  if (found !== undefined) return found
+  const made = [-1n, ...rates.tiers.map(({ aboveInputTokens }) => aboveInputTokens)].map(above => {
+    const perToken = tokenRatesFor(rates, above + 1n)
+    return {
+      above,
+      perInputToken: dearestOf(perToken, INPUT_KINDS, without),
+      perOutputToken: dearestOf(perToken, OUTPUT_KINDS, without),
+    }
+  })
+  known.set(rates, ofRates.set(name, made))
+  return made
 }
 
 function extrasOf(extras: Extras, rates: Rates): bigint {
-  return extraLines(rates, extras).reduce((sum, { pico }) => sum + pico, 0n)
-}
-
-/** The rates of every tier that a prompt of up to so many tokens may turn out to be in. */
-function reachableRates(rates: Rates, inputTokens: bigint): TokenRates[] {
-  const lengths = rates.tiers
-    .filter(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
-    .map(({ aboveInputTokens }) => aboveInputTokens + 1n)
-  return [0n, ...lengths].map(length => tokenRatesFor(rates, length))
+  let sum = 0n
+  for (const { pico } of extraLines(rates, extras)) sum += pico
+  return sum
 }
 
 function dearestOf(
   perToken: TokenRates,
   kinds: readonly TokenRateName[],
-  without: readonly TokenRateName[] = [],
+  without: readonly TokenRateName[],
 ): bigint {
   return dearest(kinds.filter(kind => !without.includes(kind)).map(kind => perToken[kind]))
 }

@@ -35,6 +35,8 @@ const BUCKETS = {
   audioOutput: 'output_audio',
 } satisfies Record<Exclude<keyof Usage, 'serverTools'>, TokenRateName>
 
+const USAGE_BUCKETS = entriesOf(BUCKETS)
+
 /**
  * The one function that prices: what is quoted, listed and billed comes from here. The tier follows from all prompt
  * tokens, cached ones included. Lines of nothing are left out; tokens, images and
@@ -42,8 +44,11 @@ const BUCKETS = {
  * @throws RangeError for a count that is not a whole number of 0 or more, so that no bill rests on a guess
  */
 export function costOf(usage: Usage, rates: Rates, extras: Extras = {}): Cost {
-  const lines = [...tokenLines(usage, rates), ...extraLines(rates, extras)].filter(line => line.quantity > 0n)
-  return { pico: lines.reduce((sum, line) => sum + line.pico, 0n), lines }
+  const lines = tokenLines(usage, rates)
+  for (const extra of extraLines(rates, extras)) if (extra.quantity > 0n) lines.push(extra)
+  let pico = 0n
+  for (const line of lines) pico += line.pico
+  return { pico, lines }
 }
 
 /** The nano units that a request costs: rounded up, once, so that use is never free and the gain is below one nano. */
@@ -54,16 +59,18 @@ export function roundUp(pico: bigint): bigint {
 
 /** What the rates per request, image and second add to the tokens. */
 export function extraLines(rates: Rates, extras: Extras): CostLine[] {
-  const images = Object.entries(extras.images ?? {}).map(([size, made]) => ({
-    ...line('per_image', count(made, `images["${size}"]`), imageRate(rates, size)),
-    size,
-  }))
   const requests = count(extras.requests ?? 1, 'requests')
-  return [
-    ...(rates.perRequest === undefined ? [] : [line('per_request', requests, rates.perRequest)]),
-    ...images,
-    line('per_video_second', count(extras.videoSeconds ?? 0, 'videoSeconds'), rates.perVideoSecond ?? 0n),
-  ]
+  const videoSeconds = count(extras.videoSeconds ?? 0, 'videoSeconds')
+  const lines: CostLine[] = []
+  if (rates.perRequest !== undefined) lines.push(line('per_request', requests, rates.perRequest))
+  if (extras.images !== undefined) {
+    for (const [size, made] of Object.entries(extras.images)) {
+      const quantity = count(made, `images["${size}"]`)
+      lines.push({ ...line('per_image', quantity, imageRate(rates, size)), size })
+    }
+  }
+  if (videoSeconds > 0n) lines.push(line('per_video_second', videoSeconds, rates.perVideoSecond ?? 0n))
+  return lines
 }
 
 /** A number of the program as a bigint, if it is one that counts something. */
@@ -71,14 +78,25 @@ export function count(value: number, name: string): bigint {
   if (!Number.isSafeInteger(value) || value < 0) {
     throw new RangeError(`${name} must be a whole number of 0 or more, but is ${value}`)
   }
-  return BigInt(value)
+  return value === 0 ? 0n : BigInt(value)
 }
 
+/** The buckets of which something was used. */
 function tokenLines(usage: Usage, rates: Rates): CostLine[] {
-  const counts = entriesOf(BUCKETS).map(([bucket, name]) => ({ name, tokens: count(usage[bucket], bucket) }))
-  const inputTokens = counts.reduce((sum, { name, tokens }) => (isInput(name) ? sum + tokens : sum), 0n)
-  const perToken = tokenRatesFor(rates, inputTokens)
-  return counts.map(({ name, tokens }) => line(name, tokens, perToken[name]))
+  const perToken = tokenRatesFor(rates, rates.tiers.length === 0 ? 0n : allInput(usage))
+  const lines: CostLine[] = []
+  for (const [bucket, name] of USAGE_BUCKETS) {
+    const tokens = count(usage[bucket], bucket)
+    if (tokens > 0n) lines.push(line(name, tokens, perToken[name]))
+  }
+  return lines
+}
+
+/** What a tier goes by. */
+function allInput(usage: Usage): bigint {
+  let sum = 0n
+  for (const [bucket, name] of USAGE_BUCKETS) if (isInput(name)) sum += count(usage[bucket], bucket)
+  return sum
 }
 
 function isInput(name: TokenRateName): boolean {
