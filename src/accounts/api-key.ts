@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto'
+import { hash, timingSafeEqual } from 'node:crypto'
 
 /**
  * A key is `sk-`, an 8-character lookup id (not secret), 256 random bits and a checksum, all in base62. The checksum
@@ -41,7 +41,12 @@ export function parseKey(presented: string): { lookup: string } | undefined {
 
 /** SHA-256 of the whole key. A slow hash would protect nothing: 256 random bits cannot be guessed. */
 export function hashKey(key: string): Uint8Array {
-  return new Uint8Array(createHash('sha256').update(key).digest())
+  return Buffer.from(hashHex(key), 'hex')
+}
+
+/** The same in hexadecimal, as caches have it. */
+export function hashHex(key: string): string {
+  return hash('sha256', key, 'hex')
 }
 
 /** Equality of hashes that takes the same time wherever they differ. */

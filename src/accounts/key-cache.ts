@@ -4,6 +4,8 @@ import type { KeyRecord } from './account.ts'
 export interface KeyCache {
   /** The record of a key; undefined if there is no such key. `hash` is SHA-256 in hexadecimal. */
   find(hash: string): Promise<KeyRecord | undefined>
+  /** Whether this hash was asked for lately, whatever came of it. */
+  has(hash: string): boolean
   /** Forgets what a message of the channel `tollgate_keys` names: `key:HASH` or `account:ID`. */
   onMessage(message: string): void
   /** The listener stands (again): messages may have been missed, so everything is forgotten. */
@@ -103,6 +105,7 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
       const entry = touch(known, hash) ?? touch(unknown, hash)
       return entry !== undefined && isFresh(entry) ? entry.value : load(hash)
     },
+    has: hash => known.has(hash) || unknown.has(hash),
     onMessage(message) {
       const [subject, id = ''] = message.split(':')
       if (subject === 'key') forget(id)

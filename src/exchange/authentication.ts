@@ -16,8 +16,7 @@ const REFUSALS = {
  * @throws GatewayError `missing_api_key`, `invalid_api_key`; `billing_unavailable` if the database does not answer
  */
 export async function authenticateCaller(authenticate: Authenticate, request: Request): Promise<Caller> {
-  const url = new URL(request.url)
-  const credential = readCredential(request, url.pathname, url.searchParams)
+  const credential = readCredential(request)
   const result = await authenticate(credential).catch(unavailable)
   if (result.ok) return result.caller
   throw new GatewayError('invalid_api_key', REFUSALS[result.reason])

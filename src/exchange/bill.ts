@@ -50,6 +50,8 @@ export class Bill {
   readonly firstNano: bigint
   /** What an early start relies on: the first hold, or all that the caller states. */
   readonly expectedNano: bigint
+  /** What the whole answer may cost. */
+  readonly #mostNano: bigint
   readonly #options: BillOptions
   /** Output that is paid for so far. */
   #paidOutput = 0
@@ -63,8 +65,9 @@ export class Bill {
     const { quote } = options
     this.quote = quote
     this.firstNano = atLeastOne(quote.bound(quote.firstOutput))
-    const isSlice = quote.statedOutput !== undefined && quote.maxOutput > quote.firstOutput
-    this.expectedNano = isSlice ? atLeastOne(quote.bound(quote.maxOutput)) : this.firstNano
+    this.#mostNano =
+      quote.maxOutput > quote.firstOutput ? atLeastOne(quote.bound(quote.maxOutput)) : this.firstNano
+    this.expectedNano = quote.statedOutput === undefined ? this.firstNano : this.#mostNano
   }
 
   /**
@@ -77,7 +80,7 @@ export class Bill {
     const result = await this.#hold(this.firstNano)
     if (!result.granted) return this.#reserveLess(result)
     this.#paidOutput = quote.firstOutput
-    const missing = quote.bound(quote.maxOutput) - this.firstNano
+    const missing = this.#mostNano - this.firstNano
     if (result.availableNano >= missing) return undefined
     const affordable = quote.affordable(result.availableNano + this.firstNano)
     if (quote.statedOutput === undefined) return affordable

@@ -5,13 +5,14 @@ import { GatewayError } from '@/errors/gateway-error.ts'
  * where Anthropic's clients go, `x-goog-api-key`, query `key`.
  * @throws GatewayError `missing_api_key`, or `invalid_api_key` for an Authorization header of another kind
  */
-export function readCredential(request: Request, path: string, query: URLSearchParams): string {
+export function readCredential(request: Request): string {
   const authorization = request.headers.get('authorization')
   if (authorization !== null) return readBearer(authorization)
+  const { pathname, searchParams } = new URL(request.url)
   const key =
-    (takesAnthropicKey(path) ? request.headers.get('x-api-key') : null) ??
+    (takesAnthropicKey(pathname) ? request.headers.get('x-api-key') : null) ??
     request.headers.get('x-goog-api-key') ??
-    query.get('key')
+    searchParams.get('key')
   if (key === null || key === '') {
     throw new GatewayError(
       'missing_api_key',
