@@ -23,6 +23,21 @@ export class Meter {
     return Math.ceil(this.#textBytes / BYTES_PER_TOKEN)
   }
 
+  /** True when the answer came to its end, and its usage is known. Chat tells the usage after the end. */
+  get isConclusive(): boolean {
+    return this.error === undefined && this.finished && this.usage !== undefined
+  }
+
+  /** The result puts the meter back to where it is now. */
+  bookmark(): () => void {
+    const { usage, output, finished, error, cut } = this
+    const textBytes = this.#textBytes
+    return () => {
+      Object.assign(this, { usage, output, finished, error, cut })
+      this.#textBytes = textBytes
+    }
+  }
+
   /** Adds output that passed without being read. */
   addUnread(textBytes: number): void {
     this.#textBytes += textBytes

@@ -11,6 +11,12 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 /** What may wait in the process for a slow reader before the upstream is no longer read. */
 const BUFFER_BYTES = 64 * 1024
 
+/**
+ * How long an answer is read on after its caller left, for the usage that may be on its way already. The upstream's
+ * connection is closed within 100 ms of the leaving.
+ */
+const DRAIN_MS = 30
+
 /** A reader that takes nothing for this long has left without saying so. */
 const READER_STALL_MS = 600_000
 
@@ -25,6 +31,8 @@ export interface OutletOptions {
   encodeError: (error: GatewayError) => Uint8Array | undefined
   /** True where an error must end in a broken connection, since not all clients read the event (Gemini). */
   breakAfterError: boolean
+  /** True where the end of an answer tells what it used: then it is waited for a moment when the caller leaves. */
+  tellsAtEnd: boolean
 }
 
 /**
@@ -50,10 +58,14 @@ export class Outlet {
   #firstOutputAt: number | undefined
   #closed = false
   #abandoned = false
+  #leftEarly = false
   #held: Uint8Array[] = []
   #heldBytes = 0
   #pipeline: Pipeline | undefined
+  /** Ends the upstream's answer. */
   #attempt: AbortController | undefined
+  /** Ends the way from the upstream's answer to the caller, and leaves the answer to whoever drains it. */
+  #piping: AbortController | undefined
   #idleMs = Number.POSITIVE_INFINITY
   #lastRead: number
   #lastWrite: number
@@ -72,6 +84,8 @@ export class Outlet {
           this.#controller = controller
         },
         transform: chunk => this.#transform(chunk),
+        // Of the standard and of Bun, and not yet of the types.
+        ...{ cancel: () => this.abandon() },
       },
       { highWaterMark: 1 },
       { highWaterMark: BUFFER_BYTES, size: chunk => chunk?.byteLength ?? 0 },
@@ -88,7 +102,8 @@ export class Outlet {
   /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
-    if (this.#abandoned) this.#attempt.abort(callerLeft())
+    this.#piping = new AbortController()
+    if (this.#abandoned) this.#cancel(callerLeft())
     return this.#attempt
   }
 
@@ -109,7 +124,7 @@ export class Outlet {
     this.#lastRead = this.#options.clock.now()
     const cause = await this.#pump(body)
     this.#pipeline = undefined
-    if (this.#abandoned) return
+    if (this.#abandoned) return this.#drain(body, pipeline)
     this.#conclude(pipeline, cause)
     if (pipeline.meter.error !== undefined && !this.#committed) {
       this.#held = []
@@ -128,24 +143,38 @@ export class Outlet {
     await this.#close(true)
   }
 
-  /** The caller left: nothing more can be written, and nothing more is wanted of the upstream. */
+  /**
+   * The caller left: nothing more can be written, and nothing more is wanted of the upstream but the usage of an answer
+   * that had begun.
+   */
   abandon(): void {
+    this.#abandon(this.#options.tellsAtEnd && this.#pipeline?.meter.output === true)
+  }
+
+  /** There is no money for the answer: nothing of it is wanted. */
+  refuse(): void {
+    this.#abandon(false)
+  }
+
+  #abandon(drains: boolean): void {
     if (this.#closed) return
     this.#abandoned = true
     this.#closed = true
+    this.#leftEarly = this.#pipeline?.meter.finished !== true
     this.#held = []
-    this.#attempt?.abort(callerLeft())
+    if (drains) this.#piping?.abort(callerLeft())
+    else this.#cancel(callerLeft())
     this.#announce()
   }
 
   /** Ends the answer in an error of ours. */
   stop(error: GatewayError): void {
-    this.#attempt?.abort(error)
+    this.#cancel(error)
   }
 
-  /** True when the caller left before the stream was closed. */
-  get abandoned(): boolean {
-    return this.#abandoned
+  /** True when the caller left before the answer had come to its end. */
+  get leftEarly(): boolean {
+    return this.#leftEarly
   }
 
   /** From the outlet's start to the first output of an attempt, in ms. */
@@ -167,7 +196,7 @@ export class Outlet {
     if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
       this.#write(keepalive)
     if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
-      this.#attempt?.abort(
+      this.#cancel(
         new GatewayError('upstream_timeout', 'The upstream stopped sending', {
           retry: 'next-channel',
           code: 'upstream_stalled',
@@ -189,20 +218,21 @@ export class Outlet {
     try {
       pipeline.push(chunk, this.#emit)
     } catch (error) {
-      this.#attempt?.abort(asGatewayError(error))
+      this.#cancel(asGatewayError(error))
       return
     }
     const { meter } = pipeline
-    if (meter.error !== undefined || pipeline.done) this.#attempt?.abort()
+    if (meter.error !== undefined || pipeline.done) this.#cancel()
     else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
   }
 
   /** Moves the body through the transform; the result is why it stopped, undefined for a clean end. */
   async #pump(body: ReadableStream<Uint8Array>): Promise<unknown> {
-    const signal = this.#attempt?.signal
+    const signal = this.#piping?.signal
     try {
       await body.pipeTo(this.#writable, {
         preventAbort: true,
+        preventCancel: true,
         preventClose: true,
         ...(signal === undefined ? {} : { signal }),
       })
@@ -212,6 +242,40 @@ export class Outlet {
       if (this.#controller?.desiredSize === null) this.abandon()
       return signal?.aborted ? signal.reason : error
     }
+  }
+
+  #cancel(reason?: GatewayError): void {
+    this.#piping?.abort(reason)
+    this.#attempt?.abort(reason)
+  }
+
+  /**
+   * Reads on for a moment after the caller left. If the answer comes to its end meanwhile, its usage is what the
+   * upstream reports; else the meter stays where it was when the caller left, since what came later reached nobody.
+   */
+  async #drain(body: ReadableStream<Uint8Array>, pipeline: Pipeline): Promise<void> {
+    const attempt = this.#attempt
+    if (attempt?.signal.aborted !== false) return
+    const { meter } = pipeline
+    const goBack = meter.bookmark()
+    const reader = body.getReader()
+    const end = () => {
+      attempt.abort(callerLeft())
+      reader.cancel().catch(() => undefined)
+    }
+    const timer = setTimeout(end, DRAIN_MS)
+    try {
+      while (!meter.isConclusive && !pipeline.done && !attempt.signal.aborted) {
+        const { done, value } = await reader.read()
+        if (done) break
+        pipeline.push(value, discard)
+      }
+    } catch {
+      // Broken off: what there is, is all there will be.
+    }
+    clearTimeout(timer)
+    end()
+    if (!meter.isConclusive) goBack()
   }
 
   /** Writes the end of the answer, unless the pipeline wrote it already. */
@@ -278,6 +342,8 @@ export class Outlet {
     }
   }
 }
+
+function discard(): void {}
 
 function callerLeft(): GatewayError {
   return new GatewayError('client_closed', 'The caller left before the end of the answer')

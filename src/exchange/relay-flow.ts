@@ -39,7 +39,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   const outlet = new Outlet({ ...flow.outlet, clock: gateway.clock })
   const running: Running<F> = { pipeline: undefined }
   const watched = { tick: (now: number) => watch(outlet, flow, running, now) }
-  const leave = () => outlet.abandon()
+  const leave = () => (reservation?.refused.aborted ? outlet.refuse() : outlet.abandon())
   signal.addEventListener('abort', leave)
   if (signal.aborted) leave()
   gateway.watchdog.add(watched)
@@ -126,7 +126,7 @@ function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: 
   record.error = meter?.error
   if (meter?.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)
   // A caller who hangs up once the answer has come to its end got all of it.
-  else if (outlet.abandoned && meter?.finished !== true) record.endState = 'client_gone'
+  else if (outlet.leftEarly) record.endState = 'client_gone'
   else record.endState = 'complete'
 }
 

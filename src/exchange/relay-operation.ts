@@ -68,6 +68,7 @@ function relayStreamedOperation(
         keepalive: isEvents ? Buffer.from(codec.keepalive) : undefined,
         // Bytes have no place for an error: a broken connection is all that tells of it.
         breakAfterError: !isEvents,
+        tellsAtEnd: false,
         encodeError: error =>
           isEvents ? Buffer.from(codec.encodeErrorEvent(error, record.id, undefined)) : undefined,
       },

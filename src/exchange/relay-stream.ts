@@ -21,6 +21,7 @@ export function relayStream(conversation: Conversation, onEnd: () => void): Prom
       outlet: {
         keepalive: Buffer.from(CODECS[prompt.format].keepalive),
         breakAfterError: prompt.format === 'gemini-generate-content',
+        tellsAtEnd: true,
         encodeError: error => Buffer.from(encodeLoneError(error, prompt, record.id)),
       },
       open: preparation => new AnswerPipeline(prompt, preparation),

@@ -147,6 +147,20 @@ describe('every way a request can end has one rule of what it costs', () => {
     expect(result.chargedNano).toBe(result.input_uncached * INPUT + 100n * OUTPUT)
   })
 
+  test('the caller leaves while the end is on its way: what the upstream reported', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const abort = new AbortController()
+    const result = await settled(async () => {
+      const response = await post(body('chat/echo', true), gateway.key, abort.signal)
+      await response.body?.getReader().read()
+      abort.abort()
+      fed.write(DELTA + FINISH + USAGE + DONE)
+    })
+    expect(result).toMatchObject({ usage_source: 'reported', output_text: 50n, chargedNano: reported })
+  })
+
   test('the caller leaves before any output: nothing', async () => {
     answer = () => new Promise<Response>(() => {})
     const abort = new AbortController()
