@@ -108,7 +108,8 @@ function watchStalls(): { stop(): number } {
   }
 }
 
-async function strike(server: RedisServer, outage: Outage, awayMs: number): Promise<void> {
+/** Lets it happen, and resolves when Redis is there again. */
+export async function strike(server: RedisServer, outage: Outage, awayMs: number): Promise<void> {
   switch (outage) {
     case 'flush':
       return server.flush()

@@ -1,10 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
-import { type BucketStore, requestSize, type Take, type TakeResult, tokenSize } from '@/limits/bucket.ts'
-import { LocalBuckets } from '@/limits/local-bucket.ts'
 import { RedisBuckets } from '@/limits/token-bucket.ts'
 import { bucketContract, requests, take } from './contract.ts'
-import { randomSteps, type Step } from './trace.ts'
+import { playOnBoth } from './trace.ts'
 
 const server = await openTestRedis()
 
@@ -108,60 +106,9 @@ if (server === undefined) {
 
     test('decides as the buckets in this process do, on random traces', async () => {
       for (let seed = 0; seed < 150; seed++) {
-        let now = 1_700_000_000_000_000
-        const prefix = scope()
-        const steps = randomSteps(seed, 60)
-        const shared = await play(new RedisBuckets(redis, () => now), steps, prefix, us => {
-          now += us
-        })
-        now = 1_700_000_000_000_000
-        const local = await play(new LocalBuckets(() => now), steps, prefix, us => {
-          now += us
-        })
+        const { shared, local } = await playOnBoth(redis, seed, 60, scope())
         expect({ seed, decisions: shared }).toEqual({ seed, decisions: local })
       }
     }, 30_000)
   })
-}
-
-async function play(
-  store: BucketStore,
-  steps: readonly Step[],
-  prefix: string,
-  advanceUs: (us: number) => void,
-): Promise<unknown[]> {
-  const answers: unknown[] = []
-  for (const step of steps) {
-    advanceUs(step.afterUs)
-    answers.push(await answer(store, step, prefix))
-  }
-  return answers
-}
-
-function answer(store: BucketStore, step: Step, prefix: string) {
-  const leases = [`${prefix}cc`, `${prefix}k1:cc`]
-  switch (step.kind) {
-    case 'take':
-      return store.take(traceTake(step, prefix, leases)) satisfies TakeResult | Promise<TakeResult>
-    case 'adjust':
-      return store.adjust({
-        markerKey: `${prefix}adjusted:${step.id}`,
-        buckets: [{ key: `${prefix}tpm`, deltaUs: step.deltaUs }],
-      })
-    case 'renew':
-      return store.renew(`${prefix}cc`, [step.id])
-    case 'release':
-      return store.release(leases, step.id)
-  }
-}
-
-function traceTake(step: Extract<Step, { kind: 'take' }>, prefix: string, leases: readonly string[]): Take {
-  return {
-    id: step.id,
-    buckets: [
-      { key: `${prefix}rpm`, ...requestSize(step.requestsPerMinute) },
-      { key: `${prefix}tpm`, ...tokenSize(step.tokensPerMinute, step.tokens) },
-    ],
-    leases: leases.map(key => ({ key, limit: step.concurrent })),
-  }
 }

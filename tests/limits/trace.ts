@@ -1,3 +1,8 @@
+import { type BucketStore, requestSize, type Take, type TakeResult, tokenSize } from '@/limits/bucket.ts'
+import { LocalBuckets } from '@/limits/local-bucket.ts'
+import { RedisBuckets } from '@/limits/token-bucket.ts'
+import type { RedisConnection } from '@/redis/redis.ts'
+
 /** One step of a random trace. */
 export type Step = { afterUs: number; id: string } & (
   | {
@@ -49,4 +54,61 @@ export function seeded(seed: number): () => number {
 
 function pick(values: readonly number[], random: number): number {
   return values[Math.floor(random * values.length)] ?? 1
+}
+
+/** What Redis and this process answer to the same trace, at the same times. */
+export async function playOnBoth(redis: RedisConnection, seed: number, length: number, prefix: string) {
+  const steps = randomSteps(seed, length)
+  let now = 0
+  const played = (store: BucketStore) => {
+    now = 1_700_000_000_000_000
+    return play(store, steps, prefix, us => {
+      now += us
+    })
+  }
+  const shared = await played(new RedisBuckets(redis, () => now))
+  const local = await played(new LocalBuckets(() => now))
+  return { shared, local }
+}
+
+async function play(
+  store: BucketStore,
+  steps: readonly Step[],
+  prefix: string,
+  advanceUs: (us: number) => void,
+): Promise<unknown[]> {
+  const answers: unknown[] = []
+  for (const step of steps) {
+    advanceUs(step.afterUs)
+    answers.push(await answer(store, step, prefix))
+  }
+  return answers
+}
+
+function answer(store: BucketStore, step: Step, prefix: string) {
+  const leases = [`${prefix}cc`, `${prefix}k1:cc`]
+  switch (step.kind) {
+    case 'take':
+      return store.take(traceTake(step, prefix, leases)) satisfies TakeResult | Promise<TakeResult>
+    case 'adjust':
+      return store.adjust({
+        markerKey: `${prefix}adjusted:${step.id}`,
+        buckets: [{ key: `${prefix}tpm`, deltaUs: step.deltaUs }],
+      })
+    case 'renew':
+      return store.renew(`${prefix}cc`, [step.id])
+    case 'release':
+      return store.release(leases, step.id)
+  }
+}
+
+function traceTake(step: Extract<Step, { kind: 'take' }>, prefix: string, leases: readonly string[]): Take {
+  return {
+    id: step.id,
+    buckets: [
+      { key: `${prefix}rpm`, ...requestSize(step.requestsPerMinute) },
+      { key: `${prefix}tpm`, ...tokenSize(step.tokensPerMinute, step.tokens) },
+    ],
+    leases: leases.map(key => ({ key, limit: step.concurrent })),
+  }
 }

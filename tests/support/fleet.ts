@@ -42,10 +42,10 @@ export interface FleetPayer {
 
 export interface FleetOptions {
   gateways: number
-  /** Where the one channel goes. */
-  upstreamUrl: string
-  /** The prices of the one model, `m`, as a YAML flow map. */
-  prices: string
+  /** Where the one channel goes, and the prices of the one model, `m`, as a YAML flow map; or a whole tollgate.yaml. */
+  upstreamUrl?: string
+  prices?: string
+  config?: string
   env?: Record<string, string>
   /** Of the first gateway; made if absent. */
   dataDir?: string
@@ -67,7 +67,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
         LOG_LEVEL: 'warn',
         ...options.env,
       },
-      config: configOf(options),
+      config: options.config ?? configOf(options),
       ...(dataDir === undefined ? {} : { dataDir }),
     })
   const gateways: ServerProcess[] = []
@@ -135,16 +135,17 @@ async function insist<Result>(act: () => Promise<Result>, tries = 20): Promise<R
   }
 }
 
-const LIMITS =
+/** No test but one of limits should meet any. */
+export const AMPLE_LIMITS =
   '{ requests_per_minute: 10000000, tokens_per_minute: 10000000000, concurrent_requests: 100000 }'
 
-function configOf({ upstreamUrl, prices }: FleetOptions): string {
+function configOf({ upstreamUrl = '', prices = '' }: FleetOptions): string {
   return `channels:
   - { name: main, format: openai-chat-completions, base_url: "${upstreamUrl}", api_keys: ["upstream-secret-key"], allow_private: true }
 models:
   - { id: m, channels: [{ channel: main, model: m }], prices: ${prices} }
 limits:
-  account: ${LIMITS}
-  key: ${LIMITS}
+  account: ${AMPLE_LIMITS}
+  key: ${AMPLE_LIMITS}
 `
 }
