@@ -14,6 +14,7 @@ import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { Stop } from '@/ledger/types.ts'
 import { openLimiter } from '@/limits/limiter.ts'
+import { Load, openRequestsLimit } from '@/limits/load.ts'
 import { serveOps } from '@/ops/ops.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { Homes } from '@/routing/affinity.ts'
@@ -27,7 +28,13 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { type BreakerReading, exposeBreakers, exposeLedger, type Metrics } from '@/telemetry/metrics.ts'
+import {
+  type BreakerReading,
+  exposeBreakers,
+  exposeLedger,
+  exposeLoad,
+  type Metrics,
+} from '@/telemetry/metrics.ts'
 import { openSpans } from '@/telemetry/spans.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
@@ -135,6 +142,14 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { otlpEndpoint } = settings
   const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const proxied = usesProxy(process.env)
+  let openRequests = () => 0
+  const load = new Load({
+    clock,
+    steadyMs: () => performance.now(),
+    random: options.random,
+    openRequests: () => openRequests(),
+    maxOpenRequests: openRequestsLimit(),
+  })
   const gateway: Gateway = {
     authenticate: keys.authenticate,
     catalog,
@@ -151,6 +166,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     settling: new Set(),
     ledger,
     limiter,
+    load,
     limits: () => catalog.defaults().limits,
     credit: new CreditWatch(clock.now),
     running,
@@ -167,11 +183,13 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
   exposeBreakers(metrics, () => breakersOf(health, catalog))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
+  exposeLoad(metrics, () => load.reading())
   const api = serveApiHost(gateway, {
     hostname: settings.api.host,
     port: settings.api.port,
     isShared: settings.sharesPort,
   })
+  openRequests = () => api.server.pendingRequests
   const ops =
     settings.ops === undefined
       ? undefined
@@ -195,6 +213,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await withinGrace(api.server.stop(false), settings.shutdownGraceMs, clock)
       await api.server.stop(true)
       watchdog.stop()
+      load.stop()
       await ledger.close()
       await limiter.close()
       await sharing?.close()

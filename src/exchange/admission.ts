@@ -2,7 +2,28 @@ import type { Caller } from '@/accounts/account.ts'
 import { isAddressAllowed } from '@/accounts/ip-range.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Surface } from '@/generation/surface.ts'
+import { retryAfterSeconds } from '@/limits/headers.ts'
 import type { Catalog, Model } from '@/routing/model.ts'
+import type { Gateway } from './gateway.ts'
+
+/**
+ * Whether this process takes on new work at all. Asked first, so that what is turned away has cost nothing: no look-up
+ * of a key, no reading of a body.
+ * @throws GatewayError `shutting_down`, `overloaded`
+ */
+export function admitWork({ draining, load, metrics, random }: Gateway): void {
+  if (draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
+  const reason = load.overload()
+  if (reason === undefined) return
+  metrics.shed.inc({ reason })
+  throw new GatewayError('overloaded', 'This gateway has more to do than it can, try again in a moment', {
+    retryAfterMs: retryAfterSeconds(SHED_RETRY_MS, random()) * 1000,
+    detail: reason,
+  })
+}
+
+/** About as long as it takes for the load to be seen to fall. */
+const SHED_RETRY_MS = 3_000
 
 /**
  * Whether this account may be served at all, from where it calls.

@@ -1,7 +1,7 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { ConversationSurface, Surface } from '@/generation/surface.ts'
 import type { Model } from '@/routing/model.ts'
-import { admitCaller, admitModel } from './admission.ts'
+import { admitCaller, admitModel, admitWork } from './admission.ts'
 import { authenticateCaller } from './authentication.ts'
 import { type RequestBody, readBody } from './body.ts'
 import { closeBill, type Reservation } from './charge.ts'
@@ -126,13 +126,16 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   read: () => Promise<Asked>,
 ): Promise<{ asked: Asked; model: Model }> {
   record.traceparent = call.request.headers.get('traceparent') ?? undefined
-  if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
+  admitWork(gateway)
   record.caller = await authenticateCaller(gateway.authenticate, call.request)
   admitCaller(record.caller, () => call.listener.addressOf(call.request))
   const asked = await read()
   record.streamed = asked.stream
   const model = admitModel(gateway.catalog, record.caller, asked.model, call.surface)
   record.model = model.id
+  // Behind a queue of work some have left by now: what is for nobody takes no place and no money.
+  const left = callerLeft(call.request.signal)
+  if (left !== undefined) throw left
   return { asked, model }
 }
 

@@ -3,6 +3,7 @@ import type { Clock } from '@/clock/clock.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { Limiter } from '@/limits/limiter.ts'
+import type { Load } from '@/limits/load.ts'
 import type { DefaultLimitValues } from '@/limits/plan.ts'
 import type { Catalog } from '@/routing/model.ts'
 import type { Selector } from '@/routing/selector.ts'
@@ -26,6 +27,8 @@ export interface Gateway {
   settling: Set<Promise<void>>
   ledger: Ledger
   limiter: Limiter
+  /** Whether this process can take on more. */
+  load: Pick<Load, 'overload'>
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch

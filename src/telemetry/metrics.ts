@@ -52,6 +52,12 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       help: 'Exchanges that have not ended.',
       registers,
     }),
+    shed: new Counter({
+      name: 'tollgate_shed_total',
+      help: 'Requests turned away because this process had more to do than it can, by what ran short.',
+      labelNames: ['reason'] as const,
+      registers,
+    }),
     wastedStarts: new Counter({
       name: 'tollgate_wasted_starts_total',
       help: 'Upstream calls begun for which there turned out to be no credit.',
@@ -143,6 +149,31 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
     ({ holdWaitMs }) => holdWaitMs / 1000,
     'max',
   )
+}
+
+/** Adds the gauges of load shedding to a registry, read when somebody looks. */
+export function exposeLoad(
+  { registry }: Pick<Metrics, 'registry'>,
+  read: () => { lagMs: number; refusedShare: number },
+): void {
+  new Gauge({
+    name: 'tollgate_event_loop_lag_seconds',
+    aggregator: 'max',
+    help: 'How late the event loop is: the median of the last samples, which decides whether work is turned away.',
+    registers: [registry],
+    collect() {
+      this.set(read().lagMs / 1000)
+    },
+  })
+  new Gauge({
+    name: 'tollgate_shed_share',
+    aggregator: 'average',
+    help: 'Share of new requests that is turned away because of it, from 0 to 1.',
+    registers: [registry],
+    collect() {
+      this.set(read().refusedShare)
+    },
+  })
 }
 
 /** What breakers say of one key of a channel, or (without a position) of the channel as a whole. */

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { HIGH_LAG_MS, LOW_LAG_MS, Load, openRequestsLimit } from '@/limits/load.ts'
+
+const SAMPLE_MS = 250
+
+function underTest({ maxOpenRequests = 100 } = {}) {
+  const clock = manualClock()
+  let steadyMs = 0
+  let draw = 0
+  const open = { requests: 1 }
+  const load = new Load({
+    clock,
+    steadyMs: () => steadyMs,
+    random: () => draw,
+    openRequests: () => open.requests,
+    maxOpenRequests,
+  })
+  return {
+    load,
+    open,
+    /** So many looks at the event loop, each of them so late. */
+    late(ms: number, looks: number) {
+      for (let look = 0; look < looks; look += 1) {
+        steadyMs += SAMPLE_MS + ms
+        clock.advance(SAMPLE_MS)
+      }
+    },
+    /** How much of new work is turned away, by asking at every hundredth of the draw. */
+    refused() {
+      const draws = Array.from({ length: 100 }, (_, index) => index / 100)
+      return draws.filter(at => {
+        draw = at
+        return load.overload() === 'event-loop'
+      }).length
+    },
+  }
+}
+
+describe('an event loop that is late', () => {
+  test('for seconds on end turns away more and more, up to everything', () => {
+    const { late, refused } = underTest()
+    late(HIGH_LAG_MS + 1, 9)
+    expect(refused()).toBe(0)
+    late(HIGH_LAG_MS + 1, 1)
+    expect(refused()).toBe(10)
+    late(HIGH_LAG_MS + 1, 4)
+    expect(refused()).toBe(50)
+    late(HIGH_LAG_MS + 1, 20)
+    expect(refused()).toBe(100)
+  })
+
+  test('once, however long, turns nobody away: the pause is over', () => {
+    const { late, refused } = underTest()
+    late(0, 10)
+    late(60_000, 1)
+    late(0, 3)
+    expect(refused()).toBe(0)
+  })
+
+  test('and then less so keeps the share; on time again gives it back by and by', () => {
+    const { late, refused } = underTest()
+    late(HIGH_LAG_MS + 1, 14)
+    late((HIGH_LAG_MS + LOW_LAG_MS) / 2, 20)
+    const kept = refused()
+    expect(kept).toBeGreaterThanOrEqual(50)
+    late(0, 6)
+    expect(refused()).toBe(kept - 10)
+    late(0, 30)
+    expect(refused()).toBe(0)
+  })
+
+  test('is told to whoever reads the metrics', () => {
+    const { load, late } = underTest()
+    late(1_200, 12)
+    expect(load.reading()).toEqual({ lagMs: 1_200, refusedShare: 0.3 })
+  })
+})
+
+describe('open requests', () => {
+  test('beyond what there are sockets for are turned away, and let in when others have ended', () => {
+    const { load, open } = underTest({ maxOpenRequests: 3 })
+    const answers = [3, 4, 3].map(requests => {
+      open.requests = requests
+      return load.overload()
+    })
+    expect(answers).toEqual([undefined, 'open-requests', undefined])
+  })
+
+  test.each([
+    [
+      'Limit Soft Hard Units\nMax open files            20000                20000                files\n',
+      9_872,
+    ],
+    ['Max open files            256                  256                  files\n', 64],
+    ['Max open files            unlimited            unlimited            files\n', Number.POSITIVE_INFINITY],
+    ['', Number.POSITIVE_INFINITY],
+  ])('are limited by what the system says: %j', (limits, most) => {
+    expect(openRequestsLimit(() => limits)).toBe(most)
+  })
+
+  test('are not limited where the system says nothing', () => {
+    const missing = () => {
+      throw new Error('ENOENT')
+    }
+    expect(openRequestsLimit(missing)).toBe(Number.POSITIVE_INFINITY)
+  })
+})
