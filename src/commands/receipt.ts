@@ -4,7 +4,7 @@ import { perMillion, perUnit } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { readReceipt, type StoredReceipt } from '@/ledger/receipt.ts'
-import { type CostLine, costOf } from '@/pricing/cost.ts'
+import { type Bucket, type CostLine, costOf } from '@/pricing/cost.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import { readVersion } from '@/routing/price-store.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
@@ -92,13 +92,20 @@ function endStateOf({ exchange, heldNano }: Receipt): string {
   return exchange?.endState ?? (heldNano === undefined ? 'expired' : 'running')
 }
 
-/** `rate` is per million tokens, or per request, image or second. */
+/** Buckets whose rate is for one; the rates of the others are for a million. */
+const UNIT_BUCKETS: ReadonlySet<Bucket> = new Set([
+  'per_request',
+  'per_image',
+  'per_video_second',
+  'per_audio_second',
+])
+
+/** `rate` is per million tokens or characters, or per request, image or second. */
 function lineRow({ bucket, size, quantity, rate, pico }: CostLine) {
-  const isUnit = bucket === 'per_request' || bucket === 'per_image' || bucket === 'per_video_second'
   return {
     bucket: size === undefined ? bucket : `${bucket} ${size}`,
     quantity: quantity.toString(),
-    rate: isUnit ? perUnit(rate) : perMillion(rate),
+    rate: UNIT_BUCKETS.has(bucket) ? perUnit(rate) : perMillion(rate),
     amount: exactly(pico),
   }
 }

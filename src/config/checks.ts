@@ -103,9 +103,11 @@ class Checks {
 
   #prices(prices: Found<JsonObject>): void {
     this.#tokenPrices(prices)
-    for (const key of ['per_request', 'per_video_second']) {
+    for (const key of ['per_request', 'per_video_second', 'per_audio_second']) {
       this.decimal(prices.value[key], child(prices.pointer, key), UNIT_PLACES)
     }
+    const characters = 'per_million_characters'
+    this.decimal(prices.value[characters], child(prices.pointer, characters), TOKEN_PLACES)
     const sizes = child(prices.pointer, 'per_image')
     for (const [size, price] of Object.entries(asObject(prices.value['per_image']) ?? {})) {
       this.decimal(price, child(sizes, size), UNIT_PLACES)

@@ -96,6 +96,8 @@ const prices = closed({
   per_request: price,
   per_image: Type.Optional(Type.Record(Type.String(), decimal, words('a mapping of sizes to prices'))),
   per_video_second: price,
+  per_audio_second: price,
+  per_million_characters: price,
   tiers: Type.Optional(
     list(
       closed({

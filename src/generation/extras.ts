@@ -6,4 +6,8 @@ export interface Extras {
   images?: Readonly<Record<string, number>>
   /** Seconds of video made. */
   videoSeconds?: number
+  /** Seconds of sound heard or made, begun ones included. */
+  audioSeconds?: number
+  /** Characters of text that was spoken. */
+  characters?: number
 }

@@ -11,7 +11,7 @@ import {
 /** How many decimal places turn a decimal string into whole pico units. */
 interface Places {
   token: number
-  /** Requests, images and seconds. */
+  /** Requests, images and seconds. Characters are priced like tokens, by the million. */
   unit: number
 }
 
@@ -35,7 +35,7 @@ export function readStoredRates(stored: JsonObject): Rates {
 
 /** Rates as the database keeps them: the names of tollgate.yaml, each value a decimal string of pico units. */
 export function storeRates(rates: Rates): JsonObject {
-  const { perRequest, perImage, perVideoSecond, tiers } = rates
+  const { perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter, tiers } = rates
   return {
     ...storeTokens(rates.tokens),
     ...(perRequest === undefined ? {} : { per_request: perRequest.toString() }),
@@ -43,6 +43,8 @@ export function storeRates(rates: Rates): JsonObject {
       ? {}
       : { per_image: Object.fromEntries([...perImage].map(([size, pico]) => [size, pico.toString()])) }),
     ...(perVideoSecond === undefined ? {} : { per_video_second: perVideoSecond.toString() }),
+    ...(perAudioSecond === undefined ? {} : { per_audio_second: perAudioSecond.toString() }),
+    ...(perCharacter === undefined ? {} : { per_million_characters: perCharacter.toString() }),
     ...(tiers.length === 0
       ? {}
       : {
@@ -54,7 +56,7 @@ export function storeRates(rates: Rates): JsonObject {
   }
 }
 
-/** A token rate in units of the currency per million tokens, as tollgate.yaml would say it. */
+/** A rate of tokens or characters in units of the currency per million tokens, as tollgate.yaml would say it. */
 export function perMillion(pico: bigint): string {
   return decimalOf(pico, DECLARED.token)
 }
@@ -70,6 +72,8 @@ function read(prices: JsonObject, places: Places): Rates {
     perRequest: pico(prices['per_request'], 'prices.per_request', places.unit),
     perImage: readSizes(asObject(prices['per_image']) ?? {}, places),
     perVideoSecond: pico(prices['per_video_second'], 'prices.per_video_second', places.unit),
+    perAudioSecond: pico(prices['per_audio_second'], 'prices.per_audio_second', places.unit),
+    perCharacter: pico(prices['per_million_characters'], 'prices.per_million_characters', places.token),
     tiers: asArray(prices['tiers'])
       .map((tier, index) => readTier(asObject(tier) ?? {}, `prices.tiers[${index}]`, places))
       .toSorted((one, other) => (one.aboveInputTokens < other.aboveInputTokens ? -1 : 1)),

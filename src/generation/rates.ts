@@ -13,6 +13,10 @@ export interface Rates {
   perImage: ReadonlyMap<string, bigint>
   /** For each second of video made. */
   perVideoSecond: bigint | undefined
+  /** For each second of sound heard or made, begun ones included. */
+  perAudioSecond: bigint | undefined
+  /** For each character (Unicode code point) of text that is spoken. */
+  perCharacter: bigint | undefined
   /** In order of `aboveInputTokens`, no two alike. */
   tiers: readonly RateTier[]
 }

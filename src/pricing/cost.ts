@@ -3,7 +3,10 @@ import { type Rates, type TokenRateName, tokenRatesFor } from '@/generation/rate
 import type { Usage } from '@/generation/usage.ts'
 
 /** What a line of a receipt is for: a name of tollgate.yaml's `prices`. */
-export type Bucket = TokenRateName | 'per_request' | 'per_image' | 'per_video_second'
+export type Bucket = TokenRateName | 'per_request' | 'per_image' | UnitBucket
+
+/** What is counted in units of its own. */
+export type UnitBucket = 'per_video_second' | 'per_audio_second' | 'per_million_characters'
 
 /** One line of a receipt: `quantity * rate = pico`. */
 export interface CostLine {
@@ -57,10 +60,12 @@ export function roundUp(pico: bigint): bigint {
   return (pico + 999n) / 1000n
 }
 
-/** What the rates per request, image and second add to the tokens. */
+/** What the rates per request, image, second and character add to the tokens. */
 export function extraLines(rates: Rates, extras: Extras): CostLine[] {
   const requests = count(extras.requests ?? 1, 'requests')
   const videoSeconds = count(extras.videoSeconds ?? 0, 'videoSeconds')
+  const audioSeconds = count(extras.audioSeconds ?? 0, 'audioSeconds')
+  const characters = count(extras.characters ?? 0, 'characters')
   const lines: CostLine[] = []
   if (rates.perRequest !== undefined) lines.push(line('per_request', requests, rates.perRequest))
   if (extras.images !== undefined) {
@@ -70,6 +75,8 @@ export function extraLines(rates: Rates, extras: Extras): CostLine[] {
     }
   }
   if (videoSeconds > 0n) lines.push(line('per_video_second', videoSeconds, rates.perVideoSecond ?? 0n))
+  if (audioSeconds > 0n) lines.push(line('per_audio_second', audioSeconds, rates.perAudioSecond ?? 0n))
+  if (characters > 0n) lines.push(line('per_million_characters', characters, rates.perCharacter ?? 0n))
   return lines
 }
 

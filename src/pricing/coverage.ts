@@ -1,27 +1,37 @@
 import type { Rates } from '@/generation/rates.ts'
 
 /** What a request asks a model to make. */
-export type Work = 'text' | 'embedding' | 'image' | 'video' | 'audio'
+export type Work = 'text' | 'embedding' | 'image' | 'video' | 'speech' | 'transcription'
 
 /**
  * Whether the rates say what this work costs. If not, the request is refused: what nobody priced is not free. A rate
  * of 0 that was written down is a price, and so is a rate per request alone, which makes the tokens free on purpose.
  */
-export function isPriced({ tokens, perRequest, perImage, perVideoSecond }: Rates, work: Work): boolean {
+export function isPriced(
+  { tokens, perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter }: Rates,
+  work: Work,
+): boolean {
   if (perRequest !== undefined) return true
-  const output = tokens.output !== undefined || tokens.output_audio !== undefined
   const input = tokens.input !== undefined
+  const output = tokens.output !== undefined
   switch (work) {
     case 'text':
-      return input && tokens.output !== undefined
+      return input && output
     case 'embedding':
       return input
     case 'image':
-      return perImage.size > 0 || tokens.output !== undefined
+      return perImage.size > 0 || output
     case 'video':
       return perVideoSecond !== undefined
-    case 'audio':
-      return output || tokens.input_audio !== undefined
+    case 'speech':
+      return (
+        perCharacter !== undefined ||
+        perAudioSecond !== undefined ||
+        output ||
+        tokens.output_audio !== undefined
+      )
+    case 'transcription':
+      return perAudioSecond !== undefined || tokens.input_audio !== undefined || (input && output)
     default:
       return work satisfies never
   }

@@ -21,6 +21,8 @@ export function findJumps(before: Rates, after: Rates): Omit<PriceJump, 'model' 
     ...jump('per_request', before.perRequest ?? 0n, after.perRequest ?? 0n, perUnit),
     ...imageJumps(before, after),
     ...jump('per_video_second', before.perVideoSecond ?? 0n, after.perVideoSecond ?? 0n, perUnit),
+    ...jump('per_audio_second', before.perAudioSecond ?? 0n, after.perAudioSecond ?? 0n, perUnit),
+    ...jump('per_million_characters', before.perCharacter ?? 0n, after.perCharacter ?? 0n, perMillion),
   ]
 }
 

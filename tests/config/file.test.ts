@@ -166,7 +166,7 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown price',
       model('prices:\n      inputs: 1'),
-      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, tiers',
+      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, per_audio_second, per_million_characters, tiers',
     ],
     ['not a mapping', '- a', '1: the file must be a mapping, but is a list'],
     [

@@ -38,6 +38,8 @@ test('the prices of the contract are integers of pico units', () => {
       ['default', 40_000_000_000n],
     ]),
     perVideoSecond: 100_000_000_000n,
+    perAudioSecond: undefined,
+    perCharacter: undefined,
     tiers: [{ aboveInputTokens: 200_000n, tokens: { input: 2_500_000n, output: 15_000_000n } }],
   })
 })
@@ -52,6 +54,12 @@ test.each([
 ])('$%s per million tokens is %p pico per token, and reads back', (published, pico) => {
   expect(readPrices({ input: published }).tokens.input).toBe(pico)
   expect(perMillion(pico)).toBe(published)
+})
+
+test('sound is priced by the second, and text that is spoken by the million characters', () => {
+  const rates = readPrices({ per_audio_second: '0.0001', per_million_characters: '15' })
+  expect(rates).toMatchObject({ perAudioSecond: 100_000_000n, perCharacter: 15_000_000n })
+  expect(readStoredRates(storeRates(rates))).toEqual(rates)
 })
 
 test('a price per unit reads back', () => {

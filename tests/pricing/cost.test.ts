@@ -218,6 +218,14 @@ describe('requests, images and seconds', () => {
     })
   })
 
+  test('sound costs by the second, and speech by the character', () => {
+    const audio = readPrices({ per_audio_second: '0.0001', per_million_characters: '15' })
+    expect(costOf(NO_USAGE, audio, { audioSeconds: 90, characters: 1000 }).lines).toEqual([
+      { bucket: 'per_audio_second', quantity: 90n, rate: 100_000_000n, pico: 9_000_000_000n },
+      { bucket: 'per_million_characters', quantity: 1000n, rate: 15_000_000n, pico: 15_000_000_000n },
+    ])
+  })
+
   test('a size without a price costs the default, else the dearest size', () => {
     const withDefault = readPrices({ per_image: { '1024x1024': '0.04', default: '0.01' } })
     expect(costOf(NO_USAGE, withDefault, { images: { odd: 1 } }).pico).toBe(10_000_000_000n)
@@ -232,6 +240,8 @@ describe('counts that count nothing are refused', () => {
     expect(() => costOf(NO_USAGE, rates, { requests: value })).toThrow(RangeError)
     expect(() => costOf(NO_USAGE, rates, { images: { odd: value } })).toThrow('images["odd"]')
     expect(() => costOf(NO_USAGE, rates, { videoSeconds: value })).toThrow(RangeError)
+    expect(() => costOf(NO_USAGE, rates, { audioSeconds: value })).toThrow(RangeError)
+    expect(() => costOf(NO_USAGE, rates, { characters: value })).toThrow(RangeError)
   })
 
   test('a negative cost is no cost', () => {

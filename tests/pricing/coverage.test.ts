@@ -2,18 +2,24 @@ import { expect, test } from 'bun:test'
 import { readPrices } from '@/generation/rate-text.ts'
 import { isPriced, type Work } from '@/pricing/coverage.ts'
 
-const WORKS: readonly Work[] = ['text', 'embedding', 'image', 'video', 'audio']
+const WORKS: readonly Work[] = ['text', 'embedding', 'image', 'video', 'speech', 'transcription']
 
 test.each<[string, Parameters<typeof readPrices>[0], readonly Work[]]>([
   ['nothing', {}, []],
   ['input alone', { input: '1' }, ['embedding']],
-  ['input and output', { input: '1', output: '2' }, ['text', 'embedding', 'image', 'audio']],
-  ['a price of 0', { input: '0', output: '0' }, ['text', 'embedding', 'image', 'audio']],
-  ['output alone', { output: '2' }, ['image', 'audio']],
+  [
+    'input and output',
+    { input: '1', output: '2' },
+    ['text', 'embedding', 'image', 'speech', 'transcription'],
+  ],
+  ['a price of 0', { input: '0', output: '0' }, ['text', 'embedding', 'image', 'speech', 'transcription']],
+  ['output alone', { output: '2' }, ['image', 'speech']],
   ['images', { per_image: { default: '0.04' } }, ['image']],
   ['seconds of video', { per_video_second: '0.1' }, ['video']],
-  ['audio in', { input_audio: '6' }, ['audio']],
-  ['audio out', { output_audio: '6' }, ['audio']],
+  ['audio in', { input_audio: '6' }, ['transcription']],
+  ['audio out', { output_audio: '6' }, ['speech']],
+  ['seconds of audio', { per_audio_second: '0.0001' }, ['speech', 'transcription']],
+  ['characters', { per_million_characters: '15' }, ['speech']],
   ['each request', { per_request: '0.01' }, WORKS],
 ])('%s prices the work that it can pay for', (_, prices, expected) => {
   const rates = readPrices(prices)

@@ -4,7 +4,16 @@ import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 
 /** Rates with nothing declared but what is given. */
 export function ratesOf(tokens: DeclaredTokenRates, rest: Partial<Omit<Rates, 'tokens'>> = {}): Rates {
-  return { tokens, perRequest: undefined, perImage: new Map(), perVideoSecond: undefined, tiers: [], ...rest }
+  return {
+    tokens,
+    perRequest: undefined,
+    perImage: new Map(),
+    perVideoSecond: undefined,
+    perAudioSecond: undefined,
+    perCharacter: undefined,
+    tiers: [],
+    ...rest,
+  }
 }
 
 /** No usage but what is given. */
@@ -39,6 +48,8 @@ export const anyRates: fc.Arbitrary<Rates> = fc.record({
   perRequest: fc.option(rate, { nil: undefined }),
   perImage: sizes,
   perVideoSecond: fc.option(rate, { nil: undefined }),
+  perAudioSecond: fc.option(rate, { nil: undefined }),
+  perCharacter: fc.option(rate, { nil: undefined }),
   tiers,
 })
 

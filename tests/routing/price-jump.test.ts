@@ -30,6 +30,12 @@ test.each<[string, Prices, Prices, string[]]>([
     ['per_video_second 0.3 -> 0.1'],
   ],
   [
+    'sound and what is spoken',
+    { per_audio_second: '0.0001', per_million_characters: '15' },
+    { per_audio_second: '0.0004', per_million_characters: '31' },
+    ['per_audio_second 0.0001 -> 0.0004', 'per_million_characters 15 -> 31'],
+  ],
+  [
     'an image, against the default',
     { per_image: { default: '0.01' } },
     { per_image: { default: '0.01', big: '0.05' } },
