@@ -88,6 +88,37 @@ describe('the dependency picture', async () => {
   })
 })
 
+describe('metering is the only door to an upstream', () => {
+  /** The files of src in which a pattern stands. */
+  const filesWith = async (pattern: RegExp) => {
+    const found: string[] = []
+    for await (const file of new Glob('**/*.ts').scan('src')) {
+      if (pattern.test(await Bun.file(`src/${file}`).text())) found.push(file)
+    }
+    return found.sort()
+  }
+
+  test('the client is built once and handed over behind the door', async () => {
+    expect(await filesWith(/createUpstreamClient\(|behindDoor\(/)).toEqual([
+      'commands/server.ts',
+      'exchange/pass.ts',
+      'upstream/client.ts',
+    ])
+  })
+
+  test('it is called in one place, which wants a pass', async () => {
+    expect(await filesWith(/\bclient\((?!request\))/)).toEqual(['exchange/attempt.ts'])
+  })
+
+  test('passes are made where limits and money are taken, and nowhere else', async () => {
+    expect(await filesWith(/new PassProof/)).toEqual(['exchange/pass.ts'])
+  })
+
+  test('nobody else fetches', async () => {
+    expect(await filesWith(/await fetch\(/)).toEqual(['upstream/client.ts'])
+  })
+})
+
 describe('habits that a linter does not know', () => {
   test('no file is called after nothing in particular', async () => {
     const vague: string[] = []

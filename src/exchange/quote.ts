@@ -9,7 +9,7 @@ import { isPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
 import type { OperationPrice } from './operation.ts'
 import type { Prompt } from './prompt.ts'
-import { estimateTokens } from './token-estimate.ts'
+import { estimateTokens, withMargin } from './token-estimate.ts'
 
 /** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */
 const FIRST_SLICE = 2048
@@ -103,11 +103,6 @@ function unpriced(model: string): GatewayError {
 /** Whether so much output is worth beginning an answer that nobody limited. */
 export function isWorthBeginning(outputTokens: number): boolean {
   return outputTokens >= LEAST_OUTPUT
-}
-
-/** The estimate is no upper bound; tokenizers differ by about a third on text that is no English. */
-function withMargin(tokens: number): number {
-  return Math.ceil(tokens * 1.35) + 64
 }
 
 /** Kinds of tokens that this request cannot use, so that its hold needs not reckon with them. */

@@ -19,6 +19,28 @@ export function estimateTokens(body: JsonObject, bytes: number): number {
   return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
 
+/** The estimate is no upper bound; tokenizers differ by about a third on text that is no English. */
+export function withMargin(tokens: number): number {
+  return Math.ceil(tokens * 1.35) + 64
+}
+
+/**
+ * Tokens of all texts in a value, by the same rule; a number is a token by itself. For what is no conversation: names
+ * and structure count nothing.
+ */
+export function textTokens(value: JsonValue | undefined): number {
+  let bytes = 0
+  let numbers = 0
+  const waiting = [value]
+  for (let next = waiting.pop(); next !== undefined || waiting.length > 0; next = waiting.pop()) {
+    if (typeof next === 'string') bytes += Buffer.byteLength(next)
+    else if (typeof next === 'number') numbers += 1
+    else if (Array.isArray(next)) for (const item of next) waiting.push(item)
+    else if (isJsonObject(next)) for (const name in next) waiting.push(next[name])
+  }
+  return Math.ceil(bytes / BYTES_PER_TOKEN) + numbers
+}
+
 const BYTES_PER_TOKEN = 4
 
 /** An image of about a megapixel. Vendors charge 85 to 1600. */

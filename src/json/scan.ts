@@ -4,7 +4,7 @@ export const QUOTE = 0x22
 export const COMMA = 0x2c
 const BACKSLASH = 0x5c
 export const OPEN_BRACKET = 0x5b
-const CLOSE_BRACKET = 0x5d
+export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 const CLOSE_BRACE = 0x7d
 

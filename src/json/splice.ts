@@ -1,8 +1,22 @@
 import type { JsonValue } from './json.ts'
-import { COMMA, keyOf, OPEN_BRACE, QUOTE, skipSpace, skipString, skipValue, startOf } from './scan.ts'
+import {
+  CLOSE_BRACKET,
+  COMMA,
+  keyOf,
+  OPEN_BRACE,
+  OPEN_BRACKET,
+  QUOTE,
+  skipSpace,
+  skipString,
+  skipValue,
+  startOf,
+} from './scan.ts'
 
-/** What becomes of the value to which keys lead from the root. */
-export type JsonEdit = { path: readonly string[] } & (
+/**
+ * What becomes of the value to which keys lead from the root. A number is a place in an array, whose items can be edited
+ * and not removed.
+ */
+export type JsonEdit = { path: readonly (string | number)[] } & (
   | { value: JsonValue }
   /** A value that is JSON text already, so that it keeps its spelling. */
   | { text: string }
@@ -30,7 +44,7 @@ export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[]): Uint8Ar
 interface Plan {
   text: string | undefined
   removed: boolean
-  readonly members: Map<string, Plan>
+  readonly members: Map<string | number, Plan>
 }
 
 /** Text that takes the place of the bytes from `start` up to `end`. */
@@ -50,7 +64,7 @@ function emptyPlan(): Plan {
   return { text: undefined, removed: false, members: new Map() }
 }
 
-function addEdit(plan: Plan, path: readonly string[], edit: JsonEdit): void {
+function addEdit(plan: Plan, path: JsonEdit['path'], edit: JsonEdit): void {
   const [key, ...rest] = path
   if (key === undefined) {
     plan.removed = 'remove' in edit
@@ -84,13 +98,15 @@ function planText(plan: Plan): string {
   return `{${[...plan.members].flatMap(([key, member]) => (isMoot(member) ? [] : [memberText(key, member)])).join(',')}}`
 }
 
-function memberText(key: string, plan: Plan): string {
-  return `${JSON.stringify(key)}:${planText(plan)}`
+function memberText(key: string | number, plan: Plan): string {
+  return `${JSON.stringify(String(key))}:${planText(plan)}`
 }
 
 /** Notes the patches for the value that starts at `at` and returns where it ends. */
 function editValue(bytes: Buffer, at: number, plan: Plan, patches: Patch[]): number {
   if (plan.text === undefined && bytes[at] === OPEN_BRACE) return editObject(bytes, at, plan, patches)
+  if (plan.text === undefined && bytes[at] === OPEN_BRACKET && namesPlaces(plan))
+    return editArray(bytes, at, plan, patches)
   const end = skipValue(bytes, at)
   if (!isMoot(plan)) patches.push({ start: at, end, text: planText(plan) })
   return end
@@ -123,6 +139,20 @@ function editObject(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): 
   if (missing.size > 0) {
     const text = [...missing].map(([key, member]) => memberText(key, member)).join(',')
     patches.push({ start: last, end: last, text: empty ? text : `,${text}` })
+  }
+  return at + 1
+}
+
+function namesPlaces({ members }: Plan): boolean {
+  return [...members.keys()].every(key => typeof key === 'number')
+}
+
+/** Edits the items that are there; places beyond the end are nothing to set. */
+function editArray(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): number {
+  let at = skipSpace(bytes, open + 1)
+  for (let place = 0; at < bytes.length && bytes[at] !== CLOSE_BRACKET; place += 1) {
+    const item = plan.members.get(place)
+    at = skipComma(bytes, item === undefined ? skipValue(bytes, at) : editValue(bytes, at, item, patches))
   }
   return at + 1
 }

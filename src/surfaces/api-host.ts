@@ -5,6 +5,7 @@ import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/reply.ts'
 import { chatCompletions } from './chat-completions.ts'
+import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini.ts'
 import { messages } from './messages.ts'
 import { models } from './models.ts'
@@ -31,6 +32,7 @@ export function createApiHost(gateway: Gateway, listener: Listener) {
     .use(chatCompletions(gateway, listener))
     .use(responses(gateway, listener))
     .use(messages(gateway, listener))
+    .use(embeddings(gateway, listener))
     .use(gemini(gateway, listener))
 }
 

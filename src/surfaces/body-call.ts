@@ -3,6 +3,17 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { RequestBody } from '@/exchange/body.ts'
 import type { CallFacts } from '@/exchange/exchange.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+/**
+ * The model of a call that may say anything else.
+ * @throws GatewayError `invalid_request`
+ */
+export function readModel(body: JsonObject): string {
+  const model = body['model']
+  if (typeof model === 'string' && model !== '') return model
+  throw invalidRequest('model', 'expected the name of a model')
+}
 
 /** All that the gateway acts on in a body; everything else is between the caller and the model. */
 const Call = Type.Object(
@@ -22,10 +33,8 @@ const call = TypeCompiler.Compile(Call)
 export function readBodyCall(body: RequestBody): CallFacts {
   const json: unknown = body.json
   if (!isCall(json)) {
-    const isModelFine = typeof body.json['model'] === 'string' && body.json['model'] !== ''
-    throw isModelFine
-      ? invalidRequest('stream', 'expected true, false or null')
-      : invalidRequest('model', 'expected the name of a model')
+    readModel(body.json)
+    throw invalidRequest('stream', 'expected true, false or null')
   }
   return { model: json.model, stream: json.stream ?? false, framing: 'sse' }
 }

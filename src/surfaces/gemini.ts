@@ -1,8 +1,11 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { type RequestBody, readBody } from '@/exchange/body.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
-import { type CallFacts, type Listener, runExchange } from '@/exchange/exchange.ts'
+import { embeddingOperation } from '@/exchange/embeddings.ts'
+import { type CallFacts, type Listener, runExchange, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
+import type { Operation } from '@/exchange/operation.ts'
 import { errorResponse } from '@/exchange/reply.ts'
 import { readModelPath } from './model-path.ts'
 
@@ -30,13 +33,19 @@ function answer(
 ): Response | Promise<Response> {
   const action = readAction(rest, new URL(request.url).searchParams)
   if (action instanceof GatewayError) return errorResponse(action, gateway.newRequestId(), 'gemini')
-  return action.run(gateway, { request, listener, surface: 'gemini', readCall: () => action.call })
+  const call = { request, listener, surface: 'gemini' } as const
+  return 'call' in action
+    ? action.run(gateway, { ...call, readCall: () => action.call })
+    : runOperation(gateway, {
+        ...call,
+        read: async (incoming, maxBodyBytes) => action.operation(await readBody(incoming, maxBodyBytes)),
+      })
 }
 
-interface Action {
-  call: CallFacts
-  run: typeof runExchange
-}
+type Action =
+  | { call: CallFacts; run: typeof runExchange }
+  /** What is no conversation. */
+  | { operation: (body: RequestBody) => Operation }
 
 /** The call that a path names, or why it names none. The model may hold slashes and colons: the last colon divides. */
 function readAction(rest: string, query: URLSearchParams): Action | GatewayError {
@@ -45,7 +54,8 @@ function readAction(rest: string, query: URLSearchParams): Action | GatewayError
   const colon = path.lastIndexOf(':')
   const model = path.slice(0, Math.max(colon, 0))
   if (model === '') return unknownPath()
-  switch (path.slice(colon + 1)) {
+  const action = path.slice(colon + 1)
+  switch (action) {
     case 'generateContent':
       return { call: { model, stream: false, framing: 'sse' }, run: runExchange }
     case 'streamGenerateContent': {
@@ -54,6 +64,9 @@ function readAction(rest: string, query: URLSearchParams): Action | GatewayError
     }
     case 'countTokens':
       return { call: { model, stream: false, framing: 'sse' }, run: countTokens }
+    case 'embedContent':
+    case 'batchEmbedContents':
+      return { operation: body => embeddingOperation({ body, model, action }) }
     default:
       return unknownPath()
   }

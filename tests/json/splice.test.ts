@@ -77,6 +77,14 @@ test('takes JSON text as it is spelled', () => {
   expect(splice('{}', { path: ['a'], text: '{"x":1.0}' }, edit('a.y', 2))).toBe('{"a":{"x":1.0,"y":2}}')
 })
 
+test('a number is a place in an array; what is beyond its end is left alone', () => {
+  const at = (place: number): JsonEdit => ({ path: ['r', place, 'm'], value: 'b' })
+  expect(splice('{"r":[ {"m":"a" }, [1,"]"] ,{"x":0}] }', at(0), at(2), at(3))).toBe(
+    '{"r":[ {"m":"b" }, [1,"]"] ,{"x":0,"m":"b"}] }',
+  )
+  expect(splice('{"r":[]}', at(0))).toBe('{"r":[]}')
+})
+
 test('applies edits one after another', () => {
   expect(splice('{"a":0}', edit('a', 1), edit('a', 2))).toBe('{"a":2}')
   expect(splice('{"a":0}', edit('a', { x: 1 }), edit('a.b.c', 2))).toBe('{"a":{"x":1,"b":{"c":2}}}')
@@ -173,16 +181,17 @@ const edits: fc.Arbitrary<JsonEdit[]> = fc
 /** The law: what an edit means, on parsed values. */
 function applied(
   parent: JsonValue | undefined,
-  path: readonly string[],
+  path: JsonEdit['path'],
   change: JsonEdit,
 ): JsonValue | undefined {
   const [head, ...rest] = path
   if (head === undefined) return 'value' in change ? change.value : undefined
   if ('remove' in change && !isJsonObject(parent)) return parent
   const members = new Map(isJsonObject(parent) ? Object.entries(parent) : [])
-  const member = applied(members.get(head), rest, change)
-  if (member === undefined) members.delete(head)
-  else members.set(head, member)
+  const name = String(head)
+  const member = applied(members.get(name), rest, change)
+  if (member === undefined) members.delete(name)
+  else members.set(name, member)
   return Object.fromEntries(members)
 }
 

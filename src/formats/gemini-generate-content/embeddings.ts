@@ -1,0 +1,132 @@
+import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
+import {
+  asArray,
+  asIndex,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
+import { invalidRequest, unsupported } from '../invalid.ts'
+import { callerPath, camelKeys } from './keys.ts'
+
+/**
+ * Gemini's `embedContent` (one text) and `batchEmbedContents` (several).
+ * https://ai.google.dev/api/embeddings
+ */
+export type EmbeddingAction = 'embedContent' | 'batchEmbedContents'
+
+const KNOWN = new Set(['model', 'content', 'outputDimensionality', 'embedContentConfig'])
+
+/** @throws GatewayError `invalid_request`; `unsupported_parameter` for what is no text */
+export function decodeEmbeddingRequest(wire: JsonObject, action: EmbeddingAction): EmbeddingRequest {
+  const body = camelKeys(wire)
+  const entries = action === 'embedContent' ? [body] : asArray(body['requests'])
+  if (entries.length === 0) throw invalidRequest('requests', 'expected at least one')
+  const decoded = entries.map((entry, index) => {
+    const at = action === 'embedContent' ? '' : `requests[${index}].`
+    return decodeEntry(asObject(entry) ?? {}, path => callerPath(at + path, wire))
+  })
+  const [first, ...rest] = decoded
+  const other = rest.find(({ dimensions }) => dimensions !== first?.dimensions)
+  if (other !== undefined) {
+    throw unsupported(
+      other.spell('outputDimensionality'),
+      'must be the same for all: the upstream has one for the whole batch',
+    )
+  }
+  return {
+    inputs: decoded.map(({ text }) => text),
+    dimensions: first?.dimensions,
+    unsaid: [...new Set(decoded.flatMap(({ unsaid }) => unsaid))],
+  }
+}
+
+function decodeEntry(entry: JsonObject, spell: (path: string) => string) {
+  const config = asObject(entry['embedContentConfig']) ?? {}
+  const dimensions = entry['outputDimensionality'] ?? config['outputDimensionality']
+  if (dimensions !== undefined && (asIndex(dimensions) ?? 0) === 0)
+    throw invalidRequest(spell('outputDimensionality'), 'expected a whole number above 0')
+  const unsaid = [
+    ...Object.keys(entry).filter(name => !KNOWN.has(name)),
+    ...Object.keys(config)
+      .filter(name => name !== 'outputDimensionality')
+      .map(name => `embedContentConfig.${name}`),
+  ]
+  return {
+    spell,
+    text: decodeText(entry['content'], spell),
+    dimensions: asNumber(dimensions),
+    // What is lost is lost for all of a batch, so it is named once.
+    unsaid: unsaid.map(name => spell(name).replace(/^requests\[\d+\]\./, '')),
+  }
+}
+
+/** The parts of one content have one vector between them. */
+function decodeText(content: JsonValue | undefined, spell: (path: string) => string): string {
+  const parts = asArray(asObject(content)?.['parts'])
+  if (parts.length === 0) throw invalidRequest(spell('content'), 'expected parts')
+  const texts = parts.map((part, index) => {
+    const text = asString(asObject(part)?.['text'])
+    if (text !== undefined) return text
+    throw unsupported(spell(`content.parts[${index}]`), 'is no text, and the upstream embeds nothing else')
+  })
+  return texts.join('\n')
+}
+
+/** @param name the model's full name, `models/x` */
+export function encodeEmbeddingRequest(
+  { inputs, dimensions }: EmbeddingRequest,
+  name: string,
+): { action: EmbeddingAction; body: JsonObject } {
+  const requests = inputs.map((input, index) => ({
+    model: name,
+    content: { parts: [{ text: encodeText(input, inputs.length === 1 ? 'input' : `input[${index}]`) }] },
+    ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
+  }))
+  const [only, ...more] = requests
+  return only !== undefined && more.length === 0
+    ? { action: 'embedContent', body: only }
+    : { action: 'batchEmbedContents', body: { requests } }
+}
+
+function encodeText(input: EmbeddingRequest['inputs'][number], param: string): string {
+  if (typeof input === 'string') return input
+  throw unsupported(
+    param,
+    'is given in tokens, which only their own tokenizer can read; send the text, as this model needs it',
+  )
+}
+
+/** Undefined for what holds no vectors. */
+export function decodeEmbeddingAnswer(json: JsonObject): EmbeddingAnswer | undefined {
+  const entries = json['embedding'] === undefined ? asArray(json['embeddings']) : [json['embedding']]
+  const vectors: number[][] = []
+  for (const entry of entries) {
+    const values = asArray(asObject(entry)?.['values'])
+    if (!isVector(values)) return undefined
+    vectors.push(values)
+  }
+  return vectors.length === 0 ? undefined : { vectors, inputTokens: reportedInput(json) }
+}
+
+/** What an answer says it has used; older ones say nothing. */
+export function reportedInput(json: JsonObject): number | undefined {
+  return asNumber(asObject(json['usageMetadata'])?.['promptTokenCount'])
+}
+
+export function encodeEmbeddingAnswer(
+  { vectors }: EmbeddingAnswer,
+  { action, inputTokens }: { action: EmbeddingAction; inputTokens: number },
+): JsonObject {
+  const embeddings = vectors.map(values => ({ values: [...values] }))
+  const usageMetadata = { promptTokenCount: inputTokens }
+  return action === 'embedContent'
+    ? { embedding: embeddings[0], usageMetadata }
+    : { embeddings, usageMetadata }
+}
+
+function isVector(values: JsonValue[]): values is number[] {
+  return values.length > 0 && values.every(value => typeof value === 'number')
+}

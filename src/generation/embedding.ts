@@ -1,0 +1,19 @@
+/** A request for embeddings, in no vendor's words. */
+export interface EmbeddingRequest {
+  /** One vector each, in this order. */
+  inputs: readonly EmbeddingInput[]
+  /** Length of the vectors; undefined is the model's own. */
+  dimensions: number | undefined
+  /** Fields of the caller's request that only its own format has, in the caller's spelling. */
+  unsaid: readonly string[]
+}
+
+/** A text, or the numbers of its tokens in the model's own tokenizer. */
+export type EmbeddingInput = string | readonly number[]
+
+/** The vectors, in the order of the inputs. */
+export interface EmbeddingAnswer {
+  vectors: readonly (readonly number[])[]
+  /** Undefined where the upstream reports none. */
+  inputTokens: number | undefined
+}

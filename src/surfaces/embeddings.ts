@@ -1,0 +1,21 @@
+import { Elysia } from 'elysia'
+import { readBody } from '@/exchange/body.ts'
+import { embeddingOperation } from '@/exchange/embeddings.ts'
+import { type Listener, runOperation } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { readModel } from './body-call.ts'
+
+/** OpenAI embeddings. */
+export function embeddings(gateway: Gateway, listener: Listener) {
+  return new Elysia({ name: 'embeddings' }).post(
+    '/v1/embeddings',
+    ({ request }) =>
+      runOperation(gateway, { request, listener, surface: 'embeddings', read: readEmbeddings }),
+    { parse: 'none' },
+  )
+}
+
+async function readEmbeddings(request: Request, maxBodyBytes: number) {
+  const body = await readBody(request, maxBodyBytes)
+  return embeddingOperation({ body, model: readModel(body.json), action: undefined })
+}

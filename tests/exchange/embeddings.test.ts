@@ -1,0 +1,276 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { GoogleGenAI } from '@google/genai'
+import OpenAI from 'openai'
+import { startTestGateway } from '#tests/support/gateway.ts'
+import { scriptedUpstream } from '#tests/support/upstream.ts'
+
+/** What the upstreams of the models `scripted/*` answer. */
+let answer: object = {}
+const upstream = scriptedUpstream(() => Response.json(answer))
+
+const gateway = await startTestGateway({ models: '' })
+await gateway.apply(`
+channels:
+  - { name: scripted-openai, format: openai-responses, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
+  - { name: scripted-gemini, format: gemini-generate-content, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
+models:
+  - { id: "scripted/openai", channels: [{ channel: scripted-openai, model: "up" }], prices: { input: 0.13 } }
+  - { id: "scripted/gemini", channels: [{ channel: scripted-gemini, model: "up" }], prices: { input: 0.15 } }
+  - { id: "scripted/both", channels: [{ channel: scripted-gemini, model: "up" }, { channel: scripted-openai, model: "up" }], prices: { input: 1 } }
+  - { id: "scripted/output-only", channels: [{ channel: scripted-openai, model: "up" }], prices: { output: 1 } }
+  - { id: "scripted/chat-only", surfaces: [chat], channels: [{ channel: scripted-openai, model: "up" }], prices: { input: 1 } }
+`)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+const openai = new OpenAI({
+  apiKey: gateway.key,
+  baseURL: new URL('/v1', gateway.url).href,
+  maxRetries: 0,
+})
+const google = new GoogleGenAI({ apiKey: gateway.key, httpOptions: { baseUrl: gateway.url } })
+
+/** JSON of a test's own making, to look anywhere into. */
+const jsonOf = async (response: Response) => JSON.parse(await response.text())
+
+const post = (path: string, body: string | object, headers: Record<string, string> = {}) =>
+  fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  })
+
+const lastExchange = async () => (await gateway.exchanges()).at(-1)
+
+beforeEach(() => {
+  upstream.seen.length = 0
+})
+
+describe.each(['chat', 'responses', 'gemini'] as const)('the official clients on a %s channel', surface => {
+  const model = `${surface}/echo`
+
+  test("OpenAI's, which asks for base64 by itself, gets numbers in the order of its inputs", async () => {
+    const [both, second] = await Promise.all([
+      openai.embeddings.create({ model, input: ['one', 'two'], dimensions: 8 }),
+      openai.embeddings.create({ model, input: 'two', dimensions: 8 }),
+    ])
+    expect(both.data.map(({ index }) => index)).toEqual([0, 1])
+    expect(both.data.map(({ embedding }) => embedding.length)).toEqual([8, 8])
+    expect(Math.hypot(...(both.data[0]?.embedding ?? []))).toBeCloseTo(1, 4)
+    expect(both.data[1]?.embedding).toEqual(second.data[0]?.embedding ?? [])
+    expect(both.usage).toEqual({ prompt_tokens: 2, total_tokens: 2 })
+  })
+
+  test("base64 and numbers are the same vector, and Google's client gets it too", async () => {
+    const numbers = await openai.embeddings.create({
+      model,
+      input: 'same',
+      dimensions: 16,
+      encoding_format: 'float',
+    })
+    const base64 = await openai.embeddings.create({ model, input: 'same', dimensions: 16 })
+    const googles = await google.models.embedContent({
+      model,
+      contents: ['same'],
+      config: { outputDimensionality: 16 },
+    })
+    const vector = numbers.data[0]?.embedding ?? []
+    expect(vector.length).toBe(16)
+    expect(base64.data[0]?.embedding.map(value => value.toFixed(6))).toEqual(
+      vector.map(value => value.toFixed(6)),
+    )
+    expect(googles.embeddings?.map(({ values }) => values)).toEqual([vector])
+  })
+
+  test("Google's client gets a batch in order", async () => {
+    const batch = await google.models.embedContent({
+      model,
+      contents: ['one', 'two', 'three'],
+      config: { outputDimensionality: 4 },
+    })
+    const one = await google.models.embedContent({
+      model,
+      contents: 'three',
+      config: { outputDimensionality: 4 },
+    })
+    expect(batch.embeddings?.map(({ values }) => values?.length)).toEqual([4, 4, 4])
+    expect(batch.embeddings?.[2]).toEqual(one.embeddings?.[0] ?? {})
+  })
+})
+
+describe('in the same format', () => {
+  test("OpenAI's bytes go up with nothing changed but the model, and come back as they are", async () => {
+    answer = { data: [{ index: 0, embedding: [1.0] }], usage: { prompt_tokens: 7 }, extra: 'kept' }
+    const response = await post(
+      '/v1/embeddings',
+      '{ "input": "x\\u00e9",\n "tomorrow": 1.0, "model" : "scripted/openai" }',
+    )
+    expect(upstream.seen[0]?.path).toBe('/v1/embeddings')
+    expect(new TextDecoder().decode(upstream.seen[0]?.body)).toBe(
+      '{ "input": "x\\u00e9",\n "tomorrow": 1.0, "model" : "up" }',
+    )
+    expect(await response.text()).toBe(JSON.stringify(answer))
+  })
+
+  test("Gemini's model is renamed wherever it stands, and nothing else", async () => {
+    answer = { embeddings: [{ values: [1] }, { values: [2] }] }
+    const response = await post(
+      '/v1beta/models/scripted/gemini:batchEmbedContents',
+      '{"requests":[ {"model":"models/scripted/gemini","content":{"parts":[{"text":"a"}]},"task_type":"X"},{"content":{"parts":[{"text":"b"}]}}]}',
+    )
+    expect(upstream.seen[0]?.path).toBe('/v1beta/models/up:batchEmbedContents')
+    expect(new TextDecoder().decode(upstream.seen[0]?.body)).toBe(
+      '{"requests":[ {"model":"models/up","content":{"parts":[{"text":"a"}]},"task_type":"X"},{"content":{"parts":[{"text":"b"}]}}]}',
+    )
+    expect(await jsonOf(response)).toEqual(answer)
+  })
+})
+
+describe('between the formats', () => {
+  test('floats come out of base64 as little-endian 32-bit numbers', async () => {
+    answer = { embedding: { values: [1, -2.5, 0.1] } }
+    const response = await post('/v1/embeddings', {
+      model: 'scripted/gemini',
+      input: 'x',
+      encoding_format: 'base64',
+    })
+    const body = await jsonOf(response)
+    const bytes = Buffer.from(body.data[0].embedding, 'base64')
+    expect(bytes.length).toBe(12)
+    expect([bytes.readFloatLE(0), bytes.readFloatLE(4), bytes.readFloatLE(8)]).toEqual([
+      1,
+      -2.5,
+      Math.fround(0.1),
+    ])
+    expect(body).toMatchObject({ object: 'list', model: 'scripted/gemini', data: [{ index: 0 }] })
+  })
+
+  test('an upstream that answers in another order is put right, base64 or not', async () => {
+    const base64 = Buffer.from(new Float32Array([0.5, 2]).buffer).toString('base64')
+    answer = {
+      data: [
+        { index: 1, embedding: base64 },
+        { index: 0, embedding: [3, 4] },
+      ],
+      usage: { prompt_tokens: 3, total_tokens: 3 },
+    }
+    const response = await post('/v1beta/models/scripted/openai:batchEmbedContents', {
+      requests: [{ content: { parts: [{ text: 'a' }] } }, { content: { parts: [{ text: 'b' }] } }],
+    })
+    expect(await jsonOf(response)).toEqual({
+      embeddings: [{ values: [3, 4] }, { values: [0.5, 2] }],
+      usageMetadata: { promptTokenCount: 3 },
+    })
+    expect(JSON.parse(new TextDecoder().decode(upstream.seen[0]?.body))).toEqual({
+      model: 'up',
+      input: ['a', 'b'],
+      encoding_format: 'float',
+    })
+  })
+
+  test('what the other format cannot say is named, and refused in strict mode', async () => {
+    answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 1 } }
+    const body = { content: { parts: [{ text: 'a' }] }, task_type: 'RETRIEVAL_QUERY', title: 't' }
+    const path = '/v1beta/models/scripted/openai:embedContent'
+    const response = await post(path, body)
+    expect(response.headers.get('x-tollgate-losses')).toBe('task_type, title')
+    const strict = await post(path, body, { 'x-tollgate-strict': 'true' })
+    expect(strict.status).toBe(400)
+    expect((await jsonOf(strict)).error.details[0].reason).toBe('unsupported_parameter')
+    answer = { embedding: { values: [1] } }
+    const user = await post('/v1/embeddings', { model: 'scripted/gemini', input: 'x', user: 'u' })
+    expect(user.headers.get('x-tollgate-losses')).toBe('user')
+  })
+
+  test.each([
+    ['tokens', { input: [1, 2] }, 'unsupported_parameter', 'input'],
+    ['lists of tokens', { input: ['a', [1, 2]] }, 'unsupported_parameter', 'input[1]'],
+    ['no input', {}, 'invalid_request', 'input'],
+    ['an empty input', { input: [] }, 'invalid_request', 'input'],
+    ['another kind of input', { input: [{ text: 'a' }] }, 'invalid_request', 'input[0]'],
+    ['wrong dimensions', { input: 'a', dimensions: 0.5 }, 'invalid_request', 'dimensions'],
+    ['an unknown encoding', { input: 'a', encoding_format: 'int8' }, 'invalid_request', 'encoding_format'],
+  ])('%s: a 400 that names the field, and no call', async (_, body, code, param) => {
+    const response = await post('/v1/embeddings', { model: 'scripted/gemini', ...body })
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error).toMatchObject({ code, param })
+    expect(upstream.seen).toEqual([])
+  })
+
+  test('tokens go to the channel that can read them', async () => {
+    answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 2 } }
+    const response = await post('/v1/embeddings', { model: 'scripted/both', input: [5, 6] })
+    expect(response.status).toBe(200)
+    expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/embeddings'])
+  })
+
+  test('too few vectors are no answer', async () => {
+    answer = { embeddings: [{ values: [1] }] }
+    const response = await post('/v1/embeddings', { model: 'scripted/gemini', input: ['a', 'b'] })
+    expect(response.status).toBe(502)
+    expect(await lastExchange()).toMatchObject({ cost_nano: null, end_state: 'upstream_error' })
+  })
+})
+
+describe('money', () => {
+  test('input tokens are charged to the nano, as reported', async () => {
+    answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 7, total_tokens: 7 } }
+    const response = await post('/v1/embeddings', { model: 'scripted/openai', input: 'x' })
+    // 7 * 0.13 per million = 910 nano.
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000000910')
+    expect(await lastExchange()).toMatchObject({
+      surface: 'embeddings',
+      model: 'scripted/openai',
+      input_uncached: 7n,
+      output_text: 0n,
+      cost_nano: 910n,
+      cost_pico: '910000',
+      usage_source: 'reported',
+      end_state: 'complete',
+    })
+    const [entry] = await gateway.database
+      .sql`select amount from entry where kind = 'usage' order by seq desc`
+    expect(entry?.['amount']).toBe(-910n)
+    expect((await gateway.database.sql`select * from hold`).length).toBe(0)
+  })
+
+  test('what Gemini does not report is estimated, and said to be', async () => {
+    answer = { embedding: { values: [1] } }
+    const response = await post('/v1/embeddings', { model: 'scripted/gemini', input: 'x'.repeat(400) })
+    expect((await jsonOf(response)).usage).toEqual({ prompt_tokens: 100, total_tokens: 100 })
+    expect(await lastExchange()).toMatchObject({
+      input_uncached: 100n,
+      cost_nano: 15_000n,
+      usage_source: 'estimated',
+    })
+  })
+
+  test('a model without a price for input is refused', async () => {
+    const response = await post('/v1/embeddings', { model: 'scripted/output-only', input: 'x' })
+    expect(response.status).toBe(503)
+    expect(upstream.seen).toEqual([])
+  })
+})
+
+describe('surfaces', () => {
+  test.each([
+    ['an upstream without embeddings', 'messages/echo'],
+    ['a model that is not offered here', 'scripted/chat-only'],
+  ])('%s: surface_not_supported', async (_, model) => {
+    const response = await post('/v1/embeddings', { model, input: 'x' })
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error.code).toBe('surface_not_supported')
+  })
+
+  test('without a key nothing is reached', async () => {
+    const response = await fetch(`${gateway.url}/v1/embeddings`, {
+      method: 'POST',
+      body: '{"model":"scripted/openai","input":"x"}',
+    })
+    expect(response.status).toBe(401)
+    expect((await jsonOf(response)).error.code).toBe('missing_api_key')
+    expect(upstream.seen).toEqual([])
+  })
+})
