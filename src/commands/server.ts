@@ -9,6 +9,8 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { CreditWatch } from '@/exchange/credit.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
+import { Idempotency } from '@/exchange/idempotency.ts'
+import { runStore } from '@/exchange/idempotency-store.ts'
 import { behindDoor } from '@/exchange/pass.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
@@ -169,6 +171,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     load,
     limits: () => catalog.defaults().limits,
     credit: new CreditWatch(clock.now),
+    idempotency: new Idempotency({
+      store: runStore(database),
+      box: options.secretBox,
+      clock: options.ledgerClock ?? clock,
+      log,
+    }),
     running,
     watchdog,
     clock,
@@ -210,8 +218,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     flush: () => Promise.all(gateway.settling).then(() => store.flush()),
     async stop() {
       gateway.draining = true
-      await withinGrace(api.server.stop(false), settings.shutdownGraceMs, clock)
+      const ended = api.server.stop(false).then(() => gateway.idempotency.quiet())
+      await withinGrace(ended, settings.shutdownGraceMs, clock)
       await api.server.stop(true)
+      await gateway.idempotency.close()
       watchdog.stop()
       load.stop()
       await ledger.close()

@@ -756,3 +756,53 @@ export const adminAct = pgTable(
     index('admin_act_target').on(t.target, t.id),
   ],
 )
+
+/** `unkept`: it ended well, but its answer cannot be given again. `failed`: the key is free again. */
+export type RunState = 'running' | 'complete' | 'unkept' | 'failed'
+
+/** The run of a request that came with an Idempotency-Key (src/exchange/idempotency.ts). No foreign keys. */
+export const idempotentRun = pgTable(
+  'idempotent_run',
+  {
+    id: uuid().primaryKey(),
+    accountId: reference(),
+    /** As the caller sent it. */
+    key: text().notNull(),
+    /** SHA-256 of the path and the body. */
+    fingerprint: bytes().notNull(),
+    state: text().$type<RunState>().notNull().default('running'),
+    /** While it runs, its process renews this; past it, by the clock of the database, whoever asks takes over. */
+    leasedUntil: moment().notNull(),
+    /** Status and headers of the answer; null until its head is known. */
+    status: integer(),
+    headers: jsonb().$type<Record<string, string>>(),
+    expiresAt: moment().notNull(),
+  },
+  t => [
+    uniqueIndex('idempotent_run_key').on(t.accountId, t.key).where(sql`${t.state} <> 'failed'`),
+    index('idempotent_run_due').on(t.expiresAt),
+    check('idempotent_run_state', sql`${t.state} in ('running', 'complete', 'unkept', 'failed')`),
+    check('idempotent_run_fingerprint', sql`octet_length(${t.fingerprint}) = 32`),
+    check('idempotent_run_complete', sql`${t.state} <> 'complete' or ${t.status} is not null`),
+  ],
+)
+
+/** A stretch of the body of a run's answer, in the order of `seq`; those who wait for the answer read along. */
+export const idempotentChunk = pgTable(
+  'idempotent_chunk',
+  {
+    runId: uuid()
+      .notNull()
+      .references(() => idempotentRun.id, { onDelete: 'cascade' }),
+    /** From 0. */
+    seq: integer().notNull(),
+    /** Sealed with TOLLGATE_SECRET (src/secrets/secret-box.ts). */
+    content: bytes().notNull(),
+    /** On the last one: how the body ended, by its end or by a broken connection. */
+    ending: text().$type<'closed' | 'broken'>(),
+  },
+  t => [
+    primaryKey({ columns: [t.runId, t.seq] }),
+    check('idempotent_chunk_ending', sql`${t.ending} in ('closed', 'broken')`),
+  ],
+)

@@ -16,10 +16,19 @@ export interface RequestBody {
  */
 export async function readBody(request: Request, maxBytes: number): Promise<RequestBody> {
   assertJson(request.headers.get('content-type'))
+  const bytes = await readBytes(request, maxBytes)
+  return { bytes, json: parse(bytes) }
+}
+
+/**
+ * Reads a body of any kind and decodes it.
+ * @throws GatewayError `body_too_large`, `unsupported_encoding`, `invalid_request` for what cannot be decoded
+ */
+export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
   const encodings = readEncodings(request.headers.get('content-encoding'))
   let bytes = await readLimited(request, maxBytes)
   for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, maxBytes)
-  return { bytes, json: parse(bytes) }
+  return bytes
 }
 
 /** A missing type is taken for JSON, as every vendor does; so is anything that does not say it is something else. */

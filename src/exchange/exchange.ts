@@ -107,6 +107,7 @@ async function conduct(
   serve: (way: Way) => Promise<Response>,
 ): Promise<Response> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
+  gateway.idempotency.observe(call.request, record)
   gateway.metrics.openExchanges.inc()
   try {
     return await serve({ record, atEnd: release => record.releases.push(release) })

@@ -11,6 +11,7 @@ import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { Spans } from '@/telemetry/spans.ts'
 import type { CreditWatch } from './credit.ts'
+import type { Idempotency } from './idempotency.ts'
 import type { GuardedClient } from './pass.ts'
 import type { ExchangeStore } from './settlement.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -32,6 +33,7 @@ export interface Gateway {
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch
+  idempotency: Idempotency
   /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
   running: Map<string, (error: GatewayError) => void>
   watchdog: Watchdog

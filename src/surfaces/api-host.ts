@@ -3,7 +3,9 @@ import { Elysia } from 'elysia'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
+import { answerOnce } from '@/exchange/idempotency.ts'
 import { errorResponse } from '@/exchange/reply.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini.ts'
@@ -47,7 +49,16 @@ export interface ApiAddress {
 
 export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
   let server: Server<undefined> | undefined
-  const app = createApiHost(gateway, { addressOf: request => server?.requestIP(request)?.address })
+  // Requests that we made in place of a caller's have no socket of their own.
+  const received = new WeakMap<Request, Request>()
+  const inPlaceOf = (original: Request, request: Request): Request => {
+    if (request !== original) received.set(request, received.get(original) ?? original)
+    return request
+  }
+  const listener: Listener = {
+    addressOf: request => server?.requestIP(received.get(request) ?? request)?.address,
+  }
+  const app = createApiHost(gateway, listener)
   server = Bun.serve({
     hostname: address.hostname,
     port: address.port,
@@ -56,9 +67,24 @@ export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
     idleTimeout: 0,
     // Bun's own 413 has no body; the exchange counts.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: request => app.fetch(withWholeUrl(request)),
+    fetch: incoming => {
+      const request = inPlaceOf(incoming, withWholeUrl(incoming))
+      if (request.method !== 'POST' || !request.headers.has('idempotency-key')) return app.fetch(request)
+      return answerOnce(gateway, {
+        request,
+        listener,
+        surface: surfaceOf(new URL(request.url).pathname),
+        answer: again => Promise.resolve(app.fetch(inPlaceOf(request, again))),
+      })
+    },
   })
   return { server, url: server.url }
+}
+
+/** Whose errors a path has; undefined: OpenAI's. */
+function surfaceOf(path: string): ConversationSurface | undefined {
+  if (path.startsWith('/v1/messages')) return 'messages'
+  return /^\/v1(?:beta|alpha|\/models)\//.test(path) ? 'gemini' : undefined
 }
 
 /**

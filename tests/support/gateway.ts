@@ -82,6 +82,8 @@ export const STEERING = [
   'reason+tool',
 ] as const
 
+const box = secretBox('a secret for tests, long enough for everybody')
+
 /**
  * Starts a gateway. Models are called `chat/echo`, `messages/tool` and so on: the format that serves them, and the
  * simulator's steering name.
@@ -89,7 +91,6 @@ export const STEERING = [
 export async function startTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const database = await testDatabase()
   const simulator = serveSimulator({ hostname: '127.0.0.1', port: 0, record: true })
-  const box = secretBox('a secret for tests, long enough for everybody')
   const logLines: string[] = []
   const metrics = createMetrics({ processMetrics: false })
   const apply = async (yaml: string) => {
@@ -158,6 +159,28 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       await database.close()
     },
   }
+}
+
+/** Another process of the same deployment, as far as two can be told apart within one: all they share is the database. */
+export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
+  return startServer({
+    settings: {
+      api: { host: '127.0.0.1', port: 0 },
+      ops: { host: '127.0.0.1', port: 0 },
+      sharesPort: false,
+      maxBodyBytes: 64 * 1024 * 1024,
+      shutdownGraceMs: 5000,
+      journalDirectory: undefined,
+      otlpEndpoint: undefined,
+      redisUrl: undefined,
+    },
+    database: gateway.database,
+    secretBox: box,
+    clock: systemClock,
+    random: Math.random,
+    log: createLog({ level: 'debug', format: 'json' }, { write: line => gateway.logLines.push(line) }),
+    metrics: createMetrics({ processMetrics: false }),
+  })
 }
 
 function configText(simulatorUrl: string, options: TestGatewayOptions): string {

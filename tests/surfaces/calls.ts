@@ -69,6 +69,7 @@ const WORDS: Record<number, readonly [string, string, string]> = {
   402: ['insufficient_quota', 'billing_error', 'FAILED_PRECONDITION'],
   403: ['permission_error', 'permission_error', 'PERMISSION_DENIED'],
   404: ['invalid_request_error', 'not_found_error', 'NOT_FOUND'],
+  409: ['conflict', 'conflict_error', 'ABORTED'],
   413: ['invalid_request_error', 'request_too_large', 'INVALID_ARGUMENT'],
   415: ['invalid_request_error', 'invalid_request_error', 'INVALID_ARGUMENT'],
   422: ['invalid_request_error', 'invalid_request_error', 'INVALID_ARGUMENT'],
@@ -90,7 +91,7 @@ export async function readError(response: Response, surface: Surface): Promise<T
   expect(headers.get('request-id')).toBe(surface === 'messages' ? id : null)
   expect(headers.get('content-type')).toStartWith('application/json')
   if (status === 429 || status === 503) expect(Number(headers.get('retry-after'))).toBeGreaterThan(0)
-  const wantsNoRetry = [401, 402, 403, 413, 415, 426, 500, 502, 504].includes(status)
+  const wantsNoRetry = [401, 402, 403, 409, 413, 415, 426, 500, 502, 504].includes(status)
   if (wantsNoRetry) expect(headers.get('x-should-retry')).toBe('false')
   if (status === 429) expect(headers.get('x-should-retry')).toBeNull()
   const body: unknown = await response.json()

@@ -1,0 +1,173 @@
+import type { ISql } from 'postgres'
+import type { Database } from '@/db/connect.ts'
+import type { RunState } from '@/db/schema.ts'
+
+/** Which run a request asks for. */
+export interface RunClaim {
+  accountId: number
+  /** The caller's Idempotency-Key. */
+  key: string
+  /** SHA-256 of the path and the body. */
+  fingerprint: Uint8Array
+}
+
+/** Status and headers of an answer. */
+export interface AnswerHead {
+  status: number
+  headers: Record<string, string>
+}
+
+/** A run as the database has it. */
+export interface StoredRun {
+  id: string
+  fingerprint: Uint8Array
+  state: RunState
+  /** Undefined until the answer begins. */
+  head: AnswerHead | undefined
+  /** False: it runs no more, or the process that runs it is dead. */
+  alive: boolean
+}
+
+/** A stretch of an answer's body. */
+export interface StoredChunk {
+  seq: number
+  /** Sealed. */
+  content: Uint8Array
+  /** Of the last one: how the body ended. */
+  ending: 'closed' | 'broken' | undefined
+}
+
+/** How a run ends. */
+export interface RunEnd {
+  state: Exclude<RunState, 'running'>
+  head: AnswerHead | undefined
+  /** The last of its body; undefined where nobody may read it. */
+  last: StoredChunk | undefined
+}
+
+/** The only SQL of idempotent requests. Time is the database's. */
+export interface RunStore {
+  /**
+   * Begins a run under this id, or answers the one that has the key. A run that is dead, has failed or is past its
+   * time gives the key away. Undefined: the key was given away this moment; ask again.
+   */
+  claim(id: string, claim: RunClaim): Promise<'begun' | StoredRun | undefined>
+  find(id: string): Promise<StoredRun | undefined>
+  /** Keeps runs alive. */
+  renew(ids: readonly string[]): Promise<void>
+  /** @returns false if the run is no longer this process's */
+  begin(id: string, head: AnswerHead): Promise<boolean>
+  append(id: string, chunk: StoredChunk): Promise<void>
+  end(id: string, end: RunEnd): Promise<void>
+  /** The next stretches from `seq` on, in order. */
+  chunks(id: string, seq: number): Promise<StoredChunk[]>
+  /** Deletes what is past its time; returns how many runs. */
+  sweep(): Promise<number>
+}
+
+/** A process that did not renew its runs for so long is dead. */
+const LEASE_SECONDS = 10
+
+const KEPT_HOURS = 24
+
+/** What failed is kept for those who are reading it. */
+const FAILED_SECONDS = 60
+
+/** Chunks that a reader holds at once. */
+const READ_AT_ONCE = 4
+
+/** Runs that one statement deletes. */
+const SWEEP_AT_ONCE = 500
+
+export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
+  const lease = () => sql`now() + make_interval(secs => ${LEASE_SECONDS})`
+  const columns = () =>
+    sql`id, fingerprint, state, status, headers, state = 'running' and leased_until > now() as alive`
+  return {
+    async claim(id, { accountId, key, fingerprint }) {
+      // The count comes first, so that the index no longer has what was freed.
+      const begun = await sql`
+        with freed as (
+          update idempotent_run set state = 'failed', expires_at = now() + make_interval(secs => ${FAILED_SECONDS})
+          where account_id = ${accountId} and key = ${key} and state <> 'failed'
+            and (expires_at <= now() or (state = 'running' and leased_until <= now()))
+          returning id
+        )
+        insert into idempotent_run (id, account_id, key, fingerprint, leased_until, expires_at)
+        select ${id}, ${accountId}, ${key}, ${fingerprint}, ${lease()}, now() + make_interval(hours => ${KEPT_HOURS})
+        from (select count(*) from freed) as counted
+        on conflict (account_id, key) where state <> 'failed' do nothing returning id`
+      if (begun.length > 0) return 'begun'
+      const [row] = await sql<RunRow[]>`
+        select ${columns()} from idempotent_run
+        where account_id = ${accountId} and key = ${key} and state <> 'failed'`
+      return row && toRun(row)
+    },
+    async find(id) {
+      const [row] = await sql<RunRow[]>`select ${columns()} from idempotent_run where id = ${id}`
+      return row && toRun(row)
+    },
+    async renew(ids) {
+      await sql`update idempotent_run set leased_until = ${lease()} where id = any(${`{${ids.join(',')}}`}::text::uuid[]) and state = 'running'`
+    },
+    async begin(id, { status, headers }) {
+      const rows = await sql`
+        update idempotent_run set status = ${status}, headers = ${JSON.stringify(headers)}::text::jsonb
+        where id = ${id} and state = 'running' returning id`
+      return rows.length > 0
+    },
+    async append(id, chunk) {
+      await insert(sql, id, chunk)
+    },
+    async end(id, { state, head, last }) {
+      await sql.begin(async tx => {
+        const isFailed = state === 'failed'
+        const rows = await tx`
+          update idempotent_run set state = ${state}, status = coalesce(${head?.status ?? null}, status),
+            headers = coalesce(${head === undefined ? null : JSON.stringify(head.headers)}::text::jsonb, headers),
+            expires_at = case when ${isFailed} then now() + make_interval(secs => ${FAILED_SECONDS}) else expires_at end
+          where id = ${id} and state = 'running' returning id`
+        if (rows.length === 0) return
+        if (last !== undefined) await insert(tx, id, last)
+        if (state === 'unkept') await tx`delete from idempotent_chunk where run_id = ${id}`
+      })
+    },
+    async chunks(id, seq) {
+      const rows = await sql<{ seq: number; content: Uint8Array; ending: StoredChunk['ending'] | null }[]>`
+        select seq, content, ending from idempotent_chunk where run_id = ${id} and seq >= ${seq}
+        order by seq limit ${READ_AT_ONCE}`
+      return rows.map(row => ({ seq: row.seq, content: row.content, ending: row.ending ?? undefined }))
+    },
+    async sweep() {
+      let swept = 0
+      for (;;) {
+        const rows = await sql`
+          delete from idempotent_run where id in (
+            select id from idempotent_run where expires_at <= now() order by expires_at
+            limit ${SWEEP_AT_ONCE} for update skip locked) returning id`
+        swept += rows.length
+        if (rows.length < SWEEP_AT_ONCE) return swept
+      }
+    },
+  }
+}
+
+/** The same again changes nothing: a write whose answer was lost is repeated. */
+async function insert(sql: ISql<{ bigint: bigint }>, id: string, chunk: StoredChunk): Promise<void> {
+  await sql`insert into idempotent_chunk (run_id, seq, content, ending)
+    values (${id}, ${chunk.seq}, ${chunk.content}, ${chunk.ending ?? null}) on conflict do nothing`
+}
+
+interface RunRow {
+  id: string
+  fingerprint: Uint8Array
+  state: RunState
+  status: number | null
+  headers: Record<string, string> | null
+  alive: boolean
+}
+
+function toRun({ id, fingerprint, state, status, headers, alive }: RunRow): StoredRun {
+  const head = status === null || headers === null ? undefined : { status, headers }
+  return { id, fingerprint, state, head, alive }
+}
