@@ -97,6 +97,8 @@ export interface LedgerTimings {
   maintenanceMs: number
   /** How long a hold waits for a database that does not answer. */
   holdPatienceMs: number
+  /** The least time between two batches of settlements: each locks its wallets until it is on disk, and holds wait for that. */
+  settleGatherMs: number
   /** After so long a settlement goes to the journal. */
   settlePatienceMs: number
   statementTimeoutMs: number
@@ -109,6 +111,7 @@ const TIMINGS: LedgerTimings = {
   deadAfterMs: 10_000,
   maintenanceMs: 60_000,
   holdPatienceMs: 2_000,
+  settleGatherMs: 5,
   settlePatienceMs: 2_000,
   statementTimeoutMs: 2_000,
   connectionTimeoutMs: 6_000,
@@ -138,6 +141,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     clock,
     idOf: ({ id }) => id,
     patienceMs: timings.settlePatienceMs,
+    gatherMs: timings.settleGatherMs,
     write: batch => pool.guard(store => store.settle(batch)),
     onLate: settlement => journal(settlement, spill, closing),
     onFailure: error => log.warn({ err: error }, 'settlements could not be committed'),

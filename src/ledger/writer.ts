@@ -11,6 +11,11 @@ export interface WriterOptions<Item, Result> {
   idOf(item: Item): string
   /** How long an item waits for its answer before `onLate` decides. */
   patienceMs: number
+  /**
+   * The least time from the start of one batch to that of the next, for what nobody waits for: a busy writer's batches
+   * gather that much more, and an idle one's begin at once all the same. None unless said.
+   */
+  gatherMs?: number
   /** The answer for an item that waited too long; undefined lets it wait as long again. What it throws, its submitter gets. */
   onLate(item: Item): Promise<Result | undefined>
   /** A batch could not be written and will be tried again. */
@@ -36,53 +41,76 @@ export interface BatchWriter<Item, Result> {
 const MAX_BATCH = 512
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
+const NOTHING = (): void => {}
 
 interface Waiting<Item, Result> {
   item: Item
   since: number
   resolve(result: Result): void
   reject(error: unknown): void
-  forget(): void
+  /** When its patience ends. */
+  dueAt: number
 }
 
 export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>): BatchWriter<Item, Result> {
-  const { clock } = options
+  const { clock, gatherMs = 0 } = options
   const waiting = new Set<Waiting<Item, Result>>()
   const answered = new Set<() => void>()
   let running = false
   let pauseMs = 0
   let failedAt: number | undefined
+  let startedAt = Number.NEGATIVE_INFINITY
+  let stopTimer = NOTHING
 
   function finish(entry: Waiting<Item, Result>, answer: () => void): void {
     if (!waiting.delete(entry)) return
-    entry.forget()
     answer()
     if (waiting.size > 0) return
+    stopTimer()
+    stopTimer = NOTHING
     for (const tell of answered) tell()
     answered.clear()
   }
 
-  /** Starts the patience of an entry, and again after each time that it is to wait on. */
-  function watch(entry: Waiting<Item, Result>): void {
-    entry.forget = clock.after(options.patienceMs, () => {
-      options.onLate(entry.item).then(
-        result => {
-          if (result !== undefined) finish(entry, () => entry.resolve(result))
-          else if (waiting.has(entry)) watch(entry)
-        },
-        error => finish(entry, () => entry.reject(error)),
-      )
+  /** One timer for all who wait: a timer for each would cost as much as the rest of its way. */
+  function watch(): void {
+    let soonest = Number.POSITIVE_INFINITY
+    for (const { dueAt } of waiting) soonest = Math.min(soonest, dueAt)
+    stopTimer = clock.after(Math.max(0, soonest - clock.now()), () => {
+      stopTimer = NOTHING
+      const now = clock.now()
+      for (const entry of waiting) if (entry.dueAt <= now) tellLate(entry, now)
+      if (waiting.size > 0) watch()
     })
+  }
+
+  /** What is to wait on has its patience once more. */
+  function tellLate(entry: Waiting<Item, Result>, now: number): void {
+    entry.dueAt = now + options.patienceMs
+    options.onLate(entry.item).then(
+      result => {
+        if (result !== undefined) finish(entry, () => entry.resolve(result))
+      },
+      error => finish(entry, () => entry.reject(error)),
+    )
   }
 
   async function run(): Promise<void> {
     // Whoever else submits in this turn of the loop joins.
     await Promise.resolve()
     while (waiting.size > 0) {
-      await write(nextBatch(waiting, options.idOf))
+      if (gatherMs > 0) await gather()
+      if (waiting.size > 0) await write(nextBatch(waiting, options.idOf))
       if (pauseMs > 0) await new Promise<void>(resolve => clock.after(pauseMs, resolve))
     }
     running = false
+  }
+
+  /** Not while somebody waits for the queue to be empty. */
+  async function gather(): Promise<void> {
+    const waitMs = startedAt + gatherMs - clock.now()
+    if (waitMs > 0 && answered.size === 0) await new Promise<void>(resolve => clock.after(waitMs, resolve))
+    startedAt = clock.now()
   }
 
   /** Tries a batch once. What was not answered stays in the queue, at its place. */
@@ -125,9 +153,9 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
   return {
     submit: item =>
       new Promise((resolve, reject) => {
-        const entry = { item, since: clock.now(), resolve, reject, forget: () => undefined }
-        waiting.add(entry)
-        watch(entry)
+        const since = clock.now()
+        waiting.add({ item, since, resolve, reject, dueAt: since + options.patienceMs })
+        if (stopTimer === NOTHING) watch()
         if (running) return
         running = true
         run()

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { batchWriter, type WriterOptions } from '@/ledger/writer.ts'
 
@@ -61,6 +62,60 @@ describe('batches', () => {
   })
 })
 
+describe('a writer that gathers', () => {
+  test('writes the first at once and the next ones together, no sooner than it may', async () => {
+    const clock = manualClock()
+    const { writer, batches } = testWriter({ clock, gatherMs: 5 })
+    await writer.submit(0)
+    const rest = [1, 2].map(item => writer.submit(item))
+    await Bun.sleep(0)
+    clock.advance(4)
+    rest.push(writer.submit(3))
+    await Bun.sleep(0)
+    expect(batches).toEqual([[0]])
+    clock.advance(1)
+    expect(await Promise.all(rest)).toEqual([2, 4, 6])
+    expect(batches).toEqual([[0], [1, 2, 3]])
+    clock.advance(5)
+    await writer.submit(4)
+    expect(batches.at(-1)).toEqual([4])
+  })
+
+  test('writes at once what a queue waits for that is to be empty', async () => {
+    const { writer, batches } = testWriter({ clock: manualClock(), gatherMs: 5 })
+    await writer.submit(0)
+    const last = writer.submit(1)
+    await writer.drain()
+    expect([await last, batches]).toEqual([2, [[0], [1]]])
+  })
+})
+
+test('each of those who wait has a patience of its own', async () => {
+  const clock = manualClock()
+  const lateAt: [number, number][] = []
+  const { writer } = testWriter({
+    clock,
+    patienceMs: 1_000,
+    write: () => new Promise(() => {}),
+    onLate: async item => {
+      lateAt.push([item, clock.now()])
+      return item === 1 ? 100 : undefined
+    },
+  })
+  const start = clock.now()
+  const one = writer.submit(1)
+  clock.advance(300)
+  void writer.submit(2)
+  clock.advance(700)
+  expect(await one).toBe(100)
+  clock.advance(1_300)
+  expect(lateAt.map(([item, at]) => [item, at - start])).toEqual([
+    [1, 1_000],
+    [2, 1_300],
+    [2, 2_300],
+  ])
+})
+
 describe('an error', () => {
   test('of the data rejects the one that has it, and nobody else', async () => {
     const { writer } = testWriter({
@@ -99,8 +154,10 @@ describe('an error', () => {
 
 test('who waited too long gets what onLate says, is not written again, and the queue drains', async () => {
   const late: (() => void)[] = []
+  let now = 0
   const clock: Clock = {
     ...hastyClock,
+    now: () => now,
     after(ms, task) {
       if (ms === 60_000) late.push(task)
       else setImmediate(task)
@@ -116,6 +173,7 @@ test('who waited too long gets what onLate says, is not written again, and the q
     },
   })
   const [one, two] = [writer.submit(1), writer.submit(2)]
+  now += 60_000
   for (const end of late.splice(0)) end()
   expect(await one).toBe(100)
   away = false
