@@ -44,6 +44,7 @@ export interface ApiKey {
   storeAllowed: boolean
   revokedAt: Date | undefined
   createdAt: Date
+  /** To the minute. */
   lastUsedAt: Date | undefined
 }
 

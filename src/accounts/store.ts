@@ -1,7 +1,7 @@
-import { and, asc, eq, inArray, ne, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
-import type { Database, Transaction } from '@/db/connect.ts'
-import { account, accountModel, apiKey, wallet } from '@/db/schema.ts'
+import type { Rows, Transaction } from '@/db/connect.ts'
+import { type AccountStatus, account, accountModel, apiKey, type KeyStatus, wallet } from '@/db/schema.ts'
 import { FOREIGN_KEY_VIOLATION, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { Account, ApiKey, KeyRecord, Limits, SpendCap } from './account.ts'
@@ -29,6 +29,16 @@ export interface NewKey {
   cap: SpendCap | undefined
   /** Undefined: as its account may. */
   storeAllowed?: boolean | undefined
+  limits?: LimitChanges
+  /** True: the console's own; it is in no list. */
+  hidden?: boolean
+}
+
+/** A part of a list, newest first. */
+export interface Part {
+  /** Only what has a smaller id; undefined: from the newest. */
+  before: number | undefined
+  limit: number
 }
 
 /** New values of limits: undefined leaves one as it is, null puts it back to the deployment's default. */
@@ -41,6 +51,8 @@ export interface AccountStore {
   createAccount(input: NewAccount): Promise<Account>
   /** In order of id. */
   listAccounts(): Promise<Account[]>
+  /** `search` is a part of the e-mail address, or an id. */
+  searchAccounts(part: Part & { search?: string; status?: AccountStatus }): Promise<Account[]>
   findAccount(id: number): Promise<Account>
   findAccountByEmail(email: string): Promise<Account | undefined>
   suspendAccount(id: number): Promise<Account>
@@ -52,8 +64,14 @@ export interface AccountStore {
   setModels(id: number, models: readonly string[]): Promise<Account>
   /** The key itself is in this answer and nowhere else. */
   createKey(input: NewKey): Promise<{ id: number; key: string }>
-  /** In order of id, revoked ones included. */
+  /** In order of id, revoked ones included, hidden ones not. */
   listKeys(accountId: number): Promise<ApiKey[]>
+  searchKeys(part: Part & { accountId: number; status?: KeyStatus }): Promise<ApiKey[]>
+  /** Undefined: there is none, or it is hidden. */
+  findKeyById(id: number): Promise<ApiKey | undefined>
+  /** Of those that there are, hidden ones included. */
+  findKeyNames(ids: readonly number[]): Promise<{ id: number; name: string; lookup: string }[]>
+  renameKey(id: number, name: string): Promise<ApiKey>
   /** For good; revoking twice is no error. */
   revokeKey(id: number): Promise<ApiKey>
   changeKeyLimits(id: number, changes: LimitChanges): Promise<ApiKey>
@@ -62,9 +80,10 @@ export interface AccountStore {
   touchKeys(ids: readonly number[]): Promise<void>
 }
 
-export function accountStore(database: Database, random: (bytes: number) => Uint8Array): AccountStore {
+/** Inside a transaction (`{ orm: tx }`) everything it does is a part of that. */
+export function accountStore(database: { orm: Rows }, random: (bytes: number) => Uint8Array): AccountStore {
   const { orm } = database
-  const findKeyByHash = prepareFindKey(database)
+  let findKeyByHash: ReturnType<typeof prepareFindKey> | undefined
 
   async function findAccount(id: number): Promise<Account> {
     const [found] = await selectAccounts(orm, eq(account.id, id))
@@ -110,6 +129,16 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
       return findAccount(id)
     },
     listAccounts: () => selectAccounts(orm, undefined),
+    searchAccounts: ({ before, limit, search, status }) =>
+      selectAccounts(
+        orm,
+        and(
+          before === undefined ? undefined : lt(account.id, before),
+          status === undefined ? undefined : eq(account.status, status),
+          search === undefined ? undefined : matches(search),
+        ),
+        limit,
+      ),
     findAccount,
     async findAccountByEmail(email) {
       const [found] = await selectAccounts(orm, eq(account.email, email.trim().toLowerCase()))
@@ -144,6 +173,8 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
         capNano: input.cap?.amountNano ?? null,
         capPeriod: input.cap?.period ?? null,
         storeAllowed: input.storeAllowed ?? true,
+        hidden: input.hidden ?? false,
+        ...limitColumns(input.limits ?? {}),
       }
       const [created] = await orm
         .insert(apiKey)
@@ -158,14 +189,46 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
       const rows = await orm
         .select()
         .from(apiKey)
-        .where(eq(apiKey.accountId, accountId))
+        .where(and(eq(apiKey.accountId, accountId), eq(apiKey.hidden, false)))
         .orderBy(asc(apiKey.id))
       return rows.map(toApiKey)
     },
+    async searchKeys({ accountId, before, limit, status }) {
+      const rows = await orm
+        .select()
+        .from(apiKey)
+        .where(
+          and(
+            eq(apiKey.accountId, accountId),
+            eq(apiKey.hidden, false),
+            before === undefined ? undefined : lt(apiKey.id, before),
+            status === undefined ? undefined : eq(apiKey.status, status),
+          ),
+        )
+        .orderBy(desc(apiKey.id))
+        .limit(limit)
+      return rows.map(toApiKey)
+    },
+    async findKeyById(id) {
+      const [row] = await orm
+        .select()
+        .from(apiKey)
+        .where(and(eq(apiKey.id, id), eq(apiKey.hidden, false)))
+      return row && toApiKey(row)
+    },
+    async findKeyNames(ids) {
+      if (ids.length === 0) return []
+      return orm
+        .select({ id: apiKey.id, name: apiKey.name, lookup: apiKey.lookup })
+        .from(apiKey)
+        .where(inArray(apiKey.id, [...ids]))
+    },
+    renameKey: (id, name) => changeKey(id, { name }),
     revokeKey: id =>
       changeKey(id, { status: 'revoked', revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` }),
     changeKeyLimits: (id, changes) => changeKey(id, limitColumns(changes)),
     async findKey(hash) {
+      findKeyByHash ??= prepareFindKey(orm)
       const [row] = await findKeyByHash.execute({ hash })
       return row === undefined ? undefined : toKeyRecord(row)
     },
@@ -179,26 +242,34 @@ export function accountStore(database: Database, random: (bytes: number) => Uint
   }
 }
 
-type Orm = Database['orm']
+/** An id is also a part of many addresses. */
+function matches(search: string): SQL | undefined {
+  const pattern = `%${search
+    .trim()
+    .toLowerCase()
+    .replace(/[\\%_]/g, '\\$&')}%`
+  const id = /^\d{1,15}$/.test(search.trim()) ? eq(account.id, Number(search.trim())) : undefined
+  return or(sql`${account.email} like ${pattern}`, id)
+}
 
-async function selectAccounts(orm: Orm, where: SQL | undefined): Promise<Account[]> {
-  const rows = await orm
+/** All of them in order of id or, with a limit, the newest. */
+async function selectAccounts(orm: Rows, where: SQL | undefined, limit?: number): Promise<Account[]> {
+  const query = orm
     .select({
       account,
       wallet,
-      models: sql<string[] | null>`array_agg(${accountModel.modelId} order by ${accountModel.modelId})
-        filter (where ${accountModel.modelId} is not null)`,
+      models: sql<string[]>`array(select ${accountModel.modelId} from ${accountModel}
+        where ${accountModel.accountId} = ${account.id} order by 1)`,
     })
     .from(account)
-    .leftJoin(accountModel, eq(accountModel.accountId, account.id))
     .leftJoin(wallet, eq(wallet.accountId, account.id))
     .where(where)
-    .groupBy(account.id, wallet.accountId)
-    .orderBy(asc(account.id))
-  return rows.map(row => toAccount(row.account, row.wallet, row.models ?? []))
+    .orderBy(limit === undefined ? asc(account.id) : desc(account.id))
+  const rows = await (limit === undefined ? query : query.limit(limit))
+  return rows.map(row => toAccount(row.account, row.wallet, row.models))
 }
 
-function prepareFindKey({ orm }: Database) {
+function prepareFindKey(orm: Rows) {
   return orm
     .select({
       key: apiKey,

@@ -4,9 +4,11 @@ import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { check, type Decimals, type Known } from './checks.ts'
+import type { ConsoleEntry } from './console.ts'
 import { substituteFrom } from './environment.ts'
 import type {
   ChannelContent,
+  ConsoleContent,
   FileContent,
   LimitsContent,
   ModelContent,
@@ -15,7 +17,7 @@ import type {
 } from './schema.ts'
 import type { Environment, Settings } from './settings.ts'
 import { locator, validate } from './validation.ts'
-import { child, type Issue, readYaml } from './yaml.ts'
+import { child, type Issue, readYaml, type YamlFile } from './yaml.ts'
 
 /** A channel as the file declares it, defaults filled in. */
 export interface ChannelEntry {
@@ -85,6 +87,8 @@ export interface ConfigFile {
   /** A plain decimal string in the deployment's currency. */
   trialCredit: string | undefined
   currency: string | undefined
+  /** Undefined: not said. */
+  console: ConsoleEntry | undefined
 }
 
 /** The file cannot be applied. Each line names the file, the line, the path and what is wrong there. */
@@ -130,6 +134,22 @@ export function parseConfigFile(text: string, { name, env, known }: FileContext)
   return meaning(content, checked.decimals)
 }
 
+/**
+ * The same for values that somebody else than a file says: nothing is read from the environment. Where something is
+ * wrong, the error's lines name its path.
+ */
+export function readConfigValue(value: JsonObject, known: Known): ConfigFile {
+  const file: YamlFile = { value, places: new Map(), issues: [] }
+  const locate = locator(file)
+  const { content, issues } = validate(file, locate)
+  const checked = check(file, locate, known)
+  const all = firstOfEachPath([...issues, ...checked.issues])
+  if (content === undefined || all.length > 0) {
+    throw new ConfigFileError(all.map(({ path, message }) => `${path}: ${message}`))
+  }
+  return meaning(content, checked.decimals)
+}
+
 /** One line per place: what was found later often follows from what was found first. */
 function firstOfEachPath(issues: readonly Issue[]): Issue[] {
   const first = new Map<string, Issue>()
@@ -152,6 +172,23 @@ function meaning(content: FileContent, decimals: Decimals): ConfigFile {
     limits: limitsEntry(content.limits ?? {}),
     trialCredit: decimals.get('/trial_credit'),
     currency: content.currency,
+    console: content.console && consoleEntry(content.console),
+  }
+}
+
+function consoleEntry({ signup, show_channels, smtp, stripe }: ConsoleContent): ConsoleEntry {
+  return {
+    signup: signup ?? false,
+    showChannels: show_channels ?? false,
+    smtp: smtp && {
+      host: smtp.host,
+      port: smtp.port ?? (smtp.secure === true ? 465 : 587),
+      secure: smtp.secure ?? false,
+      user: smtp.user,
+      password: smtp.password,
+      from: smtp.from,
+    },
+    stripe: stripe && { secretKey: stripe.secret_key, webhookSecret: stripe.webhook_secret },
   }
 }
 

@@ -34,11 +34,17 @@ const oneOf = <Choice extends string>(choices: readonly Choice[]) =>
 const decimal = Type.Union([Type.Number(), Type.String()], words('a decimal number of 0 or more'))
 const price = Type.Optional(decimal)
 
+/** TypeBox tries a RegExp on whatever there is: a list of one text would do for the text. */
+const text = (pattern: RegExp, expected: string) =>
+  Type.Unsafe<string>(
+    Type.Intersect([Type.String(words(expected)), Type.RegExp(pattern, words(expected))], words(expected)),
+  )
+
 const flag = Type.Optional(Type.Boolean(words('true or false')))
-const name = Type.RegExp(/^[^\s\p{C}]{1,200}$/u, words('a name of 1 to 200 characters without spaces'))
-const title = Type.RegExp(/^[^\p{C}]{1,200}$/u, words('a text of 1 to 200 characters on one line'))
+const name = text(/^[^\s\p{C}]{1,200}$/u, 'a name of 1 to 200 characters without spaces')
+const title = text(/^[^\p{C}]{1,200}$/u, 'a text of 1 to 200 characters on one line')
 /** Printable ASCII: what a header may carry, and so what a key may be. */
-const headerText = Type.RegExp(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, words('a text of printable ASCII'))
+const headerText = text(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'a text of printable ASCII')
 const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 
 /** The largest number that the database's integer columns hold. */
@@ -147,12 +153,38 @@ const limits = closed({
   on_redis_down: Type.Optional(oneOf(ON_REDIS_DOWN)),
 })
 
+const port = Type.Integer({ minimum: 1, maximum: 65_535, ...words('a port from 1 to 65535') })
+
+/** The web console. */
+const consoleSection = closed({
+  /** Whether visitors may make an account. */
+  signup: flag,
+  /** Whether account holders see which channel served a request. */
+  show_channels: flag,
+  /** Where mail goes out. Left out: links are shown to administrators. */
+  smtp: Type.Optional(
+    closed({
+      host: name,
+      port: Type.Optional(port),
+      /** True: TLS from the start (465); false: STARTTLS where the server offers it. */
+      secure: flag,
+      user: Type.Optional(headerText),
+      password: Type.Optional(headerText),
+      /** What mail is from: `Tollgate <tollgate@example.com>`. */
+      from: title,
+    }),
+  ),
+  /** Buying credit by card. Left out: nobody can. */
+  stripe: Type.Optional(closed({ secret_key: headerText, webhook_secret: headerText })),
+})
+
 export const fileSchema = closed({
   channels: Type.Optional(list(channel)),
   models: Type.Optional(list(model)),
   limits: Type.Optional(limits),
   trial_credit: Type.Optional(decimal),
-  currency: Type.Optional(Type.RegExp(/^[A-Z]{3}$/, words('a currency code of three capitals'))),
+  currency: Type.Optional(text(/^[A-Z]{3}$/, 'a currency code of three capitals')),
+  console: Type.Optional(consoleSection),
 })
 
 /** The file as it is written, after it passed the schema. */
@@ -162,3 +194,4 @@ export type ModelContent = Static<typeof model>
 export type RouteContent = Static<typeof route>
 export type PricesContent = Static<typeof prices>
 export type LimitsContent = Static<typeof bucketLimits>
+export type ConsoleContent = Static<typeof consoleSection>

@@ -29,7 +29,9 @@ export function locator({ places }: YamlFile): Locate {
     const cut = pointer.lastIndexOf('/')
     if (cut < 0) return { line: 1, path: '', written: undefined }
     const around = locate(pointer.slice(0, cut))
-    return { line: around.line, path: childPath(around.path, pointer.slice(cut + 1)), written: undefined }
+    const key = pointer.slice(cut + 1)
+    const path = childPath(around.path, /^\d+$/.test(key) ? Number(key) : key)
+    return { line: around.line, path, written: undefined }
   }
   return locate
 }
@@ -45,7 +47,7 @@ function message(error: ValueError, path: string, written: string | undefined): 
 
 /** The wrong value as the file has it, where that cannot be a secret. */
 function shown(value: unknown, path: string, written: string | undefined): string {
-  if (/\.(api_keys|headers|base_url)\b/.test(path)) return ''
+  if (/\.(api_keys|headers|base_url|smtp|stripe)\b/.test(path)) return ''
   if (value === null) return ', but is empty'
   if (Array.isArray(value)) return ', but is a list'
   if (typeof value === 'object') return ', but is a mapping'

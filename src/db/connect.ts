@@ -1,4 +1,4 @@
-import { drizzle } from 'drizzle-orm/postgres-js'
+import { drizzle, PostgresJsSession } from 'drizzle-orm/postgres-js'
 import postgres from 'postgres'
 import * as schema from './schema.ts'
 
@@ -18,6 +18,19 @@ export interface Database {
 
 /** What `orm.transaction` hands to its callback. */
 export type Transaction = Parameters<Parameters<Database['orm']['transaction']>[0]>[0]
+
+/** Rows can be read and written through the pool or inside a transaction. */
+export type Rows = Database['orm'] | Transaction
+
+/** Raw statements, of the pool or of a transaction. */
+export type RawSql = postgres.ISql<{ bigint: bigint }>
+
+/** Raw statements inside a transaction of the query builder, for what only those can say. */
+export function rawSqlOf(tx: Transaction): RawSql {
+  const { session } = tx._
+  if (session instanceof PostgresJsSession) return session.client
+  throw new Error('the transaction is not one of postgres.js')
+}
 
 export interface ConnectOptions {
   /** Most connections at once. */

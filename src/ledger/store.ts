@@ -1,5 +1,5 @@
 import type { ISql, TransactionSql } from 'postgres'
-import type { Database } from '@/db/connect.ts'
+import type { Database, RawSql } from '@/db/connect.ts'
 import type { EntryKind, GrantKind } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
@@ -94,20 +94,8 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         chargedNano: row.charged,
       }))
     },
-    async post(posting) {
-      const { id, accountId, kind, amountNano, ref, reason, expiresAt, idempotency } = posting
-      const [row] = await sql<{ entry_id: string; posted: boolean; balance: bigint }[]>`
-        select entry_id, posted, balance from ledger_post(${id}, ${accountId}, ${kind}, ${amountNano}, ${ref ?? null},
-          ${reason ?? null}, ${expiresAt?.toISOString() ?? null}::text::timestamptz, ${idempotency?.scope ?? null},
-          ${idempotency?.key ?? null})`.catch(explain)
-      if (row === undefined) return missingAnswer(id)
-      return { entryId: row.entry_id, posted: row.posted, balanceNano: row.balance }
-    },
-    async createCodes(hashes, { amountNano, uses, expiresAt }) {
-      await sql`select ledger_create_codes(
-        array(select decode(hash, 'hex') from unnest(${list(hashes.map(toHex))}::text::text[]) as hash),
-        ${amountNano}, ${uses}, ${expiresAt?.toISOString() ?? null}::text::timestamptz)`
-    },
+    post: posting => postEntry(sql, posting),
+    createCodes: (hashes, terms) => createCodes(sql, hashes, terms),
     async redeem(id, hash, accountId) {
       const [row] = await sql<{ result: Redeemed['result']; amount: bigint; balance: bigint }[]>`
         select result, amount, balance from ledger_redeem(${id}, ${hash}, ${accountId})`.catch(explain)
@@ -190,6 +178,31 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         ${list(batch.map(({ accountId }) => accountId))}::text::bigint[], ${list(batch.map(({ keyId }) => keyId))}::text::bigint[],
         ${list(batch.map(({ costNano }) => costNano))}::text::bigint[], ${list(batch.map(({ costPico }) => costPico))}::text::numeric[])`
   }
+}
+
+/**
+ * Posts one entry, by the pool or as a part of a transaction.
+ * @throws Refusal
+ */
+export async function postEntry(sql: RawSql, posting: Posting): Promise<Posted> {
+  const { id, accountId, kind, amountNano, ref, reason, expiresAt, idempotency } = posting
+  const [row] = await sql<{ entry_id: string; posted: boolean; balance: bigint }[]>`
+    select entry_id, posted, balance from ledger_post(${id}, ${accountId}, ${kind}, ${amountNano}, ${ref ?? null},
+      ${reason ?? null}, ${expiresAt?.toISOString() ?? null}::text::timestamptz, ${idempotency?.scope ?? null},
+      ${idempotency?.key ?? null})`.catch(explain)
+  if (row === undefined) return missingAnswer(id)
+  return { entryId: row.entry_id, posted: row.posted, balanceNano: row.balance }
+}
+
+/** Stores redeem codes by their hashes, by the pool or as a part of a transaction. */
+export async function createCodes(
+  sql: RawSql,
+  hashes: readonly Uint8Array[],
+  { amountNano, uses, expiresAt }: { amountNano: bigint; uses: number; expiresAt?: Date },
+): Promise<void> {
+  await sql`select ledger_create_codes(
+    array(select decode(hash, 'hex') from unnest(${list(hashes.map(toHex))}::text::text[]) as hash),
+    ${amountNano}, ${uses}, ${expiresAt?.toISOString() ?? null}::text::timestamptz)`
 }
 
 interface HoldRow {

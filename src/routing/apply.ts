@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { writeConsoleEntry } from '@/config/console.ts'
 import type { ChannelEntry, ConfigFile, ModelEntry } from '@/config/file.ts'
 import type { Database, Transaction } from '@/db/connect.ts'
 import type { Source } from '@/db/schema.ts'
@@ -90,6 +91,7 @@ async function applyLocked(
     const written = await write(tx, secretBox, { channels, models }, options.source)
     const pricesChanged = await writePrices(tx, review.models, prices, options.source)
     const defaultsChanged = await writeDefaults(tx, file, options.prune)
+    await writeConsoleEntry(tx, secretBox, file.console, options.prune)
     if (written || pricesChanged || defaultsChanged) await announceCatalog(tx)
   }
   return { channels: counts(channels), models: counts(models), warnings: review.jumps }

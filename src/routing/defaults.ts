@@ -1,10 +1,9 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { BucketLimits, ConfigFile } from '@/config/file.ts'
 import { ON_REDIS_DOWN, type OnRedisDown } from '@/config/schema.ts'
-import type { Database, Transaction } from '@/db/connect.ts'
+import type { Rows, Transaction } from '@/db/connect.ts'
 import { setting } from '@/db/schema.ts'
 import { asNumber, asObject, type JsonObject, parseObject } from '@/json/json.ts'
-import type { Rows } from './store.ts'
 
 /** What the file says about the deployment as a whole. */
 export interface Defaults {
@@ -38,7 +37,7 @@ const KEYS = {
 } as const
 
 /** The deployment's defaults as they are in the database now. */
-export async function loadDefaults(db: Database): Promise<Defaults> {
+export async function loadDefaults(db: { orm: Rows }): Promise<Defaults> {
   const values = await readSettingRows(db.orm)
   return {
     limits: {

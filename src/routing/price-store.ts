@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import { and, desc, eq, sql } from 'drizzle-orm'
+import type { Rows } from '@/db/connect.ts'
 import { priceVersion, type Source } from '@/db/schema.ts'
 import { readStoredRates, storeRates } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { Rows } from './store.ts'
 
 /** A version of a model's price, as the database keeps it for good. */
 export interface StoredPrice {

@@ -1,6 +1,6 @@
 import { eq, inArray, sql } from 'drizzle-orm'
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
-import type { Database, Transaction } from '@/db/connect.ts'
+import type { Database, Rows, Transaction } from '@/db/connect.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -14,9 +14,6 @@ export const CATALOG_TOPIC = 'tollgate_catalog'
 
 /** What a channel waits when its row does not say. */
 export const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 120_000, idleMs: 120_000 }
-
-/** Rows can be read and written through the pool or inside a transaction. */
-export type Rows = Database['orm'] | Transaction
 
 /** A channel as it is stored, with the id that routes refer to. */
 export interface StoredChannel extends ChannelEntry {

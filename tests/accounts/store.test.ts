@@ -30,6 +30,8 @@ async function newAccount(models: string[] = []) {
   })
 }
 
+const plainAccount = (email: string) => ({ email, creditNano: 0n, onTrial: true, models: [] })
+
 const plainKey = (accountId: number): NewKey => ({
   accountId,
   name: '',
@@ -197,4 +199,39 @@ test.each([
 
 test('cannot revoke a key that does not exist', async () => {
   await expect(store.revokeKey(999_999)).rejects.toThrow('There is no key 999999')
+})
+
+test('lists come in parts, newest first, and are searched by a part of the address or an id', async () => {
+  const ids: number[] = []
+  for (const name of ['part-a', 'part_b', 'part-c']) {
+    const made = await store.createAccount(plainAccount(`${name}@search.example`))
+    ids.push(made.id)
+  }
+  const [first = 0, second = 0, third = 0] = ids
+  const found = await store.searchAccounts({ before: undefined, limit: 2, search: '@SEARCH.example' })
+  expect(found.map(({ id }) => id)).toEqual([third, second])
+  const rest = await store.searchAccounts({ before: second, limit: 2, search: '@search.example' })
+  expect(rest.map(({ id }) => id)).toEqual([first])
+  const literal = await store.searchAccounts({ before: undefined, limit: 5, search: 'part_' })
+  expect(literal.map(({ id }) => id)).toEqual([second])
+  const byId = await store.searchAccounts({ before: undefined, limit: 5, search: String(first) })
+  expect(byId.map(({ id }) => id)).toContain(first)
+})
+
+test('a hidden key works and is in no list', async () => {
+  const { id: accountId } = await store.createAccount(plainAccount('hidden@keys.example'))
+  const { id, key } = await store.createKey({ ...plainKey(accountId), hidden: true })
+  expect(await store.listKeys(accountId)).toEqual([])
+  expect(await store.searchKeys({ accountId, before: undefined, limit: 5 })).toEqual([])
+  expect(await store.findKeyById(id)).toBeUndefined()
+  expect((await store.findKey(hashKey(key)))?.caller.keyId).toBe(id)
+})
+
+test('what is done inside a transaction that fails was not done', async () => {
+  const lost = database.orm.transaction(async tx => {
+    await accountStore({ orm: tx }, randomBytes).createAccount(plainAccount('lost@keys.example'))
+    throw new Error('no')
+  })
+  await expect(lost).rejects.toThrow('no')
+  expect(await store.findAccountByEmail('lost@keys.example')).toBeUndefined()
 })
