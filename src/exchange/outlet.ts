@@ -35,6 +35,14 @@ export interface OutletOptions {
   tellsAtEnd: boolean
 }
 
+/** What an attempt wants to hear of its answer. */
+export interface AnswerEvents {
+  /** It began, so many ms after the outlet's start. */
+  onFirstOutput(ms: number): void
+  /** All that it costs is known; its last bytes are in the socket's hands when this turn of the event loop ends. */
+  onConclusion(): void
+}
+
 /**
  * The caller's side of a streamed answer: one TransformStream that outlives attempts. An attempt's bytes are held
  * until its first real output, so that another may still take over; after that they flow, and nothing is ever
@@ -51,7 +59,8 @@ export class Outlet {
   readonly #startedAt: number
   #controller: TransformStreamDefaultController<Uint8Array> | undefined
   #announce: () => void = () => {}
-  #onFirstOutput: (ms: number) => void = () => {}
+  #events: AnswerEvents | undefined
+  #concluded = false
   #isOpen = false
   /** True once output of an attempt was let through. */
   #committed = false
@@ -108,17 +117,17 @@ export class Outlet {
   }
 
   /**
-   * Runs an attempt's answer through its pipeline to the caller; `onFirstOutput` is told when it began, in ms from the
-   * outlet's start.
+   * Runs an attempt's answer through its pipeline to the caller.
    * @throws GatewayError when the answer failed before any output; nothing of it was written then
    */
   async pipe(
     body: ReadableStream<Uint8Array>,
     pipeline: Pipeline,
     idleMs: number,
-    onFirstOutput: (ms: number) => void,
+    events: AnswerEvents,
   ): Promise<void> {
-    this.#onFirstOutput = onFirstOutput
+    this.#events = events
+    this.#concluded = false
     this.#pipeline = pipeline
     this.#idleMs = idleMs
     this.#lastRead = this.#options.clock.now()
@@ -224,6 +233,9 @@ export class Outlet {
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
     else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
+    if (this.#concluded || !meter.isConclusive) return
+    this.#concluded = true
+    this.#events?.onConclusion()
   }
 
   /** Moves the body through the transform; the result is why it stopped, undefined for a clean end. */
@@ -304,7 +316,7 @@ export class Outlet {
     if (this.#committed) return
     this.#committed = true
     this.#firstOutputAt = this.#options.clock.now()
-    this.#onFirstOutput(this.#firstOutputAt - this.#startedAt)
+    this.#events?.onFirstOutput(this.#firstOutputAt - this.#startedAt)
     this.#open()
     for (const bytes of this.#held) this.#write(bytes)
     this.#held = []

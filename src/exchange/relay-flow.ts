@@ -108,10 +108,17 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
     const { signal } = attempt
     const response = await send(preparation, candidate, { client, pass, now: clock.now, signal })
     if (response.body === null) throw emptyAnswer()
-    pipeline = flow.open(preparation, response.headers)
-    running.pipeline = pipeline
-    const firstOutput = (firstByteMs: number) => place.report({ kind: 'ok' }, { firstByteMs })
-    await outlet.pipe(response.body, pipeline, candidate.route.channel.timeouts.idleMs, firstOutput)
+    const flowing = flow.open(preparation, response.headers)
+    pipeline = flowing
+    running.pipeline = flowing
+    const { idleMs } = candidate.route.channel.timeouts
+    await outlet.pipe(response.body, flowing, idleMs, {
+      onFirstOutput: firstByteMs => place.report({ kind: 'ok' }, { firstByteMs }),
+      onConclusion: () => {
+        const used = flow.used(flowing)
+        if (used !== undefined) reservation?.bill.conclude(used)
+      },
+    })
   } catch (error) {
     throw judgeEarly(asGatewayError(error), pipeline?.meter.cut ?? false)
   } finally {

@@ -40,6 +40,11 @@ export interface Ledger {
   void(exchange: ExchangeReference): Promise<SettleResult>
   /** Notes what a running exchange has cost so far, for the case that this process dies. Returns at once. */
   progress(id: string, costNano: bigint): void
+  /**
+   * Notes what an exchange is about to be charged, when its answer is about to be given: if this process dies before
+   * `settle`, its successor charges that. Returns at once.
+   */
+  note(settlement: Settlement): void
   /** @throws Refusal */
   post(posting: Posting): Promise<Posted>
   /** Makes redeem codes; they are in this answer and nowhere else. */
@@ -194,8 +199,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   async function settle(settlement: Settlement): Promise<SettleResult> {
     assertCost(settlement)
-    running.delete(settlement.id)
-    return settles.submit(settlement)
+    const { id, costPico } = settlement
+    const noted = running.get(id)?.notedPico
+    running.delete(id)
+    if (costPico !== (noted ?? 0n)) spill?.notes.add(settlement)
+    return settles.submit(settlement).finally(() => spill?.notes.done(id))
   }
 
   async function checkpoint(): Promise<void> {
@@ -220,6 +228,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     await presence.beat()
     beatAt = clock.now()
     await checkpoint()
+    spill?.notes.tidy()
     const reaped = await reap(pool.store(), timings.deadAfterMs)
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
     if (spill !== undefined && !spill.journal.isEmpty()) await spill.journal.replay(settleAll)
@@ -266,7 +275,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   return {
     async hold(request) {
       const result = await holds.submit(request)
-      if (result.granted) running.set(request.id, { costNano: 0n, stored: 0n, stopped: false })
+      if (result.granted) {
+        running.set(request.id, { costNano: 0n, stored: 0n, stopped: false, notedPico: undefined })
+      }
       return result
     },
     extend: request => holds.submit(request),
@@ -275,6 +286,13 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     progress(id, costNano) {
       const exchange = running.get(id)
       if (exchange !== undefined && costNano > exchange.costNano) exchange.costNano = costNano
+    },
+    note(settlement) {
+      assertCost(settlement)
+      const exchange = running.get(settlement.id)
+      if (exchange === undefined) return
+      exchange.notedPico = settlement.costPico
+      spill?.notes.add(settlement)
     },
     post: posting => pool.store().post(posting),
     async createCodes({ count, ...terms }) {
@@ -314,6 +332,8 @@ interface Running {
   /** The cost at the last checkpoint. */
   stored: bigint
   stopped: boolean
+  /** The cost that the notes have. */
+  notedPico: bigint | undefined
 }
 
 /** The connections. A statement without an answer condemns all of them: its network is gone, and it would wait for long. */

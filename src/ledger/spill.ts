@@ -1,16 +1,18 @@
-import { mkdirSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryExclusive } from '@/db/file-lock.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { decodeRecords, type Journal, openJournal, openJournalFile } from './journal.ts'
+import { type Notes, openNotes } from './notes.ts'
 import type { Settlement } from './types.ts'
 
 export type SettleAll = (settlements: readonly Settlement[]) => Promise<void>
 
-/** The journals of all processes that share a directory; each writes its own, which the kernel locks for its life. */
+/** The journals and notes of all processes that share a directory; each writes its own, which the kernel locks for its life. */
 export interface Spill {
   journal: Journal
+  notes: Notes
   /** Posts what processes that are gone have left. */
   adopt(settle: SettleAll): Promise<void>
   close(): Promise<void>
@@ -20,16 +22,20 @@ const SUFFIX = '.journal'
 
 export async function openSpill(directory: string, name: string, log: Log): Promise<Spill> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
-  const path = join(directory, `${name}${SUFFIX}`)
-  const lock = tryExclusive(`${path}.lock`)
-  if (lock === undefined) throw new Error(`${path} is in use: process ids must differ`)
+  const pathOf = (part: string) => join(directory, `${name}${part}${SUFFIX}`)
+  const path = pathOf('')
+  const pages = [pathOf('-notes-1'), pathOf('-notes-2')] as const
+  const own = [path, ...pages]
+  const locks = own.map(lockOwn)
   const journal = openJournal(await openJournalFile(path), 0)
+  const notes = openNotes(pages)
   return {
     journal,
+    notes,
     async adopt(settle) {
       for (const file of readdirSync(directory)) {
         const other = join(directory, file)
-        if (!file.endsWith(SUFFIX) || other === path) continue
+        if (!file.endsWith(SUFFIX) || own.includes(other)) continue
         const theirs = tryExclusive(`${other}.lock`)
         if (theirs !== undefined) await adoptOne(other, theirs, settle, log)
       }
@@ -38,10 +44,17 @@ export async function openSpill(directory: string, name: string, log: Log): Prom
       const empty = journal.isEmpty()
       await journal.close()
       if (empty) rmSync(path, { force: true })
-      lock.release()
-      if (empty) rmSync(`${path}.lock`, { force: true })
+      notes.close()
+      for (const lock of locks) lock.release()
+      for (const file of own) if (!existsSync(file)) rmSync(`${file}.lock`, { force: true })
     },
   }
+}
+
+function lockOwn(path: string): FileLock {
+  const lock = tryExclusive(`${path}.lock`)
+  if (lock === undefined) throw new Error(`${path} is in use: process ids must differ`)
+  return lock
 }
 
 async function adoptOne(path: string, lock: FileLock, settle: SettleAll, log: Log): Promise<void> {
@@ -49,11 +62,13 @@ async function adoptOne(path: string, lock: FileLock, settle: SettleAll, log: Lo
   try {
     const bytes = await readFile(path)
     const { settlements, intactBytes } = decodeRecords(bytes)
-    await settle(settlements)
+    // A page of notes may have an exchange twice: what it cost is known better later.
+    await settle([...new Map(settlements.map(settlement => [settlement.id, settlement])).values()])
     // A torn record at the end was never acknowledged. It is kept all the same, for whoever wants to look.
     if (intactBytes < bytes.length) await rename(path, `${path}.torn`)
     else rmSync(path)
     done = true
+    if (bytes.length === 0) return
     log.warn(
       { journal: path, settlements: settlements.length, torn_bytes: bytes.length - intactBytes },
       'posted the settlements that a process left in its journal',

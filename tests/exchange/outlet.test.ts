@@ -30,12 +30,27 @@ async function running() {
   })
   const attempt = outlet.beginAttempt()
   const upstream = fedStream()
-  const ended = outlet.pipe(upstream.stream, pipeline, 60_000, () => undefined)
+  const concluded: boolean[] = []
+  const events = { onFirstOutput: () => undefined, onConclusion: () => concluded.push(true) }
+  const ended = outlet.pipe(upstream.stream, pipeline, 60_000, events)
   const reader = outlet.readable.getReader()
   upstream.write(DELTA)
   await reader.read()
-  return { outlet, upstream, reader, ended, meter: pipeline.meter, ending: attempt.signal }
+  return { outlet, upstream, reader, ended, concluded, meter: pipeline.meter, ending: attempt.signal }
 }
+
+test('the conclusion is told once, before the caller can have read it', async () => {
+  const { upstream, reader, ended, concluded } = await running()
+  upstream.write(FINISH)
+  await reader.read()
+  expect(concluded).toEqual([])
+  upstream.write(USAGE + DONE)
+  await reader.read()
+  expect(concluded).toEqual([true])
+  upstream.close()
+  await ended
+  expect(concluded).toEqual([true])
+})
 
 describe('after its caller left', () => {
   test('an answer whose end is on its way tells its usage', async () => {

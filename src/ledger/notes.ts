@@ -1,0 +1,96 @@
+import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
+import { encodeRecords } from './journal.ts'
+import type { Settlement } from './types.ts'
+
+/**
+ * Charges that are known and not yet committed, in files: what the kernel has was written survives the death of the
+ * process, though not that of the machine. An answer is charged in full even if its process is killed right after it
+ * gave it. Records are those of the journal; of two for one exchange the later counts. Posting one twice changes
+ * nothing, so files hold a little more than is needed, and are emptied now and then.
+ */
+export interface Notes {
+  /** Written in this turn of the event loop. Of a disk that is full nobody hears here: the journal's probe tells. */
+  add(settlement: Settlement): void
+  /** The charge is committed, or in the journal. */
+  done(id: string): void
+  /** Empties what nobody needs any more. Called every so often. */
+  tidy(): void
+  /** Closes, and removes the files unless they are needed. */
+  close(): void
+}
+
+/** Then the other file is used, so that this one comes to be empty. */
+const FULL_BYTES = 256 * 1024
+
+interface Page {
+  path: string
+  fd: number
+  bytes: number
+  /** Exchanges with a record on it that is still needed. */
+  open: Set<string>
+}
+
+/** Opens two new files, which nobody else writes to. */
+export function openNotes(paths: readonly [string, string]): Notes {
+  let [current, other] = [openPage(paths[0]), openPage(paths[1])]
+  const pages = [current, other]
+  let unwritten: Settlement[] = []
+  // The number of a closed file may be another file's by now.
+  let closed = false
+
+  /** Whoever else adds in this turn of the loop is in the same write. */
+  function write(): void {
+    const settlements = unwritten
+    unwritten = []
+    if (closed) return
+    if (current.bytes >= FULL_BYTES && other.open.size === 0) {
+      ;[current, other] = [other, current]
+      empty(current)
+    }
+    append(current, settlements)
+  }
+
+  return {
+    add(settlement) {
+      if (unwritten.length === 0) queueMicrotask(write)
+      unwritten.push(settlement)
+    },
+    done(id) {
+      for (const page of pages) page.open.delete(id)
+    },
+    tidy() {
+      if (closed) return
+      for (const page of pages) if (page.open.size === 0) empty(page)
+    },
+    close() {
+      if (closed) return
+      closed = true
+      for (const { fd, path, open } of pages) {
+        closeSync(fd)
+        if (open.size === 0) rmSync(path, { force: true })
+      }
+    },
+  }
+}
+
+function openPage(path: string): Page {
+  return { path, fd: openSync(path, 'w', 0o600), bytes: 0, open: new Set() }
+}
+
+/** A record that was written in part ends the file for whoever reads it, so the next one overwrites it. */
+function append(page: Page, settlements: readonly Settlement[]): void {
+  try {
+    const bytes = encodeRecords(settlements)
+    if (writeSync(page.fd, bytes, 0, bytes.length, page.bytes) < bytes.length) return
+    page.bytes += bytes.length
+    for (const { id } of settlements) page.open.add(id)
+  } catch {
+    // A full disk. The charge is on its way to the database all the same.
+  }
+}
+
+function empty(page: Page): void {
+  if (page.bytes === 0) return
+  ftruncateSync(page.fd, 0)
+  page.bytes = 0
+}

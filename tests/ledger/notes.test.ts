@@ -1,0 +1,141 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { decodeRecords } from '@/ledger/journal.ts'
+import { openNotes } from '@/ledger/notes.ts'
+import type { Settlement } from '@/ledger/types.ts'
+import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
+
+const directory = mkdtempSync(join(tmpdir(), 'tollgate-notes-'))
+afterAll(() => rmSync(directory, { recursive: true, force: true }))
+
+const settlement = (costNano: bigint): Settlement => costOf({ id: newId(), accountId: 1, keyId: 2 }, costNano)
+
+function openPair(name: string) {
+  const paths = [join(directory, `${name}-1`), join(directory, `${name}-2`)] as const
+  return { paths, notes: openNotes(paths) }
+}
+
+const read = (path: string) => decodeRecords(readFileSync(path)).settlements
+
+describe('notes', () => {
+  test('are in the file when the turn of the event loop is over', async () => {
+    const { paths, notes } = openPair('turn')
+    const two = [settlement(1n), settlement(2n)]
+    for (const one of two) notes.add(one)
+    await Promise.resolve()
+    expect(read(paths[0])).toEqual(two)
+    notes.close()
+  })
+
+  test('stay while one of them is needed, and go when none is', async () => {
+    const { paths, notes } = openPair('needed')
+    const [one, other] = [settlement(1n), settlement(2n)]
+    notes.add(one)
+    notes.add(other)
+    await Promise.resolve()
+    notes.done(one.id)
+    notes.tidy()
+    expect(read(paths[0])).toEqual([one, other])
+    notes.done(other.id)
+    notes.tidy()
+    expect(statSync(paths[0]).size).toBe(0)
+    notes.close()
+    expect(paths.map(path => existsSync(path))).toEqual([false, false])
+  })
+
+  test('of many exchanges take no more room than the open ones need', async () => {
+    const { paths, notes } = openPair('many')
+    const first = settlement(1n)
+    notes.add(first)
+    for (let n = 0; n < 20_000; n += 1) {
+      const one = settlement(BigInt(n))
+      notes.add(one)
+      await Promise.resolve()
+      notes.done(one.id)
+      if (n === 15_000) notes.done(first.id)
+      if (n === 10_000) expect(read(paths[0])[0]).toEqual(first)
+    }
+    expect(statSync(paths[0]).size + statSync(paths[1]).size).toBeLessThan(600 * 1024)
+    notes.close()
+  })
+
+  test("after the end are nobody else's bytes", async () => {
+    const { notes } = openPair('closed')
+    notes.close()
+    const path = join(directory, 'bystander')
+    const bystander = Bun.file(path).writer()
+    bystander.write('mine')
+    await bystander.flush()
+    notes.add(settlement(1n))
+    notes.tidy()
+    await Promise.resolve()
+    expect(readFileSync(path, 'utf8')).toBe('mine')
+    await bystander.end()
+  })
+})
+
+describe('a process that was killed', () => {
+  test('has its answers charged in full by the next one, by the last that was known of each', async () => {
+    const fixture = await ledgerFixture()
+    try {
+      const payer = await fixture.payer(1_000n)
+      const requests = Array.from({ length: 3 }, () => holdOf(payer, 100n))
+      const [noted, refined, reaped] = requests
+      if (noted === undefined || refined === undefined || reaped === undefined) throw new Error('three')
+      const ledger = await fixture.open()
+      for (const request of requests) await ledger.hold(request)
+      ledger.note(costOf(noted, 70n))
+      ledger.note(costOf(refined, 10n))
+      ledger.note(costOf(refined, 80n))
+      ledger.note(costOf(reaped, 90n))
+      await Promise.resolve()
+      // What kill -9 leaves: the files, without whoever had them locked. Another process saw the death first.
+      const left = join(fixture.directory, 'next')
+      await copyNotes(fixture.directory, left)
+      const store = fixture.database.sql
+      await store`update hold set progress = 40, deadline = '-infinity' where id = ${reaped.id}`
+      await store`select ledger_reap(${600_000}, 10)`
+      const next = await fixture.open({ journalDirectory: left })
+      expect(await next.balance(payer.accountId)).toMatchObject({
+        balanceNano: 1_000n - 70n - 80n - 90n,
+        pendingNano: 0n,
+      })
+      expect(
+        readdirSync(left).filter(name => !name.includes('.lock') && statSync(join(left, name)).size > 0),
+      ).toEqual([])
+      expect((await next.audit()).ok).toBe(true)
+    } finally {
+      await fixture.close()
+    }
+  })
+
+  test('leaves nothing to charge of what it gave back', async () => {
+    const fixture = await ledgerFixture()
+    try {
+      const payer = await fixture.payer(1_000n)
+      const request = holdOf(payer, 100n)
+      const ledger = await fixture.open()
+      await ledger.hold(request)
+      ledger.note(costOf(request, 70n))
+      const left = join(fixture.directory, 'next')
+      const voided = ledger.void(request)
+      await Promise.resolve()
+      await copyNotes(fixture.directory, left)
+      await voided
+      const next = await fixture.open({ journalDirectory: left })
+      expect((await next.balance(payer.accountId))?.balanceNano).toBe(1_000n)
+    } finally {
+      await fixture.close()
+    }
+  })
+})
+
+async function copyNotes(from: string, to: string): Promise<void> {
+  for (const name of readdirSync(from)) {
+    if (name.includes('-notes-') && name.endsWith('.journal')) {
+      await Bun.write(join(to, name), Bun.file(join(from, name)))
+    }
+  }
+}
