@@ -1,3 +1,4 @@
+import { pipeline, Readable, type Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { GatewayError } from '@/errors/gateway-error.ts'
@@ -31,6 +32,37 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   return bytes
 }
 
+/**
+ * The decoded bytes of a body as they come, for what is too large to be kept.
+ * @throws GatewayError `body_too_large`, `unsupported_encoding`; `invalid_request` for what is not so encoded
+ */
+export async function* openBody(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+  const encodings = readEncodings(request.headers.get('content-encoding'))
+  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  let total = 0
+  try {
+    for await (const chunk of decoded(request.body, encodings)) {
+      total += chunk.length
+      if (total > maxBytes) throw tooLarge(maxBytes)
+      yield chunk
+    }
+  } catch (error) {
+    if (error instanceof GatewayError || encodings.length === 0) throw error
+    throw new GatewayError('invalid_request', `The body is not valid ${encodings.join(', ')} data`, {
+      cause: error,
+    })
+  }
+}
+
+function decoded(body: ReadableStream<Uint8Array> | null, encodings: Encoding[]): AsyncIterable<Uint8Array> {
+  if (body === null) return Readable.from([])
+  if (encodings.length === 0) return body
+  return encodings.toReversed().reduce<Readable>((source, encoding) => {
+    const stream = DECOMPRESSING_STREAMS[encoding]()
+    return pipeline(source, stream, () => undefined)
+  }, Readable.from(body))
+}
+
 /** A missing type is taken for JSON, as every vendor does; so is anything that does not say it is something else. */
 function assertJson(contentType: string | null): void {
   if (contentType === null || !/^(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType)) return
@@ -49,6 +81,14 @@ const DECOMPRESSORS = {
   zstd: promisify(zlib.zstdDecompress),
   deflate: inflateEither,
 } satisfies Record<string, (input: Uint8Array, options: { maxOutputLength: number }) => Promise<unknown>>
+
+const DECOMPRESSING_STREAMS = {
+  gzip: () => zlib.createGunzip(),
+  'x-gzip': () => zlib.createGunzip(),
+  br: () => zlib.createBrotliDecompress(),
+  zstd: () => zlib.createZstdDecompress(),
+  deflate: () => zlib.createInflate(),
+} satisfies Record<Encoding, () => Transform>
 
 function readEncodings(header: string | null): Encoding[] {
   const names = (header ?? '')

@@ -1,0 +1,58 @@
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+
+/** Bytes that are in memory at once, of each reader. */
+const CHUNK_BYTES = 64 * 1024
+
+/**
+ * Bytes that are too many for memory, on disk for as long as a request lasts. The file has no name from the moment it
+ * is made, so nobody else can open it and a killed process leaves nothing behind.
+ */
+export class Spool {
+  #file: FileHandle | undefined
+  #size = 0
+  #isClosed = false
+
+  /** In bytes. */
+  get size(): number {
+    return this.#size
+  }
+
+  async append(bytes: Uint8Array): Promise<void> {
+    this.#file ??= await openNameless()
+    let done = 0
+    while (done < bytes.length) {
+      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#size)
+      done += bytesWritten
+      this.#size += bytesWritten
+    }
+  }
+
+  /** What was appended from `start` on, `length` bytes of it. May be read any number of times, also at once. */
+  async *read(start: number, length: number): AsyncGenerator<Uint8Array> {
+    for (let at = start; at < start + length; ) {
+      const file = this.#file
+      if (file === undefined || this.#isClosed) throw new Error('the spool is closed')
+      const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, start + length - at))
+      const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
+      if (bytesRead === 0) throw new Error('the spool ends before what was written to it')
+      at += bytesRead
+      yield buffer.subarray(0, bytesRead)
+    }
+  }
+
+  /** Frees the disk. Again does nothing. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return
+    this.#isClosed = true
+    await this.#file?.close()
+  }
+}
+
+async function openNameless(): Promise<FileHandle> {
+  const path = join(tmpdir(), `tollgate-spool-${crypto.randomUUID()}`)
+  const file = await open(path, 'wx+', 0o600)
+  await unlink(path)
+  return file
+}
