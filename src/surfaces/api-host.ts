@@ -6,6 +6,7 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import { answerOnce } from '@/exchange/idempotency.ts'
 import { errorResponse } from '@/exchange/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
+import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini.ts'
@@ -35,6 +36,7 @@ export function createApiHost(gateway: Gateway, listener: Listener) {
     .use(responses(gateway, listener))
     .use(messages(gateway, listener))
     .use(embeddings(gateway, listener))
+    .use(audio(gateway, listener))
     .use(gemini(gateway, listener))
 }
 

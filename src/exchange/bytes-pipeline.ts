@@ -1,0 +1,62 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { UsedUp } from './bill.ts'
+import { Meter } from './meter.ts'
+import type { OperationPipeline } from './operation.ts'
+import type { Emit } from './pipeline.ts'
+
+export interface BytesOptions {
+  contentType: string
+  /** What the upstream says it will send, in bytes; undefined: it does not say. */
+  length: number | undefined
+  /** What so many bytes come to; `finished`: they are all. */
+  used: (bytes: number, finished: boolean) => UsedUp | undefined
+}
+
+/** A sound, an image or a film on its way: bytes that are counted and not looked at. */
+export class BytesPipeline implements OperationPipeline {
+  readonly meter = new Meter()
+  readonly done = false
+  readonly contentType: string
+  readonly #options: BytesOptions
+  #bytes = 0
+
+  constructor(options: BytesOptions) {
+    this.#options = options
+    this.contentType = options.contentType
+  }
+
+  push(chunk: Uint8Array, emit: Emit): void {
+    if (chunk.length === 0) return
+    this.#bytes += chunk.length
+    this.meter.output = true
+    emit(chunk)
+  }
+
+  end(_emit: Emit, broken = false): void {
+    const { length } = this.#options
+    if (broken || (length !== undefined && this.#bytes < length)) {
+      this.meter.cut = true
+      this.meter.error = new GatewayError(
+        'upstream_error',
+        'The upstream broke off in the middle of its answer',
+        {
+          retry: 'next-channel',
+        },
+      )
+    } else this.meter.finished = true
+  }
+
+  fail(error: GatewayError): void {
+    this.meter.error = error
+  }
+
+  used(): UsedUp | undefined {
+    return this.meter.output ? this.#options.used(this.#bytes, this.meter.finished) : undefined
+  }
+}
+
+/** What a `content-length` says; undefined if it says nothing. */
+export function lengthIn(headers: Headers): number | undefined {
+  const length = Number(headers.get('content-length') ?? Number.NaN)
+  return Number.isSafeInteger(length) ? length : undefined
+}

@@ -1,0 +1,42 @@
+import { NO_USAGE, type Usage } from '@/generation/usage.ts'
+import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
+
+/**
+ * What OpenAI's audio endpoints say of usage: speech only in its event stream, transcripts in tokens or in seconds,
+ * by the model. https://platform.openai.com/docs/api-reference/audio
+ */
+export interface AudioUsage {
+  tokens: Usage
+  /** Of sound; begun ones are counted. */
+  seconds: number | undefined
+}
+
+/** Usage of `speech.audio.done`; its output is sound. */
+export function readSpeechUsage(done: JsonObject): AudioUsage | undefined {
+  const usage = asObject(done['usage'])
+  const input = asNumber(usage?.['input_tokens'])
+  const output = asNumber(usage?.['output_tokens'])
+  if (input === undefined || output === undefined) return undefined
+  return { tokens: { ...NO_USAGE, inputUncached: input, audioOutput: output }, seconds: undefined }
+}
+
+/** Usage of a transcript, whole or in its last event; Whisper says how long the sound was, and no tokens. */
+export function readTranscriptUsage(answer: JsonObject): AudioUsage | undefined {
+  const usage = asObject(answer['usage'])
+  const seconds = asNumber(usage?.['seconds']) ?? asNumber(answer['duration'])
+  const input = asNumber(usage?.['input_tokens'])
+  const output = asNumber(usage?.['output_tokens'])
+  if (input === undefined || output === undefined) {
+    return seconds === undefined ? undefined : { tokens: NO_USAGE, seconds: Math.ceil(seconds) }
+  }
+  const sound = asNumber(asObject(usage?.['input_token_details'])?.['audio_tokens']) ?? input
+  return {
+    tokens: {
+      ...NO_USAGE,
+      inputUncached: Math.max(0, input - sound),
+      audioInput: Math.min(sound, input),
+      outputText: output,
+    },
+    seconds: seconds === undefined ? undefined : Math.ceil(seconds),
+  }
+}

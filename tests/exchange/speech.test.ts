@@ -1,0 +1,143 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
+import { startTestGateway } from '#tests/support/gateway.ts'
+import { eventStream, fedStream, type Script, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { parseObject } from '@/json/json.ts'
+
+let answer: Script = () => new Response('sound', { headers: { 'content-type': 'audio/mpeg' } })
+const upstream = scriptedUpstream((request, signal) => answer(request, signal))
+const gateway = await startTestGateway()
+await gateway.apply(`
+channels:
+  - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
+models:
+  - { id: tts/characters, channels: [{ channel: scripted, model: up }], prices: { per_million_characters: 15 } }
+  - { id: tts/tokens, channels: [{ channel: scripted, model: up }], prices: { input: 0.6, output_audio: 12 } }
+  - { id: tts/seconds, channels: [{ channel: scripted, model: up }], prices: { per_audio_second: 0.001 } }
+  - { id: tts/images, channels: [{ channel: scripted, model: up }], prices: { per_image: { default: 1 } } }
+`)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+beforeEach(() => {
+  upstream.seen.length = 0
+})
+
+const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+const lastExchange = async () => (await gateway.exchanges()).at(-1)
+
+function say(body: object): Promise<Response> {
+  return fetch(`${gateway.url}/v1/audio/speech`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: JSON.stringify({ voice: 'alloy', ...body }),
+  })
+}
+
+async function errorOf(response: Response): Promise<unknown> {
+  return parseObject(await response.text())?.['error']
+}
+
+describe.each(['chat/echo', 'responses/echo'])("OpenAI's client on %s", model => {
+  test('gets the sound, and its type', async () => {
+    const sound = await openai.audio.speech.create({ model, voice: 'alloy', input: 'Hello' })
+    expect(sound.headers.get('content-type')).toBe('audio/wav')
+    expect(Buffer.from(await sound.arrayBuffer()).toString('latin1')).toStartWith('RIFF')
+  })
+
+  test('gets the event stream, whose usage is charged', async () => {
+    const response = await openai.audio.speech.create({
+      model,
+      voice: 'alloy',
+      input: 'Hello there, you',
+      stream_format: 'sse',
+    })
+    expect(response.headers.get('content-type')).toStartWith('text/event-stream')
+    expect(await response.text()).toContain('event: speech.audio.done')
+    expect(await lastExchange()).toMatchObject({
+      surface: 'audio',
+      streamed: true,
+      usage_source: 'reported',
+      input_uncached: 4n,
+      audio_output: 1n,
+      end_state: 'complete',
+    })
+  })
+})
+
+test('the request goes up as it came, but for the model', async () => {
+  await say({ model: 'tts/characters', input: 'x', speed: 1.5, tomorrow: true })
+  expect(upstream.seen[0]?.path).toBe('/v1/audio/speech')
+  expect(new TextDecoder().decode(upstream.seen[0]?.body)).toBe(
+    '{"voice":"alloy","model":"up","input":"x","speed":1.5,"tomorrow":true}',
+  )
+})
+
+describe('money', () => {
+  test('characters are charged exactly, a code point each', async () => {
+    await (await say({ model: 'tts/characters', input: 'Grüße 👋' })).text()
+    // 7 characters at 15 per million.
+    await until(async () => (await lastExchange())?.['cost_nano'] === 105_000n)
+    expect(await lastExchange()).toMatchObject({ end_state: 'complete', cost_pico: '105000000' })
+  })
+
+  test('a second of sound costs what it costs where seconds are priced', async () => {
+    await (await say({ model: 'tts/seconds', input: 'x'.repeat(45) })).text()
+    await until(async () => (await lastExchange())?.['cost_nano'] === 3_000_000n)
+  })
+
+  test('a sound that breaks off breaks the connection, and is charged: the vendor spoke it', async () => {
+    const fed = fedStream()
+    answer = () =>
+      new Response(fed.stream, { headers: { 'content-type': 'audio/mpeg', 'content-length': '100' } })
+    fed.write('half')
+    const response = await say({ model: 'tts/characters', input: 'abcd' })
+    fed.fail()
+    expect(await response.arrayBuffer().catch(() => 'broken')).toBe('broken')
+    await until(async () => (await lastExchange())?.['end_state'] === 'upstream_cut')
+    expect(await lastExchange()).toMatchObject({ cost_nano: 60_000n, usage_source: 'estimated' })
+  })
+
+  test('an event stream that breaks off ends in an error event', async () => {
+    answer = () => eventStream('data: {"type":"speech.audio.delta","audio":"AAAA"}\n\n')
+    const response = await say({ model: 'tts/tokens', input: 'abcd', stream_format: 'sse' })
+    const text = await response.text()
+    expect(text).toContain('speech.audio.delta')
+    expect(text).toContain('"code":"upstream_error"')
+    await until(async () => (await lastExchange())?.['end_state'] === 'upstream_cut')
+  })
+
+  test('a refusal of the upstream costs nothing and comes in the shape of the surface', async () => {
+    answer = () =>
+      Response.json(
+        { error: { message: 'no such voice', type: 'invalid_request_error', param: 'voice' } },
+        { status: 400 },
+      )
+    const response = await say({ model: 'tts/characters', input: 'abcd' })
+    expect(response.status).toBe(400)
+    expect(await errorOf(response)).toMatchObject({
+      message: expect.stringContaining('no such voice'),
+      param: 'voice',
+    })
+    expect(await lastExchange()).toMatchObject({ cost_nano: null })
+    expect((await gateway.database.sql`select * from hold`).length).toBe(0)
+  })
+})
+
+test.each([
+  ['no text', { model: 'tts/characters' }, 400, { code: 'invalid_request', param: 'input' }],
+  ['no model', { input: 'x' }, 400, { code: 'invalid_request', param: 'model' }],
+  [
+    'an upstream without speech',
+    { model: 'messages/echo', input: 'x' },
+    400,
+    { code: 'surface_not_supported' },
+  ],
+  ['a model that is not priced for it', { model: 'tts/images', input: 'x' }, 503, { code: 'no_channel' }],
+])('%s is refused before any upstream is called', async (_, body, status, error) => {
+  const response = await say(body)
+  expect(response.status).toBe(status)
+  expect(await errorOf(response)).toMatchObject(error)
+  expect(upstream.seen).toEqual([])
+})
