@@ -27,7 +27,7 @@ function raw(text: string | Uint8Array<ArrayBuffer>, headers: Record<string, str
 }
 
 /** What a server reads of the form that is sent on. */
-async function sent(form: Form, values: Record<string, string> = {}): Promise<FormData> {
+async function sent(form: Form, values: Record<string, string> = {}) {
   const { body, headers } = form.encode(values)
   const bytes = await new Response(body.open()).bytes()
   expect(bytes.length).toBe(body.length)
