@@ -41,6 +41,7 @@ import { openSpans } from '@/telemetry/spans.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
+import { createMediaFetch } from '@/upstream/media.ts'
 
 export interface ServerOptions {
   settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
@@ -144,6 +145,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { otlpEndpoint } = settings
   const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const proxied = usesProxy(process.env)
+  const guard = createAddressGuard({ clock, proxied })
   let openRequests = () => 0
   const load = new Load({
     clock,
@@ -158,7 +160,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     client: behindDoor(
       createUpstreamClient({
         clock,
-        guard: createAddressGuard({ clock, proxied }),
+        guard,
         simulatorUrl: simulator.url,
         reach: proxied ? undefined : tcpReach,
       }),
@@ -169,6 +171,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ledger,
     limiter,
     load,
+    fetchesMedia: () => catalog.defaults().fetchMedia,
+    fetchMedia: createMediaFetch({ clock, guard }),
     limits: () => catalog.defaults().limits,
     credit: new CreditWatch(clock.now),
     idempotency: new Idempotency({

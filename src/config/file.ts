@@ -84,6 +84,8 @@ export interface ConfigFile {
   channels: readonly ChannelEntry[]
   models: readonly ModelEntry[]
   limits: LimitsEntry
+  /** Whether media that callers give by address may be fetched. */
+  fetchMedia: boolean | undefined
   /** A plain decimal string in the deployment's currency. */
   trialCredit: string | undefined
   currency: string | undefined
@@ -170,6 +172,7 @@ function meaning(content: FileContent, decimals: Decimals): ConfigFile {
       modelEntry(model, `/models/${index}/prices`, decimals),
     ),
     limits: limitsEntry(content.limits ?? {}),
+    fetchMedia: content.fetch_media,
     trialCredit: decimals.get('/trial_credit'),
     currency: content.currency,
     console: content.console && consoleEntry(content.console),

@@ -182,6 +182,8 @@ export const fileSchema = closed({
   channels: Type.Optional(list(channel)),
   models: Type.Optional(list(model)),
   limits: Type.Optional(limits),
+  /** True: media that callers give by address are fetched where an upstream's format cannot take the address. */
+  fetch_media: flag,
   trial_credit: Type.Optional(decimal),
   currency: Type.Optional(text(/^[A-Z]{3}$/, 'a currency code of three capitals')),
   console: Type.Optional(consoleSection),

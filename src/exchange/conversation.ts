@@ -1,7 +1,8 @@
 import type { ConversationTraits } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Reservation } from './charge.ts'
-import { type Preparation, prepare } from './preparation.ts'
+import { mediaOf } from './media.ts'
+import { type Preparation, type PrepareOptions, prepare } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 import { relayStream } from './relay-stream.ts'
@@ -29,8 +30,18 @@ export function converse(
     ...admitted,
     routes: model.routes,
     traits: traitsOf(record, prompt, model),
-    prepare: route => prepare(prompt, model, route, options),
+    prepare: preparer(admitted, options),
   }
+}
+
+/** Makes the prompt ready for a route; media that its format cannot take by address are fetched first, if they may be. */
+function preparer(
+  { gateway, prompt, model, signal }: Pick<Conversation, 'gateway' | 'prompt' | 'model' | 'signal'>,
+  options: PrepareOptions,
+): Conversation['prepare'] {
+  if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)
+  const fetchAll = mediaOf(gateway, prompt, model, signal)
+  return async route => prepare(prompt, model, route, { ...options, media: await fetchAll(route) })
 }
 
 /**

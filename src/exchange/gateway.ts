@@ -10,6 +10,7 @@ import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { Spans } from '@/telemetry/spans.ts'
+import type { MediaFetch } from '@/upstream/media.ts'
 import type { CreditWatch } from './credit.ts'
 import type { Idempotency } from './idempotency.ts'
 import type { GuardedClient } from './pass.ts'
@@ -28,6 +29,9 @@ export interface Gateway {
   settling: Set<Promise<void>>
   ledger: Ledger
   limiter: Limiter
+  /** Whether the operator lets us fetch media that callers give by address. */
+  fetchesMedia: () => boolean
+  fetchMedia: MediaFetch
   /** Whether this process can take on more. */
   load: Pick<Load, 'overload'>
   /** What holds for whoever has no limits of their own, as the operator last said. */

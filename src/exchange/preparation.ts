@@ -1,5 +1,6 @@
-import type { Codec, DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
 import { lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
+import { type FetchedByUrl, withMedia } from '@/formats/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { carriesWrappedSignature } from '@/formats/signature.ts'
 import type { Format } from '@/generation/format.ts'
@@ -41,6 +42,8 @@ export interface PrepareOptions {
   newId: () => string
   /** True: a loss is a 400. */
   strict: boolean
+  /** What stands at addresses that the route's format cannot take, by address. */
+  media?: FetchedByUrl | undefined
 }
 
 /**
@@ -62,9 +65,9 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     return { ...common, ...passOn(prompt, route), losses: [], conversion: undefined }
   }
   const lowered = lowerRequest(
-    limited(prompt.generation(), prompt.outputLimit),
+    limited(withMedia(prompt.generation(), options.media), prompt.outputLimit),
     codec,
-    { model: route.upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens },
+    targetOf(model, route),
     channel.functionToolsOnly,
   )
   const caller = CODECS[prompt.format]
@@ -77,6 +80,11 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     losses,
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+/** The upstream model of a route, as codecs want to know of it. */
+export function targetOf(model: Model, { channel, upstreamModel }: Route): Target {
+  return { model: upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens }
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */

@@ -29,7 +29,7 @@ export interface Admitted<P extends Prepared> {
   /** What tells which of them are tried first. */
   traits: ConversationTraits
   /** @throws GatewayError for what the route cannot be asked for */
-  prepare: (route: Route) => P
+  prepare: (route: Route) => P | Promise<P>
   /** Aborts when the caller leaves, or when there is no money for the answer. */
   signal: AbortSignal
 }
@@ -105,7 +105,7 @@ async function settle<P extends Prepared, T>(
     record.tries.push({ channel, startedAt, endedAt: gateway.clock.now(), outcome })
   }
   try {
-    const preparation = prepareFor(admitted, candidate.route)
+    const preparation = await prepareFor(admitted, candidate.route)
     const result = await attempt({ preparation, candidate, place })
     tell(record.error)
     return result
@@ -129,8 +129,8 @@ function noChannel(model: string, retryAfterMs: number | undefined): GatewayErro
   })
 }
 
-function prepareFor<P extends Prepared>({ record, prepare }: Admitted<P>, route: Route): P {
-  const preparation = prepare(route)
+async function prepareFor<P extends Prepared>({ record, prepare }: Admitted<P>, route: Route): Promise<P> {
+  const preparation = await prepare(route)
   record.attempts += 1
   record.channel = route.channel.name
   record.channelFormat = route.channel.format

@@ -3,6 +3,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
+import type { MediaPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -79,6 +80,12 @@ export interface Codec {
 
   /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
   readonly toolNames: { pattern: RegExp; maxLength: number }
+
+  /**
+   * Whether the upstream can be told the address of this media and reads it there itself. True as well for what it
+   * could not be given as data either: fetching that would be for nothing.
+   */
+  takesUrl(part: MediaPart, url: string, target: Target): boolean
 
   /** Counting the tokens of a prompt; undefined where the format has no call for it. */
   readonly tokenCount: TokenCountCodec | undefined

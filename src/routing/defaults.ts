@@ -17,6 +17,8 @@ export interface Defaults {
     model: BucketLimits
     onRedisDown: OnRedisDown
   }
+  /** Whether media that callers give by address may be fetched. */
+  fetchMedia: boolean
   /** What a new account gets: a decimal string in `currency`. */
   trialCredit: string
   /** ISO 4217. */
@@ -32,6 +34,7 @@ const KEYS = {
   accountModelLimits: 'limits.account_model',
   modelLimits: 'limits.model',
   onRedisDown: 'limits.on_redis_down',
+  fetchMedia: 'fetch_media',
   trialCredit: 'trial_credit',
   currency: 'currency',
 } as const
@@ -47,6 +50,7 @@ export async function loadDefaults(db: { orm: Rows }): Promise<Defaults> {
       model: storedLimits(values.get(KEYS.modelLimits)),
       onRedisDown: ON_REDIS_DOWN.find(mode => mode === values.get(KEYS.onRedisDown)) ?? 'share',
     },
+    fetchMedia: values.get(KEYS.fetchMedia) === 'true',
     trialCredit: values.get(KEYS.trialCredit) ?? PRESET.trialCredit,
     currency: values.get(KEYS.currency) ?? PRESET.currency,
   }
@@ -61,6 +65,7 @@ export async function writeDefaults(tx: Transaction, file: ConfigFile, prune: bo
     [KEYS.accountModelLimits, limitsText(file.limits.accountModel)],
     [KEYS.modelLimits, limitsText(file.limits.model)],
     [KEYS.onRedisDown, file.limits.onRedisDown],
+    [KEYS.fetchMedia, file.fetchMedia === undefined ? undefined : String(file.fetchMedia)],
     [KEYS.trialCredit, file.trialCredit],
     [KEYS.currency, file.currency],
   ])

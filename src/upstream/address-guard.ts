@@ -30,8 +30,18 @@ export interface AddressGuard {
    * @throws GatewayError if the host is on a private network, in whole or in part; what the lookup throws
    */
   dial(channel: Channel, url: string): Promise<Dial>
+  /**
+   * Where to dial for a URL that is not the operator's own. The address is always chosen here, whatever else would.
+   * @throws PrivateAddress if the host is on a private network, in whole or in part; what the lookup throws
+   */
+  dialPublic(url: string): Promise<Dial>
   /** The next dial looks the host up again: the address that was used did not answer. */
   forget(url: string): void
+}
+
+/** An address that may not be dialled. */
+export class PrivateAddress extends Error {
+  override readonly name = 'PrivateAddress'
 }
 
 /** A vendor that moves is followed this soon; DNS itself rarely promises more. */
@@ -65,20 +75,24 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     return addresses
   }
 
+  async function dialPublic(url: string): Promise<Dial> {
+    const hostname = hostOf(url)
+    const isAddress = isIP(hostname) !== 0
+    const addresses = isAddress ? [hostname] : await addressesOf(hostname)
+    refusePrivate(hostname, addresses)
+    return isAddress ? { url, headers: {}, tls: undefined } : pinned(url, hostname, preferred(addresses))
+  }
+
   return {
     async dial(channel, url) {
       const asItIs = { url, headers: {}, tls: undefined }
       if (channel.allowPrivate) return asItIs
-      const hostname = hostOf(url)
-      if (isIP(hostname) !== 0) {
-        refusePrivate(channel, hostname, [hostname])
-        return asItIs
-      }
-      if (proxied) return asItIs
-      const addresses = await addressesOf(hostname)
-      refusePrivate(channel, hostname, addresses)
-      return pinned(url, hostname, preferred(addresses))
+      if (proxied && isIP(hostOf(url)) === 0) return asItIs
+      return dialPublic(url).catch(error => {
+        throw error instanceof PrivateAddress ? notAllowed(channel, error) : error
+      })
     },
+    dialPublic,
     forget: url => {
       hosts.delete(hostOf(url))
     },
@@ -101,12 +115,15 @@ function hostOf(url: string): string {
 }
 
 /** One private address among public ones is enough: which one is dialled must not matter. */
-function refusePrivate(channel: Channel, hostname: string, addresses: readonly string[]): void {
+function refusePrivate(hostname: string, addresses: readonly string[]): void {
   const found = addresses.length === 0 ? 'no address' : addresses.find(isPrivateAddress)
-  if (found === undefined) return
-  throw new GatewayError('upstream_error', 'The upstream could not be reached', {
+  if (found !== undefined) throw new PrivateAddress(`${hostname} is at ${found}, which is private`)
+}
+
+function notAllowed(channel: Channel, error: PrivateAddress): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream could not be reached', {
     retry: 'next-channel',
-    detail: `channel ${channel.name}: ${hostname} is at ${found}, which is private; allow_private: true would allow it`,
+    detail: `channel ${channel.name}: ${error.message}; allow_private: true would allow it`,
   })
 }
 

@@ -291,6 +291,7 @@ test('nothing is limited until a file says otherwise', async () => {
       model: NO_LIMITS,
       onRedisDown: 'share',
     },
+    fetchMedia: false,
     trialCredit: '1.00',
     currency: 'USD',
   })

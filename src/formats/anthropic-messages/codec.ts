@@ -65,5 +65,6 @@ export const anthropicMessages: Codec = {
   isTelling: event => event.includes('message_') || event.includes('"error"'),
   fieldNames: FIELD_NAMES,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
+  takesUrl: () => true,
   tokenCount,
 }

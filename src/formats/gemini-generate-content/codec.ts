@@ -1,6 +1,8 @@
 import type { Codec } from '../codec.ts'
 import { decodeFault } from '../fault.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
+import { canFetch } from './media.ts'
+import { modelTraits } from './models.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse } from './response.ts'
@@ -70,6 +72,7 @@ export const geminiGenerateContent: Codec = {
   isTelling: event => TELLING.some(mark => event.includes(mark)),
   fieldNames: FIELD_NAMES,
   toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
+  takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model).fetchesUrls),
   tokenCount,
 }
 

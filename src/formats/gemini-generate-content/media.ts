@@ -94,9 +94,14 @@ function reportLosses(part: MediaPart, losses: Losses): void {
 function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestination): WirePart {
   const inline = parseDataUri(url)
   if (inline !== undefined) return { inlineData: { mimeType: inline.mediaType, data: inline.base64 } }
-  const own = GOOGLE_FILE.test(url) || VIDEO_SITE.test(url)
-  if (own || (to.fetchesUrls && url.startsWith('https://'))) return fileData(url, mediaType)
+  if (canFetch(url, to.fetchesUrls)) return fileData(url, mediaType)
   throw unsupported('media', 'has an address that this model cannot fetch; send the data itself')
+}
+
+/** Whether Google reads this address itself; what a data URI holds needs no fetching. */
+export function canFetch(url: string, fetchesUrls: boolean): boolean {
+  if (GOOGLE_FILE.test(url) || VIDEO_SITE.test(url) || /^data:/i.test(url)) return true
+  return fetchesUrls && url.startsWith('https://')
 }
 
 function fileData(uri: string, mediaType: string | undefined): WirePart {

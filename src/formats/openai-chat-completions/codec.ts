@@ -8,6 +8,7 @@ import { decodeResponse, encodeResponse } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { isTelling } from './telling.ts'
+import { vendorTraits } from './vendors.ts'
 import { FORMAT } from './wire.ts'
 
 /** OpenAI Chat Completions, as OpenAI and the many vendors that follow it write it. */
@@ -63,5 +64,7 @@ export const openaiChatCompletions: Codec = {
     toolResultError: 'messages.tool',
   },
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
+  takesUrl: ({ kind }, _url, target) =>
+    kind === 'image' || kind === 'video' || (kind === 'document' && vendorTraits(target.vendor).isOpenrouter),
   tokenCount: undefined,
 }

@@ -26,6 +26,7 @@ export const openaiResponses: Codec = {
   // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.
   isTelling: event => event.includes('"response"') || event.includes('"error"'),
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
+  takesUrl: ({ kind }) => kind !== 'audio',
   tokenCount: {
     encodeRequest: encodeCountRequest,
     decodeResponse: body => asNumber(body['input_tokens']),

@@ -1,0 +1,130 @@
+import type { Clock } from '@/clock/clock.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { type AddressGuard, PrivateAddress } from './address-guard.ts'
+
+export type MediaKind = 'image' | 'document' | 'audio' | 'video'
+
+export interface MediaRequest {
+  /** As the caller gave it. */
+  url: string
+  kind: MediaKind
+  /** What the caller says it is; believed where the server says nothing. */
+  mediaType: string | undefined
+  /** Most bytes that it may have. */
+  maxBytes: number
+  signal: AbortSignal
+}
+
+export interface FetchedMedia {
+  mediaType: string
+  bytes: Uint8Array
+}
+
+/**
+ * Fetches what stands at a caller's address.
+ * @throws GatewayError `invalid_request` that says what is wrong with the address or what is there
+ */
+export type MediaFetch = (request: MediaRequest) => Promise<FetchedMedia>
+
+/** From the start to the last byte, redirects included. */
+export const MEDIA_MS = 10_000
+const MAX_REDIRECTS = 3
+
+/**
+ * Media by address, fetched from here: a request that callers make us send. Only http and https, only to public
+ * addresses (each redirect is looked at like the first), without anything of the caller's or the operator's in it.
+ */
+export function createMediaFetch({ clock, guard }: { clock: Clock; guard: AddressGuard }): MediaFetch {
+  return async request => {
+    const stop = new AbortController()
+    const stopTimer = clock.after(MEDIA_MS, () =>
+      stop.abort(wrong(`did not come within ${MEDIA_MS / 1000} s`)),
+    )
+    const signal = AbortSignal.any([stop.signal, request.signal])
+    try {
+      const response = await follow(guard, request.url, signal)
+      const mediaType = typeOf(response, request)
+      return { mediaType, bytes: await readLimited(response, request.maxBytes) }
+    } catch (error) {
+      if (signal.aborted) throw signal.reason
+      if (error instanceof GatewayError) throw error
+      // Nothing of where a name leads is told: that would be a way to look around inside.
+      throw wrong('could not be fetched', error)
+    } finally {
+      stopTimer()
+      stop.abort()
+    }
+  }
+}
+
+/** The answer at the end of the redirects. */
+async function follow(guard: AddressGuard, first: string, signal: AbortSignal): Promise<Response> {
+  let url = publicUrl(first)
+  for (let hops = 0; hops <= MAX_REDIRECTS; hops += 1) {
+    const dial = await guard.dialPublic(url)
+    const response = await fetch(dial.url, {
+      headers: { accept: '*/*', 'accept-encoding': 'identity', 'user-agent': 'tollgate', ...dial.headers },
+      redirect: 'manual',
+      signal,
+      ...(dial.tls === undefined ? {} : { tls: dial.tls }),
+    })
+    if (response.ok) return response
+    await response.body?.cancel()
+    const next = response.status >= 300 && response.status < 400 ? response.headers.get('location') : null
+    if (next === null) throw wrong(`answers with status ${response.status}`)
+    url = publicUrl(next, url)
+  }
+  throw wrong(`leads through more than ${MAX_REDIRECTS} redirects`)
+}
+
+function publicUrl(text: string, base?: string): string {
+  const url = URL.canParse(text, base) ? new URL(text, base) : undefined
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw wrong('is no http or https address')
+  if (url.username !== '' || url.password !== '') throw wrong('holds a user or a password')
+  return url.href
+}
+
+/** Media types by kind; what a server sends where it found no such media (a page that says so) is none of them. */
+const TYPES: Record<MediaKind, RegExp> = {
+  image: /^image\//,
+  document: /^(?:application\/(?:pdf|json|xml|yaml|rtf|msword|vnd\.)|text\/(?!html))/,
+  audio: /^audio\//,
+  video: /^video\//,
+}
+
+function typeOf(response: Response, { kind, mediaType }: MediaRequest): string {
+  const told = plainType(response.headers.get('content-type') ?? '')
+  const type = told === '' || told === 'application/octet-stream' ? plainType(mediaType ?? '') : told
+  if (TYPES[kind].test(type)) return type
+  throw wrong(
+    type === '' ? `is of no known type and not ${kind}` : `is ${type.slice(0, 100)} and not ${kind}`,
+  )
+}
+
+function plainType(text: string): string {
+  return (text.split(';')[0] ?? '').trim().toLowerCase()
+}
+
+async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array> {
+  if (Number(response.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  const chunks: Uint8Array[] = []
+  let total = 0
+  for await (const chunk of response.body ?? []) {
+    total += chunk.length
+    if (total > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(chunk)
+  }
+  if (total === 0) throw wrong('is empty')
+  return Buffer.concat(chunks, total)
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return wrong(`is larger than the ${maxBytes} bytes that are left for media of this request`)
+}
+
+function wrong(what: string, cause?: unknown): GatewayError {
+  return new GatewayError('invalid_request', `Media at an address of this request: it ${what}`, {
+    detail: cause instanceof PrivateAddress ? cause.message : String(cause ?? what),
+    cause,
+  })
+}

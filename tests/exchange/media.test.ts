@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { asObject, parseObject } from '@/json/json.ts'
+
+let gateway: TestGateway
+const fetched: string[] = []
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    models: `  - { id: mixed, channels: [{ channel: gemini, model: error-500, priority: 0 }, { channel: responses, model: echo, priority: 1 }] }`,
+  })
+  gateway.server.gateway.fetchMedia = async ({ url }) => {
+    fetched.push(url)
+    if (url.includes('private')) {
+      throw new GatewayError(
+        'invalid_request',
+        'Media at an address of this request: it could not be fetched',
+      )
+    }
+    return { mediaType: url.endsWith('.pdf') ? 'application/pdf' : 'image/png', bytes: Buffer.from('bytes') }
+  }
+})
+afterAll(() => gateway.close())
+
+beforeEach(() => {
+  fetched.length = 0
+})
+
+const allow = (yes: boolean) => gateway.apply(`fetch_media: ${yes}`)
+
+const IMAGE = 'http://public.example/a.png'
+const DOCUMENT = 'https://public.example/a.pdf'
+
+function withImage(model: string, ...urls: string[]) {
+  return post('/v1/chat/completions', {
+    model,
+    max_tokens: 100,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          ...urls.map(url => ({ type: 'image_url', image_url: { url } })),
+        ],
+      },
+    ],
+  })
+}
+
+function withDocument(model: string) {
+  return post('/v1/messages', {
+    model,
+    max_tokens: 100,
+    messages: [
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'document', source: { type: 'url', url: DOCUMENT } },
+        ],
+      },
+    ],
+  })
+}
+
+function post(path: string, body: unknown): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** The body that the upstream was sent last. */
+function sent(): string {
+  const recording = gateway.simulator.simulator.recordings.all().at(-1)
+  return Buffer.from(recording?.bodyBase64 ?? '', 'base64').toString()
+}
+
+describe('without fetch_media', () => {
+  test.each([
+    ['an http image, which Gemini does not fetch', () => withImage('gemini/echo', IMAGE)],
+    ['a document that Chat has no place for', () => withDocument('chat/echo')],
+  ])('%s is a 400, and nothing is fetched', async (_, call) => {
+    await allow(false)
+    const response = await call()
+    expect(response.status).toBe(400)
+    expect(asObject(parseObject(await response.text())?.['error'])).toMatchObject({
+      code: 'unsupported_parameter',
+    })
+    expect(fetched).toEqual([])
+  })
+})
+
+describe('with fetch_media', () => {
+  beforeAll(() => allow(true))
+  const BASE64 = Buffer.from('bytes').toString('base64')
+
+  test('what the format cannot take by address goes up as data', async () => {
+    expect((await withImage('gemini/echo', IMAGE)).status).toBe(200)
+    expect(fetched).toEqual([IMAGE])
+    expect(sent()).toContain(BASE64)
+    expect((await withDocument('chat/echo')).status).toBe(200)
+    expect(fetched).toEqual([IMAGE, DOCUMENT])
+    expect(sent()).toContain(`data:application/pdf;base64,${BASE64}`)
+  })
+
+  test.each([
+    ['messages/echo', IMAGE],
+    ['responses/echo', IMAGE],
+    ['gemini/echo', 'https://public.example/a.png'],
+    ['chat/echo', IMAGE],
+  ])('an address that %s can take is passed on as it is', async (model, url) => {
+    expect((await withImage(model, url)).status).toBe(200)
+    expect(fetched).toEqual([])
+    expect(sent()).toContain(url)
+  })
+
+  test('only the channel that needs the data gets it', async () => {
+    expect((await withImage('mixed', IMAGE)).status).toBe(200)
+    expect(fetched).toEqual([IMAGE])
+    const upstream = sent()
+    expect(upstream).toContain(IMAGE)
+    expect(upstream).not.toContain(BASE64)
+  })
+
+  test("what cannot be fetched is the caller's 400, and no channel is asked", async () => {
+    const response = await withImage('gemini/echo', 'http://private.example/a.png')
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain('could not be fetched')
+    expect((await gateway.exchanges()).at(-1)).toMatchObject({ end_state: 'refused', cost_nano: null })
+  })
+
+  test('there is a limit to how many', async () => {
+    const urls = Array.from({ length: 21 }, (_, index) => `http://public.example/${index}.png`)
+    const response = await withImage('gemini/echo', ...urls)
+    expect(response.status).toBe(400)
+    expect(fetched).toEqual([])
+  })
+})

@@ -1,0 +1,190 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { fedStream, type Script, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { type AddressGuard, createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'
+import { createMediaFetch, MEDIA_MS, type MediaRequest } from '@/upstream/media.ts'
+
+const PIXEL = new Uint8Array([0x89, 0x50, 0x4e, 0x47])
+const image = (body: string | Uint8Array<ArrayBuffer> = PIXEL, type = 'image/png') =>
+  new Response(body, { headers: { 'content-type': type } })
+
+let script: Script = () => image()
+const server = scriptedUpstream((request, signal) => script(request, signal))
+const { port } = new URL(server.url)
+beforeEach(() => {
+  script = () => image()
+  server.seen.length = 0
+})
+afterAll(() => server.stop())
+
+const inside: Lookup = async () => ['127.0.0.1']
+const half: Lookup = async () => ['8.8.8.8', '10.0.0.7']
+
+/** The guard as it is, but for one name, which stands for a public host: it leads to the test's server. */
+function guardWith(lookup: Lookup): AddressGuard {
+  const guard = createAddressGuard({ clock: manualClock(), lookup })
+  return {
+    ...guard,
+    dialPublic: async url => {
+      const { hostname, host, pathname, search } = new URL(url)
+      if (hostname !== 'public.example') return guard.dialPublic(url)
+      return { url: `${server.url}${pathname}${search}`, headers: { host }, tls: undefined }
+    },
+  }
+}
+
+function get(url: string, more: Partial<MediaRequest> = {}, lookup = inside, clock = manualClock()) {
+  const fetchMedia = createMediaFetch({ clock, guard: guardWith(lookup) })
+  return fetchMedia({
+    url,
+    kind: 'image',
+    mediaType: undefined,
+    maxBytes: 1_000,
+    signal: new AbortController().signal,
+    ...more,
+  })
+}
+
+async function refusal(fetched: Promise<unknown>): Promise<GatewayError> {
+  const error: unknown = await fetched.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof GatewayError)) throw new Error(`no refusal but ${error}`)
+  expect(error).toMatchObject({ kind: 'invalid_request', status: 400, retry: 'never' })
+  return error
+}
+
+test('what stands at a public address is fetched, with its type', async () => {
+  script = () => image(PIXEL, 'Image/PNG; charset=binary')
+  expect(await get('http://public.example/a.png?size=1')).toEqual({
+    mediaType: 'image/png',
+    bytes: Buffer.from(PIXEL),
+  })
+  expect(server.seen[0]).toMatchObject({ method: 'GET', path: '/a.png', query: '?size=1' })
+})
+
+test('nothing of the caller or the operator is sent along', async () => {
+  await get('http://public.example/a.png')
+  const names = [...(server.seen[0]?.headers.keys() ?? [])].toSorted()
+  expect(names).toEqual(['accept', 'accept-encoding', 'connection', 'host', 'user-agent'])
+  expect(server.seen[0]?.headers.get('host')).toBe('public.example')
+})
+
+describe('a private network', () => {
+  test.each([
+    ['an address', `http://127.0.0.1:${port}/`],
+    ['an address as one number', `http://2130706433:${port}/`],
+    ['an address in hexadecimal', `http://0x7f.1:${port}/`],
+    ['an IPv6 address', `http://[::1]:${port}/`],
+    ['an IPv4 address in an IPv6 one', `http://[::ffff:127.0.0.1]:${port}/`],
+    ['the metadata of clouds', 'http://169.254.169.254/latest/meta-data/'],
+    ['a name', `http://inside.example:${port}/`],
+    ['localhost', `http://localhost:${port}/`],
+  ])('%s there is not fetched, and the caller learns nothing about it', async (_, url) => {
+    const error = await refusal(get(url))
+    expect(error.message).toBe('Media at an address of this request: it could not be fetched')
+    expect(server.seen).toHaveLength(0)
+  })
+
+  test('one private address among public ones is enough', async () => {
+    await refusal(get('http://half.example/', {}, half))
+    expect(server.seen).toHaveLength(0)
+  })
+
+  test.each([
+    ['an address', `http://127.0.0.1:${port}/secret`],
+    ['a name', `http://inside.example:${port}/secret`],
+    ['an address without a scheme', `//127.0.0.1:${port}/secret`],
+  ])('a redirect to %s there is not followed', async (_, location) => {
+    script = () => new Response(null, { status: 302, headers: { location } })
+    await refusal(get('http://public.example/a.png'))
+    expect(server.seen.map(({ path }) => path)).toEqual(['/a.png'])
+  })
+})
+
+describe('redirects', () => {
+  const to = (location: string) => new Response(null, { status: 307, headers: { location } })
+
+  test('are followed to where the media is, relative ones too', async () => {
+    script = ({ path }) =>
+      path === '/a' ? to('/b') : path === '/b' ? to('http://public.example/c') : image()
+    expect((await get('http://public.example/a')).mediaType).toBe('image/png')
+  })
+
+  test('end somewhere, or nothing comes of it', async () => {
+    script = () => to('/again')
+    expect((await refusal(get('http://public.example/a'))).message).toContain('more than 3 redirects')
+    expect(server.seen).toHaveLength(4)
+  })
+
+  test.each(['file:///etc/passwd', 'data:image/png;base64,AAAA', 'ftp://public.example/a'])(
+    'to %s are not followed',
+    async location => {
+      script = () => to(location)
+      expect((await refusal(get('http://public.example/a'))).message).toContain('no http or https')
+    },
+  )
+})
+
+test.each([
+  ['file:///etc/passwd', 'no http or https'],
+  ['gopher://public.example/', 'no http or https'],
+  ['not an address', 'no http or https'],
+  ['http://user:secret@public.example/', 'user or a password'],
+])('%s is refused', async (url, why) => {
+  expect((await refusal(get(url))).message).toContain(why)
+  expect(server.seen).toHaveLength(0)
+})
+
+describe('what is there', () => {
+  test.each([
+    ['a page', 'image', image('<html>', 'text/html'), 'is text/html and not image'],
+    ['a page as a document', 'document', image('<html>', 'text/html'), 'is text/html and not document'],
+    ['another kind', 'audio', image(), 'is image/png and not audio'],
+    ['nothing', 'image', image(''), 'is empty'],
+    ['an error', 'image', new Response('no', { status: 404 }), 'answers with status 404'],
+    ['more than it says it may be', 'image', image(new Uint8Array(1_001)), 'larger than the 1000 bytes'],
+  ] as const)('%s: refused', async (_, kind, response, why) => {
+    script = () => response
+    expect((await refusal(get('http://public.example/a', { kind }))).message).toContain(why)
+  })
+
+  test('more than is allowed is given up on the way, whatever length it claims', async () => {
+    const fed = fedStream()
+    script = () => new Response(fed.stream, { headers: { 'content-type': 'image/png' } })
+    const fetched = get('http://public.example/a')
+    await until(() => server.seen.length === 1)
+    for (let written = 0; written <= 1_000; written += 100) fed.write(new Uint8Array(100))
+    expect((await refusal(fetched)).message).toContain('larger than the 1000 bytes')
+  })
+
+  test('bytes of no stated type are what the caller says they are', async () => {
+    script = () => image(PIXEL, 'application/octet-stream')
+    expect((await get('http://public.example/a', { mediaType: 'image/png' })).mediaType).toBe('image/png')
+    await refusal(get('http://public.example/a'))
+  })
+})
+
+describe('time', () => {
+  test('is limited, also for a server that goes on sending', async () => {
+    const fed = fedStream()
+    script = () => new Response(fed.stream, { headers: { 'content-type': 'image/png' } })
+    const clock = manualClock()
+    const fetched = refusal(get('http://public.example/a', {}, inside, clock))
+    await until(() => server.seen.length === 1)
+    fed.write(PIXEL)
+    clock.advance(MEDIA_MS)
+    expect((await fetched).message).toContain('did not come within 10 s')
+  })
+
+  test('ends when the caller leaves', async () => {
+    script = () => new Promise<Response>(() => {})
+    const caller = new AbortController()
+    const fetched = get('http://public.example/a', { signal: caller.signal })
+    await until(() => server.seen.length === 1)
+    caller.abort(new Error('left'))
+    await expect(fetched).rejects.toThrow('left')
+  })
+})
