@@ -26,6 +26,8 @@ export interface StoredRun {
   head: AnswerHead | undefined
   /** False: it runs no more, or the process that runs it is dead. */
   alive: boolean
+  /** Changes while its process lives and works: with each renewal, and with each stretch that it writes. */
+  pulse: string
 }
 
 /** A stretch of an answer's body. */
@@ -82,7 +84,8 @@ const SWEEP_AT_ONCE = 500
 export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
   const lease = () => sql`now() + make_interval(secs => ${LEASE_SECONDS})`
   const columns = () =>
-    sql`id, fingerprint, state, status, headers, state = 'running' and leased_until > now() as alive`
+    sql`id, fingerprint, state, status, headers, state = 'running' and leased_until > now() as alive,
+      format('%s %s', leased_until, (select max(seq) from idempotent_chunk where run_id = id)) as pulse`
   return {
     async claim(id, { accountId, key, fingerprint }) {
       // The count comes first, so that the index no longer has what was freed.
@@ -165,9 +168,10 @@ interface RunRow {
   status: number | null
   headers: Record<string, string> | null
   alive: boolean
+  pulse: string
 }
 
-function toRun({ id, fingerprint, state, status, headers, alive }: RunRow): StoredRun {
+function toRun({ id, fingerprint, state, status, headers, alive, pulse }: RunRow): StoredRun {
   const head = status === null || headers === null ? undefined : { status, headers }
-  return { id, fingerprint, state, head, alive }
+  return { id, fingerprint, state, head, alive, pulse }
 }

@@ -20,15 +20,17 @@ export interface ReplayOptions {
 /**
  * The answer of a run that somebody else began, here or in another process: at once if it is there, along with the
  * first caller if it still flows. Undefined when there is none: the run failed before its answer began, or its process
- * died.
+ * died. One that flows is joined when it has been seen to move, so that nobody gets the half that a dead process left.
  */
 export async function replay(run: StoredRun, options: ReplayOptions): Promise<Response | undefined> {
   const { store, signal } = options
   for (let found: StoredRun | undefined = run; !signal.aborted; found = await store.find(run.id)) {
-    if (found?.state === 'complete' || (found?.alive === true && found.head !== undefined)) {
-      return found.head && responseOf(run.id, found.head, options)
+    if (found === undefined) return undefined
+    const moves = found.alive && found.pulse !== run.pulse
+    if ((found.state === 'complete' || moves) && found.head !== undefined) {
+      return responseOf(run.id, found.head, options)
     }
-    if (found?.alive !== true) return undefined
+    if (!found.alive) return undefined
     await pause(options.clock)
   }
   return undefined

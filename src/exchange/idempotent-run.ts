@@ -33,6 +33,7 @@ export class IdempotentRun {
   readonly #reported = Promise.withResolvers<void>()
   #record: ExchangeRecord | undefined
   #reader: Reader | undefined
+  #isReported = false
   #hasLeft = false
   #isOver = false
   #cancelLinger: (() => void) | undefined
@@ -56,18 +57,21 @@ export class IdempotentRun {
   /** The exchange that the run turned out to be. */
   observe(record: ExchangeRecord): void {
     this.#record = record
-    record.releases.push(this.#reported.resolve)
+    record.releases.push(() => {
+      this.#isReported = true
+      this.#reported.resolve()
+    })
   }
 
   /** What the caller gets of the exchange's answer. */
   async answer(response: Response): Promise<Response> {
     const head = headOf(response)
-    if (this.#record?.streamed === true && response.ok && response.body !== null) {
-      return this.#stream(response, response.body, head)
-    }
+    const flows = this.#record !== undefined && (this.#record.streamed || !this.#isReported)
+    if (flows && response.ok && response.body !== null) return this.#stream(response, response.body, head)
     const bytes = new Uint8Array(await response.arrayBuffer())
     this.#recording.add(bytes)
-    await this.#end({ complete: response.ok, ending: 'closed', head })
+    const complete = response.ok && (this.#record?.endState ?? 'complete') === 'complete'
+    await this.#end({ complete, ending: 'closed', head })
     return new Response(bytes, { status: response.status, headers: response.headers })
   }
 

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { START_MS } from '#tests/surfaces/calls.ts'
+
+/** Words that the output of each example of a page must hold, in their order. */
+const PAGES = {
+  idempotency: { outputs: ['"Hello"', 'true'] },
+} as const
+
+const ROOT = new URL('../..', import.meta.url).pathname
+/** Inside the tree, so that the packages are found. */
+const directory = mkdtempSync(join(ROOT, 'node_modules', '.docs-'))
+
+let gateway: TestGateway
+
+beforeAll(async () => {
+  gateway = await startTestGateway({
+    models: ['  - { id: demo/echo, channels: [{ channel: chat, model: echo }] }'].join('\n'),
+  })
+}, START_MS)
+afterAll(async () => {
+  await gateway.close()
+  rmSync(directory, { recursive: true, force: true })
+})
+
+/** The fenced blocks of a page that are programs, in their order. */
+async function programsOf(page: string): Promise<{ language: string; text: string }[]> {
+  const text = await Bun.file(join(ROOT, 'docs', `${page}.md`)).text()
+  return [...text.matchAll(/^```(sh|ts)\n(.*?)^```$/gms)].map(([, language = '', program = '']) => ({
+    language,
+    text: program,
+  }))
+}
+
+async function run({ language, text }: { language: string; text: string }, index: number) {
+  const file = join(directory, `example-${index}.${language}`)
+  await Bun.write(file, text)
+  const child = Bun.spawn(language === 'sh' ? ['bash', '-eu', file] : [process.execPath, file], {
+    cwd: directory,
+    env: { PATH: process.env['PATH'], TOLLGATE_URL: gateway.url, TOLLGATE_KEY: gateway.key },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [out, problems, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ])
+  return { out, problems, code }
+}
+
+describe.each(Object.entries(PAGES))('docs/%s.md', (page, { outputs }) => {
+  test('its examples do what they say', async () => {
+    const programs = await programsOf(page)
+    expect(programs).toHaveLength(outputs.length)
+    for (const [index, program] of programs.entries()) {
+      const { out, problems, code } = await run(program, index)
+      expect({ code, problems }).toEqual({ code: 0, problems: '' })
+      expect(out).toContain(outputs[index] ?? '')
+    }
+  }, 60_000)
+})
