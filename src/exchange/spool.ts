@@ -10,7 +10,7 @@ const CHUNK_BYTES = 64 * 1024
  * is made, so nobody else can open it and a killed process leaves nothing behind.
  */
 export class Spool {
-  #file: FileHandle | undefined
+  #file: Promise<FileHandle> | undefined
   #size = 0
   #isClosed = false
 
@@ -20,10 +20,12 @@ export class Spool {
   }
 
   async append(bytes: Uint8Array): Promise<void> {
-    this.#file ??= await openNameless()
+    if (this.#isClosed) throw closed()
+    this.#file ??= openNameless()
+    const file = await this.#file
     let done = 0
     while (done < bytes.length) {
-      const { bytesWritten } = await this.#file.write(bytes, done, bytes.length - done, this.#size)
+      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, this.#size)
       done += bytesWritten
       this.#size += bytesWritten
     }
@@ -32,8 +34,8 @@ export class Spool {
   /** What was appended from `start` on, `length` bytes of it. May be read any number of times, also at once. */
   async *read(start: number, length: number): AsyncGenerator<Uint8Array> {
     for (let at = start; at < start + length; ) {
-      const file = this.#file
-      if (file === undefined || this.#isClosed) throw new Error('the spool is closed')
+      if (this.#file === undefined || this.#isClosed) throw closed()
+      const file = await this.#file
       const buffer = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, start + length - at))
       const { bytesRead } = await file.read(buffer, 0, buffer.length, at)
       if (bytesRead === 0) throw new Error('the spool ends before what was written to it')
@@ -42,12 +44,17 @@ export class Spool {
     }
   }
 
-  /** Frees the disk. Again does nothing. */
+  /** Frees the disk, also where the file is only being made. Again does nothing. */
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    await this.#file?.close()
+    const file = await this.#file
+    await file?.close()
   }
+}
+
+function closed(): Error {
+  return new Error('the spool is closed')
 }
 
 async function openNameless(): Promise<FileHandle> {

@@ -119,6 +119,21 @@ describe('a form', () => {
   })
 })
 
+test.skipIf(process.platform !== 'linux')(
+  'what breaks off in the middle of a file keeps no file open',
+  async () => {
+    const handles = () => readdirSync('/proc/self/fd').length
+    const before = handles()
+    const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n'
+    for (let round = 0; round < 20; round += 1) {
+      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), MAX))
+    }
+    Bun.gc(true)
+    await Bun.sleep(0)
+    expect(handles()).toBeLessThanOrEqual(before + 2)
+  },
+)
+
 describe('what is no form is a 400 that echoes nothing', () => {
   const part = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nsecret'
   test.each([
