@@ -61,7 +61,9 @@ const auditCommand: Command = {
   summary: 'check that the ledger holds; exit 0 only if it does',
   usage: '[--since-checkpoint] [--account ID]',
   details: `--since-checkpoint  only what came after the last good audit
---account ID        only this account`,
+--account ID        only this account
+
+An account whose wallet is not what its entries say is suspended.`,
   async run(args, io) {
     const words = readArguments(args, { 'since-checkpoint': 'flag', account: 'text' })
     const account = words.texts['account']
@@ -69,7 +71,7 @@ const auditCommand: Command = {
     const sinceCheckpoint = words.flags.has('since-checkpoint')
     const report = await withDatabase(io, async db => {
       if (accountId !== undefined) await assertAccount(db, accountId)
-      return audit(db.url, { sinceCheckpoint, ...(accountId === undefined ? {} : { accountId }) })
+      return audit(db.url, { sinceCheckpoint, by: 'cli', ...(accountId === undefined ? {} : { accountId }) })
     })
     print(io, words.json, rowOf(report), () => describe(report))
     return report.ok ? 0 : 1
@@ -111,8 +113,8 @@ function newId(io: CommandIo): string {
   return Bun.randomUUIDv7('hex', io.now())
 }
 
-function rowOf({ ok, checks }: AuditReport) {
-  return { ok, checks: checks.map(checkRow) } satisfies JsonObject
+function rowOf({ ok, checks, suspendedAccounts }: AuditReport) {
+  return { ok, checks: checks.map(checkRow), suspended: [...suspendedAccounts] } satisfies JsonObject
 }
 
 function checkRow(check: AuditCheck) {
@@ -127,14 +129,17 @@ function checkRow(check: AuditCheck) {
   } satisfies JsonObject
 }
 
-function describe({ ok, checks }: AuditReport): string {
+function describe({ ok, checks, suspendedAccounts }: AuditReport): string {
   const rows = checks.map(checkRow)
   const overview = table(
     ['check', '', 'count', 'difference', 'what holds'],
     rows.map(row => [row.name, verdict(row), String(row.count), row.difference, row.title]),
   )
   const findings = rows.flatMap(({ name, first }) => first.map(text => `${name}: ${text}`))
-  return [overview, ...findings, ok ? 'the ledger holds' : 'THE LEDGER DOES NOT HOLD'].join('\n')
+  const suspensions = suspendedAccounts.map(id => `account ${id} was suspended`)
+  return [overview, ...findings, ...suspensions, ok ? 'the ledger holds' : 'THE LEDGER DOES NOT HOLD'].join(
+    '\n',
+  )
 }
 
 function verdict(row: { ok: boolean; informational: boolean }): string {

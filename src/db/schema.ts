@@ -607,6 +607,37 @@ export const auditCheckpoint = pgTable('audit_checkpoint', {
   auditedAt: moment().notNull().defaultNow(),
 })
 
+/** What one check of an audit found, as it is stored. */
+export interface StoredAuditCheck {
+  name: string
+  title: string
+  informational: boolean
+  count: number
+  /** A decimal string of nano. */
+  difference_nano: string
+  /** The first findings, in words. */
+  first: string[]
+}
+
+/** The audits of all accounts that were made, by the clock or by a person. */
+export const auditRun = pgTable(
+  'audit_run',
+  {
+    id: identity(),
+    startedAt: moment().notNull(),
+    ms: integer().notNull(),
+    /** Who asked for it; null: the clock. */
+    by: text(),
+    /** False: only what came after the last good audit. */
+    full: boolean().notNull(),
+    ok: boolean().notNull(),
+    checks: jsonb().$type<StoredAuditCheck[]>().notNull(),
+    /** Accounts that it suspended, since wallet and entries do not agree. */
+    suspended: bigint({ mode: 'number' }).array().notNull().default([]),
+  },
+  t => [index('audit_run_started_at').on(t.startedAt)],
+)
+
 /**
  * What a model cost from when on: a row for every change, never updated or deleted (a trigger sees to it), so that a
  * hold or a bill that names a version can be checked for good. No foreign key: it outlives the model.

@@ -16,3 +16,8 @@ export function sqlErrorOf(error: unknown): SqlError | undefined {
   const constraint = 'constraint_name' in error ? error.constraint_name : undefined
   return { code, constraint: typeof constraint === 'string' ? constraint : undefined }
 }
+
+/** Whether the rows are at fault, so that the same statement would fail again (values out of range, constraints). */
+export function isDataError(error: unknown): boolean {
+  return /^2[23]/.test(sqlErrorOf(error)?.code ?? '')
+}

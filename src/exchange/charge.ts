@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { wholeCounts } from '@/generation/usage.ts'
 import { Bill, type Charge, type UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import type { Quote } from './quote.ts'
@@ -56,7 +57,7 @@ function isWell({ ledger }: Gateway): boolean {
 
 /** Notes what an exchange has used and what that costs; undefined is nothing. */
 export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: Bill): void {
-  record.usage = used?.usage
+  record.usage = used && wholeCounts(used.usage)
   record.extras = used?.extras
   record.usageSource = used?.source
   record.charge = used === undefined ? undefined : bill.charge(used)

@@ -1,5 +1,6 @@
 import type { Database } from '@/db/connect.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
+import { isDataError } from '@/db/sql-error.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 
@@ -80,11 +81,24 @@ export class ExchangeWriter {
     try {
       await insert(this.#database, batch)
     } catch (error) {
+      if (isDataError(error)) return this.#writeHalves(batch, error)
       this.#log.error({ err: error, rows: batch.length }, 'results of exchanges could not be written')
       if (this.#closing) return this.#giveUp(batch.length)
       this.#waiting.unshift(...batch)
       await Bun.sleep(RETRY_MS)
     }
+  }
+
+  /** One row that the database cannot take must not keep the others from being written. */
+  async #writeHalves(batch: ExchangeRow[], error: unknown): Promise<void> {
+    const [only] = batch
+    if (only !== undefined && batch.length === 1) {
+      this.#log.error({ err: error, request_id: only.id }, 'the result of an exchange was refused')
+      return this.#giveUp(1)
+    }
+    const half = Math.ceil(batch.length / 2)
+    await this.#writeBatch(batch.slice(0, half))
+    await this.#writeBatch(batch.slice(half))
   }
 
   #giveUp(rows: number): void {

@@ -177,6 +177,57 @@ export const CHECKS: readonly Check[] = [
           and not exists (select from hold h where h.id = x.id)))`,
   },
   {
+    name: 'receipts',
+    title: 'what an exchange cost is what it used times the prices that it names',
+    about: 'account',
+    // Written apart from pricing/cost.ts, which it checks. One row of rates for each tier, with its fall-backs.
+    query: `
+      with declared as (
+        select v.id as version, t.above, lead(t.above) over (partition by v.id order by t.above) as below, v.rates || t.rates as r
+        from price_version v cross join lateral (
+          select -1::numeric as above, '{}'::jsonb as rates
+          union all
+          select (tier->>'above_input_tokens')::numeric, tier from jsonb_array_elements(v.rates->'tiers') tier) t
+        where v.rates is not null and exists (select from audited)
+      ), rated as materialized (
+        select d.version, d.above, d.below, d.r->'per_image' as per_image,
+          coalesce((d.r->>'input')::numeric, 0) as input,
+          coalesce((d.r->>'cached_input')::numeric, (d.r->>'input')::numeric, 0) as cached_input,
+          coalesce((d.r->>'cache_write_5m')::numeric, (d.r->>'input')::numeric, 0) as cache_write_5m,
+          coalesce((d.r->>'cache_write_1h')::numeric, (d.r->>'cache_write_5m')::numeric, (d.r->>'input')::numeric, 0) as cache_write_1h,
+          coalesce((d.r->>'input_audio')::numeric, (d.r->>'input')::numeric, 0) as input_audio,
+          coalesce((d.r->>'output')::numeric, 0) as output,
+          coalesce((d.r->>'reasoning')::numeric, (d.r->>'output')::numeric, 0) as reasoning,
+          coalesce((d.r->>'output_audio')::numeric, (d.r->>'output')::numeric, 0) as output_audio,
+          coalesce((d.r->>'per_request')::numeric, 0) as per_request,
+          coalesce((d.r->>'per_video_second')::numeric, 0) as per_video_second,
+          coalesce((d.r->>'per_audio_second')::numeric, 0) as per_audio_second,
+          coalesce((d.r->>'per_million_characters')::numeric, 0) as per_character,
+          coalesce((d.r->'per_image'->>'default')::numeric,
+            (select max(size.rate::numeric) from jsonb_each_text(d.r->'per_image') size(name, rate)), 0) as per_other_image
+        from declared d
+      ), priced as (
+        select x.id, x.account_id, x.price_version, x.cost_pico, x.input_uncached * p.input + x.cache_read * p.cached_input
+          + x.cache_write5m * p.cache_write_5m + x.cache_write1h * p.cache_write_1h + x.audio_input * p.input_audio
+          + x.output_text * p.output + x.reasoning * p.reasoning + x.audio_output * p.output_audio
+          + coalesce((x.extras->>'requests')::numeric, 1) * p.per_request
+          + case when x.extras is null then 0 else
+              coalesce((x.extras->>'videoSeconds')::numeric, 0) * p.per_video_second
+              + coalesce((x.extras->>'audioSeconds')::numeric, 0) * p.per_audio_second
+              + coalesce((x.extras->>'characters')::numeric, 0) * p.per_character
+              + coalesce((select sum(made.count::numeric * coalesce((p.per_image->>made.size)::numeric, p.per_other_image))
+                  from jsonb_each_text(x.extras->'images') made(size, count)), 0) end as due_pico
+        from exchange x join audited a on a.account_id = x.account_id
+        left join rated p on p.version = x.price_version
+          and x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input > p.above
+          and (p.below is null or x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input <= p.below)
+        where x.id >= a.since and (x.cost_pico is not null or x.cost_nano is not null))
+      select account_id, ceil(abs(cost_pico - coalesce(due_pico, 0)) / 1000) as difference,
+        case when due_pico is null then format('request %s: there is no price version %s', id, price_version)
+          else format('request %s: cost %s pico, by price version %s it is %s', id, cost_pico, price_version, due_pico) end as text
+      from priced where cost_pico is distinct from due_pico`,
+  },
+  {
     name: 'house',
     title: 'wallets and house accounts add up to nothing, and every entry has a wallet',
     about: 'ledger',

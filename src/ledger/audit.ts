@@ -1,11 +1,15 @@
+import { desc, sql as fragment } from 'drizzle-orm'
 import type { TransactionSql } from 'postgres'
-import { connect } from '@/db/connect.ts'
+import { connect, type Database } from '@/db/connect.ts'
+import { auditRun } from '@/db/schema.ts'
 import { CHECKS, type Check, SELECT_SUMMED, selectAudited } from './audit-checks.ts'
 
 export interface AuditOptions {
   /** Only what came after the last good audit. */
   sinceCheckpoint?: boolean
   accountId?: number
+  /** Who asks, for the history; undefined: the clock. */
+  by?: string
 }
 
 export interface AuditCheck {
@@ -25,9 +29,13 @@ export interface AuditCheck {
 export interface AuditReport {
   ok: boolean
   checks: readonly AuditCheck[]
-  /** Accounts whose wallet and entries do not agree: they should be suspended. */
+  /** Accounts whose wallet and entries do not agree. */
   brokenAccounts: readonly number[]
+  /** Those of them that this audit suspended; the others were already. */
+  suspendedAccounts: readonly number[]
 }
+
+type Findings = Omit<AuditReport, 'suspendedAccounts'>
 
 /** Any constant that nothing else in the database uses: one audit at a time. */
 const LOCK = '8390043843661231208'
@@ -35,20 +43,104 @@ const SHOWN = 10
 /** Of one check; more accounts than that are broken by one cause, not each by its own. */
 const MOST_FINDINGS = 10_000
 
-/** Asks the ledger all the questions of audit-checks.ts, all about the same moment. Nobody waits for it. */
-export async function audit(databaseUrl: string, options: AuditOptions = {}): Promise<AuditReport> {
-  const database = connect(databaseUrl, { max: 1, applicationName: 'tollgate audit' })
-  try {
+/**
+ * Asks the ledger all the questions of audit-checks.ts, all about the same moment. Nobody waits for it. An account whose
+ * wallet is not what its entries say is suspended: better no service than service on money that may not be there. An
+ * audit of all accounts is kept in the history.
+ */
+export function audit(databaseUrl: string, options: AuditOptions = {}): Promise<AuditReport> {
+  return alone(databaseUrl, async database => {
     await database.sql`select pg_advisory_lock(${LOCK}::bigint)`
-    return await database.sql.begin('isolation level repeatable read', tx => run(tx, options))
+    return perform(database, options)
+  })
+}
+
+/** The newest audit in the history, whoever made it. */
+export interface LastAudit {
+  ok: boolean
+  startedAt: Date
+}
+
+/**
+ * The audit that the clock asks for, of what is new: one process makes it, and only if none was made for that long.
+ * `report` is undefined if it was another's turn.
+ */
+export function auditInTurn(
+  databaseUrl: string,
+  pauseMs: number,
+): Promise<{ report: AuditReport | undefined; last: LastAudit | undefined }> {
+  return alone(databaseUrl, async database => {
+    const [turn] = await database.sql<{ mine: boolean }[]>`
+      select pg_try_advisory_lock(${LOCK}::bigint) and not exists (
+        select from audit_run where started_at > clock_timestamp() - ${pauseMs}::float8 * interval '1 millisecond') as mine`
+    const report = turn?.mine === true ? await perform(database, { sinceCheckpoint: true }) : undefined
+    const { ok, startedAt } = auditRun
+    const [last] = await database.orm
+      .select({ ok, startedAt })
+      .from(auditRun)
+      .orderBy(desc(startedAt))
+      .limit(1)
+    return { report, last }
+  })
+}
+
+/** A connection of its own: what an audit takes lasts longer than any statement of an exchange may. */
+async function alone<Result>(url: string, act: (database: Database) => Promise<Result>): Promise<Result> {
+  const database = connect(url, { max: 1, applicationName: 'tollgate audit' })
+  try {
+    return await act(database)
   } finally {
     await database.close()
   }
 }
 
+async function perform(database: Database, options: AuditOptions): Promise<AuditReport> {
+  const began = performance.now()
+  const findings = await database.sql.begin('isolation level repeatable read', tx => run(tx, options))
+  const suspendedAccounts = await suspend(database, findings.brokenAccounts)
+  const report = { ...findings, suspendedAccounts }
+  if (options.accountId === undefined)
+    await keep(database, options, report, Math.round(performance.now() - began))
+  return report
+}
+
+/** Their keys are known to every process, which forgets them at the message (accounts/key-cache.ts). */
+async function suspend({ sql }: Database, accountIds: readonly number[]): Promise<number[]> {
+  if (accountIds.length === 0) return []
+  const rows = await sql<{ id: bigint }[]>`
+    with suspended as (
+      update account set status = 'suspended' where id = any (${[...accountIds]}::bigint[]) and status = 'active' returning id)
+    select id, pg_notify('tollgate_keys', 'account:' || id) from suspended`
+  return rows.map(({ id }) => Number(id))
+}
+
+async function keep(
+  { orm }: Database,
+  { by, sinceCheckpoint }: AuditOptions,
+  { ok, checks, suspendedAccounts }: AuditReport,
+  ms: number,
+): Promise<void> {
+  await orm.insert(auditRun).values({
+    startedAt: fragment`clock_timestamp() - ${ms}::integer * interval '1 millisecond'`,
+    ms,
+    by: by ?? null,
+    full: sinceCheckpoint !== true,
+    ok,
+    checks: checks.map(({ name, title, informational, count, differenceNano, first }) => ({
+      name,
+      title,
+      informational,
+      count,
+      difference_nano: String(differenceNano),
+      first: [...first],
+    })),
+    suspended: [...suspendedAccounts],
+  })
+}
+
 type Tx = TransactionSql<{ bigint: bigint }>
 
-async function run(tx: Tx, options: AuditOptions): Promise<AuditReport> {
+async function run(tx: Tx, options: AuditOptions): Promise<Findings> {
   await tx`set local work_mem = '128MB'`
   await tx.unsafe(selectAudited(options.sinceCheckpoint === true, options.accountId))
   await tx`analyze audited`

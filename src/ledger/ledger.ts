@@ -4,7 +4,7 @@ import { sqlErrorOf } from '@/db/sql-error.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { type AuditOptions, type AuditReport, audit } from './audit.ts'
+import { type AuditOptions, type AuditReport, audit, auditInTurn, type LastAudit } from './audit.ts'
 import { type Presence, register } from './presence.ts'
 import { reap } from './reaper.ts'
 import { hashCode, mintCode } from './redeem-code.ts'
@@ -60,6 +60,8 @@ export interface Ledger {
   beat(): Promise<void>
   /** Partitions, expiry of credit, daily totals. Called by the clock; a test calls it itself. */
   maintain(): Promise<void>
+  /** The audit of what is new, if it is this process's turn. Called by the clock; a test calls it itself. */
+  inspect(): Promise<void>
   /** Waits for what was submitted, and leaves. What cannot be committed is in the journal. */
   close(): Promise<void>
 }
@@ -76,6 +78,8 @@ export interface LedgerState {
   journal: 'off' | 'empty' | 'in use' | 'full'
   /** Processes that are alive, this one included. */
   processes: number
+  /** Undefined: none was made yet, or this process has not asked. */
+  lastAudit: LastAudit | undefined
 }
 
 export interface LedgerOptions {
@@ -100,6 +104,8 @@ export interface LedgerTimings {
   /** Without a heartbeat for so long, a process is dead. By the clock of the database. */
   deadAfterMs: number
   maintenanceMs: number
+  /** Between two audits, whichever processes make them. */
+  auditMs: number
   /** How long a hold waits for a database that does not answer. */
   holdPatienceMs: number
   /** The least time between two batches of settlements: each locks its wallets until it is on disk, and holds wait for that. */
@@ -115,6 +121,7 @@ const TIMINGS: LedgerTimings = {
   heartbeatMs: 2_000,
   deadAfterMs: 10_000,
   maintenanceMs: 60_000,
+  auditMs: 300_000,
   holdPatienceMs: 2_000,
   settleGatherMs: 5,
   settlePatienceMs: 2_000,
@@ -141,6 +148,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const cancels = new Set<() => void>()
   let closing = false
   let beatAt = clock.now()
+  let lastAudit: LastAudit | undefined
 
   const settles = batchWriter<Settlement, SettleResult>({
     clock,
@@ -244,6 +252,20 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     await spill?.adopt(settleAll)
   }
 
+  async function inspect(): Promise<void> {
+    // A little less, so that the same process is not one tick too early for ever.
+    const { report, last } = await auditInTurn(options.databaseUrl, timings.auditMs * 0.9)
+    lastAudit = last
+    if (report === undefined) return
+    const failures = report.checks.filter(({ count, informational }) => count > 0 && !informational)
+    const findings = failures.map(({ name, count, first }) => ({ check: name, count, first }))
+    if (report.ok) log.info({ checks: report.checks.length }, 'audit: the ledger holds')
+    else {
+      const suspended = report.suspendedAccounts
+      log.error({ findings, broken: report.brokenAccounts, suspended }, 'audit: THE LEDGER DOES NOT HOLD')
+    }
+  }
+
   const state = (): LedgerState => {
     const failedAt = holds.failedAt()
     return {
@@ -253,6 +275,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       settlementsWaiting: settles.size(),
       journal: journalState(spill),
       processes: presence.alive(),
+      lastAudit,
     }
   }
 
@@ -271,6 +294,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   await spill?.adopt(settleAll)
   cancels.add(clock.every(timings.heartbeatMs, attempt('heartbeat', beat)))
   cancels.add(clock.every(timings.maintenanceMs, attempt('maintenance', maintain)))
+  cancels.add(clock.every(timings.auditMs, attempt('audit', inspect)))
 
   return {
     async hold(request) {
@@ -314,6 +338,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     state,
     beat,
     maintain,
+    inspect,
     async close() {
       closing = true
       for (const cancel of cancels) cancel()

@@ -96,6 +96,7 @@ export interface LedgerReading {
   settlementsWaiting: number
   journal: 'off' | 'empty' | 'in use' | 'full'
   holdWaitMs: number
+  lastAudit: { ok: boolean; startedAt: Date } | undefined
 }
 
 /** Adds the ledger's gauges to a registry. They are read when somebody looks; over several workers each is aggregated by its own rule. */
@@ -147,6 +148,18 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
     'tollgate_hold_wait_seconds',
     'How long the oldest hold waits.',
     ({ holdWaitMs }) => holdWaitMs / 1000,
+    'max',
+  )
+  gauge(
+    'tollgate_audit_ok',
+    '0 while the last audit found that the ledger does not hold.',
+    ({ lastAudit }) => Number(lastAudit?.ok !== false),
+    'min',
+  )
+  gauge(
+    'tollgate_audit_timestamp_seconds',
+    'When the last audit began, in seconds since 1970; 0: none was made since the start.',
+    ({ lastAudit }) => (lastAudit?.startedAt.getTime() ?? 0) / 1000,
     'max',
   )
 }

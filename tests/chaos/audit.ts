@@ -15,6 +15,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     await sql.begin(async tx => {
       await tx`insert into account (email, status, on_trial)
         select 'a' || n || '@example.com', 'active', false from generate_series(1, ${ACCOUNTS}::integer) n`
+      await tx`insert into price_version (model_id, rates, source) values ('m', '{"input": "3000", "output": "4000"}', 'file')`
       await tx`select ledger_open_account(id, 1000000000000, 'topup') from account`
       // A UUIDv7 of the last hours, made of the account and the number: time in ms, version 7, variant 8.
       await tx`create temporary table made on commit drop as

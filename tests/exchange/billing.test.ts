@@ -126,6 +126,14 @@ describe('every way a request can end has one rule of what it costs', () => {
     expect(result.chargedNano).toBe(result.input_uncached * INPUT + 200n * OUTPUT)
   })
 
+  test('a fraction of a token is neither on the bill nor on the receipt', async () => {
+    const usage = '"usage":{"prompt_tokens":3,"completion_tokens":1.5,"total_tokens":4.5}'
+    answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
+    const result = await settled(async () => (await post(body('chat/echo', true))).text())
+    expect(result).toMatchObject({ usage_source: 'reported', input_uncached: 3n, output_text: 1n })
+    expect(result.chargedNano).toBe(3n * INPUT + OUTPUT)
+  })
+
   test('an explicit zero is no missing usage', async () => {
     const zero = '"usage":{"prompt_tokens":0,"completion_tokens":0,"total_tokens":0}'
     answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${zero}}\n\n${DONE}`)

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { inArray } from 'drizzle-orm'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { exchange } from '@/db/schema.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
@@ -75,4 +76,17 @@ test('every column of a row comes back as it was given, and a second row of an i
     { ...FULL, ...stored },
     { ...EMPTY, ...stored },
   ])
+})
+
+test('a row that the database cannot take does not keep the others from being written', async () => {
+  const log = createLog({ level: 'silent', format: 'json' })
+  const metrics = createMetrics({ processMetrics: false })
+  const writer = new ExchangeWriter(database, log, metrics)
+  const ids = Array.from({ length: 5 }, () => Bun.randomUUIDv7())
+  // No text of Postgres holds a NUL.
+  for (const [index, id] of ids.entries()) writer.add({ ...FULL, id, model: index === 2 ? 'a\u0000b' : 'm' })
+  await writer.flush()
+  const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
+  expect(rows.map(({ id }) => id).sort()).toEqual(ids.filter((_, index) => index !== 2))
+  expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(1)
 })

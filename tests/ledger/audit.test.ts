@@ -149,7 +149,7 @@ describe('finds', () => {
           select id, account_id, 1, 'chat', false, 'reported', 9, 9000, 200, 'complete', now() - interval '1 hour', 5, 1
           from entry where account_id = ${accountId} and seq = 2`,
       ),
-      ['exchanges'],
+      ['exchanges', 'receipts'],
     ],
   ])('%s', async (_what, act, expected) => {
     const payer = await busyPayer()
@@ -210,6 +210,56 @@ test('since the checkpoint it looks at what is new, and only the full audit at w
   // A broken account does not become good by being looked at.
   expect(await about(true)).toEqual([recent.accountId])
   expect(await about(false)).toEqual([old.accountId, recent.accountId])
+})
+
+describe('in the serving process', () => {
+  const inspector = () => fixture.open({ timings: { auditMs: 60_000 } })
+  const runs = async () => {
+    const [row] = await sql<{ runs: bigint }[]>`select count(*) as runs from audit_run`
+    return Number(row?.runs)
+  }
+  const lookBack = () => sql`update audit_run set started_at = started_at - interval '1 hour'`
+
+  test('one of several processes audits what is new, and all of them know the result', async () => {
+    await lookBack()
+    const before = await runs()
+    const processes = [await inspector(), await inspector(), await inspector()]
+    await Promise.all(processes.map(one => one.inspect()))
+    for (const one of processes) await one.inspect()
+    expect(await runs()).toBe(before + 1)
+    const [newest] = await sql<{ full: boolean; by: string | null; checks: { name: string }[] }[]>`
+      select "full", "by", checks from audit_run order by id desc limit 1`
+    expect(newest).toMatchObject({ full: false, by: null })
+    expect(newest?.checks.map(({ name }) => name)).toContain('chain')
+    expect(processes.map(one => one.state().lastAudit?.startedAt instanceof Date)).toEqual([true, true, true])
+  })
+
+  test('an account whose wallet is broken is suspended, once, and the result is the same as by hand', async () => {
+    const [broken, good] = [await busyPayer(), await busyPayer()]
+    await audit(url)
+    await tamper(
+      (tx, { accountId }) => tx`update wallet set credits = credits + 1 where account_id = ${accountId}`,
+    )(broken)
+    const byHand = await audit(url, { sinceCheckpoint: true })
+    await sql`update account set status = 'active' where id = ${broken.accountId}`
+    await lookBack()
+    const process = await inspector()
+    await process.inspect()
+    expect(process.state().lastAudit?.ok).toBe(false)
+    const [run] = await sql<
+      { ok: boolean; suspended: bigint[]; checks: { name: string; count: number }[] }[]
+    >`
+      select ok, suspended, checks from audit_run order by id desc limit 1`
+    expect(run?.suspended).toContain(BigInt(broken.accountId))
+    expect(run?.checks.map(({ name, count }) => [name, count])).toEqual(
+      byHand.checks.map(({ name, count }) => [name, count]),
+    )
+    expect(await fixture.accounts.findAccount(broken.accountId)).toMatchObject({ status: 'suspended' })
+    expect(await fixture.accounts.findAccount(good.accountId)).toMatchObject({ status: 'active' })
+    expect((await audit(url, { accountId: broken.accountId })).suspendedAccounts).toEqual([])
+    const refused = await ledger.hold(holdOf(broken, 1n))
+    expect(refused).toMatchObject({ granted: false, reason: 'account_suspended' })
+  })
 })
 
 describe('the database itself refuses', () => {

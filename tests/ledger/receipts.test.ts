@@ -1,0 +1,106 @@
+import { afterAll, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { anyRates, anyUsage } from '#tests/pricing/samples.ts'
+import { exchange, priceVersion } from '@/db/schema.ts'
+import type { Extras } from '@/generation/extras.ts'
+import { storeRates } from '@/generation/rate-text.ts'
+import { audit } from '@/ledger/audit.ts'
+import { costOf, roundUp } from '@/pricing/cost.ts'
+import { ledgerFixture, newId } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const { sql, orm, url } = fixture.database
+afterAll(() => fixture.close())
+
+const count = fc.nat({ max: 5_000 })
+const anyExtras: fc.Arbitrary<Extras | undefined> = fc.option(
+  fc.record(
+    {
+      requests: fc.nat({ max: 3 }),
+      images: fc.dictionary(fc.constantFrom('1024x1024', '1536x1024', 'auto', '8x8'), fc.nat({ max: 9 }), {
+        noNullPrototype: true,
+      }),
+      videoSeconds: count,
+      audioSeconds: count,
+      characters: count,
+    },
+    { requiredKeys: [], noNullPrototype: true },
+  ),
+  { nil: undefined },
+)
+
+/** Stores an exchange as settlement.ts would, of any usage at any rates. */
+async function storeAny(accountId: number, samples: number): Promise<void> {
+  for (const [rates, usage, extras] of fc.sample(fc.tuple(anyRates, anyUsage, anyExtras), samples)) {
+    const [version] = await orm
+      .insert(priceVersion)
+      .values({ modelId: 'm', rates: storeRates(rates), source: 'file' })
+      .returning({ id: priceVersion.id })
+    const { pico } = costOf(usage, rates, extras)
+    await orm.insert(exchange).values({
+      ...usage,
+      id: newId(),
+      accountId,
+      keyId: 1,
+      surface: 'chat',
+      streamed: true,
+      extras: extras ?? null,
+      usageSource: 'reported',
+      priceVersion: version?.id ?? null,
+      costNano: roundUp(pico),
+      costPico: String(pico),
+      status: 200,
+      endState: 'complete',
+      startedAt: new Date(),
+      totalMs: 1,
+      attempts: 1,
+    })
+  }
+}
+
+async function receiptsOf(accountId: number) {
+  const { checks } = await audit(url, { accountId })
+  return checks.find(({ name }) => name === 'receipts')
+}
+
+test('the audit works out every cost anew, and comes to what was charged', async () => {
+  const { accountId } = await fixture.payer(1n)
+  await storeAny(accountId, 400)
+  expect((await receiptsOf(accountId))?.first).toEqual([])
+})
+
+test.each([
+  ['a token more', 'output_text = output_text + 1'],
+  ['tokens of another kind', 'input_uncached = cache_read, cache_read = input_uncached'],
+  ['a cost that is a pico less', 'cost_pico = cost_pico - 1'],
+  ['no exact cost', 'cost_pico = null'],
+  ['a price version that is not there', 'price_version = 999999'],
+  ['no price version', 'price_version = null'],
+  ['an image more', `extras = '{"images":{"1024x1024":1}}'`],
+])('a receipt with %s is found', async (_what, change) => {
+  const { accountId } = await fixture.payer(1n)
+  const rates = {
+    tokens: { input: 1_250_000n, cached_input: 125_000n, output: 10_000_000n },
+    perRequest: undefined,
+    perImage: new Map([['1024x1024', 40_000_000_000n]]),
+    perVideoSecond: undefined,
+    perAudioSecond: undefined,
+    perCharacter: undefined,
+    tiers: [],
+  }
+  const [version] = await orm
+    .insert(priceVersion)
+    .values({ modelId: 'm', rates: storeRates(rates), source: 'file' })
+    .returning({ id: priceVersion.id })
+  const id = newId()
+  await sql`insert into exchange (id, account_id, key_id, surface, streamed, input_uncached, cache_read, cache_write5m,
+      cache_write1h, output_text, reasoning, audio_input, audio_output, usage_source, price_version, cost_nano, cost_pico,
+      status, end_state, started_at, total_ms, attempts)
+    values (${id}, ${accountId}, 1, 'chat', true, 100, 7, 0, 0, 50, 0, 0, 0, 'reported', ${version?.id ?? 0n}, 625875,
+      625875000, 200, 'complete', now(), 1, 1)`
+  expect((await receiptsOf(accountId))?.count).toBe(0)
+  await sql.unsafe(`update exchange set ${change} where id = '${id}'`)
+  const found = await receiptsOf(accountId)
+  expect(found?.count).toBe(1)
+  expect(found?.first[0]).toStartWith(`request ${id}: `)
+})
