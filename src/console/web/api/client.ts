@@ -1,0 +1,80 @@
+import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '../../api/contract/api.ts'
+import { failureOf } from './failure.ts'
+
+/** `METHOD /path` of a route of the console's API, as its contract names it. */
+export type RouteName = keyof ConsoleApi
+
+interface Call<Name extends RouteName> {
+  name: Name
+  input: ConsoleInput<Name>
+  signal?: AbortSignal
+}
+
+/**
+ * Calls a route of the console's API.
+ * @throws ApiFailure for every answer that is no success
+ */
+export async function call<Name extends RouteName>(
+  name: Name,
+  input: ConsoleInput<Name>,
+  signal?: AbortSignal,
+): Promise<ConsoleOutput<Name>> {
+  const response = await send({ name, input, ...(signal === undefined ? {} : { signal }) })
+  return asAgreed<Name>(await response.json())
+}
+
+/**
+ * Calls a route whose answer is not read as JSON here; the caller takes the body as it comes.
+ * @throws ApiFailure for every answer that is no success
+ */
+export async function send<Name extends RouteName>({ name, input, signal }: Call<Name>): Promise<Response> {
+  const { body } = partsOf<Name>(input)
+  const response = await fetch(addressOf(name, input), {
+    method: name.slice(0, name.indexOf(' ')),
+    ...(body === undefined
+      ? {}
+      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+    ...(signal === undefined ? {} : { signal }),
+  })
+  if (response.ok) return response
+  const failure = await failureOf(response)
+  if (failure.code === 'unauthenticated') onSignedOut()
+  throw failure
+}
+
+/** Where a route is with this input: for links to files, and for event streams. */
+export function addressOf<Name extends RouteName>(name: Name, input: ConsoleInput<Name>): string {
+  const { params = {}, query = {} } = partsOf<Name>(input)
+  const path = name
+    .slice(name.indexOf(' ') + 1)
+    .replace(/:(\w+)/g, (_, parameter: string) => encodeURIComponent(String(params[parameter])))
+  const search = new URLSearchParams(
+    Object.entries(query).flatMap(([field, value]) =>
+      value === undefined || value === '' ? [] : [[field, String(value)]],
+    ),
+  ).toString()
+  return search === '' ? path : `${path}?${search}`
+}
+
+let onSignedOut = () => {}
+
+/** What happens when the server says that nobody is signed in any more. */
+export function whenSignedOut(react: () => void): void {
+  onSignedOut = react
+}
+
+interface Parts {
+  params?: Readonly<Record<string, unknown>>
+  query?: Readonly<Record<string, unknown>>
+  body?: unknown
+}
+
+/** Which parts an input has depends on its route; to those who only pass them on they are all optional. */
+function partsOf<Name extends RouteName>(input: ConsoleInput<Name>): Parts {
+  return input as Parts
+}
+
+/** The server builds its answers from the same contract, so what it sent is what the contract says. */
+function asAgreed<Name extends RouteName>(json: unknown): ConsoleOutput<Name> {
+  return json as ConsoleOutput<Name>
+}

@@ -1,0 +1,44 @@
+/** An answer that is no success, as a page shows it. */
+export class ApiFailure extends Error {
+  override readonly name = 'ApiFailure'
+  /** 0 if no answer came at all. */
+  readonly status: number
+  readonly code: string
+  /** The field of the form that the server names; undefined if it is about the whole. */
+  readonly field: string | undefined
+
+  constructor(status: number, code: string, message: string, field?: string) {
+    super(message)
+    this.status = status
+    this.code = code
+    this.field = field
+  }
+}
+
+/** Reads the console's error body, `{ error: { code, message, field } }`; says something useful of any other. */
+export async function failureOf(response: Response): Promise<ApiFailure> {
+  const error = errorOf(await response.json().catch(() => undefined))
+  const { code, message, field } = error
+  return new ApiFailure(
+    response.status,
+    typeof code === 'string' ? code : `http_${response.status}`,
+    typeof message === 'string' ? message : `The console answered with status ${response.status}`,
+    typeof field === 'string' ? field : undefined,
+  )
+}
+
+/** What a page says of anything that was thrown. */
+export function asFailure(error: unknown): ApiFailure {
+  if (error instanceof ApiFailure) return error
+  return new ApiFailure(
+    0,
+    'unreachable',
+    'The console cannot be reached. Check the connection and try again.',
+  )
+}
+
+function errorOf(body: unknown): { code?: unknown; message?: unknown; field?: unknown } {
+  if (typeof body !== 'object' || body === null || !('error' in body)) return {}
+  const { error } = body
+  return typeof error === 'object' && error !== null ? error : {}
+}

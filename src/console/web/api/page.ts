@@ -1,0 +1,19 @@
+/** A part of a list, and where the next one begins. */
+export interface Page<Item> {
+  items: readonly Item[]
+  /** Null on the last page. */
+  next: string | null
+}
+
+/** Both pages as one. Rows that arrived while somebody was reading shift no page: an id is kept where it came first. */
+export function appendPage<Item>(
+  shown: Page<Item>,
+  next: Page<Item>,
+  idOf: (item: Item) => string | number,
+): Page<Item> {
+  const known = new Set(shown.items.map(idOf))
+  return {
+    items: [...shown.items, ...next.items.filter(item => !known.has(idOf(item)))],
+    next: next.next,
+  }
+}

@@ -1,0 +1,97 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { type ApiFailure, asFailure } from './failure.ts'
+import { appendPage, type Page } from './page.ts'
+
+export interface Query<Data> {
+  /** The last answer; it stays while a newer one is on its way. */
+  data: Data | undefined
+  failure: ApiFailure | undefined
+  busy: boolean
+  reload(): void
+}
+
+/** Asks when the page appears and whenever `key` changes; an answer to an older question is thrown away. */
+export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promise<Data>): Query<Data> {
+  const [state, setState] = useState<{ key: string; data?: Data; failure?: ApiFailure }>({ key })
+  const [round, setRound] = useState(0)
+  const [busy, setBusy] = useState(true)
+  const latest = useRef(ask)
+  latest.current = ask
+  // `round` asks the same question again.
+  useEffect(() => {
+    const abort = new AbortController()
+    setBusy(true)
+    latest
+      .current(abort.signal)
+      .then(data => ({ key, data }))
+      .catch((error: unknown) => ({ key, failure: asFailure(error) }))
+      .then(answer => {
+        if (abort.signal.aborted) return
+        setState(answer)
+        setBusy(false)
+      })
+    return () => abort.abort()
+  }, [key, round])
+  const reload = useCallback(() => setRound(last => last + 1), [])
+  return { data: state.data, failure: state.failure, busy, reload }
+}
+
+export interface CursorList<Item> {
+  items: readonly Item[] | undefined
+  failure: ApiFailure | undefined
+  busy: boolean
+  /** Absent on the last page. */
+  more: { load(): void; busy: boolean } | undefined
+  reload(): void
+  /** Puts newer items in front, as a live tail brings them. */
+  prepend(items: readonly Item[]): void
+}
+
+/** A list that the server gives out page by page. */
+export function useCursorList<Item>(
+  key: string,
+  idOf: (item: Item) => string | number,
+  ask: (cursor: string | undefined, signal: AbortSignal) => Promise<Page<Item>>,
+): CursorList<Item> {
+  const first = useQuery(key, signal => ask(undefined, signal))
+  const [list, setList] = useState<Page<Item>>()
+  const [failure, setFailure] = useState<ApiFailure>()
+  const [busy, setBusy] = useState(false)
+  const shown = useRef<Page<Item> | undefined>(undefined)
+  useEffect(() => {
+    setList(first.data)
+    shown.current = first.data
+    setFailure(undefined)
+  }, [first.data])
+  const load = useCallback(() => {
+    const from = shown.current
+    if (from === undefined || from.next === null) return
+    setBusy(true)
+    ask(from.next, new AbortController().signal)
+      .then(page => {
+        // The question may have changed meanwhile; then nobody wants this answer.
+        if (shown.current?.next !== from.next) return
+        shown.current = appendPage(shown.current, page, idOf)
+        setList(shown.current)
+      })
+      .catch((error: unknown) => setFailure(asFailure(error)))
+      .finally(() => setBusy(false))
+  }, [ask, idOf])
+  const prepend = useCallback(
+    (items: readonly Item[]) => {
+      const from = shown.current
+      if (from === undefined) return
+      shown.current = { ...appendPage({ items: [...items], next: null }, from, idOf), next: from.next }
+      setList(shown.current)
+    },
+    [idOf],
+  )
+  return {
+    items: first.failure === undefined ? list?.items : undefined,
+    failure: first.failure ?? failure,
+    busy: first.busy,
+    more: list === undefined || list.next === null ? undefined : { load, busy },
+    reload: first.reload,
+    prepend,
+  }
+}

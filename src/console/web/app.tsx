@@ -1,0 +1,109 @@
+import { useEffect } from 'preact/hooks'
+import { LocationProvider, Route, Router, useLocation } from 'preact-iso'
+import { AccountPage } from './pages/admin/account.tsx'
+import { AccountsPage } from './pages/admin/accounts.tsx'
+import { AuditPage } from './pages/admin/audit.tsx'
+import { ChannelsPage } from './pages/admin/channels.tsx'
+import { LogPage } from './pages/admin/log.tsx'
+import { ModelPage } from './pages/admin/model.tsx'
+import { AdminModelsPage } from './pages/admin/models.tsx'
+import { RedeemCodesPage } from './pages/admin/redeem-codes.tsx'
+import { SystemPage } from './pages/admin/system.tsx'
+import { TrafficPage } from './pages/admin/traffic.tsx'
+import { UsersPage } from './pages/admin/users.tsx'
+import { BillingPage } from './pages/billing.tsx'
+import { ForgottenPage } from './pages/gate/forgotten.tsx'
+import { LinkPage } from './pages/gate/link.tsx'
+import { SignInPage } from './pages/gate/sign-in.tsx'
+import { SignUpPage } from './pages/gate/sign-up.tsx'
+import { KeysPage } from './pages/keys.tsx'
+import { ModelsPage } from './pages/models.tsx'
+import { NowherePage } from './pages/nowhere.tsx'
+import { OverviewPage } from './pages/overview.tsx'
+import { PlaygroundPage } from './pages/playground.tsx'
+import { RequestsPage } from './pages/requests.tsx'
+import { SettingsPage } from './pages/settings.tsx'
+import { ToastProvider } from './parts/toast.tsx'
+import { SessionProvider, useSession } from './session.tsx'
+import { Shell } from './shell.tsx'
+
+export function App() {
+  return (
+    <SessionProvider>
+      <ToastProvider>
+        <LocationProvider>
+          <Pages />
+        </LocationProvider>
+      </ToastProvider>
+    </SessionProvider>
+  )
+}
+
+/** Pages before the sign-in. */
+const GATES = ['/sign-in', '/sign-up', '/forgotten', '/link']
+
+function Pages() {
+  const { user } = useSession()
+  const { path, url, route } = useLocation()
+  const isGate = GATES.includes(path)
+  // Whoever is sent to sign in comes back to where they wanted to go; who is signed in has nothing to do there.
+  useEffect(() => {
+    if (user === null && !isGate) route(signInAddress(url), true)
+    if (user !== null && (path === '/sign-in' || path === '/sign-up')) route(afterSignIn(url), true)
+  }, [user, isGate, path, url, route])
+  if (isGate) return <GatePages />
+  return user === null ? null : <SignedInPages isAdministrator={user.role !== null} />
+}
+
+function GatePages() {
+  return (
+    <Router>
+      <Route path="/sign-in" component={SignInPage} />
+      <Route path="/sign-up" component={SignUpPage} />
+      <Route path="/forgotten" component={ForgottenPage} />
+      <Route path="/link" component={LinkPage} />
+    </Router>
+  )
+}
+
+function SignedInPages({ isAdministrator }: { isAdministrator: boolean }) {
+  return (
+    <Shell>
+      <Router>
+        <Route path="/" component={OverviewPage} />
+        <Route path="/keys" component={KeysPage} />
+        <Route path="/requests" component={RequestsPage} />
+        <Route path="/billing" component={BillingPage} />
+        <Route path="/playground" component={PlaygroundPage} />
+        <Route path="/models" component={ModelsPage} />
+        <Route path="/settings" component={SettingsPage} />
+        {isAdministrator
+          ? [
+              <Route key="traffic" path="/admin/traffic" component={TrafficPage} />,
+              <Route key="accounts" path="/admin/accounts" component={AccountsPage} />,
+              <Route key="account" path="/admin/accounts/:id" component={AccountPage} />,
+              <Route key="users" path="/admin/users" component={UsersPage} />,
+              <Route key="channels" path="/admin/channels" component={ChannelsPage} />,
+              <Route key="models" path="/admin/models" component={AdminModelsPage} />,
+              <Route key="model" path="/admin/models/:id" component={ModelPage} />,
+              <Route key="codes" path="/admin/redeem-codes" component={RedeemCodesPage} />,
+              <Route key="system" path="/admin/system" component={SystemPage} />,
+              <Route key="audit" path="/admin/audit" component={AuditPage} />,
+              <Route key="log" path="/admin/log" component={LogPage} />,
+            ]
+          : []}
+        <Route default component={NowherePage} />
+      </Router>
+    </Shell>
+  )
+}
+
+function signInAddress(url: string): string {
+  return url === '/' ? '/sign-in' : `/sign-in?then=${encodeURIComponent(url)}`
+}
+
+/** Only ever a path of this console, whatever a link says. */
+function afterSignIn(url: string): string {
+  const then = new URLSearchParams(url.split('?')[1] ?? '').get('then') ?? '/'
+  return /^\/(?![/\\])/.test(then) ? then : '/'
+}

@@ -1,0 +1,96 @@
+/**
+ * Money arrives and leaves as a decimal string of the deployment's currency ("4.999871250") and is never made a
+ * float: Intl formats such strings digit by digit.
+ */
+
+/** `'4.999871250'` -> `'$4.99987125'`: every digit that counts, and at least two places. */
+export function exactMoney(amount: string, currency: string): string {
+  return format(amount, currency, 12)
+}
+
+/** `'4.999871250'` -> `'$4.99'`: rounded towards zero, so that nobody sees credit they do not have. Amounts below a cent keep two digits that count. */
+export function shortMoney(amount: string, currency: string): string {
+  const leadingZeros = /^-?0\.(0*)[1-9]/.exec(amount)?.[1]?.length ?? 0
+  return format(amount, currency, leadingZeros < 2 ? 2 : leadingZeros + 2)
+}
+
+/** `'$4.00'` with its sign always said: `'+$4.00'`, `'-$0.000021'`. */
+export function signedMoney(amount: string, currency: string): string {
+  return isNegative(amount) || isZero(amount)
+    ? exactMoney(amount, currency)
+    : `+${exactMoney(amount, currency)}`
+}
+
+export function isNegative(amount: string): boolean {
+  return amount.startsWith('-') && !isZero(amount)
+}
+
+export function isZero(amount: string): boolean {
+  return /^-?[0.]*$/.test(amount)
+}
+
+/** Below zero if `one` is less than `other`. */
+export function compareMoney(one: string, other: string): number {
+  const [a, b] = [picoOf(one), picoOf(other)]
+  return a < b ? -1 : a > b ? 1 : 0
+}
+
+/** The exact sum, with as many places as are needed and no more. */
+export function addMoney(amounts: readonly string[]): string {
+  const sum = amounts.reduce((total, amount) => total + picoOf(amount), 0n)
+  const digits = (sum < 0n ? -sum : sum).toString().padStart(PLACES + 1, '0')
+  const fraction = digits.slice(-PLACES).replace(/0+$/, '')
+  return `${sum < 0n ? '-' : ''}${digits.slice(0, -PLACES)}${fraction === '' ? '' : `.${fraction}`}`
+}
+
+/** What a person typed as an amount, as the server wants it; undefined for anything but a plain decimal of at most nine places. */
+export function readAmount(text: string): string | undefined {
+  const trimmed = text.trim().replace(/^\$/, '')
+  return /^\d{1,10}(\.\d{1,9})?$/.test(trimmed) ? trimmed : undefined
+}
+
+/** For the height of a bar and nothing else: a picture has no more digits than a float. */
+export function drawnMoney(amount: string): number {
+  return Number(amount)
+}
+
+/** How much of `whole` `part` is, from 0 to 1, for the length of a meter. */
+export function shareOf(part: string, whole: string): number {
+  const total = drawnMoney(whole)
+  return total <= 0 ? 0 : Math.min(1, Math.max(0, drawnMoney(part) / total))
+}
+
+const PLACES = 12
+
+function picoOf(amount: string): bigint {
+  const match = /^(-?)(\d+)(?:\.(\d*))?$/.exec(amount)
+  if (match === null) return 0n
+  const [, sign, whole = '', fraction = ''] = match
+  const pico = BigInt(whole + fraction.slice(0, PLACES).padEnd(PLACES, '0'))
+  return sign === '-' ? -pico : pico
+}
+
+const formats = new Map<string, Intl.NumberFormat>()
+
+function format(amount: string, currency: string, places: number): string {
+  const name = `${currency} ${places}`
+  const known = formats.get(name)
+  const formatter = known ?? moneyFormat(currency, places)
+  if (known === undefined) formats.set(name, formatter)
+  return formatter.format(asDecimal(amount))
+}
+
+function moneyFormat(currency: string, places: number): Intl.NumberFormat {
+  return new Intl.NumberFormat('en-US', {
+    style: 'currency',
+    currency,
+    minimumFractionDigits: 2,
+    maximumFractionDigits: places,
+    roundingMode: 'trunc',
+  })
+}
+
+/** Intl takes decimal strings and keeps all of their digits; its type wants the word said that the text is one. */
+function asDecimal(amount: string): Intl.StringNumericLiteral {
+  return (/^-?\d+(\.\d+)?$/.test(amount) ? amount : '0') as Intl.StringNumericLiteral
+}

@@ -1,0 +1,34 @@
+const WHOLE = new Intl.NumberFormat('en-US')
+const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
+const PERCENT = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 0 })
+
+/** `1,234,567` */
+export function wholeNumber(value: number): string {
+  return WHOLE.format(value)
+}
+
+/** `1.2M` */
+export function compactNumber(value: number): string {
+  return COMPACT.format(value)
+}
+
+/** `0.42` -> `42%` */
+export function percent(share: number): string {
+  return PERCENT.format(share)
+}
+
+/** `1 key`, `2 keys` */
+export function counted(count: number, one: string, many = `${one}s`): string {
+  return `${wholeNumber(count)} ${count === 1 ? one : many}`
+}
+
+/** What a person typed as a count, or undefined if it is none. */
+export function readCount(text: string): number | undefined {
+  const trimmed = text.trim().replaceAll(',', '').replaceAll('_', '')
+  return /^\d{1,15}$/.test(trimmed) ? Number(trimmed) : undefined
+}
+
+/** The entries of a list that people separate by commas, spaces or lines. */
+export function readList(text: string): string[] {
+  return [...new Set(text.split(/[\s,]+/).filter(item => item !== ''))]
+}

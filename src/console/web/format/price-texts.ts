@@ -1,0 +1,65 @@
+import type { Prices } from '../../api/contract/words.ts'
+
+/** Prices as people type them; an empty text is a price that is not declared. */
+export interface PriceTexts {
+  values: Readonly<Record<string, string>>
+  /** What the fields do not hold (images, tiers), as JSON. */
+  more: string
+}
+
+/** The prices with a field of their own. */
+export const PRICE_FIELDS = [
+  { name: 'input', label: 'Input' },
+  { name: 'output', label: 'Output' },
+  { name: 'cached_input', label: 'Cached input' },
+  { name: 'cache_write_5m', label: 'Cache write, 5 min' },
+  { name: 'cache_write_1h', label: 'Cache write, 1 h' },
+  { name: 'reasoning', label: 'Reasoning' },
+  { name: 'input_audio', label: 'Audio in' },
+  { name: 'output_audio', label: 'Audio out' },
+  { name: 'per_request', label: 'Each request' },
+  { name: 'per_video_second', label: 'Second of video' },
+] as const
+
+export type PriceField = (typeof PRICE_FIELDS)[number]['name']
+
+export function priceTexts(prices: Prices | null): PriceTexts {
+  const { per_image, tiers } = prices ?? {}
+  const more = {
+    ...(per_image === undefined ? {} : { per_image }),
+    ...(tiers === undefined ? {} : { tiers }),
+  }
+  return {
+    values: Object.fromEntries(PRICE_FIELDS.map(({ name }) => [name, prices?.[name] ?? ''])),
+    more: Object.keys(more).length === 0 ? '' : JSON.stringify(more, null, 2),
+  }
+}
+
+/** What is wrong, by field (`more` is the JSON); or the prices, null if none is declared. */
+export type ReadPrices = { prices: Prices | null } | { field: string; message: string }
+
+export function readPriceTexts({ values, more }: PriceTexts): ReadPrices {
+  const prices: Prices = {}
+  for (const { name } of PRICE_FIELDS) {
+    const text = (values[name] ?? '').trim()
+    if (text === '') continue
+    if (!/^\d{1,12}(\.\d{1,12})?$/.test(text)) return { field: name, message: 'A price such as 1.25.' }
+    prices[name] = text
+  }
+  const rest = readMore(more)
+  if (rest === undefined) return { field: 'more', message: 'JSON with per_image or tiers.' }
+  const whole = { ...prices, ...rest }
+  return { prices: Object.keys(whole).length === 0 ? null : whole }
+}
+
+/** The server judges what is in it; here it only has to be an object of the two names. */
+function readMore(text: string): Pick<Prices, 'per_image' | 'tiers'> | undefined {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+    return Object.keys(value).every(name => name === 'per_image' || name === 'tiers') ? value : undefined
+  } catch {
+    return undefined
+  }
+}

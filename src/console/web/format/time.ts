@@ -1,0 +1,50 @@
+/** Times are shown in the reader's zone; the exact moment in UTC is what `utcTime` says, for a title. */
+
+const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
+
+/** `20 Nov 2026, 21:04:05` */
+export function localTime(iso: string): string {
+  const date = new Date(iso)
+  return `${DAY.format(date)}, ${CLOCK.format(date)}`
+}
+
+/** `20 Nov 2026` */
+export function localDay(iso: string): string {
+  return DAY.format(new Date(iso))
+}
+
+/** `2026-11-20 21:04:05 UTC` */
+export function utcTime(iso: string): string {
+  return `${new Date(iso).toISOString().slice(0, 19).replace('T', ' ')} UTC`
+}
+
+/** `just now`, `4 minutes ago`, `3 days ago`; the day itself beyond a month. */
+export function sinceTime(iso: string, now: number): string {
+  const seconds = Math.floor((now - new Date(iso).getTime()) / 1000)
+  if (seconds < 60) return 'just now'
+  if (seconds < 3600) return ago(seconds / 60, 'minute')
+  if (seconds < 86_400) return ago(seconds / 3600, 'hour')
+  if (seconds < 30 * 86_400) return ago(seconds / 86_400, 'day')
+  return localDay(iso)
+}
+
+/** `840 ms`, `1.4 s`, `2 min 5 s` */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`
+  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}
+
+/** What an `<input type="datetime-local">` holds, as the moment it means in the reader's zone; undefined if it is empty. */
+export function readLocalTime(value: string): string | undefined {
+  if (value === '') return undefined
+  const date = new Date(value)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
+function ago(count: number, unit: string): string {
+  const whole = Math.floor(count)
+  return `${whole} ${unit}${whole === 1 ? '' : 's'} ago`
+}

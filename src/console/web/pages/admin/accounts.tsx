@@ -1,0 +1,195 @@
+import { useCallback, useState } from 'preact/hooks'
+import type { Account } from '../../../api/contract/admin-accounts.ts'
+import { useAction } from '../../api/action.ts'
+import { useAddressState, useSettled } from '../../api/address.ts'
+import { call } from '../../api/client.ts'
+import { ApiFailure } from '../../api/failure.ts'
+import { useCursorList } from '../../api/query.ts'
+import { readAmount } from '../../format/money.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { CheckField, type Option, SelectField, TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Money } from '../../parts/money.tsx'
+import { Badge, Empty } from '../../parts/notice.tsx'
+import { Answer, Page } from '../../parts/page.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+import { useMayAdminister, useSession } from '../../session.tsx'
+import { pageQuery } from '../requests.tsx'
+import { LinkMade } from './link-made.tsx'
+
+type Status = Account['status']
+
+const STATUSES: readonly Option<string>[] = [
+  { value: '', label: 'Any' },
+  { value: 'active', label: 'Active' },
+  { value: 'suspended', label: 'Suspended' },
+  { value: 'closed', label: 'Closed' },
+]
+const NO_FILTER = { search: '', status: '', new: '' }
+const idOf = (account: Account) => account.id
+
+export function AccountsPage() {
+  const [state, change] = useAddressState(NO_FILTER)
+  const mayAdminister = useMayAdminister()
+  const search = useSettled(state.search.trim())
+  const status = statusOf(state.status)
+  const key = `${search} ${state.status}`
+  const accounts = useCursorList(
+    key,
+    idOf,
+    useCallback(
+      (cursor, signal) =>
+        call(
+          'GET /api/admin/accounts',
+          {
+            query: {
+              ...pageQuery(cursor),
+              ...(search === '' ? {} : { search }),
+              ...(status === undefined ? {} : { status }),
+            },
+          },
+          signal,
+        ),
+      [search, status],
+    ),
+  )
+  const create = mayAdminister ? (
+    <Button kind="primary" onClick={() => change({ new: 'yes' })}>
+      <Icon name="plus" size={18} /> New account
+    </Button>
+  ) : undefined
+  return (
+    <Page
+      title="Accounts"
+      lead="Who pays: each account has one balance, its keys and its limits."
+      actions={create}
+    >
+      <search class="filters" aria-label="Filter accounts">
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Email or number"
+          value={state.search}
+          onValue={text => change({ search: text })}
+        />
+        <SelectField
+          label="Status"
+          value={state.status}
+          options={STATUSES}
+          onValue={text => change({ status: text })}
+        />
+      </search>
+      <Answer
+        query={{ data: accounts.items, failure: accounts.failure, reload: accounts.reload }}
+        what="accounts"
+      >
+        {items =>
+          items.length === 0 ? (
+            <Empty title="No account matches">Search for a part of the email, or make a new account.</Empty>
+          ) : (
+            <Table label="Accounts" columns={COLUMNS} rows={items} keyOf={idOf} more={accounts.more} />
+          )
+        }
+      </Answer>
+      {state.new === '' ? null : (
+        <CreateAccount onClose={() => change({ new: '' })} onCreated={accounts.reload} />
+      )}
+    </Page>
+  )
+}
+
+function statusOf(text: string): Status | undefined {
+  return text === 'active' || text === 'suspended' || text === 'closed' ? text : undefined
+}
+
+export function AccountStatus({ account }: { account: Pick<Account, 'status' | 'on_trial'> }) {
+  const kind = { active: 'good', suspended: 'bad', closed: '' } as const
+  return (
+    <span class="tags">
+      <Badge kind={kind[account.status]}>
+        {STATUSES.find(({ value }) => value === account.status)?.label}
+      </Badge>
+      {account.on_trial ? <Badge kind="plain">Trial</Badge> : null}
+    </span>
+  )
+}
+
+const COLUMNS: readonly Column<Account>[] = [
+  {
+    label: 'Email',
+    kind: 'primary-cell',
+    cell: account => <a href={`/admin/accounts/${account.id}`}>{account.email}</a>,
+  },
+  { label: 'Number', cell: account => account.id },
+  { label: 'Status', kind: 'nowrap', cell: account => <AccountStatus account={account} /> },
+  { label: 'Balance', kind: 'number', cell: account => <Money amount={account.balance} style="short" /> },
+  { label: 'Available', kind: 'number', cell: account => <Money amount={account.available} style="short" /> },
+  { label: 'Made', kind: 'nowrap', cell: account => <When iso={account.created_at} style="day" /> },
+]
+
+function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+  const { deployment } = useSession()
+  const [email, setEmail] = useState('')
+  const [credit, setCredit] = useState('')
+  const [isInvited, setInvited] = useState(true)
+  const [made, setMade] = useState<{ email: string; id: number; url: string | null }>()
+  const create = useAction(async () => {
+    const amount = readAmount(credit)
+    if (credit.trim() !== '' && amount === undefined) {
+      throw new ApiFailure(400, 'invalid_request', 'An amount such as 5.00.', 'credit')
+    }
+    const { account, url } = await call('POST /api/admin/accounts', {
+      body: { email: email.trim(), invite: isInvited, ...(amount === undefined ? {} : { credit: amount }) },
+    })
+    setMade({ email: account.email, id: account.id, url })
+    onCreated()
+  })
+  if (made !== undefined) {
+    return (
+      <LinkMade
+        title="The account is made"
+        url={made.url}
+        mailed={false}
+        onClose={onClose}
+        note={
+          <p>
+            Account {made.id} belongs to {made.email}. <a href={`/admin/accounts/${made.id}`}>Open it</a>
+          </p>
+        }
+      />
+    )
+  }
+  return (
+    <Dialog title="New account" onClose={onClose}>
+      <Form action={create} fields={['email', 'credit']} verb="Create account" onCancel={onClose}>
+        <TextField
+          label="Email"
+          type="email"
+          autoFocus
+          autoComplete="off"
+          value={email}
+          onValue={setEmail}
+          error={create.errorOf('email')}
+        />
+        <TextField
+          label={`Credit in ${deployment.currency}`}
+          optional
+          inputMode="decimal"
+          placeholder={deployment.trial_credit}
+          hint={`Left empty: the trial credit of ${deployment.trial_credit}.`}
+          value={credit}
+          onValue={setCredit}
+          error={create.errorOf('credit')}
+        />
+        <CheckField
+          label="Make a link with which they choose a password"
+          checked={isInvited}
+          onValue={setInvited}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,225 @@
+import { useState } from 'preact/hooks'
+import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
+import { useAddressState } from '../../api/address.ts'
+import { call } from '../../api/client.ts'
+import { useQuery } from '../../api/query.ts'
+import { counted } from '../../format/number.ts'
+import { duration } from '../../format/time.ts'
+import { Button } from '../../parts/button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Badge, type BadgeKind, Empty } from '../../parts/notice.tsx'
+import { Answer, Page } from '../../parts/page.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { When } from '../../parts/when.tsx'
+import { useMayAdminister } from '../../session.tsx'
+import { ChannelDialog } from './channel-form.tsx'
+import { TestDialog } from './channel-test.tsx'
+
+const CLOSED = { new: '' }
+
+export function ChannelsPage() {
+  const mayAdminister = useMayAdminister()
+  const [address, change] = useAddressState(CLOSED)
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
+  const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
+  const vendors = catalogue.data?.items ?? []
+  const [editing, setEditing] = useState<Channel>()
+  const [testing, setTesting] = useState<Channel>()
+  const [added, setAdded] = useState<{ channel: Channel; vendor: Vendor | undefined }>()
+  const [removing, setRemoving] = useState<Channel>()
+  const toast = useToast()
+  const add = mayAdminister ? (
+    <Button kind="primary" onClick={() => change({ new: 'yes' })}>
+      <Icon name="plus" size={18} /> Add channel
+    </Button>
+  ) : undefined
+  return (
+    <Page
+      title="Channels"
+      lead="The ways to reach a vendor: an address, its format, and a pool of your keys there."
+      actions={add}
+    >
+      <Answer query={channels} what="channels">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="No channels yet" action={add}>
+              Choose a vendor and paste your key there. It is encrypted, and never shown again.
+            </Empty>
+          ) : (
+            <ul class="columns wide">
+              {items.map(channel => (
+                <li key={channel.name} class="card">
+                  <ChannelCard channel={channel} />
+                  {mayAdminister ? (
+                    <div class="actions">
+                      <Button small onClick={() => setTesting(channel)}>
+                        Test now<span class="unseen"> {channel.name}</span>
+                      </Button>
+                      <Button small onClick={() => setEditing(channel)}>
+                        Edit<span class="unseen"> {channel.name}</span>
+                      </Button>
+                      <Button small kind="danger" onClick={() => setRemoving(channel)}>
+                        Remove<span class="unseen"> {channel.name}</span>
+                      </Button>
+                    </div>
+                  ) : null}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Answer>
+      {address.new === '' || catalogue.data === undefined ? null : (
+        <ChannelDialog
+          vendors={vendors}
+          onClose={() => change({ new: '' })}
+          onDone={(channel, vendor) => {
+            change({ new: '' })
+            channels.reload()
+            setAdded({ channel, vendor })
+          }}
+        />
+      )}
+      {editing === undefined ? null : (
+        <ChannelDialog
+          channel={editing}
+          vendors={vendors}
+          onClose={() => setEditing(undefined)}
+          onDone={() => {
+            setEditing(undefined)
+            channels.reload()
+            toast('The channel is changed')
+          }}
+        />
+      )}
+      {testing === undefined ? null : (
+        <TestDialog
+          channel={testing}
+          vendor={undefined}
+          onClose={() => {
+            setTesting(undefined)
+            channels.reload()
+          }}
+        />
+      )}
+      {added === undefined ? null : (
+        <TestDialog
+          channel={added.channel}
+          vendor={added.vendor}
+          isNew
+          onClose={() => {
+            setAdded(undefined)
+            channels.reload()
+          }}
+        />
+      )}
+      {removing === undefined ? null : (
+        <Confirm
+          title={`Remove ${removing.name}?`}
+          verb="Remove channel"
+          danger
+          onClose={() => setRemoving(undefined)}
+          action={async () => {
+            const { models_without_channel: left } = await call('DELETE /api/admin/channels/:name', {
+              params: { name: removing.name },
+            })
+            channels.reload()
+            toast(
+              left.length === 0
+                ? 'The channel is removed'
+                : `The channel is removed; nothing serves ${left.join(', ')} now`,
+            )
+          }}
+        >
+          <p>
+            Its keys are forgotten, and {counted(removing.models.length, 'model')} can no more be served
+            through it.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+function ChannelCard({ channel }: { channel: Channel }) {
+  const { health } = channel
+  return (
+    <>
+      <div class="card-head">
+        <h2>{channel.name}</h2>
+        <BreakerState breaker={health.breaker} />
+      </div>
+      <dl class="facts">
+        <dt>Format</dt>
+        <dd>{channel.format}</dd>
+        <dt>Address</dt>
+        <dd>
+          <code>{channel.base_url}</code>
+        </dd>
+        <dt>Order</dt>
+        <dd>
+          priority {channel.priority}, weight {channel.weight}
+          {channel.max_concurrent === null ? '' : `, at most ${channel.max_concurrent} at once`}
+        </dd>
+        <dt>Lately</dt>
+        <dd>
+          {counted(health.breaker.succeeded, 'success', 'successes')},{' '}
+          {counted(health.breaker.failed, 'failure')}
+          {health.first_byte_ms === null ? '' : `, first byte after ${duration(health.first_byte_ms)}`}
+        </dd>
+        <dt>Keys</dt>
+        <dd>
+          {channel.api_keys.length === 0 ? (
+            <span class="soft">none</span>
+          ) : (
+            <ul class="stack tight">
+              {channel.api_keys.map((key, index) => (
+                <li key={key.id} class="row">
+                  <code>{key.hint ?? `key ${index + 1}`}</code> <BreakerState breaker={key.breaker} />
+                </li>
+              ))}
+            </ul>
+          )}
+        </dd>
+        <dt>Models</dt>
+        <dd>
+          {channel.models.length === 0 ? (
+            <a href="/admin/models?import=yes">none yet: choose some</a>
+          ) : (
+            <span title={channel.models.join(', ')}>
+              {channel.models.slice(0, 4).join(', ')}
+              {channel.models.length > 4 ? ` and ${channel.models.length - 4} more` : ''}
+            </span>
+          )}
+        </dd>
+      </dl>
+    </>
+  )
+}
+
+const BREAKERS: Record<Channel['health']['breaker']['state'], { name: string; kind: BadgeKind }> = {
+  closed: { name: 'In use', kind: 'good' },
+  'half-open': { name: 'Being tried', kind: 'warn' },
+  open: { name: 'Held back', kind: 'bad' },
+}
+
+function BreakerState({ breaker }: { breaker: Channel['health']['breaker'] }) {
+  const { name, kind } = BREAKERS[breaker.state]
+  return (
+    <span class="row">
+      <Badge kind={kind}>{name}</Badge>
+      {breaker.state === 'closed' ? null : (
+        <small class="soft">
+          {breaker.reason ?? breaker.cause}
+          {breaker.until === null ? null : (
+            <>
+              {' '}
+              until <When iso={breaker.until} />
+            </>
+          )}
+        </small>
+      )}
+    </span>
+  )
+}

@@ -1,0 +1,109 @@
+import { useCallback } from 'preact/hooks'
+import type { Act } from '../../../api/contract/admin-ledger.ts'
+import { useAddressState, useSettled } from '../../api/address.ts'
+import { call } from '../../api/client.ts'
+import { useCursorList } from '../../api/query.ts'
+import { TextField } from '../../parts/field.tsx'
+import { Empty } from '../../parts/notice.tsx'
+import { Answer, Page } from '../../parts/page.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+import { pageQuery } from '../requests.tsx'
+
+const NO_FILTER = { action: '', target: '' }
+const idOf = (act: Act) => act.id
+
+export function LogPage() {
+  const [state, change] = useAddressState(NO_FILTER)
+  const action = useSettled(state.action.trim())
+  const target = useSettled(state.target.trim())
+  const acts = useCursorList(
+    `${action} ${target}`,
+    idOf,
+    useCallback(
+      (cursor, signal) =>
+        call(
+          'GET /api/admin/log',
+          {
+            query: {
+              ...pageQuery(cursor),
+              ...(action === '' ? {} : { action }),
+              ...(target === '' ? {} : { target }),
+            },
+          },
+          signal,
+        ),
+      [action, target],
+    ),
+  )
+  return (
+    <Page
+      title="Audit log"
+      lead="Every administrative act: who did what to what, and how it was before and after."
+    >
+      <search class="filters" aria-label="Filter the log">
+        <TextField
+          label="Act"
+          type="search"
+          placeholder="account.suspend"
+          spellcheck={false}
+          value={state.action}
+          onValue={text => change({ action: text })}
+        />
+        <TextField
+          label="Done to"
+          type="search"
+          placeholder="account 17"
+          spellcheck={false}
+          value={state.target}
+          onValue={text => change({ target: text })}
+        />
+      </search>
+      <Answer query={{ data: acts.items, failure: acts.failure, reload: acts.reload }} what="the log">
+        {items =>
+          items.length === 0 ? (
+            <Empty title="Nothing is recorded">
+              {action === '' && target === ''
+                ? 'Acts of administrators appear here and stay for good.'
+                : 'Nothing matches. Clear the filters to see everything.'}
+            </Empty>
+          ) : (
+            <Table label="Administrative acts" columns={COLUMNS} rows={items} keyOf={idOf} more={acts.more} />
+          )
+        }
+      </Answer>
+    </Page>
+  )
+}
+
+const COLUMNS: readonly Column<Act>[] = [
+  { label: 'Act', kind: 'primary-cell', cell: act => act.action },
+  { label: 'Done to', cell: act => act.target },
+  { label: 'By', cell: act => act.email || <span class="soft">the command line</span> },
+  { label: 'From', cell: act => act.ip ?? <span class="soft">here</span> },
+  { label: 'Time', kind: 'nowrap', cell: act => <When iso={act.at} /> },
+  {
+    label: 'Change',
+    cell: act => (
+      <details>
+        <summary>
+          Show<span class="unseen"> the change of act {act.id}</span>
+        </summary>
+        <dl class="stack tight">
+          <dt class="soft">Before</dt>
+          <dd>
+            <code class="json">{jsonText(act.before)}</code>
+          </dd>
+          <dt class="soft">After</dt>
+          <dd>
+            <code class="json">{jsonText(act.after)}</code>
+          </dd>
+        </dl>
+      </details>
+    ),
+  },
+]
+
+function jsonText(value: unknown): string {
+  return value === null || value === undefined ? 'nothing' : JSON.stringify(value, null, 2)
+}

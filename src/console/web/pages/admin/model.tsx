@@ -1,0 +1,282 @@
+import { useState } from 'preact/hooks'
+import { useLocation, useRoute } from 'preact-iso'
+import type { Model } from '../../../api/contract/admin-catalog.ts'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { ApiFailure } from '../../api/failure.ts'
+import { useQuery } from '../../api/query.ts'
+import { addMoney } from '../../format/money.ts'
+import { wholeNumber } from '../../format/number.ts'
+import { priceTexts, readPriceTexts } from '../../format/price-texts.ts'
+import { Button } from '../../parts/button.tsx'
+import { Confirm } from '../../parts/confirm.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Money } from '../../parts/money.tsx'
+import { Badge, Notice } from '../../parts/notice.tsx'
+import { Answer, Page } from '../../parts/page.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { When } from '../../parts/when.tsx'
+import { useMayAdminister } from '../../session.tsx'
+import { FullPrices, ShortPrices } from '../price-list.tsx'
+import { ModelDialog } from './model-form.tsx'
+import { PriceFields } from './price-fields.tsx'
+
+type Found = ConsoleOutput<'GET /api/admin/models/:id'>
+type Version = Found['versions'][number]
+type Preview = ConsoleOutput<'POST /api/admin/models/:id/preview'>
+
+/** One model: who serves it, what it costs, and what it cost before. */
+export function ModelPage() {
+  const id = useRoute().params['id'] ?? ''
+  const { route } = useLocation()
+  const mayAdminister = useMayAdminister()
+  const found = useQuery(`model ${id}`, signal =>
+    call('GET /api/admin/models/:id', { params: { id } }, signal),
+  )
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
+  const [dialog, setDialog] = useState<'prices' | 'edit' | 'remove'>()
+  const toast = useToast()
+  const close = () => setDialog(undefined)
+  const onDone = (said: string) => {
+    toast(said)
+    close()
+    found.reload()
+  }
+  return (
+    <Page
+      title={id}
+      lead={<a href="/admin/models">All models</a>}
+      actions={
+        mayAdminister && found.data !== undefined ? (
+          <>
+            <Button kind="primary" onClick={() => setDialog('prices')}>
+              Change prices
+            </Button>
+            <Button onClick={() => setDialog('edit')}>Edit</Button>
+            <Button kind="danger" onClick={() => setDialog('remove')}>
+              Remove
+            </Button>
+          </>
+        ) : undefined
+      }
+    >
+      <Answer query={found} what="the model">
+        {({ model, versions }) => (
+          <>
+            <div class="columns wide">
+              <Facts model={model} />
+              <section class="card" aria-labelledby="prices-title">
+                <div class="card-head">
+                  <h2 id="prices-title">Prices in force</h2>
+                  {model.price_version === null ? null : (
+                    <Badge kind="plain">Version {model.price_version}</Badge>
+                  )}
+                </div>
+                {model.prices === null ? (
+                  <Notice kind="warn">It has no price, so every call of it is refused.</Notice>
+                ) : (
+                  <FullPrices prices={model.prices} />
+                )}
+              </section>
+            </div>
+            <section class="stack" aria-labelledby="versions-title">
+              <h2 id="versions-title">Versions</h2>
+              <p class="soft">
+                Every request is charged by the version in force when it came, and keeps it for good.
+              </p>
+              <Table
+                label="Price versions"
+                columns={versionColumns(model.price_version)}
+                rows={versions}
+                keyOf={version => version.version}
+              />
+            </section>
+            {dialog === 'prices' ? (
+              <PriceDialog model={model} onClose={close} onDone={() => onDone('The prices are changed')} />
+            ) : null}
+            {dialog === 'edit' && channels.data !== undefined ? (
+              <ModelDialog
+                model={model}
+                channels={channels.data.items}
+                onClose={close}
+                onDone={() => onDone('The model is changed')}
+              />
+            ) : null}
+            {dialog === 'remove' ? (
+              <Confirm
+                title={`Remove ${id}?`}
+                verb="Remove model"
+                danger
+                onClose={close}
+                action={async () => {
+                  await call('DELETE /api/admin/models/:id', { params: { id } })
+                  toast('The model is removed')
+                  route('/admin/models')
+                }}
+              >
+                <p>Calls of it are refused from now on. Receipts and price versions stay.</p>
+              </Confirm>
+            ) : null}
+          </>
+        )}
+      </Answer>
+    </Page>
+  )
+}
+
+function Facts({ model }: { model: Model }) {
+  return (
+    <section class="card" aria-labelledby="facts-title">
+      <h2 id="facts-title">{model.display_name}</h2>
+      <dl class="facts">
+        <dt>Aliases</dt>
+        <dd>{model.aliases.length === 0 ? <span class="soft">none</span> : model.aliases.join(', ')}</dd>
+        <dt>Made by</dt>
+        <dd>{model.owned_by}</dd>
+        <dt>For</dt>
+        <dd>{model.enabled_by_default ? 'everybody' : 'accounts that were given it'}</dd>
+        <dt>Surfaces</dt>
+        <dd>{model.surfaces === null ? 'all that its channels can serve' : model.surfaces.join(', ')}</dd>
+        <dt>Context</dt>
+        <dd>{model.context_tokens === null ? 'unknown' : `${wholeNumber(model.context_tokens)} tokens`}</dd>
+        <dt>Most output</dt>
+        <dd>
+          {model.max_output_tokens === null ? 'unknown' : `${wholeNumber(model.max_output_tokens)} tokens`}
+        </dd>
+        <dt>Served by</dt>
+        <dd>
+          <ul class="stack tight">
+            {model.channels.map(route => (
+              <li key={`${route.channel} ${route.model}`}>
+                {route.channel} as <code>{route.model}</code>{' '}
+                <span class="soft">
+                  priority {route.priority}, weight {route.weight}
+                </span>
+              </li>
+            ))}
+          </ul>
+        </dd>
+      </dl>
+    </section>
+  )
+}
+
+function versionColumns(current: string | null): Column<Version>[] {
+  return [
+    {
+      label: 'Version',
+      kind: 'primary-cell',
+      cell: version => (
+        <>
+          {version.version} {version.version === current ? <Badge kind="good">In force</Badge> : null}
+        </>
+      ),
+    },
+    { label: 'From', kind: 'nowrap', cell: version => <When iso={version.valid_from} /> },
+    { label: 'Prices', cell: version => <ShortPrices prices={version.prices} /> },
+    { label: 'Made by', cell: version => version.source },
+  ]
+}
+
+/** New prices: first what they would change, then the change. */
+function PriceDialog({ model, onClose, onDone }: { model: Model; onClose(): void; onDone(): void }) {
+  const [texts, setTexts] = useState(() => priceTexts(model.prices))
+  const [preview, setPreview] = useState<Preview>()
+  const look = useAction(async () => {
+    const read = readPriceTexts(texts)
+    if ('field' in read) throw new ApiFailure(400, 'invalid_request', read.message, `prices.${read.field}`)
+    setPreview(
+      await call('POST /api/admin/models/:id/preview', {
+        params: { id: model.id },
+        body: { prices: read.prices },
+      }),
+    )
+  })
+  const save = useAction(async () => {
+    if (preview === undefined) return
+    await call('PUT /api/admin/models/:id', {
+      params: { id: model.id },
+      body: { ...unchanged(model), prices: preview.after },
+    })
+    onDone()
+  })
+  if (preview !== undefined) {
+    return (
+      <Dialog title="Change the prices?" shape="dialog wide" onClose={onClose}>
+        <PreviewOf preview={preview} />
+        <Form action={save} fields={[]} verb="Change prices" onCancel={() => setPreview(undefined)}>
+          <p class="soft">The new prices are in force at once, for requests that come from now on.</p>
+        </Form>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title={`Prices of ${model.id}`} shape="dialog wide" onClose={onClose}>
+      <Form action={look} fields={['prices']} verb="Preview" onCancel={onClose}>
+        <PriceFields value={texts} onValue={setTexts} errorOf={look.errorOf} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function PreviewOf({ preview }: { preview: Preview }) {
+  const difference = addMoney([preview.cost_after, negated(preview.cost_before)])
+  return (
+    <>
+      {preview.jumps.length === 0 ? null : (
+        <Notice kind="warn">
+          <span>These change by more than a factor of two. Is a decimal point where it should be?</span>
+          <ul class="stack tight">
+            {preview.jumps.map(jump => (
+              <li key={jump.rate}>
+                {jump.rate.replaceAll('_', ' ')}: {jump.from} to {jump.to}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <div class="columns">
+        <section class="stack tight">
+          <h3>Now</h3>
+          {preview.before === null ? <p class="soft">No price</p> : <FullPrices prices={preview.before} />}
+        </section>
+        <section class="stack tight">
+          <h3>Then</h3>
+          {preview.after === null ? (
+            <p class="soft">No price: every call is refused</p>
+          ) : (
+            <FullPrices prices={preview.after} />
+          )}
+        </section>
+      </div>
+      <p>
+        The {wholeNumber(preview.requests)} requests of the last 30 days cost{' '}
+        <Money amount={preview.cost_before} /> and would have cost <Money amount={preview.cost_after} />:{' '}
+        <Money amount={difference} style="signed" />.
+      </p>
+    </>
+  )
+}
+
+function negated(amount: string): string {
+  return amount.startsWith('-') ? amount.slice(1) : `-${amount}`
+}
+
+/** Everything else about a model, as replacing it wants it. */
+function unchanged(model: Model) {
+  const { aliases, display_name, owned_by, channels, surfaces, enabled_by_default } = model
+  const { context_tokens, max_output_tokens } = model
+  return {
+    aliases,
+    display_name,
+    owned_by,
+    channels,
+    surfaces,
+    enabled_by_default,
+    context_tokens,
+    max_output_tokens,
+  }
+}

@@ -1,0 +1,179 @@
+import { useState } from 'preact/hooks'
+import type { RedeemCode } from '../../../api/contract/admin-ledger.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { ApiFailure } from '../../api/failure.ts'
+import { useCursorList } from '../../api/query.ts'
+import { readAmount } from '../../format/money.ts'
+import { counted, readCount, wholeNumber } from '../../format/number.ts'
+import { readLocalTime } from '../../format/time.ts'
+import { Button } from '../../parts/button.tsx'
+import { Code } from '../../parts/copy.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Icon } from '../../parts/icon.tsx'
+import { Money } from '../../parts/money.tsx'
+import { Badge, Empty, Notice } from '../../parts/notice.tsx'
+import { Answer, Page } from '../../parts/page.tsx'
+import { type Column, Table } from '../../parts/table.tsx'
+import { When } from '../../parts/when.tsx'
+import { useCurrency, useMayAdminister } from '../../session.tsx'
+import { pageQuery } from '../requests.tsx'
+
+const idOf = (code: RedeemCode) => code.id
+const ask = (cursor: string | undefined, signal: AbortSignal) =>
+  call('GET /api/admin/redeem-codes', { query: pageQuery(cursor) }, signal)
+
+export function RedeemCodesPage() {
+  const codes = useCursorList('codes', idOf, ask)
+  const [isCreating, setCreating] = useState(false)
+  const create = useMayAdminister() ? (
+    <Button kind="primary" onClick={() => setCreating(true)}>
+      <Icon name="plus" size={18} /> Make codes
+    </Button>
+  ) : undefined
+  return (
+    <Page
+      title="Redeem codes"
+      lead="Credit to give away. A code is shown once, when it is made; only a fingerprint of it is kept."
+      actions={create}
+    >
+      <Answer query={{ data: codes.items, failure: codes.failure, reload: codes.reload }} what="codes">
+        {items =>
+          items.length === 0 ? (
+            <Empty title="No codes yet" action={create}>
+              Whoever has a code turns it into credit on their billing page.
+            </Empty>
+          ) : (
+            <Table label="Redeem codes" columns={COLUMNS} rows={items} keyOf={idOf} more={codes.more} />
+          )
+        }
+      </Answer>
+      {isCreating ? <Create onClose={() => setCreating(false)} onCreated={codes.reload} /> : null}
+    </Page>
+  )
+}
+
+const COLUMNS: readonly Column<RedeemCode>[] = [
+  { label: 'Fingerprint', kind: 'primary-cell', cell: code => <code>{code.id}</code> },
+  { label: 'Amount', kind: 'number', cell: code => <Money amount={code.amount} /> },
+  {
+    label: 'Used',
+    kind: 'number',
+    cell: code => `${wholeNumber(code.uses)} of ${wholeNumber(code.max_uses)}`,
+  },
+  {
+    label: 'State',
+    kind: 'nowrap',
+    cell: code =>
+      code.uses >= code.max_uses ? (
+        <Badge>Used up</Badge>
+      ) : code.expires_at !== null && Date.parse(code.expires_at) < Date.now() ? (
+        <Badge kind="warn">Expired</Badge>
+      ) : (
+        <Badge kind="good">Open</Badge>
+      ),
+  },
+  {
+    label: 'Expires',
+    kind: 'nowrap',
+    cell: code =>
+      code.expires_at === null ? <span class="soft">Never</span> : <When iso={code.expires_at} style="day" />,
+  },
+  { label: 'Made', kind: 'nowrap', cell: code => <When iso={code.created_at} /> },
+]
+
+function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+  const currency = useCurrency()
+  const [amount, setAmount] = useState('')
+  const [count, setCount] = useState('1')
+  const [uses, setUses] = useState('1')
+  const [expires, setExpires] = useState('')
+  const [codes, setCodes] = useState<string[]>()
+  const create = useAction(async () => {
+    const value = readAmount(amount)
+    if (value === undefined) throw new ApiFailure(400, 'invalid_request', 'An amount such as 5.00.', 'amount')
+    const expiresAt = readLocalTime(expires)
+    const made = await call('POST /api/admin/redeem-codes', {
+      body: {
+        amount: value,
+        count: countOf(count, 'count'),
+        uses: countOf(uses, 'uses'),
+        ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+      },
+    })
+    setCodes(made.codes)
+    onCreated()
+  })
+  if (codes !== undefined) {
+    return (
+      <Dialog title={counted(codes.length, 'code')} held onClose={onClose}>
+        <Notice kind="warn">Copy them now: this is the only time they are shown.</Notice>
+        <div data-testid="codes">
+          <Code text={codes.join('\n')} what="the codes" />
+        </div>
+        <div class="dialog-foot">
+          <Button kind="primary" onClick={onClose}>
+            I have copied them
+          </Button>
+        </div>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title="Make redeem codes" onClose={onClose}>
+      <Form
+        action={create}
+        fields={['amount', 'count', 'uses', 'expires_at']}
+        verb="Make codes"
+        onCancel={onClose}
+      >
+        <div class="columns">
+          <TextField
+            label={`Amount in ${currency}`}
+            autoFocus
+            inputMode="decimal"
+            placeholder="5.00"
+            value={amount}
+            onValue={setAmount}
+            error={create.errorOf('amount')}
+          />
+          <TextField
+            label="How many codes"
+            inputMode="numeric"
+            value={count}
+            onValue={setCount}
+            error={create.errorOf('count')}
+          />
+        </div>
+        <div class="columns">
+          <TextField
+            label="Uses of each"
+            inputMode="numeric"
+            hint="Each account can use a code once."
+            value={uses}
+            onValue={setUses}
+            error={create.errorOf('uses')}
+          />
+          <TextField
+            label="Expires"
+            optional
+            type="datetime-local"
+            value={expires}
+            onValue={setExpires}
+            error={create.errorOf('expires_at')}
+          />
+        </div>
+      </Form>
+    </Dialog>
+  )
+}
+
+function countOf(text: string, field: string): number {
+  const count = readCount(text)
+  if (count === undefined || count === 0) {
+    throw new ApiFailure(400, 'invalid_request', 'A whole number above 0.', field)
+  }
+  return count
+}

@@ -1,0 +1,62 @@
+import { call } from '../../api/client.ts'
+import { useQuery } from '../../api/query.ts'
+import { readCount } from '../../format/number.ts'
+import { Empty } from '../../parts/notice.tsx'
+import { Page } from '../../parts/page.tsx'
+import type { LineFilter } from '../../stream/line-filter.ts'
+import { RequestLog } from '../request-log.tsx'
+import { filterQuery, pageQuery } from '../requests.tsx'
+import { UsageCard } from '../usage-card.tsx'
+
+/** Everybody's requests, and what they add up to. */
+export function TrafficPage() {
+  const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
+  const empty = (
+    <Empty title="No requests yet">As soon as somebody calls this gateway, their requests appear here.</Empty>
+  )
+  return (
+    <Page title="All requests" lead="Every account's requests, live, and what they add up to.">
+      <UsageCard
+        groups={[
+          { value: 'model', label: 'Model' },
+          { value: 'account', label: 'Account' },
+          { value: 'channel', label: 'Channel' },
+          { value: 'key', label: 'Key' },
+        ]}
+        ask={(query, signal) => call('GET /api/admin/usage', { query }, signal)}
+        empty={empty}
+      />
+      <RequestLog
+        ask={ask}
+        receipt={receipt}
+        liveAddress="/api/admin/live/requests"
+        models={models.data?.items.map(({ id }) => id) ?? []}
+        channels={channels.data?.items.map(({ name }) => name) ?? []}
+        keys={[]}
+        isForAll
+        empty={empty}
+      />
+    </Page>
+  )
+}
+
+function ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal) {
+  const account = readCount(filter.account)
+  return call(
+    'GET /api/admin/requests',
+    {
+      query: {
+        ...filterQuery(filter),
+        ...pageQuery(cursor),
+        ...(account === undefined ? {} : { account_id: account }),
+        ...(filter.channel === '' ? {} : { channel: filter.channel }),
+      },
+    },
+    signal,
+  )
+}
+
+function receipt(id: string, signal: AbortSignal) {
+  return call('GET /api/admin/requests/:id', { params: { id } }, signal)
+}

@@ -1,0 +1,49 @@
+import { useState } from 'preact/hooks'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { useSession } from '../../session.tsx'
+import { Gate } from './gate.tsx'
+
+export function ForgottenPage() {
+  const { deployment } = useSession()
+  const [email, setEmail] = useState('')
+  const [isDone, setDone] = useState(false)
+  const ask = useAction(async () => {
+    await call('POST /api/password-reset', { body: { email: email.trim() } })
+    setDone(true)
+  })
+  return (
+    <Gate
+      title="New password"
+      lead={isDone ? undefined : 'You get a link that works once and lets you choose a new password.'}
+      foot={
+        <p>
+          <a href="/sign-in">Back to sign in</a>
+        </p>
+      }
+    >
+      {isDone ? (
+        <p role="status">
+          {deployment.mail
+            ? `If there is an account for ${email}, a link is on its way to it.`
+            : 'If there is an account for this address, your administrator now sees that you need a link, and can send you one.'}
+        </p>
+      ) : (
+        <Form action={ask} fields={['email']} verb="Ask for a link">
+          <TextField
+            label="Email"
+            type="email"
+            name="email"
+            autoComplete="username"
+            autoFocus
+            value={email}
+            onValue={setEmail}
+            error={ask.errorOf('email')}
+          />
+        </Form>
+      )}
+    </Gate>
+  )
+}

@@ -1,0 +1,114 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'preact-iso'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { asFailure } from '../../api/failure.ts'
+import { useQuery } from '../../api/query.ts'
+import { TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { FailureNotice, Waiting } from '../../parts/notice.tsx'
+import { useSession } from '../../session.tsx'
+import { Gate } from './gate.tsx'
+import { CodeField } from './sign-in.tsx'
+import { NewPasswordField } from './sign-up.tsx'
+
+type Link = ConsoleOutput<'POST /api/links/inspect'>
+
+/** Accepts a one-time link. Its token stands behind `#`, which a browser sends to no server. */
+export function LinkPage() {
+  const [token] = useState(() => location.hash.slice(1))
+  const link = useQuery(token, signal => call('POST /api/links/inspect', { body: { token } }, signal))
+  if (link.data !== undefined) return <AcceptLink token={token} link={link.data} />
+  return (
+    <Gate
+      title={link.failure === undefined ? 'One moment' : 'This link does not work'}
+      foot={
+        <p>
+          <a href="/sign-in">Go to sign in</a>
+        </p>
+      }
+    >
+      {link.failure === undefined ? (
+        <Waiting what="the link" />
+      ) : (
+        <>
+          <FailureNotice failure={link.failure} />
+          <p>A link works once and only for a while. Ask whoever sent it for a new one.</p>
+        </>
+      )}
+    </Gate>
+  )
+}
+
+const WORDS: Record<Link['kind'], { title: string; lead: string; verb: string }> = {
+  first_owner: {
+    title: 'Welcome to Tollgate',
+    lead: 'You are the first here: choose how you sign in, and this gateway is yours.',
+    verb: 'Make me the owner',
+  },
+  invite: { title: 'You are invited', lead: 'Choose a password to begin.', verb: 'Accept the invitation' },
+  password_reset: {
+    title: 'New password',
+    lead: 'It signs you out everywhere else.',
+    verb: 'Set the password',
+  },
+  signup: { title: 'Almost there', lead: 'Choose a password to finish.', verb: 'Create account' },
+}
+
+function AcceptLink({ token, link }: { token: string; link: Link }) {
+  const { become } = useSession()
+  const { route } = useLocation()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const [needsCode, setNeedsCode] = useState(false)
+  const accept = useAction(async () => {
+    try {
+      const body = {
+        token,
+        password,
+        ...(link.email === null ? { email: email.trim() } : {}),
+        ...(needsCode ? { code: code.trim() } : {}),
+      }
+      const { user } = await call('POST /api/links/accept', { body })
+      become(user)
+      route('/', true)
+    } catch (error) {
+      if (asFailure(error).code !== 'second_factor_required' || needsCode) throw error
+      setNeedsCode(true)
+    }
+  })
+  const words = WORDS[link.kind]
+  return (
+    <Gate title={words.title} lead={words.lead}>
+      <Form action={accept} fields={['email', 'password', 'code']} verb={words.verb}>
+        {link.email === null ? (
+          <TextField
+            label="Email"
+            type="email"
+            name="email"
+            autoComplete="username"
+            autoFocus
+            hint="You sign in with it."
+            value={email}
+            onValue={setEmail}
+            error={accept.errorOf('email')}
+          />
+        ) : (
+          <TextField
+            label="Email"
+            type="email"
+            name="email"
+            autoComplete="username"
+            readOnly
+            value={link.email}
+            onValue={() => {}}
+          />
+        )}
+        <NewPasswordField value={password} onValue={setPassword} error={accept.errorOf('password')} />
+        {needsCode ? <CodeField value={code} onValue={setCode} error={accept.errorOf('code')} /> : null}
+      </Form>
+    </Gate>
+  )
+}

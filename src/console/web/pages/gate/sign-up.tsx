@@ -1,0 +1,94 @@
+import { useState } from 'preact/hooks'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { isZero, shortMoney } from '../../format/money.ts'
+import { TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { useSession } from '../../session.tsx'
+import { Gate } from './gate.tsx'
+
+export function SignUpPage() {
+  const { deployment, become } = useSession()
+  const [email, setEmail] = useState('')
+  const [password, setPassword] = useState('')
+  const [isSent, setSent] = useState(false)
+  const signUp = useAction(async () => {
+    const body = { email: email.trim(), ...(deployment.mail ? {} : { password }) }
+    const { next, user } = await call('POST /api/signup', { body })
+    if (next === 'signed_in') become(user)
+    else setSent(true)
+  })
+  const back = (
+    <p>
+      Have an account? <a href="/sign-in">Sign in</a>
+    </p>
+  )
+  if (!deployment.signup) {
+    return (
+      <Gate title="Create an account" foot={back}>
+        <Notice>Accounts are made by the administrator of this gateway. Ask for an invitation.</Notice>
+      </Gate>
+    )
+  }
+  if (isSent) {
+    return (
+      <Gate title="Look at your mail" foot={back}>
+        <p role="status">
+          If {email} can have an account, a link to finish is on its way. It works once, and only for a while.
+        </p>
+      </Gate>
+    )
+  }
+  const trial = deployment.trial_credit
+  return (
+    <Gate
+      title="Create an account"
+      lead={
+        isZero(trial) ? undefined : `It comes with ${shortMoney(trial, deployment.currency)} of trial credit.`
+      }
+      foot={back}
+    >
+      <Form action={signUp} fields={['email', 'password']} verb="Create account">
+        <TextField
+          label="Email"
+          type="email"
+          name="email"
+          autoComplete="username"
+          autoFocus
+          value={email}
+          onValue={setEmail}
+          error={signUp.errorOf('email')}
+        />
+        {deployment.mail ? null : (
+          <NewPasswordField value={password} onValue={setPassword} error={signUp.errorOf('password')} />
+        )}
+      </Form>
+    </Gate>
+  )
+}
+
+export function NewPasswordField({
+  label = 'Password',
+  value,
+  onValue,
+  error,
+}: {
+  label?: string
+  value: string
+  onValue(value: string): void
+  error: string | undefined
+}) {
+  return (
+    <TextField
+      label={label}
+      type="password"
+      name="new-password"
+      autoComplete="new-password"
+      hint="At least 10 characters. A few words are easier to remember than symbols."
+      value={value}
+      onValue={onValue}
+      error={error}
+    />
+  )
+}

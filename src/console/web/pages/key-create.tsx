@@ -1,0 +1,199 @@
+import { useState } from 'preact/hooks'
+import type { ConsoleOutput } from '../../api/contract/api.ts'
+import { useAction } from '../api/action.ts'
+import { call } from '../api/client.ts'
+import { ApiFailure } from '../api/failure.ts'
+import { useQuery } from '../api/query.ts'
+import { readAmount } from '../format/money.ts'
+import { readList } from '../format/number.ts'
+import { readLocalTime } from '../format/time.ts'
+import { Button } from '../parts/button.tsx'
+import { Code, CopyButton } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { CheckField, type Option, SelectField, TextArea, TextField } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+import { Notice } from '../parts/notice.tsx'
+import { Tabs } from '../parts/tabs.tsx'
+import { useSession } from '../session.tsx'
+import { snippets } from '../stream/snippets.ts'
+import { LimitFields, NO_LIMITS, readLimits } from './limit-fields.tsx'
+import { ModelChoice } from './model-choice.tsx'
+
+type Created = ConsoleOutput<'POST /api/keys'>
+type Period = 'day' | 'week' | 'month' | 'total'
+
+const PERIODS: readonly Option<Period>[] = [
+  { value: 'month', label: 'a month' },
+  { value: 'week', label: 'a week' },
+  { value: 'day', label: 'a day' },
+  { value: 'total', label: 'in all' },
+]
+const FIELDS = ['name', 'models', 'expires_at', 'cap', 'allow_ips', 'limits']
+
+/** Makes a key, then shows it this once with what to paste where. */
+export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
+  const models = useQuery('models', signal => call('GET /api/models', {}, signal))
+  const names = models.data?.items.map(({ id }) => id) ?? []
+  const [created, setCreated] = useState<Created>()
+  if (created !== undefined) {
+    return (
+      <Dialog title="Your new key" shape="dialog wide" held onClose={onClose}>
+        <NewKey created={created} model={created.key.models?.[0] ?? names[0] ?? 'MODEL'} onClose={onClose} />
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title="Create a key" onClose={onClose}>
+      <KeyForm
+        models={names}
+        onCancel={onClose}
+        onCreated={answer => {
+          setCreated(answer)
+          onCreated()
+        }}
+      />
+    </Dialog>
+  )
+}
+
+function KeyForm({
+  models,
+  onCancel,
+  onCreated,
+}: {
+  models: readonly string[]
+  onCancel(): void
+  onCreated(created: Created): void
+}) {
+  const [name, setName] = useState('')
+  const [isNarrowed, setNarrowed] = useState(false)
+  const [chosen, setChosen] = useState<string[]>([])
+  const [expires, setExpires] = useState('')
+  const [cap, setCap] = useState('')
+  const [period, setPeriod] = useState<Period>('month')
+  const [ips, setIps] = useState('')
+  const [limits, setLimits] = useState(NO_LIMITS)
+  const create = useAction(async () => {
+    const amount = readAmount(cap)
+    if (cap.trim() !== '' && amount === undefined) {
+      throw new ApiFailure(400, 'invalid_request', 'An amount such as 5.00.', 'cap')
+    }
+    if (isNarrowed && chosen.length === 0) {
+      throw new ApiFailure(
+        400,
+        'invalid_request',
+        'Choose at least one model, or allow all of them.',
+        'models',
+      )
+    }
+    const expiresAt = readLocalTime(expires)
+    onCreated(
+      await call('POST /api/keys', {
+        body: {
+          name: name.trim(),
+          limits: readLimits(limits),
+          ...(isNarrowed ? { models: chosen } : {}),
+          ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+          ...(amount === undefined ? {} : { cap: { amount, period } }),
+          ...(ips.trim() === '' ? {} : { allow_ips: readList(ips) }),
+        },
+      }),
+    )
+  })
+  return (
+    <Form action={create} fields={FIELDS} verb="Create key" onCancel={onCancel}>
+      <TextField
+        label="Name"
+        autoFocus
+        placeholder="for example: laptop"
+        hint="So that you know it again in the log."
+        value={name}
+        onValue={setName}
+        error={create.errorOf('name')}
+      />
+      <details>
+        <summary>Narrow what it may do</summary>
+        <div class="stack">
+          <CheckField label="Only some models" checked={isNarrowed} onValue={setNarrowed} />
+          {isNarrowed ? (
+            <ModelChoice legend="Models" models={models} chosen={chosen} onValue={setChosen} />
+          ) : null}
+          {create.errorOf('models') === undefined ? null : (
+            <span class="error">{create.errorOf('models')}</span>
+          )}
+          <div class="columns">
+            <TextField
+              label="Spending cap"
+              optional
+              inputMode="decimal"
+              placeholder="5.00"
+              value={cap}
+              onValue={setCap}
+              error={create.errorOf('cap')}
+            />
+            <SelectField label="Cap is for" value={period} options={PERIODS} onValue={setPeriod} />
+          </div>
+          <TextField
+            label="Expires"
+            optional
+            type="datetime-local"
+            value={expires}
+            onValue={setExpires}
+            error={create.errorOf('expires_at')}
+          />
+          <TextArea
+            label="Allowed addresses"
+            optional
+            rows={2}
+            spellcheck={false}
+            placeholder="203.0.113.7, 2001:db8::/32"
+            hint="Addresses and ranges, separated by commas or lines."
+            value={ips}
+            onValue={setIps}
+            error={create.errorOf('allow_ips')}
+          />
+          <LimitFields
+            value={limits}
+            onValue={setLimits}
+            errorOf={field => create.errorOf(`limits.${field}`)}
+          />
+        </div>
+      </details>
+    </Form>
+  )
+}
+
+function NewKey({ created, model, onClose }: { created: Created; model: string; onClose(): void }) {
+  const { deployment } = useSession()
+  const all = snippets({ apiUrl: deployment.api_url, key: created.secret, model })
+  return (
+    <>
+      <Notice kind="warn">Copy it now: this is the only time it is shown.</Notice>
+      <div class="secret">
+        <code data-testid="secret">{created.secret}</code>
+        <CopyButton text={created.secret} what="the key" />
+      </div>
+      <section class="stack tight">
+        <h3>Use it</h3>
+        <Tabs
+          label="Clients"
+          tabs={all.map(snippet => ({
+            id: snippet.id,
+            name: snippet.name,
+            content: (
+              <div class="stack tight">
+                <p class="soft">{snippet.place}</p>
+                <Code text={snippet.text} what={`the snippet for ${snippet.name}`} />
+              </div>
+            ),
+          }))}
+        />
+      </section>
+      <div class="dialog-foot">
+        <Button kind="primary" onClick={onClose}>
+          I have copied it
+        </Button>
+      </div>
+    </>
+  )
+}

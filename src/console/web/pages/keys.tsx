@@ -1,0 +1,179 @@
+import { useState } from 'preact/hooks'
+import type { Key } from '../../api/contract/keys.ts'
+import { useAddressState } from '../api/address.ts'
+import { call } from '../api/client.ts'
+import { useCursorList } from '../api/query.ts'
+import { Button } from '../parts/button.tsx'
+import { Confirm } from '../parts/confirm.tsx'
+import { Icon } from '../parts/icon.tsx'
+import { Money } from '../parts/money.tsx'
+import { Badge, Empty } from '../parts/notice.tsx'
+import { Answer, Page } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+import { useToast } from '../parts/toast.tsx'
+import { When } from '../parts/when.tsx'
+import { CreateKey } from './key-create.tsx'
+import { EditKey } from './key-edit.tsx'
+import { pageQuery } from './requests.tsx'
+
+const CLOSED = { new: '' }
+const idOf = (key: Key) => key.id
+const ask = (cursor: string | undefined, signal: AbortSignal) =>
+  call('GET /api/keys', { query: pageQuery(cursor) }, signal)
+
+export function KeysPage() {
+  const [address, change] = useAddressState(CLOSED)
+  const [revoking, setRevoking] = useState<Key>()
+  const [editing, setEditing] = useState<Key>()
+  const toast = useToast()
+  const keys = useCursorList('keys', idOf, ask)
+  const isCreating = address.new !== ''
+  const create = (
+    <Button kind="primary" onClick={() => change({ new: 'yes' })}>
+      <Icon name="plus" size={18} /> Create key
+    </Button>
+  )
+  return (
+    <Page
+      title="Keys"
+      lead="What your programs sign in with. A key is shown once, when it is made; only its beginning is kept."
+      actions={create}
+    >
+      <Answer query={{ data: keys.items, failure: keys.failure, reload: keys.reload }} what="keys">
+        {items =>
+          items.length === 0 ? (
+            <Empty title="No keys yet" action={create}>
+              A key calls every model your account reaches, from any client: only the address and the key
+              change.
+            </Empty>
+          ) : (
+            <Table
+              label="Keys"
+              columns={columnsOf({ onRevoke: setRevoking, onEdit: setEditing })}
+              rows={items}
+              keyOf={idOf}
+              more={keys.more}
+            />
+          )
+        }
+      </Answer>
+      {isCreating ? <CreateKey onClose={() => change({ new: '' })} onCreated={keys.reload} /> : null}
+      {editing === undefined ? null : (
+        <EditKey
+          apiKey={editing}
+          onClose={() => setEditing(undefined)}
+          onDone={() => {
+            keys.reload()
+            toast('The key is changed')
+          }}
+        />
+      )}
+      {revoking === undefined ? null : (
+        <Confirm
+          title="Revoke this key?"
+          verb="Revoke key"
+          danger
+          onClose={() => setRevoking(undefined)}
+          action={async () => {
+            await call('POST /api/keys/:id/revoke', { params: { id: revoking.id } })
+            keys.reload()
+            toast('The key is revoked')
+          }}
+        >
+          <p>
+            <b>{revoking.name || revoking.prefix}</b> stops working at once and for good; its running answers
+            end.
+          </p>
+        </Confirm>
+      )}
+    </Page>
+  )
+}
+
+export function KeyStatus({ status }: { status: Key['status'] }) {
+  const [kind, name] = {
+    active: ['good', 'Active'],
+    expired: ['warn', 'Expired'],
+    revoked: ['bad', 'Revoked'],
+  }[status] as ['good' | 'warn' | 'bad', string]
+  return <Badge kind={kind}>{name}</Badge>
+}
+
+export function columnsOf(
+  actions: { onRevoke(key: Key): void; onEdit(key: Key): void } | undefined,
+): Column<Key>[] {
+  return [
+    {
+      label: 'Name',
+      kind: 'primary-cell',
+      cell: key => (
+        <>
+          {key.name || 'Unnamed'} <br />
+          <code class="soft">{key.prefix}…</code>
+        </>
+      ),
+    },
+    { label: 'Status', kind: 'nowrap', cell: key => <KeyStatus status={key.status} /> },
+    {
+      label: 'Models',
+      cell: key =>
+        key.models === null ? (
+          <span class="soft">All of the account</span>
+        ) : (
+          <span title={key.models.join(', ')}>
+            {key.models.length <= 2 ? key.models.join(', ') : `${key.models.length} models`}
+          </span>
+        ),
+    },
+    {
+      label: 'Cap',
+      kind: 'nowrap',
+      cell: key =>
+        key.cap === null ? (
+          <span class="soft">None</span>
+        ) : (
+          <span>
+            <Money amount={key.spent ?? '0'} style="short" /> of <Money amount={key.cap.amount} />{' '}
+            <span class="soft">{CAP_PERIODS[key.cap.period]}</span>
+          </span>
+        ),
+    },
+    {
+      label: 'Last used',
+      kind: 'nowrap',
+      cell: key =>
+        key.last_used_at === null ? (
+          <span class="soft">Never</span>
+        ) : (
+          <When iso={key.last_used_at} style="since" />
+        ),
+    },
+    {
+      label: 'Expires',
+      kind: 'nowrap',
+      cell: key =>
+        key.expires_at === null ? <span class="soft">Never</span> : <When iso={key.expires_at} style="day" />,
+    },
+    ...(actions === undefined
+      ? []
+      : [
+          {
+            label: '',
+            kind: 'fit bare',
+            cell: (key: Key) =>
+              key.status === 'revoked' ? null : (
+                <div class="row-actions">
+                  <Button small kind="quiet" onClick={() => actions.onEdit(key)}>
+                    Edit<span class="unseen"> {key.name || key.prefix}</span>
+                  </Button>
+                  <Button small kind="danger" onClick={() => actions.onRevoke(key)}>
+                    Revoke<span class="unseen"> {key.name || key.prefix}</span>
+                  </Button>
+                </div>
+              ),
+          } as const,
+        ]),
+  ]
+}
+
+const CAP_PERIODS = { day: 'a day', week: 'a week', month: 'a month', total: 'in all' } as const

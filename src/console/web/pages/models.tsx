@@ -1,0 +1,124 @@
+import { useState } from 'preact/hooks'
+import type { ReachedModel } from '../../api/contract/models.ts'
+import { call } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { compactNumber, counted } from '../format/number.ts'
+import { CopyButton } from '../parts/copy.tsx'
+import { TextField } from '../parts/field.tsx'
+import { Badge, Empty } from '../parts/notice.tsx'
+import { Answer, Page } from '../parts/page.tsx'
+import { useMayAdminister } from '../session.tsx'
+import { FullPrices } from './price-list.tsx'
+
+export function ModelsPage() {
+  const models = useQuery('models', signal => call('GET /api/models', {}, signal))
+  const [search, setSearch] = useState('')
+  const mayAdminister = useMayAdminister()
+  return (
+    <Page title="Models" lead="What your account reaches, where each can be called, and what it costs.">
+      <Answer query={models} what="models">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty
+              title="No models yet"
+              action={
+                mayAdminister ? (
+                  <a class="button primary" href="/admin/models?import=yes">
+                    Choose models
+                  </a>
+                ) : undefined
+              }
+            >
+              {mayAdminister
+                ? 'Add a channel and choose models from the catalogue.'
+                : 'Your administrator decides which models your account reaches.'}
+            </Empty>
+          ) : (
+            <Found items={items} search={search} onSearch={setSearch} />
+          )
+        }
+      </Answer>
+    </Page>
+  )
+}
+
+function Found({
+  items,
+  search,
+  onSearch,
+}: {
+  items: readonly ReachedModel[]
+  search: string
+  onSearch(text: string): void
+}) {
+  const found = items.filter(model => matches(model, search))
+  return (
+    <>
+      <search class="filters" aria-label="Filter models">
+        <div class="grow field">
+          <TextField
+            label="Search"
+            type="search"
+            placeholder="Name, vendor or alias"
+            value={search}
+            onValue={onSearch}
+          />
+        </div>
+        <span role="status" class="soft">
+          {counted(found.length, 'model')}
+        </span>
+      </search>
+      <ul class="columns wide">
+        {found.map(model => (
+          <li key={model.id} class="card">
+            <ModelCard model={model} />
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+function matches({ id, aliases, display_name, owned_by }: ReachedModel, search: string): boolean {
+  const wanted = search.trim().toLowerCase()
+  return [id, display_name, owned_by, ...aliases].some(text => text.toLowerCase().includes(wanted))
+}
+
+function ModelCard({ model }: { model: ReachedModel }) {
+  return (
+    <>
+      <div class="stack tight">
+        <h2>{model.display_name}</h2>
+        <div class="row">
+          <code>{model.id}</code> <CopyButton text={model.id} what={model.id} />
+        </div>
+        {model.aliases.length === 0 ? null : (
+          <p class="soft">
+            Also <code>{model.aliases.join(', ')}</code>
+          </p>
+        )}
+        <p class="soft">
+          {[
+            model.owned_by,
+            model.context_tokens === null ? '' : `${compactNumber(model.context_tokens)} tokens of context`,
+            model.max_output_tokens === null ? '' : `${compactNumber(model.max_output_tokens)} of output`,
+          ]
+            .filter(Boolean)
+            .join(' · ')}
+        </p>
+        <div class="tags">
+          {model.surfaces.map(surface => (
+            <Badge key={surface} kind="plain">
+              {surface}
+            </Badge>
+          ))}
+        </div>
+      </div>
+      {model.prices === null ? (
+        <p class="soft">It has no price and cannot be called yet.</p>
+      ) : (
+        <FullPrices prices={model.prices} />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,121 @@
+import type { LimitReading, Overview } from '../../api/contract/usage.ts'
+import { addressOf, call } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { compareMoney } from '../format/money.ts'
+import { wholeNumber } from '../format/number.ts'
+import { Meter } from '../parts/meter.tsx'
+import { Money } from '../parts/money.tsx'
+import { Badge, Empty, Notice } from '../parts/notice.tsx'
+import { Answer, Page } from '../parts/page.tsx'
+import { FirstSteps } from './first-steps.tsx'
+import { NoUsage, UsageCard } from './usage-card.tsx'
+
+export function OverviewPage() {
+  const overview = useQuery('overview', signal => call('GET /api/overview', {}, signal))
+  return (
+    <Page title="Overview" lead="What you have, what you spent, and how close your limits are.">
+      <FirstSteps />
+      <Answer query={overview} what="your account">
+        {found => (
+          <>
+            <Warning overview={found} />
+            <Figures overview={found} />
+          </>
+        )}
+      </Answer>
+      <UsageCard
+        groups={[
+          { value: 'model', label: 'Model' },
+          { value: 'key', label: 'Key' },
+        ]}
+        ask={(query, signal) => call('GET /api/usage', { query }, signal)}
+        csv={query => addressOf('GET /api/usage.csv', { query })}
+        empty={<NoUsage />}
+      />
+      {overview.data === undefined ? null : <Limits readings={overview.data.limits} />}
+    </Page>
+  )
+}
+
+function Figures({ overview }: { overview: Overview }) {
+  const figures = [
+    { name: 'Available', amount: overview.available, note: 'what the next request may spend' },
+    {
+      name: 'Balance',
+      amount: overview.balance,
+      note: overview.on_trial ? 'trial credit' : 'put in, less taken out',
+    },
+    { name: 'Held', amount: overview.held, note: 'set aside by running requests' },
+    { name: 'Spent today', amount: overview.spent_today, note: 'since midnight UTC' },
+    { name: 'Spent in 30 days', amount: overview.spent_30_days, note: 'all keys together' },
+  ]
+  return (
+    <dl class="columns figures">
+      {figures.map(({ name, amount, note }) => (
+        <div key={name} class="card figure">
+          <dt>{name}</dt>
+          <dd>
+            <Money amount={amount} style="short" />
+          </dd>
+          <dd class="note">{note}</dd>
+        </div>
+      ))}
+    </dl>
+  )
+}
+
+function Warning({ overview }: { overview: Overview }) {
+  if (overview.status !== 'active') {
+    return (
+      <Notice kind="bad">
+        This account is {overview.status}: its keys are refused. Your administrator can say why.
+      </Notice>
+    )
+  }
+  if (compareMoney(overview.available, '0') > 0) return null
+  return (
+    <Notice kind="warn">
+      <span>
+        There is no credit left: requests are refused with 402 until there is.{' '}
+        <a href="/billing">Add credit</a>
+      </span>
+    </Notice>
+  )
+}
+
+const KINDS: Record<LimitReading['kind'], string> = {
+  requests: 'Requests in the last minute',
+  tokens: 'Tokens in the last minute',
+  concurrent: 'Requests at once',
+}
+
+function Limits({ readings }: { readings: readonly LimitReading[] }) {
+  return (
+    <section class="card" aria-labelledby="limits-title">
+      <div class="card-head">
+        <h2 id="limits-title">Limits</h2>
+        <p>Beyond a limit, requests are refused with 429 and told when to come back.</p>
+      </div>
+      {readings.length === 0 ? (
+        <Empty title="Nothing limits you">Neither your account nor any of your keys has a limit.</Empty>
+      ) : (
+        <div class="columns">
+          {readings.map(reading => (
+            <div key={`${reading.scope} ${reading.key_id} ${reading.kind}`} class="stack tight">
+              <div>
+                <Badge kind="plain">
+                  {reading.scope === 'account' ? 'Account' : `Key ${reading.key_name ?? ''}`}
+                </Badge>
+              </div>
+              <Meter
+                label={KINDS[reading.kind]}
+                value={`${wholeNumber(reading.used)} of ${wholeNumber(reading.limit)}`}
+                share={Math.min(1, reading.used / reading.limit)}
+              />
+            </div>
+          ))}
+        </div>
+      )}
+    </section>
+  )
+}

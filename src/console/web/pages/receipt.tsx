@@ -1,0 +1,234 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import type { Receipt } from '../../api/contract/requests.ts'
+import { useQuery } from '../api/query.ts'
+import { wholeNumber } from '../format/number.ts'
+import { duration } from '../format/time.ts'
+import { CopyButton } from '../parts/copy.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { Money } from '../parts/money.tsx'
+import { Badge } from '../parts/notice.tsx'
+import { Answer } from '../parts/page.tsx'
+import { When } from '../parts/when.tsx'
+import { EndState } from './request-log.tsx'
+
+export type ReceiptSource = (id: string, signal: AbortSignal) => Promise<Receipt>
+
+/** What one request was and cost, and why. */
+export function ReceiptDrawer({
+  id,
+  source,
+  onClose,
+}: {
+  id: string
+  source: ReceiptSource
+  onClose(): void
+}) {
+  return (
+    <Dialog title="Receipt" shape="drawer" onClose={onClose}>
+      <ReceiptOf id={id} source={source} />
+    </Dialog>
+  )
+}
+
+const AGAIN_MS = 700
+const TIMES = 20
+
+/** A receipt is written when its request has ended, a moment after the last byte: until then it is asked for again. */
+export function ReceiptOf({ id, source }: { id: string; source: ReceiptSource }) {
+  const receipt = useQuery(id, signal => source(id, signal))
+  const [times, setTimes] = useState(0)
+  const { data, failure, reload, busy } = receipt
+  const isToCome = (failure?.status === 404 || data?.end_state === 'running') && times < TIMES
+  useEffect(() => {
+    if (!isToCome || busy) return
+    const timer = setTimeout(() => {
+      setTimes(count => count + 1)
+      reload()
+    }, AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [isToCome, busy, reload])
+  const shown = failure !== undefined && isToCome ? { data: undefined, failure: undefined, reload } : receipt
+  return (
+    <Answer query={shown} what="the receipt">
+      {found => <Whole receipt={found} />}
+    </Answer>
+  )
+}
+
+function Whole({ receipt }: { receipt: Receipt }) {
+  return (
+    <>
+      <dl class="figure">
+        <dt>Charged</dt>
+        <dd data-testid="charged">
+          <Money amount={receipt.charged} />
+        </dd>
+        <dd class="note">
+          {receipt.price_version === null
+            ? 'no price was applied'
+            : `by price version ${receipt.price_version}`}
+          {receipt.exact_cost === null ? '' : `, exactly ${receipt.exact_cost}`}
+        </dd>
+      </dl>
+      <Lines receipt={receipt} />
+      <Facts facts={factsOf(receipt)} />
+      {receipt.losses.length === 0 ? null : (
+        <section class="stack tight">
+          <h3>Left out</h3>
+          <p class="soft">Fields of the request that this model's upstream cannot say.</p>
+          <div class="tags">
+            {receipt.losses.map(loss => (
+              <Badge key={loss} kind="plain">
+                {loss}
+              </Badge>
+            ))}
+          </div>
+        </section>
+      )}
+      <Charges receipt={receipt} />
+    </>
+  )
+}
+
+type Fact = [name: string, value: ComponentChildren]
+
+function Facts({ facts }: { facts: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts.map(([name, value]) => (
+        <>
+          <dt key={name}>{name}</dt>
+          <dd key={`${name} value`}>{value}</dd>
+        </>
+      ))}
+    </dl>
+  )
+}
+
+function factsOf(receipt: Receipt): Fact[] {
+  const facts: (Fact | false)[] = [
+    ['End', <EndState key="end" state={receipt.end_state} />],
+    receipt.status !== null && [
+      'Status',
+      receipt.error_code === null ? receipt.status : `${receipt.status} ${receipt.error_code}`,
+    ],
+    ['Model', receipt.model ?? 'unknown'],
+    receipt.channel !== null && ['Channel', receipt.channel],
+    ['Key', receipt.key_name ?? 'unknown'],
+    receipt.surface !== null && ['Surface', `${receipt.surface}${receipt.streamed ? ', streamed' : ''}`],
+    receipt.started_at !== null && ['Started', <When key="started" iso={receipt.started_at} />],
+    receipt.first_byte_ms !== null && ['First byte', duration(receipt.first_byte_ms)],
+    receipt.total_ms !== null && ['Took', duration(receipt.total_ms)],
+    receipt.attempts !== null && ['Attempts', receipt.attempts],
+    receipt.usage_source !== null && ['Tokens are', USAGE_SOURCES[receipt.usage_source]],
+    [
+      'Request id',
+      <span key="id" class="row">
+        <code>{receipt.request_id}</code>
+        <CopyButton text={receipt.request_id} what="the request id" />
+      </span>,
+    ],
+  ]
+  return facts.filter(fact => fact !== false)
+}
+
+const USAGE_SOURCES = {
+  reported: 'as the upstream reported them',
+  estimated: 'counted here: the upstream reported none',
+  missing: 'unknown',
+} as const
+
+const BUCKETS: Readonly<Record<string, string>> = {
+  input: 'Input',
+  input_uncached: 'Input',
+  cached_input: 'Input, from cache',
+  cache_read: 'Input, from cache',
+  cache_write_5m: 'Cache write, 5 min',
+  cache_write_1h: 'Cache write, 1 h',
+  output: 'Output',
+  output_text: 'Output',
+  reasoning: 'Reasoning',
+  audio_input: 'Audio in',
+  input_audio: 'Audio in',
+  audio_output: 'Audio out',
+  output_audio: 'Audio out',
+  per_request: 'Per request',
+  per_image: 'Images',
+  per_video_second: 'Video, seconds',
+}
+
+function bucketName(bucket: string): string {
+  return BUCKETS[bucket] ?? bucket.replaceAll('_', ' ')
+}
+
+/** Quantity times rate is amount, line by line; without a charge, the tokens alone. */
+function Lines({ receipt }: { receipt: Receipt }) {
+  const counts = Object.entries(receipt.tokens ?? {}).filter(([, count]) => count > 0)
+  if (receipt.lines.length === 0 && counts.length === 0) return null
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section class="table-wrap" tabIndex={0} aria-label="What it is made of">
+      <table class="table">
+        <thead>
+          <tr>
+            <th scope="col">What</th>
+            <th scope="col" class="number">
+              Quantity
+            </th>
+            <th scope="col" class="number">
+              Rate
+            </th>
+            <th scope="col" class="number">
+              Amount
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {receipt.lines.length > 0
+            ? receipt.lines.map(line => (
+                <tr key={line.bucket}>
+                  <td>{bucketName(line.bucket)}</td>
+                  <td class="number">{wholeNumber(Number(line.quantity))}</td>
+                  <td class="number">
+                    <Money amount={line.rate} />
+                    {line.bucket.startsWith('per_') ? '' : ' /M'}
+                  </td>
+                  <td class="number">
+                    <Money amount={line.amount} />
+                  </td>
+                </tr>
+              ))
+            : counts.map(([bucket, count]) => (
+                <tr key={bucket}>
+                  <td>{bucketName(bucket)}</td>
+                  <td class="number">{wholeNumber(count)}</td>
+                  <td class="number soft">none</td>
+                  <td class="number soft">none</td>
+                </tr>
+              ))}
+        </tbody>
+      </table>
+    </section>
+  )
+}
+
+/** Only where there is more to tell than one charge. */
+function Charges({ receipt }: { receipt: Receipt }) {
+  if (receipt.charges.length < 2) return null
+  return (
+    <section class="stack tight">
+      <h3>Charges</h3>
+      <ul class="stack tight">
+        {receipt.charges.map(charge => (
+          <li key={`${charge.kind} ${charge.at}`} class="row">
+            <span>{charge.kind.replaceAll('_', ' ')}</span> <Money amount={charge.amount} />
+            <span class="soft">
+              <When iso={charge.at} />
+            </span>
+          </li>
+        ))}
+      </ul>
+    </section>
+  )
+}

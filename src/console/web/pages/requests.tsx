@@ -1,0 +1,86 @@
+import { call } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { readCount } from '../format/number.ts'
+import { Empty } from '../parts/notice.tsx'
+import { Page } from '../parts/page.tsx'
+import type { LineFilter } from '../stream/line-filter.ts'
+import { RequestLog } from './request-log.tsx'
+
+export function RequestsPage() {
+  const models = useQuery('models', signal => call('GET /api/models', {}, signal))
+  const keys = useQuery('keys', signal => call('GET /api/keys', { query: { limit: 200 } }, signal))
+  return (
+    <Page
+      title="Requests"
+      lead="Every request of your keys, with its receipt: what it used, what it cost and why."
+    >
+      <RequestLog
+        ask={ask}
+        receipt={receipt}
+        liveAddress="/api/live/requests"
+        models={models.data?.items.map(({ id }) => id) ?? []}
+        keys={
+          keys.data?.items.map(({ id, name, prefix }) => ({ value: String(id), label: name || prefix })) ?? []
+        }
+        empty={
+          <Empty
+            title="No requests yet"
+            action={
+              <div class="actions">
+                <a class="button primary" href="/keys?new=yes">
+                  Create a key
+                </a>
+                <a class="button" href="/playground">
+                  Open the playground
+                </a>
+              </div>
+            }
+          >
+            Create a key and paste one of its snippets, or try a model in the playground.
+          </Empty>
+        }
+      />
+    </Page>
+  )
+}
+
+function ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal) {
+  return call('GET /api/requests', { query: { ...filterQuery(filter), ...pageQuery(cursor) } }, signal)
+}
+
+function receipt(id: string, signal: AbortSignal) {
+  return call('GET /api/requests/:id', { params: { id } }, signal)
+}
+
+export function pageQuery(cursor: string | undefined): { cursor?: string } {
+  return cursor === undefined ? {} : { cursor }
+}
+
+type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
+const END_STATES: readonly EndState[] = [
+  'complete',
+  'client_gone',
+  'upstream_cut',
+  'upstream_error',
+  'stalled',
+  'refused',
+]
+
+/** The conditions that are set, as the API names them. */
+export function filterQuery(filter: LineFilter): {
+  model?: string
+  key_id?: number
+  status?: string
+  id?: string
+  end_state?: EndState
+} {
+  const key = readCount(filter.key)
+  const end = END_STATES.find(state => state === filter.end)
+  return {
+    ...(filter.model === '' ? {} : { model: filter.model }),
+    ...(key === undefined ? {} : { key_id: key }),
+    ...(filter.status === '' ? {} : { status: filter.status }),
+    ...(filter.id === '' ? {} : { id: filter.id }),
+    ...(end === undefined ? {} : { end_state: end }),
+  }
+}

@@ -1,0 +1,37 @@
+import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
+
+export interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'icon'> {
+  /** What it is to the page: the one thing to do, something that destroys, or something aside. */
+  kind?: 'primary' | 'danger' | 'danger primary' | 'quiet'
+  small?: boolean
+  /** Something it started is under way: it says so, keeps the focus, and cannot be pressed again. */
+  busy?: boolean
+  children: ComponentChildren
+}
+
+export function Button({
+  kind,
+  small,
+  busy = false,
+  children,
+  onClick,
+  type = 'button',
+  ...rest
+}: ButtonProps) {
+  return (
+    <button
+      {...rest}
+      type={type}
+      class={['button', kind, small ? 'small' : undefined].filter(Boolean).join(' ')}
+      aria-disabled={busy}
+      aria-busy={busy}
+      onClick={event => {
+        if (busy) event.preventDefault()
+        else onClick?.(event)
+      }}
+    >
+      {busy ? <span class="spinner" aria-hidden="true" /> : null}
+      {children}
+    </button>
+  )
+}

@@ -1,0 +1,159 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import uPlot from 'uplot'
+import { stacked } from '../format/stack.ts'
+import { THEME_EVENT } from './theme-button.tsx'
+
+export interface ChartSeries {
+  name: string
+  /** One for each time. */
+  values: readonly number[]
+}
+
+export interface ChartProps {
+  /** What is drawn, for those who do not see it. */
+  label: string
+  /** Beginnings of the buckets, as seconds since 1970. */
+  times: readonly number[]
+  /** Drawn from the ground up. */
+  series: readonly ChartSeries[]
+  /** Days of UTC, which are named by their UTC date. */
+  isDaily: boolean
+  valueText(value: number): string
+  timeText(seconds: number): string
+}
+
+/** Bars of several series on top of one another, with what is under the pointer in words. */
+export function StackedBars(props: ChartProps) {
+  const { label, times, series, valueText, timeText } = props
+  const box = useRef<HTMLDivElement>(null)
+  const [tip, setTip] = useState<{ index: number; left: number }>()
+  const theme = useThemeCount()
+  // Painted anew when what it shows or its colours changed.
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return
+    const plot = paint(element, props, setTip)
+    const observer = new ResizeObserver(() => plot.setSize(sizeOf(element)))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [times, series, theme])
+  return (
+    <div class="chart">
+      <div ref={box} class="chart-canvas" role="img" aria-label={label} />
+      {tip === undefined || times[tip.index] === undefined ? null : (
+        <div class="chart-tip" style={tipPosition(tip.left, box.current?.clientWidth ?? 0)}>
+          <b>{timeText(times[tip.index] ?? 0)}</b>
+          {series.map(({ name, values }, index) =>
+            (values[tip.index] ?? 0) === 0 ? null : (
+              <div key={name}>
+                <Swatch index={index} /> {name}{' '}
+                <span class="number">{valueText(values[tip.index] ?? 0)}</span>
+              </div>
+            ),
+          )}
+          <div>
+            Total
+            <span class="number">
+              {valueText(series.reduce((sum, { values }) => sum + (values[tip.index] ?? 0), 0))}
+            </span>
+          </div>
+        </div>
+      )}
+    </div>
+  )
+}
+
+/** How many series have a colour of their own. */
+export const SERIES_COLOURS = 8
+
+export function Swatch({ index }: { index: number }) {
+  return <span class="swatch" style={{ background: `var(${colourOf(index)})` }} aria-hidden="true" />
+}
+
+function colourOf(index: number): string {
+  return `--series-${Math.min(index + 1, SERIES_COLOURS)}`
+}
+
+function paint(
+  element: HTMLElement,
+  { times, series, isDaily, valueText }: ChartProps,
+  onTip: (tip: { index: number; left: number } | undefined) => void,
+): uPlot {
+  const ink = resolveColour(element, '--ink-faint')
+  const line = resolveColour(element, '--line')
+  const axis = { stroke: ink, font: '12px system-ui, sans-serif', ticks: { show: false } }
+  const bars = uPlot.paths.bars?.({ size: [0.72, 48], radius: [0.15, 0] })
+  // The tallest stack is painted first and each lower one over it.
+  const painted = stacked(series.map(({ values }) => values)).toReversed()
+  const options: uPlot.Options = {
+    ...sizeOf(element),
+    padding: [8, 4, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
+    scales: { y: { range: (_, __, highest) => [0, highest > 0 ? highest * 1.08 : 1] } },
+    axes: [
+      { ...axis, grid: { show: false } },
+      { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(valueText) },
+    ],
+    series: [
+      {},
+      ...painted.map((_, index) => ({
+        fill: resolveColour(element, colourOf(painted.length - 1 - index)),
+        width: 0,
+        points: { show: false },
+        ...(bars === undefined ? {} : { paths: bars }),
+      })),
+    ],
+    ...(isDaily ? { tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') } : {}),
+    hooks: {
+      setCursor: [
+        plot => {
+          const { idx, left = -1 } = plot.cursor
+          onTip(idx === null || idx === undefined || left < 0 ? undefined : { index: idx, left })
+        },
+      ],
+    },
+  }
+  return new uPlot(options, [[...times], ...painted], element)
+}
+
+function sizeOf(element: HTMLElement): { width: number; height: number } {
+  return { width: element.clientWidth, height: element.clientHeight }
+}
+
+/** Beside the pointer, on the side where there is room. */
+function tipPosition(left: number, width: number): { left?: string; right?: string; top: string } {
+  const AXIS = 64
+  return left > width / 2
+    ? { right: `${width - left - AXIS + 16}px`, top: '8px' }
+    : { left: `${left + AXIS + 16}px`, top: '8px' }
+}
+
+/** A canvas knows no custom properties: the browser works the colour out on an element. */
+function resolveColour(element: HTMLElement, name: string): string {
+  const probe = document.createElement('span')
+  probe.style.color = `var(${name})`
+  element.append(probe)
+  const { color } = getComputedStyle(probe)
+  probe.remove()
+  return color
+}
+
+/** Counts the changes of theme, by the reader or by the system. */
+function useThemeCount(): number {
+  const [count, setCount] = useState(0)
+  useEffect(() => {
+    const again = () => setCount(last => last + 1)
+    const system = matchMedia('(prefers-color-scheme: dark)')
+    system.addEventListener('change', again)
+    window.addEventListener(THEME_EVENT, again)
+    return () => {
+      system.removeEventListener('change', again)
+      window.removeEventListener(THEME_EVENT, again)
+    }
+  }, [])
+  return count
+}

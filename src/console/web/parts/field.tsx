@@ -1,0 +1,231 @@
+import type { ComponentChildren } from 'preact'
+import { useId } from 'preact/hooks'
+
+interface Labelled {
+  label: string
+  hint?: ComponentChildren
+  /** What is wrong with it, in words; shown beside it and read with it. */
+  error?: string | undefined
+  optional?: boolean
+}
+
+/** Of the attributes of an input those that the pages use. */
+interface TextAttributes {
+  autoComplete?: string
+  autoFocus?: boolean
+  inputMode?: 'decimal' | 'numeric' | 'text'
+  name?: string
+  onKeyDown?: (event: KeyboardEvent) => void
+  placeholder?: string
+  readOnly?: boolean
+  spellcheck?: boolean
+}
+
+export interface TextFieldProps extends Labelled, TextAttributes {
+  type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'datetime-local'
+  value: string
+  onValue(value: string): void
+}
+
+export function TextField({ value, onValue, type = 'text', ...rest }: TextFieldProps) {
+  const [labelled, attributes] = split(rest)
+  return (
+    <Control {...labelled}>
+      {control => (
+        <input
+          {...attributes}
+          {...control}
+          type={asPlain(type)}
+          class="control"
+          value={value}
+          onInput={event => onValue(event.currentTarget.value)}
+        />
+      )}
+    </Control>
+  )
+}
+
+/** Preact's types tell inputs apart by their type, one at a time; what they differ in is not used here. */
+function asPlain(type: NonNullable<TextFieldProps['type']>): 'text' {
+  return type as 'text'
+}
+
+export interface TextAreaProps extends Labelled, TextAttributes {
+  rows: number
+  value: string
+  onValue(value: string): void
+}
+
+export function TextArea({ value, onValue, rows, ...rest }: TextAreaProps) {
+  const [labelled, attributes] = split(rest)
+  return (
+    <Control {...labelled}>
+      {control => (
+        <textarea
+          {...attributes}
+          {...control}
+          rows={rows}
+          class="control"
+          value={value}
+          onInput={event => onValue(event.currentTarget.value)}
+        />
+      )}
+    </Control>
+  )
+}
+
+export interface Option<Value extends string> {
+  value: Value
+  label: string
+}
+
+export interface SelectFieldProps<Value extends string> extends Labelled {
+  value: Value
+  options: readonly Option<Value>[]
+  onValue(value: NoInfer<Value>): void
+}
+
+export function SelectField<Value extends string>({
+  value,
+  options,
+  onValue,
+  ...labelled
+}: SelectFieldProps<Value>) {
+  return (
+    <Control {...labelled}>
+      {control => (
+        <select
+          {...control}
+          class="control"
+          value={value}
+          onChange={event => {
+            const chosen = options[event.currentTarget.selectedIndex]
+            if (chosen !== undefined) onValue(chosen.value)
+          }}
+        >
+          {options.map(option => (
+            <option key={option.value} value={option.value} selected={option.value === value}>
+              {option.label}
+            </option>
+          ))}
+        </select>
+      )}
+    </Control>
+  )
+}
+
+export interface CheckFieldProps {
+  label: ComponentChildren
+  hint?: ComponentChildren
+  checked: boolean
+  disabled?: boolean
+  onValue(checked: boolean): void
+}
+
+export function CheckField({ label, hint, checked, disabled = false, onValue }: CheckFieldProps) {
+  const id = useId()
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        {...(hint === undefined ? {} : { 'aria-describedby': id })}
+        onChange={event => onValue(event.currentTarget.checked)}
+      />
+      <span>
+        {label}
+        {hint === undefined ? null : (
+          <span id={id} class="hint">
+            <br />
+            {hint}
+          </span>
+        )}
+      </span>
+    </label>
+  )
+}
+
+/** One of a few, side by side. */
+export function Segments<Value extends string>({
+  label,
+  value,
+  options,
+  onValue,
+}: {
+  label: string
+  value: Value
+  options: readonly Option<Value>[]
+  onValue(value: NoInfer<Value>): void
+}) {
+  const name = useId()
+  return (
+    <fieldset class="segments">
+      <legend class="unseen">{label}</legend>
+      {options.map(option => (
+        <label key={option.value}>
+          <input
+            type="radio"
+            name={name}
+            checked={option.value === value}
+            onChange={() => onValue(option.value)}
+          />
+          {option.label}
+        </label>
+      ))}
+    </fieldset>
+  )
+}
+
+/** What is said about a control, and what is the control's own. */
+function split<Props extends Labelled>({ label, hint, error, optional, ...attributes }: Props) {
+  const labelled: Labelled = {
+    label,
+    hint,
+    error,
+    ...(optional === undefined ? {} : { optional }),
+  }
+  return [labelled, attributes] as const
+}
+
+interface ControlAttributes {
+  id: string
+  'aria-invalid'?: 'true'
+  'aria-describedby'?: string
+}
+
+/** A label above its control, what helps below it, and what is wrong below that. */
+function Control({
+  label,
+  hint,
+  error,
+  optional = false,
+  children,
+}: Labelled & { children: (attributes: ControlAttributes) => ComponentChildren }) {
+  const id = useId()
+  const described = [hint === undefined ? '' : `${id}-hint`, error === undefined ? '' : `${id}-error`]
+    .filter(Boolean)
+    .join(' ')
+  return (
+    <div class="field">
+      <label for={id}>
+        {label} {optional ? <span class="optional">optional</span> : null}
+      </label>
+      {children({
+        id,
+        ...(error === undefined ? {} : { 'aria-invalid': 'true' }),
+        ...(described === '' ? {} : { 'aria-describedby': described }),
+      })}
+      {hint === undefined ? null : (
+        <span class="hint" id={`${id}-hint`}>
+          {hint}
+        </span>
+      )}
+      {error === undefined ? null : (
+        <span class="error" id={`${id}-error`}>
+          {error}
+        </span>
+      )}
+    </div>
+  )
+}

@@ -1,0 +1,62 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import type { Query } from '../api/query.ts'
+import { Button } from './button.tsx'
+import { FailureNotice, Waiting } from './notice.tsx'
+
+export interface PageProps {
+  title: string
+  /** One sentence on what one does here. */
+  lead?: ComponentChildren
+  actions?: ComponentChildren
+  children: ComponentChildren
+}
+
+/** A page: names the document, and takes the focus to its heading so that a screen reader says where one is. */
+export function Page({ title, lead, actions, children }: PageProps) {
+  const heading = useRef<HTMLHeadingElement>(null)
+  useEffect(() => {
+    document.title = `${title} · Tollgate`
+  }, [title])
+  useEffect(() => {
+    heading.current?.focus({ preventScroll: true })
+    window.scrollTo(0, 0)
+  }, [])
+  return (
+    <div class="page">
+      <div class="page-head">
+        <div>
+          <h1 ref={heading} tabIndex={-1}>
+            {title}
+          </h1>
+          {lead === undefined ? null : <p>{lead}</p>}
+        </div>
+        {actions === undefined ? null : <div class="actions">{actions}</div>}
+      </div>
+      {children}
+    </div>
+  )
+}
+
+/** What a question was answered, or that it waits, or why there is no answer and how to ask again. */
+export function Answer<Data>({
+  query,
+  what,
+  children,
+}: {
+  query: Pick<Query<Data>, 'data' | 'failure' | 'reload'>
+  what: string
+  children: (data: Data) => ComponentChildren
+}) {
+  if (query.failure !== undefined) {
+    return (
+      <div class="stack tight">
+        <FailureNotice failure={query.failure} />
+        <div>
+          <Button onClick={query.reload}>Try again</Button>
+        </div>
+      </div>
+    )
+  }
+  return query.data === undefined ? <Waiting what={what} /> : children(query.data)
+}

@@ -1,0 +1,68 @@
+import type { ComponentChildren } from 'preact'
+import { Button } from './button.tsx'
+
+export interface Column<Row> {
+  /** Empty for a column of buttons. */
+  label: string
+  cell(row: Row): ComponentChildren
+  kind?: 'primary-cell' | 'number' | 'nowrap' | 'fit' | 'bare' | 'fit bare'
+}
+
+export interface TableProps<Row> {
+  /** What the rows are, for those who hear it. */
+  label: string
+  columns: readonly Column<Row>[]
+  rows: readonly Row[]
+  keyOf(row: Row): string | number
+  /** Loads the next page; absent on the last one. */
+  more?: { load(): void; busy: boolean } | undefined
+}
+
+/**
+ * Scrolls within itself if it must; on a narrow screen each row is a card with its labels. The roles say again what
+ * the elements are, since their display as cards would take it from them.
+ */
+export function Table<Row>({ label, columns, rows, keyOf, more }: TableProps<Row>) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+    <section class="table-wrap" aria-label={label} tabIndex={0}>
+      {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
+      <table class="table cards" role="table">
+        <caption class="unseen">{label}</caption>
+        {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
+        <thead role="rowgroup">
+          {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
+          <tr role="row">
+            {columns.map(column => (
+              // biome-ignore lint/a11y/noRedundantRoles: see above
+              <th key={column.label} role="columnheader" scope="col" class={column.kind ?? ''}>
+                {column.label === '' ? <span class="unseen">Actions</span> : column.label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
+        <tbody role="rowgroup">
+          {rows.map(row => (
+            // biome-ignore lint/a11y/noRedundantRoles: see above
+            <tr key={keyOf(row)} role="row">
+              {columns.map(column => (
+                // biome-ignore lint/a11y/noRedundantRoles: see above
+                <td key={column.label} role="cell" class={column.kind ?? ''} data-label={column.label}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+      {more === undefined ? null : (
+        <div class="more">
+          <Button busy={more.busy} onClick={more.load}>
+            Show more
+          </Button>
+        </div>
+      )}
+    </section>
+  )
+}

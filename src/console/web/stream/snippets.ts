@@ -1,0 +1,110 @@
+/** How to call this gateway from each client, ready to be pasted. */
+export interface Snippet {
+  id: string
+  name: string
+  /** Where it goes: a shell, or a file of that name. */
+  place: string
+  text: string
+}
+
+export interface SnippetFacts {
+  /** Where the API host is reached, without a trailing slash. */
+  apiUrl: string
+  key: string
+  /** A model that the key reaches. */
+  model: string
+}
+
+export function snippets({ apiUrl, key, model }: SnippetFacts): Snippet[] {
+  const base = apiUrl.replace(/\/+$/, '')
+  const text = (value: string) => JSON.stringify(value)
+  const word = shellWord
+  return [
+    {
+      id: 'curl',
+      name: 'curl',
+      place: 'shell',
+      text: `curl -N ${word(`${base}/v1/chat/completions`)} \\
+  -H ${word(`Authorization: Bearer ${key}`)} \\
+  -H 'Content-Type: application/json' \\
+  -d ${word(JSON.stringify({ model, stream: true, messages: [{ role: 'user', content: 'Hello!' }] }))}`,
+    },
+    {
+      id: 'openai',
+      name: 'OpenAI SDK',
+      place: 'Python',
+      text: `from openai import OpenAI
+
+client = OpenAI(base_url=${text(`${base}/v1`)}, api_key=${text(key)})
+stream = client.chat.completions.create(
+    model=${text(model)},
+    messages=[{"role": "user", "content": "Hello!"}],
+    stream=True,
+)
+for chunk in stream:
+    print(chunk.choices[0].delta.content or "" if chunk.choices else "", end="", flush=True)`,
+    },
+    {
+      id: 'anthropic',
+      name: 'Anthropic SDK',
+      place: 'Python',
+      text: `from anthropic import Anthropic
+
+client = Anthropic(base_url=${text(base)}, api_key=${text(key)})
+with client.messages.stream(
+    model=${text(model)},
+    max_tokens=1024,
+    messages=[{"role": "user", "content": "Hello!"}],
+) as stream:
+    for text in stream.text_stream:
+        print(text, end="", flush=True)`,
+    },
+    {
+      id: 'google',
+      name: 'Google SDK',
+      place: 'Python',
+      text: `from google import genai
+from google.genai import types
+
+client = genai.Client(api_key=${text(key)}, http_options=types.HttpOptions(base_url=${text(base)}))
+for chunk in client.models.generate_content_stream(model=${text(model)}, contents="Hello!"):
+    print(chunk.text or "", end="", flush=True)`,
+    },
+    {
+      id: 'codex',
+      name: 'Codex',
+      place: '~/.codex/config.toml',
+      text: `# then: export TOLLGATE_API_KEY=${word(key)}
+model = ${text(model)}
+model_provider = "tollgate"
+
+[model_providers.tollgate]
+name = "Tollgate"
+base_url = ${text(`${base}/v1`)}
+env_key = "TOLLGATE_API_KEY"
+wire_api = "responses"`,
+    },
+    {
+      id: 'claude-code',
+      name: 'Claude Code',
+      place: 'shell',
+      text: `export ANTHROPIC_BASE_URL=${word(base)}
+export ANTHROPIC_API_KEY=${word(key)}
+export ANTHROPIC_MODEL=${word(model)}
+claude`,
+    },
+    {
+      id: 'gemini-cli',
+      name: 'Gemini CLI',
+      place: 'shell',
+      text: `export GOOGLE_GEMINI_BASE_URL=${word(base)}
+export GEMINI_API_KEY=${word(key)}
+gemini --model ${word(model)}`,
+    },
+  ]
+}
+
+/** One word to a POSIX shell, whatever is in it. */
+export function shellWord(text: string): string {
+  return /^[\w./:@=-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
+}

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'bun:test'
+import { headerLines, readHeaderLines } from '@/console/web/format/header-lines.ts'
+import {
+  compactNumber,
+  counted,
+  percent,
+  readCount,
+  readList,
+  wholeNumber,
+} from '@/console/web/format/number.ts'
+import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
+import { stacked } from '@/console/web/format/stack.ts'
+import { duration, readLocalTime, sinceTime, utcTime } from '@/console/web/format/time.ts'
+
+describe('times', () => {
+  const now = Date.parse('2026-11-20T21:04:05.000Z')
+
+  test.each([
+    ['2026-11-20T21:03:50.000Z', 'just now'],
+    ['2026-11-20T21:03:05.000Z', '1 minute ago'],
+    ['2026-11-20T19:00:00.000Z', '2 hours ago'],
+    ['2026-11-17T21:04:05.000Z', '3 days ago'],
+  ])('%s was %s', (iso, shown) => {
+    expect(sinceTime(iso, now)).toBe(shown)
+  })
+
+  test('the title says the moment in UTC', () => {
+    expect(utcTime('2026-11-20T22:04:05+01:00')).toBe('2026-11-20 21:04:05 UTC')
+  })
+
+  test.each([
+    [0, '0 ms'],
+    [840.4, '840 ms'],
+    [1400, '1.4 s'],
+    [125_000, '2 min 5 s'],
+  ])('%p ms are %s', (ms, shown) => {
+    expect(duration(ms)).toBe(shown)
+  })
+
+  test('what was typed is a moment of the zone it was typed in', () => {
+    expect(readLocalTime('')).toBeUndefined()
+    expect(readLocalTime('2026-11-20T21:04')).toBe(new Date(2026, 10, 20, 21, 4).toISOString())
+    expect(readLocalTime('soon')).toBeUndefined()
+  })
+})
+
+describe('numbers', () => {
+  test('are grouped, shortened and counted', () => {
+    expect(wholeNumber(1234567)).toBe('1,234,567')
+    expect(compactNumber(1_250_000)).toBe('1.3M')
+    expect(percent(0.425)).toBe('43%')
+    expect([counted(1, 'key'), counted(2, 'key'), counted(0, 'success', 'successes')]).toEqual([
+      '1 key',
+      '2 keys',
+      '0 successes',
+    ])
+  })
+
+  test.each([
+    ['600', 600],
+    [' 2,000,000 ', 2_000_000],
+    ['0', 0],
+    ['1.5', undefined],
+    ['-1', undefined],
+    ['', undefined],
+    ['many', undefined],
+  ])('readCount reads %p as %p', (text, count) => {
+    expect(readCount(text)).toBe(count)
+  })
+
+  test('a list may be separated by anything people use', () => {
+    expect(readList(' a, b\nc  a,,')).toEqual(['a', 'b', 'c'])
+  })
+})
+
+test('stacked series lie on top of one another', () => {
+  expect(
+    stacked([
+      [1, 2],
+      [10, 20],
+      [100, 0],
+    ]),
+  ).toEqual([
+    [1, 2],
+    [11, 22],
+    [111, 22],
+  ])
+  expect(stacked([])).toEqual([])
+})
+
+describe('headers as lines', () => {
+  test('come back as they were', () => {
+    const headers = { 'x-team': 'gateway', 'x-url': 'https://a.example/?b=c: d' }
+    expect(readHeaderLines(headerLines(headers))).toEqual(headers)
+    expect(readHeaderLines('\n')).toEqual({})
+  })
+
+  test.each(['no colon', 'bad name: x', ': x'])('refuses %p', line => {
+    expect(readHeaderLines(line)).toBeUndefined()
+  })
+})
+
+describe('prices as texts', () => {
+  test('come back as they were', () => {
+    const prices = {
+      input: '1.25',
+      output: '10',
+      per_request: '0.000001',
+      per_image: { default: '0.04' },
+      tiers: [{ above_input_tokens: 200000, input: '2.5' }],
+    }
+    expect(readPriceTexts(priceTexts(prices))).toEqual({ prices })
+  })
+
+  test('none at all is no price, which is not the same as free', () => {
+    expect(readPriceTexts(priceTexts(null))).toEqual({ prices: null })
+    expect(readPriceTexts({ values: { input: '0' }, more: '' })).toEqual({ prices: { input: '0' } })
+  })
+
+  test('name the field that cannot be read', () => {
+    expect(readPriceTexts({ values: { output: '1,5' }, more: '' })).toMatchObject({ field: 'output' })
+    expect(readPriceTexts({ values: {}, more: '[]' })).toMatchObject({ field: 'more' })
+    expect(readPriceTexts({ values: {}, more: '{"input": "1"}' })).toMatchObject({ field: 'more' })
+  })
+})

@@ -1,0 +1,72 @@
+import { describe, expect, test } from 'bun:test'
+import { appendPage } from '@/console/web/api/page.ts'
+import { type LineFilter, matchesFilter } from '@/console/web/stream/line-filter.ts'
+
+const idOf = (item: { id: number }) => item.id
+
+describe('a list read page by page', () => {
+  test('goes on where the page before ended', () => {
+    const list = appendPage(
+      { items: [{ id: 3 }, { id: 2 }], next: 'c1' },
+      { items: [{ id: 1 }], next: null },
+      idOf,
+    )
+    expect(list).toEqual({ items: [{ id: 3 }, { id: 2 }, { id: 1 }], next: null })
+  })
+
+  test('shows a row once, even if both pages have it', () => {
+    const list = appendPage(
+      { items: [{ id: 3 }, { id: 2 }], next: 'c1' },
+      { items: [{ id: 2 }, { id: 1 }], next: 'c2' },
+      idOf,
+    )
+    expect(list.items).toEqual([{ id: 3 }, { id: 2 }, { id: 1 }])
+  })
+})
+
+describe('a live line', () => {
+  const line = {
+    id: '019a0000-0000-7000-8000-00000000000a',
+    account_id: 1,
+    key_id: 7,
+    key_name: 'laptop',
+    model: 'demo/echo',
+    surface: 'chat' as const,
+    streamed: true,
+    status: 429,
+    end_state: 'refused' as const,
+    error_code: 'rate_limited',
+    started_at: '2026-11-20T21:04:05.000Z',
+    first_byte_ms: null,
+    total_ms: 3,
+    input_tokens: 0,
+    output_tokens: 0,
+    cost: null,
+    channel: null,
+  }
+  const all: LineFilter = { model: '', key: '', status: '', end: '', id: '', account: '', channel: '' }
+
+  test('passes where nothing is asked', () => {
+    expect(matchesFilter(line, all)).toBe(true)
+  })
+
+  test.each<[Partial<LineFilter>, boolean]>([
+    [{ model: 'demo/echo' }, true],
+    [{ model: 'demo' }, false],
+    [{ key: '7' }, true],
+    [{ key: '77' }, false],
+    [{ status: '4xx' }, true],
+    [{ status: '429' }, true],
+    [{ status: '5xx' }, false],
+    [{ end: 'refused' }, true],
+    [{ end: 'complete' }, false],
+    [{ id: '019A0000' }, true],
+    [{ id: 'ffff' }, false],
+    [{ account: '1' }, true],
+    [{ account: '2' }, false],
+    [{ channel: 'openai' }, false],
+    [{ model: 'demo/echo', status: '2xx' }, false],
+  ])('under %p is shown: %p', (filter, isShown) => {
+    expect(matchesFilter(line, { ...all, ...filter })).toBe(isShown)
+  })
+})

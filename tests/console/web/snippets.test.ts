@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'bun:test'
+import { shellWord, snippets } from '@/console/web/stream/snippets.ts'
+
+const FACTS = { apiUrl: 'https://api.example.com/', key: 'sk-abcdefgh12345678', model: 'openai/gpt-5.1' }
+
+describe('snippets', () => {
+  test('are there for every client that the console promises', () => {
+    expect(snippets(FACTS).map(({ name }) => name)).toEqual([
+      'curl',
+      'OpenAI SDK',
+      'Anthropic SDK',
+      'Google SDK',
+      'Codex',
+      'Claude Code',
+      'Gemini CLI',
+    ])
+  })
+
+  test('each names the gateway, the key and the model', () => {
+    for (const { text } of snippets(FACTS)) {
+      expect(text).toContain('https://api.example.com')
+      expect(text).not.toContain('https://api.example.com//')
+      expect(text).toContain(FACTS.key)
+      expect(text).toContain(FACTS.model)
+    }
+  })
+
+  test('curl sends JSON whatever the model is called', async () => {
+    const [curl] = snippets({ ...FACTS, model: `it's "odd" $HOME` })
+    const script = `curl() { printf '%s' "\${@: -1}"; }\n${curl?.text}`
+    const output = await Bun.$`bash -c ${script}`.text()
+    expect(JSON.parse(output)).toMatchObject({ model: `it's "odd" $HOME`, stream: true })
+  })
+
+  test('the Codex one is TOML', () => {
+    const codex = snippets(FACTS).find(({ id }) => id === 'codex')
+    expect(Bun.TOML.parse(codex?.text ?? '')).toMatchObject({
+      model: 'openai/gpt-5.1',
+      model_providers: { tollgate: { base_url: 'https://api.example.com/v1', wire_api: 'responses' } },
+    })
+  })
+})
+
+describe('a word to the shell', () => {
+  test.each(['plain', "it's", '$HOME `id` "x"', 'a b\nc', '', '-n', 'sk-Aa0/=:@'])(
+    'stays what it is: %j',
+    async word => {
+      expect(await Bun.$`bash -c ${`printf '%s' ${shellWord(word)}`}`.text()).toBe(word)
+    },
+  )
+})
