@@ -50,18 +50,20 @@ export interface Limited {
 }
 
 export function limitStates({ buckets, leases }: Limited, result: TakeResult, share: number): LimitState[] {
-  return [
-    ...buckets.map(({ name, limit, burstUs }, index) => {
-      const levelUs = result.levelsUs[index] ?? 0
-      const remaining = Math.max(0, Math.floor(((burstUs - levelUs) * limit) / burstUs / share))
-      return { ...name, limit, remaining, resetMs: Math.ceil(levelUs / 1_000) }
-    }),
-    ...leases.flatMap(({ name, limit }, index) => {
-      if (!Number.isFinite(limit)) return []
-      const slots = Math.max(1, Math.floor(limit / share))
-      return [{ ...name, limit, remaining: Math.max(0, slots - (result.held[index] ?? 0)), resetMs: 0 }]
-    }),
-  ]
+  const states: LimitState[] = []
+  for (const [index, { name, limit, burstUs }] of buckets.entries()) {
+    const levelUs = result.levelsUs[index] ?? 0
+    const remaining = Math.max(0, Math.floor(((burstUs - levelUs) * limit) / burstUs / share))
+    const { scope, kind } = name
+    states.push({ scope, kind, limit, remaining, resetMs: Math.ceil(levelUs / 1_000) })
+  }
+  for (const [index, { name, limit }] of leases.entries()) {
+    if (limit === Number.POSITIVE_INFINITY) continue
+    const slots = Math.max(1, Math.floor(limit / share))
+    const remaining = Math.max(0, slots - (result.held[index] ?? 0))
+    states.push({ scope: name.scope, kind: name.kind, limit, remaining, resetMs: 0 })
+  }
+  return states
 }
 
 /** The refusal that a take's result is. */

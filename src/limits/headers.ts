@@ -11,8 +11,15 @@ const WINDOW_S = 60
  * of one kind the tightest is told. `now` in milliseconds since 1970.
  */
 export function limitHeaders(surface: Surface, limits: readonly LimitState[], now: number): Headers {
-  const told = KINDS.flatMap(kind => tightest(limits, kind) ?? [])
-  return { ...VENDOR_HEADERS[dialectOf(surface)](told, now), ...standardHeaders(told) }
+  const told: LimitState[] = []
+  for (const kind of KINDS) {
+    const limit = tightest(limits, kind)
+    if (limit !== undefined) told.push(limit)
+  }
+  const headers: Headers = {}
+  VENDOR_HEADERS[dialectOf(surface)](headers, told, now)
+  addStandard(headers, told)
+  return headers
 }
 
 /**
@@ -43,9 +50,9 @@ export function openaiDuration(ms: number): string {
 const KINDS: readonly LimitKind[] = ['requests', 'tokens', 'concurrent']
 
 function tightest(limits: readonly LimitState[], kind: LimitKind): LimitState | undefined {
-  return limits
-    .filter(limit => limit.kind === kind)
-    .reduce<LimitState | undefined>((least, limit) => (isTighter(limit, least) ? limit : least), undefined)
+  let least: LimitState | undefined
+  for (const limit of limits) if (limit.kind === kind && isTighter(limit, least)) least = limit
+  return least
 }
 
 function isTighter(limit: LimitState, than: LimitState | undefined): boolean {
@@ -60,26 +67,28 @@ function dialectOf(surface: Surface): Dialect {
   return surface === 'gemini' ? 'google' : 'openai'
 }
 
-const VENDOR_HEADERS: Record<Dialect, (limits: readonly LimitState[], now: number) => Headers> = {
-  openai: limits =>
-    perMinute(limits, ({ kind, limit, remaining, resetMs }) => ({
-      [`x-ratelimit-limit-${kind}`]: String(limit),
-      [`x-ratelimit-remaining-${kind}`]: String(remaining),
-      [`x-ratelimit-reset-${kind}`]: openaiDuration(resetMs),
-    })),
-  anthropic: (limits, now) =>
-    perMinute(limits, ({ kind, limit, remaining, resetMs }) => ({
-      [`anthropic-ratelimit-${kind}-limit`]: String(limit),
-      [`anthropic-ratelimit-${kind}-remaining`]: String(remaining),
-      [`anthropic-ratelimit-${kind}-reset`]: instant(now + resetMs),
-    })),
-  // Google tells limits in the body of a 429 only.
-  google: () => ({}),
-}
+type Writer = (headers: Headers, limits: readonly LimitState[], now: number) => void
 
 /** Vendors have no headers for what runs at once. */
-function perMinute(limits: readonly LimitState[], headersOf: (limit: LimitState) => Headers): Headers {
-  return Object.assign({}, ...limits.filter(({ kind }) => kind !== 'concurrent').map(headersOf))
+const VENDOR_HEADERS: Record<Dialect, Writer> = {
+  openai(headers, limits) {
+    for (const { kind, limit, remaining, resetMs } of limits) {
+      if (kind === 'concurrent') continue
+      headers[`x-ratelimit-limit-${kind}`] = String(limit)
+      headers[`x-ratelimit-remaining-${kind}`] = String(remaining)
+      headers[`x-ratelimit-reset-${kind}`] = openaiDuration(resetMs)
+    }
+  },
+  anthropic(headers, limits, now) {
+    for (const { kind, limit, remaining, resetMs } of limits) {
+      if (kind === 'concurrent') continue
+      headers[`anthropic-ratelimit-${kind}-limit`] = String(limit)
+      headers[`anthropic-ratelimit-${kind}-remaining`] = String(remaining)
+      headers[`anthropic-ratelimit-${kind}-reset`] = instant(now + resetMs)
+    }
+  },
+  // Google tells limits in the body of a 429 only.
+  google() {},
 }
 
 /** RFC 3339 in whole seconds, rounded up. */
@@ -88,12 +97,10 @@ function instant(ms: number): string {
 }
 
 /** https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ */
-function standardHeaders(limits: readonly LimitState[]): Headers {
-  if (limits.length === 0) return {}
-  return {
-    'ratelimit-policy': limits.map(policy).join(', '),
-    ratelimit: limits.map(service).join(', '),
-  }
+function addStandard(headers: Headers, limits: readonly LimitState[]): void {
+  if (limits.length === 0) return
+  headers['ratelimit-policy'] = limits.map(policy).join(', ')
+  headers['ratelimit'] = limits.map(service).join(', ')
 }
 
 function policy({ scope, kind, limit }: LimitState): string {

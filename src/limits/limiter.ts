@@ -4,6 +4,7 @@ import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
   type LimitAnswer,
+  type Limited,
   type LimitGrant,
   type LimitLease,
   type LimitRefusal,
@@ -70,6 +71,7 @@ export class Limiter {
   readonly #leases: OpenLeases
   readonly #blocks: BlockList
   readonly #arrears: Arrears
+  readonly #corrected = new WeakSet<LimitLease>()
   readonly #timers: (() => void)[] = []
 
   constructor(options: LimiterOptions) {
@@ -136,6 +138,7 @@ export class Limiter {
   /** Frees the request's slots. Repeating it changes nothing. */
   async release(lease: LimitLease): Promise<void> {
     if (!this.#leases.remove(lease)) return
+    if (this.#shared === undefined) return
     this.#blocks.forget(leaseKeys(lease.plan))
     await this.#leases.releaseInRedis(lease.plan)
   }
@@ -208,10 +211,7 @@ export class Limiter {
   #takeHere(plan: Plan, share: number): LimitAnswer {
     const degraded = this.#shared !== undefined
     const result = this.#local.take(shareOf(plan, share))
-    const limited = {
-      buckets: plan.slots.flatMap(({ buckets }) => buckets),
-      leases: plan.slots.flatMap(({ leases }) => leases),
-    }
+    const limited = limitedBy(plan)
     const limits = limitStates(limited, result, share)
     if (!result.allowed) return refusal(limited, result, limits, degraded)
     return this.#grant({ id: plan.id, plan, countedBy: 'process', share }, limits, degraded)
@@ -243,6 +243,7 @@ export class Limiter {
     const { countedBy, id, plan, share } = lease
     if (countedBy === 'nobody') return
     const shared = this.#shared
+    if (shared === undefined) return this.#giveBackHere(lease, deltasOf)
     for (const slot of plan.slots) {
       const deltas = deltasOf(slot)
       if (deltas.length === 0) continue
@@ -250,11 +251,17 @@ export class Limiter {
       const shares = deltas.map(({ key, deltaUs }) => ({ key, deltaUs: deltaUs * share }))
       const isFirst = this.#local.adjust({ markerKey: marker, buckets: shares })
       this.#blocks.forget(deltas.map(({ key }) => key))
-      if (shared === undefined) continue
       if (countedBy === 'redis' && !shared.isAway) {
         await shared.adjust({ markerKey: marker, buckets: deltas }).catch(() => undefined)
       } else if (isFirst) this.#arrears.add(slot, deltas)
     }
+  }
+
+  /** Where nobody else counts, the lease itself is what remembers that it was done. */
+  #giveBackHere(lease: LimitLease, deltasOf: (slot: Slot) => Delta[]): void {
+    if (this.#corrected.has(lease)) return
+    this.#corrected.add(lease)
+    for (const slot of lease.plan.slots) this.#local.adjustOnce(deltasOf(slot))
   }
 
   async #tellArrears(): Promise<void> {
@@ -265,6 +272,16 @@ export class Limiter {
 
   #mode(): OnRedisDown {
     return this.#options.onRedisDown?.() ?? 'share'
+  }
+}
+
+/** All that a plan takes from, in the order of its slots. */
+function limitedBy({ slots }: Plan): Limited {
+  const [only] = slots
+  if (slots.length === 1 && only !== undefined) return only
+  return {
+    buckets: slots.flatMap(({ buckets }) => buckets),
+    leases: slots.flatMap(({ leases }) => leases),
   }
 }
 

@@ -24,26 +24,41 @@ export class LocalBuckets implements BucketStore {
 
   take({ id, buckets, leases }: Take): TakeResult {
     const now = this.#nowUs()
-    const fullAt = buckets.map(({ key }) => this.#read(key, now))
-    const waits = [
-      ...buckets.map(({ costUs, burstUs }, index) => (fullAt[index] ?? now) + costUs - now - burstUs),
-      ...leases.map(({ key, limit }) => (this.#hasSlot(key, id, limit, now) ? 0 : SLOT_WAIT_US)),
-    ]
-    const retryAfterUs = Math.max(0, ...waits)
+    const { retryAfterUs, refusedBy } = this.#longestWait(id, buckets, leases, now)
     const [first] = leases
     const repeated = first !== undefined && this.#stands(first.key, id, now)
     const allowed = repeated || retryAfterUs === 0
     if (allowed) {
       if (!repeated) for (const { key, costUs } of buckets) this.#move(key, costUs, now)
-      for (const { key } of leases) this.#hold(key, [id], now)
+      for (const { key } of leases) this.#holdOne(key, id, now)
     }
     return {
       allowed,
-      refusedBy: allowed ? undefined : waits.indexOf(retryAfterUs),
+      refusedBy: allowed ? undefined : refusedBy,
       retryAfterUs: allowed ? 0 : retryAfterUs,
       levelsUs: buckets.map(({ key }) => this.#read(key, now) - now),
       held: leases.map(({ key }) => this.#standing(key, now)),
     }
+  }
+
+  /** How long everything would have to wait, and which of it the longest; the first of those that are as long. */
+  #longestWait(
+    id: string,
+    buckets: Take['buckets'],
+    leases: Take['leases'],
+    now: number,
+  ): { retryAfterUs: number; refusedBy: number } {
+    let longest = { retryAfterUs: 0, refusedBy: 0 }
+    for (const [index, { key, costUs, burstUs }] of buckets.entries()) {
+      const wait = this.#read(key, now) + costUs - now - burstUs
+      if (wait > longest.retryAfterUs) longest = { retryAfterUs: wait, refusedBy: index }
+    }
+    for (const [index, { key, limit }] of leases.entries()) {
+      if (limit === Number.POSITIVE_INFINITY || this.#hasSlot(key, id, limit, now)) continue
+      if (SLOT_WAIT_US > longest.retryAfterUs)
+        longest = { retryAfterUs: SLOT_WAIT_US, refusedBy: buckets.length + index }
+    }
+    return longest
   }
 
   adjust({ markerKey, buckets }: Adjustment): boolean {
@@ -52,6 +67,12 @@ export class LocalBuckets implements BucketStore {
     this.#markers.set(markerKey, now + MARKER_TTL_US)
     for (const { key, deltaUs } of buckets) this.#move(key, deltaUs, now)
     return true
+  }
+
+  /** An adjustment of which the caller knows that it is made once. */
+  adjustOnce(buckets: Adjustment['buckets']): void {
+    const now = this.#nowUs()
+    for (const { key, deltaUs } of buckets) this.#move(key, deltaUs, now)
   }
 
   renew(key: string, ids: readonly string[]): void {
@@ -118,9 +139,20 @@ export class LocalBuckets implements BucketStore {
   #hold(key: string, ids: readonly string[], now: number): void {
     const members = this.#leases.get(key) ?? new Map<string, number>()
     this.#leases.set(key, members)
-    for (const id of ids) {
-      members.delete(id)
-      members.set(id, now + LEASE_TTL_US)
+    for (const id of ids) this.#holdIn(members, id, now)
+  }
+
+  #holdOne(key: string, id: string, now: number): void {
+    let members = this.#leases.get(key)
+    if (members === undefined) {
+      members = new Map()
+      this.#leases.set(key, members)
     }
+    this.#holdIn(members, id, now)
+  }
+
+  #holdIn(members: Map<string, number>, id: string, now: number): void {
+    members.delete(id)
+    members.set(id, now + LEASE_TTL_US)
   }
 }

@@ -34,6 +34,7 @@ export class OpenLeases {
   add(lease: LimitLease): void {
     this.#open.set(lease.id, lease)
     this.#owed.delete(lease.id)
+    if (lease.countedBy === 'process') return
     for (const key of leaseKeys(lease.plan)) this.#local.renew(key, [lease.id])
   }
 

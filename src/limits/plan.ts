@@ -76,38 +76,72 @@ export interface Plan {
 /** The buckets and leases of a request. `namespace` comes first in every key. */
 export function planLimits(request: LimitedRequest, namespace: string): Plan {
   const { id, tokens } = request
-  const slots = [accountSlot(request, namespace)]
-  const model = request.defaults.model
-  if (isLimited(model)) slots.push(modelSlot(request, model, namespace))
-  return { id, tokens, slots }
+  return { id, tokens, slots: shapesOf(request, namespace).map(shape => fill(shape, id, tokens)) }
 }
 
-function accountSlot({ id, caller, defaults, model, tokens }: LimitedRequest, namespace: string): Slot {
-  const tag = `{a${caller.accountId}}`
-  const slot = new SlotBuilder(namespace, tag, tokens)
-  slot.add('key', `:k${caller.keyId}`, withDefaults(caller.keyLimits, defaults.key))
-  slot.add('account', '', withDefaults(caller.accountLimits, defaults.account))
-  if (isLimited(defaults.accountModel)) slot.add('account-model', `:m:${model}`, defaults.accountModel)
-  return slot.build(id)
+/** A slot without what differs from request to request: its token buckets cost nothing yet. */
+type SlotShape = Omit<Slot, 'id'>
+
+/** What was worked out for a caller, as long as its limits and everybody's stay what they are. */
+interface Shapes {
+  readonly defaults: DefaultLimitValues
+  readonly namespace: string
+  readonly byModel: Map<string, readonly SlotShape[]>
 }
 
-function modelSlot({ id, model, tokens }: LimitedRequest, limits: LimitValues, namespace: string): Slot {
-  const slot = new SlotBuilder(namespace, `{m:${model}}`, tokens)
-  slot.add('model', '', limits)
-  return slot.build(id)
+const known = new WeakMap<LimitedCaller, Shapes>()
+
+function shapesOf({ caller, defaults, model }: LimitedRequest, namespace: string): readonly SlotShape[] {
+  let shapes = known.get(caller)
+  if (shapes === undefined || shapes.defaults !== defaults || shapes.namespace !== namespace) {
+    shapes = { defaults, namespace, byModel: new Map() }
+    known.set(caller, shapes)
+  }
+  const name = isLimited(defaults.accountModel) || isLimited(defaults.model) ? model : ''
+  let found = shapes.byModel.get(name)
+  if (found === undefined) {
+    found = [accountShape(caller, defaults, model, namespace)]
+    if (isLimited(defaults.model)) found = [...found, modelShape(model, defaults.model, namespace)]
+    shapes.byModel.set(name, found)
+  }
+  return found
 }
 
-class SlotBuilder {
+function fill({ buckets, leases, markerPrefix }: SlotShape, id: string, tokens: number): Slot {
+  const filled = buckets.map(bucket =>
+    bucket.name.kind === 'tokens' ? { ...bucket, ...tokenSize(bucket.limit, tokens) } : bucket,
+  )
+  return { id, buckets: filled, leases, markerPrefix }
+}
+
+function accountShape(
+  caller: LimitedCaller,
+  defaults: DefaultLimitValues,
+  model: string,
+  namespace: string,
+): SlotShape {
+  const shape = new ShapeBuilder(namespace, `{a${caller.accountId}}`)
+  shape.add('key', `:k${caller.keyId}`, withDefaults(caller.keyLimits, defaults.key))
+  shape.add('account', '', withDefaults(caller.accountLimits, defaults.account))
+  if (isLimited(defaults.accountModel)) shape.add('account-model', `:m:${model}`, defaults.accountModel)
+  return shape.build()
+}
+
+function modelShape(model: string, limits: LimitValues, namespace: string): SlotShape {
+  const shape = new ShapeBuilder(namespace, `{m:${model}}`)
+  shape.add('model', '', limits)
+  return shape.build()
+}
+
+class ShapeBuilder {
   readonly #namespace: string
   readonly #tag: string
-  readonly #tokens: number
   readonly #buckets: PlannedBucket[] = []
   readonly #leases: PlannedLease[] = []
 
-  constructor(namespace: string, tag: string, tokens: number) {
+  constructor(namespace: string, tag: string) {
     this.#namespace = namespace
     this.#tag = tag
-    this.#tokens = tokens
   }
 
   add(scope: LimitScope, path: string, limits: LimitValues): void {
@@ -119,7 +153,7 @@ class SlotBuilder {
       this.#buckets.push({ key: `${key}:rpm`, name, limit: requestsPerMinute, ...size })
     }
     if (tokensPerMinute !== undefined) {
-      const size = tokenSize(tokensPerMinute, this.#tokens)
+      const size = tokenSize(tokensPerMinute, 0)
       const name = { scope, kind: 'tokens' } as const
       this.#buckets.push({ key: `${key}:tpm`, name, limit: tokensPerMinute, ...size })
     }
@@ -130,9 +164,9 @@ class SlotBuilder {
     })
   }
 
-  build(id: string): Slot {
+  build(): SlotShape {
     const markerPrefix = `${this.#namespace}adj:${this.#tag}`
-    return { id, buckets: this.#buckets, leases: this.#leases, markerPrefix }
+    return { buckets: this.#buckets, leases: this.#leases, markerPrefix }
   }
 }
 
@@ -145,12 +179,18 @@ function withDefaults(own: LimitValues, defaults: LimitValues): LimitValues {
 }
 
 function isLimited(limits: LimitValues | undefined): limits is LimitValues {
-  return limits !== undefined && Object.values(limits).some(limit => limit !== undefined)
+  if (limits === undefined) return false
+  const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
+  return requestsPerMinute !== undefined || tokensPerMinute !== undefined || concurrentRequests !== undefined
 }
 
 /** The bucket that could not hold this request even when full. */
 export function neverFits(plan: Plan): PlannedBucket | undefined {
-  return plan.slots.flatMap(({ buckets }) => buckets).find(({ costUs, burstUs }) => costUs > burstUs)
+  for (const { buckets } of plan.slots) {
+    const found = buckets.find(({ costUs, burstUs }) => costUs > burstUs)
+    if (found !== undefined) return found
+  }
+  return undefined
 }
 
 /**
@@ -159,6 +199,8 @@ export function neverFits(plan: Plan): PlannedBucket | undefined {
  * away must not refuse for good what it would have let in.
  */
 export function shareOf(plan: Plan, processes: number): Take {
+  const [only] = plan.slots
+  if (processes === 1 && plan.slots.length === 1 && only !== undefined) return only
   return {
     id: plan.id,
     buckets: plan.slots.flatMap(({ buckets }) =>
