@@ -37,13 +37,15 @@ export class Selector {
 
   select(routes: readonly Route[], traits: ConversationTraits): Selection {
     const { homes, clock, random } = this.#options
-    const conversation = conversationName(traits)
+    const candidates = this.#candidates(routes)
+    // Where there is nothing to choose between, it does not matter whose conversation it is.
+    const conversation = candidates.length > 1 ? conversationName(traits) : undefined
     const options = {
       format: traits.format,
-      seed: conversation ?? String(random()),
+      seed: conversation ?? (candidates.length > 1 ? String(random()) : ''),
       home: conversation === undefined ? undefined : homes.of(conversation),
     }
-    return { conversation, ...orderCandidates(this.#candidates(routes), options, clock.now()) }
+    return { conversation, ...orderCandidates(candidates, options, clock.now()) }
   }
 
   /**
@@ -77,14 +79,13 @@ export class Selector {
 
   #candidates(routes: readonly Route[]): Candidate[] {
     const { health, concurrency } = this.#options
-    return routes.flatMap(route => {
+    const candidates: Candidate[] = []
+    for (const route of routes) {
       const isFull = concurrency.isFull(route.channel)
-      return pool(route.channel).map(key => ({
-        route,
-        key,
-        standing: health.standing(route.channel, key),
-        isFull,
-      }))
-    })
+      for (const key of pool(route.channel)) {
+        candidates.push({ route, key, standing: health.standing(route.channel, key), isFull })
+      }
+    }
+    return candidates
   }
 }
