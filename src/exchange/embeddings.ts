@@ -60,6 +60,7 @@ function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWh
     body: spliceJson(
       call.body.bytes,
       action === undefined ? renamed(call, route) : renamedInside(call, route),
+      call.body.json,
     ),
     headers: {},
     losses: [],

@@ -115,7 +115,7 @@ function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
 export function passOn(prompt: Prompt, route: Route): Pick<Preparation, 'body' | 'headers'> {
   const edits = ownedEdits(prompt, route)
   return {
-    body: edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits),
+    body: edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits, prompt.body.json),
     headers: passedHeaders(prompt),
   }
 }

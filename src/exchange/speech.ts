@@ -48,7 +48,7 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
     objection: route => objectionOf(model, route),
     prepare: (route, { requestId }) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
-      body: spliceJson(body.bytes, renamed(body.json, route)),
+      body: spliceJson(body.bytes, renamed(body.json, route), body.json),
       headers: { accept: '*/*' },
       losses: [],
       open: headers => open(headers, text, requestId, isEvents),

@@ -2,11 +2,12 @@
 
 export const QUOTE = 0x22
 export const COMMA = 0x2c
+export const COLON = 0x3a
 const BACKSLASH = 0x5c
 export const OPEN_BRACKET = 0x5b
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
-const CLOSE_BRACE = 0x7d
+export const CLOSE_BRACE = 0x7d
 
 /** Where the document's value starts, behind a BOM and white space. */
 export function startOf(bytes: Buffer): number {
@@ -23,7 +24,7 @@ function startsWithBom(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 
-function isSpace(byte: number | undefined): boolean {
+export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }
 

@@ -1,7 +1,10 @@
-import type { JsonValue } from './json.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 import {
+  CLOSE_BRACE,
   CLOSE_BRACKET,
+  COLON,
   COMMA,
+  isSpace,
   keyOf,
   OPEN_BRACE,
   OPEN_BRACKET,
@@ -30,11 +33,14 @@ export type JsonEdit = { path: readonly (string | number)[] } & (
  * Edits apply one after another, so a later one wins over an earlier one of the same path.
  *
  * @param raw valid JSON in UTF-8, with or without a BOM; text that does not parse gives an undefined result.
+ * @param parsed what `raw` says, where that is known: then most edits of a large text need no walk through all of it.
  */
-export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[]): Uint8Array {
+export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[], parsed?: JsonObject): Uint8Array {
   if (edits.length === 0) return raw
   const plan = planOf(edits)
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+  const found = parsed === undefined ? undefined : findPatches(bytes, plan, parsed)
+  if (found !== undefined) return applyPatches(bytes, found)
   const patches: Patch[] = []
   editValue(bytes, startOf(bytes), plan, patches)
   return applyPatches(bytes, patches)
@@ -141,6 +147,64 @@ function editObject(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): 
     patches.push({ start: last, end: last, text: empty ? text : `,${text}` })
   }
   return at + 1
+}
+
+/**
+ * The patches of members at the top, each found by a native search for its key; undefined where that could find another
+ * one. A key that is there and is spelled without escapes is where its text in quotes is, if that is there once.
+ */
+function findPatches(bytes: Buffer, plan: Plan, parsed: JsonObject): Patch[] | undefined {
+  const open = startOf(bytes)
+  if (plan.text !== undefined || bytes[open] !== OPEN_BRACE || bytes[skipSpace(bytes, open + 1)] !== QUOTE)
+    return undefined
+  const patches: Patch[] = []
+  let missing = ''
+  for (const [key, member] of plan.members) {
+    if (typeof key !== 'string' || !PLAIN_KEY.test(key) || member.removed) return undefined
+    if (Object.hasOwn(parsed, key)) {
+      const start = findValue(bytes, key)
+      if (start === undefined) return undefined
+      editValue(bytes, start, member, patches)
+    } else if (!isMoot(member)) missing += `,${memberText(key, member)}`
+  }
+  if (missing !== '') {
+    const end = endOfMembers(bytes)
+    patches.push({ start: end, end, text: missing })
+  }
+  return patches.sort((one, other) => one.start - other.start)
+}
+
+/** Keys whose every character can be written in one other way only, as `\u00` and its code. */
+const PLAIN_KEY = /^[a-z_]+$/
+
+/** Where the value of a key at the top starts; undefined where the key could stand elsewhere, or twice. */
+function findValue(bytes: Buffer, key: string): number | undefined {
+  const needle = `"${key}"`
+  const at = bytes.indexOf(needle)
+  if (
+    at < 0 ||
+    bytes.indexOf(needle, at + 1) >= 0 ||
+    escapesOf(key).some(spelling => bytes.includes(spelling))
+  )
+    return undefined
+  const colon = skipSpace(bytes, at + needle.length)
+  return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : undefined
+}
+
+/** How an escape of one of the key's characters would begin: `a` to `o`, `p` to `z`, and `_`. */
+function escapesOf(key: string): string[] {
+  const escapes: string[] = []
+  if (/[a-o]/.test(key)) escapes.push('\\u006')
+  if (/[p-z]/.test(key)) escapes.push('\\u007')
+  if (key.includes('_')) escapes.push('\\u005')
+  return escapes
+}
+
+/** Where the last member of the object that the text is ends; the object has one. */
+function endOfMembers(bytes: Buffer): number {
+  let at = bytes.lastIndexOf(CLOSE_BRACE)
+  while (isSpace(bytes[at - 1])) at -= 1
+  return at
 }
 
 function namesPlaces({ members }: Plan): boolean {

@@ -1,10 +1,25 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { isJsonObject, type JsonValue } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 
-const splice = (text: string, ...edits: JsonEdit[]): string =>
-  Buffer.from(spliceJson(Buffer.from(text), edits)).toString()
+/** Both ways: by walking through the text, and knowing what it says. They must not differ by a byte. */
+const splice = (text: string, ...edits: JsonEdit[]): string => {
+  const walked = Buffer.from(spliceJson(Buffer.from(text), edits)).toString()
+  const parsed = objectIn(text)
+  if (parsed !== undefined)
+    expect(Buffer.from(spliceJson(Buffer.from(text), edits, parsed)).toString()).toBe(walked)
+  return walked
+}
+
+function objectIn(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text)
+    return isJsonObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}
 
 const edit = (path: string, value: JsonValue): JsonEdit => ({ path: path.split('.'), value })
 
@@ -27,6 +42,9 @@ describe('replaces a value and nothing else', () => {
       '{"model":"b","x":{"model":"a"},"model":"b"}',
     ],
     ['not the same key deeper', '{"x":[{"model":"a"}],"model":"a"}', '{"x":[{"model":"a"}],"model":"b"}'],
+    ['an escaped duplicate', '{"model":"a","\\u006dodel":"a"}', '{"model":"b","\\u006dodel":"b"}'],
+    ['an escaped key beside its text', '{"mode\\u006C":"a","x":"model"}', '{"mode\\u006C":"b","x":"model"}'],
+    ['a value that ends like the key', '{"x":"\\"model","model":"a"}', '{"x":"\\"model","model":"b"}'],
     ['not the same text as a value', '{"x":"model","model":"a"}', '{"x":"model","model":"b"}'],
   ])('%s', (_, before, after) => {
     expect(splice(before, edit('model', 'b'))).toBe(after)
