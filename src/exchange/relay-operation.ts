@@ -3,7 +3,13 @@ import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { Route } from '@/routing/model.ts'
 import { charge, type Reservation } from './charge.ts'
-import type { Operation, StreamedOperation, Undertaking, WholeOperation } from './operation.ts'
+import type {
+  Operation,
+  OperationPipeline,
+  StreamedOperation,
+  Undertaking,
+  WholeOperation,
+} from './operation.ts'
 import type { Pass } from './pass.ts'
 import { relayFlow } from './relay-flow.ts'
 import { fetchWhole } from './relay-whole.ts'
@@ -80,12 +86,17 @@ function relayStreamedOperation(
         return undefined
       },
       headers: pipeline =>
-        isEvents
+        isEvents && (pipeline === undefined || isEventStream(pipeline))
           ? streamHeaders('sse')
           : { 'content-type': pipeline?.contentType ?? 'application/octet-stream' },
     },
     onEnd,
   )
+}
+
+/** An upstream may answer with something else than the events that it was asked for. */
+function isEventStream({ contentType }: OperationPipeline): boolean {
+  return contentType.startsWith('text/event-stream')
 }
 
 /** A prepared request held to strict mode (contract.md 6). */

@@ -1,17 +1,36 @@
 import { Elysia } from 'elysia'
 import { readBody } from '@/exchange/body.ts'
-import { type Listener, runOperation } from '@/exchange/exchange.ts'
+import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
+import { readForm } from '@/exchange/form.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { speechOperation } from '@/exchange/speech.ts'
+import { type TranscriptionKind, transcriptionOperation } from '@/exchange/transcription.ts'
 import { readModel } from './body-call.ts'
 
-/** OpenAI audio: text to speech. */
+/** OpenAI audio: text to speech, and sound to text. */
 export function audio(gateway: Gateway, listener: Listener) {
-  return new Elysia({ name: 'audio' }).post(
-    '/v1/audio/speech',
-    ({ request }) => runOperation(gateway, { request, listener, surface: 'audio', read: readSpeech }),
-    { parse: 'none' },
-  )
+  const run = (request: Request, read: OperationCall['read']) =>
+    runOperation(gateway, { request, listener, surface: 'audio', read })
+  return new Elysia({ name: 'audio' })
+    .post('/v1/audio/speech', ({ request }) => run(request, readSpeech), { parse: 'none' })
+    .post('/v1/audio/transcriptions', ({ request }) => run(request, readSound('transcription')), {
+      parse: 'none',
+    })
+    .post('/v1/audio/translations', ({ request }) => run(request, readSound('translation')), {
+      parse: 'none',
+    })
+}
+
+function readSound(kind: TranscriptionKind): OperationCall['read'] {
+  return async (request, maxBodyBytes) => {
+    const form = await readForm(request, maxBodyBytes)
+    try {
+      return await transcriptionOperation(form, kind)
+    } catch (error) {
+      form.close()
+      throw error
+    }
+  }
 }
 
 async function readSpeech(request: Request, maxBodyBytes: number) {

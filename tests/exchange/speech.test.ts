@@ -121,7 +121,7 @@ describe('money', () => {
       param: 'voice',
     })
     expect(await lastExchange()).toMatchObject({ cost_nano: null })
-    expect((await gateway.database.sql`select * from hold`).length).toBe(0)
+    await until(async () => (await gateway.database.sql`select * from hold`).length === 0)
   })
 })
 

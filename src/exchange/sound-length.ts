@@ -1,0 +1,42 @@
+import { Readable } from 'node:stream'
+import { parseStream } from 'music-metadata'
+import type { FormFile } from './form.ts'
+
+/** Of files that nobody can read: the slowest that speech is stored at, and a usual rate, in bytes a second. */
+const SLOWEST_BYTES = 1_000
+const USUAL_BYTES = 16_000
+
+/** How long a sound is, in whole seconds, the begun one counted. */
+export interface SoundLength {
+  seconds: number
+  /** What it cannot be longer than: `seconds`, unless that is a guess. */
+  atMost: number
+}
+
+/**
+ * How long a sound file is by its own words, which are looked for where they stand first; a file that does not say it
+ * is read to its end. Never throws: what no parser here knows may still be known to the upstream.
+ */
+export async function soundLength(file: FormFile): Promise<SoundLength> {
+  const seconds = (await readLength(file, false)) ?? (await readLength(file, true))
+  if (seconds === undefined) {
+    return { seconds: Math.ceil(file.size / USUAL_BYTES), atMost: Math.ceil(file.size / SLOWEST_BYTES) }
+  }
+  return { seconds: Math.ceil(seconds), atMost: Math.ceil(seconds) }
+}
+
+async function readLength(file: FormFile, duration: boolean): Promise<number | undefined> {
+  const bytes = Readable.from(file.read(), { objectMode: false })
+  try {
+    const { format } = await parseStream(
+      bytes,
+      { mimeType: file.mediaType, path: file.filename, size: file.size },
+      { duration, skipCovers: true },
+    )
+    return format.duration !== undefined && Number.isFinite(format.duration) ? format.duration : undefined
+  } catch {
+    return undefined
+  } finally {
+    bytes.destroy()
+  }
+}

@@ -1,0 +1,165 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
+import { startTestGateway } from '#tests/support/gateway.ts'
+import { eventStream, type Script, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { parseObject } from '@/json/json.ts'
+
+let answer: Script = () => Response.json({ text: 'hello' })
+const upstream = scriptedUpstream((request, signal) => answer(request, signal))
+const gateway = await startTestGateway()
+await gateway.apply(`
+channels:
+  - { name: scripted, format: openai-chat-completions, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
+models:
+  - { id: stt/seconds, channels: [{ channel: scripted, model: up }], prices: { per_audio_second: 0.0001 } }
+  - { id: stt/tokens, channels: [{ channel: scripted, model: up }], prices: { input: 2.5, input_audio: 6, output: 10 } }
+`)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+beforeEach(() => {
+  upstream.seen.length = 0
+})
+
+const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+const lastExchange = async () => (await gateway.exchanges()).at(-1)
+
+/** Silence of so many seconds: 8,000 samples of a byte each. */
+function wav(seconds: number): File {
+  const data = Buffer.alloc(8000 * seconds, 0x80)
+  const head = Buffer.alloc(44)
+  head.write('RIFF', 0)
+  head.writeUInt32LE(36 + data.length, 4)
+  head.write('WAVEfmt ', 8)
+  head.writeUInt32LE(16, 16)
+  head.writeUInt16LE(1, 20)
+  head.writeUInt16LE(1, 22)
+  head.writeUInt32LE(8000, 24)
+  head.writeUInt32LE(8000, 28)
+  head.writeUInt16LE(1, 32)
+  head.writeUInt16LE(8, 34)
+  head.write('data', 36)
+  head.writeUInt32LE(data.length, 40)
+  return new File([head, data], 'speech.wav', { type: 'audio/wav' })
+}
+
+function send(fields: Record<string, string | File>, path = 'transcriptions'): Promise<Response> {
+  const form = new FormData()
+  for (const [name, value] of Object.entries(fields)) form.append(name, value)
+  return fetch(`${gateway.url}/v1/audio/${path}`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: form,
+  })
+}
+
+describe.each(['chat/echo', 'responses/echo'])("OpenAI's client on %s", model => {
+  test('gets a transcript, and a translation', async () => {
+    const transcript = await openai.audio.transcriptions.create({ model, file: wav(1) })
+    expect(transcript.text).toBe('Transcript of speech.wav.')
+    const translation = await openai.audio.translations.create({ model, file: wav(1) })
+    expect(translation.text).toBe('Transcript of speech.wav.')
+  })
+
+  test.each([
+    ['text', /^Transcript of speech\.wav\.\n$/],
+    ['srt', /^1\n00:00:00,000 --> /],
+    ['vtt', /^WEBVTT\n/],
+  ] as const)('gets %s as the upstream wrote it', async (response_format, expected) => {
+    const text: unknown = await openai.audio.transcriptions.create({ model, file: wav(1), response_format })
+    expect(text).toMatch(expected)
+  })
+
+  test('gets the transcript as it comes, and what it reports is charged', async () => {
+    const stream = await openai.audio.transcriptions.create({ model, file: wav(2), stream: true })
+    let text = ''
+    for await (const event of stream) if (event.type === 'transcript.text.delta') text += event.delta
+    expect(text).toBe('Transcript of speech.wav.')
+    await until(async () => (await lastExchange())?.['streamed'] === true)
+    expect(await lastExchange()).toMatchObject({
+      surface: 'audio',
+      usage_source: 'reported',
+      audio_input: 4011n,
+      end_state: 'complete',
+    })
+  })
+})
+
+test('the form goes up as it came, in its order, but for the model', async () => {
+  await send({ 'timestamp_granularities[]': 'word', model: 'stt/seconds', file: wav(1), language: 'de' })
+  const { headers, body } = upstream.seen[0] ?? { headers: new Headers(), body: new Uint8Array() }
+  const form = await new Response(body, { headers }).formData()
+  expect([...form.keys()]).toEqual(['timestamp_granularities[]', 'model', 'file', 'language'])
+  expect(form.get('model')).toBe('up')
+  const file = form.get('file')
+  expect(file).toBeInstanceOf(File)
+  if (file instanceof File) expect(await file.bytes()).toEqual(await wav(1).bytes())
+})
+
+describe('money', () => {
+  test('reported seconds are charged, the begun one too', async () => {
+    answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds: 12.1 } })
+    const response = await send({ model: 'stt/seconds', file: wav(3) })
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.001300000')
+    expect(await lastExchange()).toMatchObject({ usage_source: 'reported', extras: { audioSeconds: 13 } })
+  })
+
+  test('reported tokens are charged by what they are of', async () => {
+    const usage = {
+      type: 'tokens',
+      input_tokens: 110,
+      output_tokens: 20,
+      total_tokens: 130,
+      input_token_details: { audio_tokens: 100, text_tokens: 10 },
+    }
+    answer = () => Response.json({ text: 'x', usage })
+    const response = await send({ model: 'stt/tokens', file: wav(3) })
+    // 10 * 2.5 + 100 * 6 + 20 * 10 per million.
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000825000')
+  })
+
+  test('a shape without a count is charged by the length of the sound', async () => {
+    answer = () => new Response('x\n', { headers: { 'content-type': 'text/plain' } })
+    const response = await send({ model: 'stt/seconds', file: wav(5), response_format: 'text' })
+    expect(await response.text()).toBe('x\n')
+    expect(response.headers.get('content-type')).toBe('text/plain')
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000500000')
+    expect(await lastExchange()).toMatchObject({ usage_source: 'estimated' })
+  })
+
+  test('an upstream that takes no notice of `stream` is passed on as it is, and charged as reported', async () => {
+    answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds: 7 } })
+    const response = await send({ model: 'stt/seconds', file: wav(3), stream: 'true' })
+    expect(response.headers.get('content-type')).toStartWith('application/json')
+    expect(parseObject(await response.text())?.['text']).toBe('x')
+    await until(async () => (await lastExchange())?.['cost_nano'] === 700_000n)
+  })
+
+  test('an event stream that breaks off is charged by what came of it, and says so', async () => {
+    answer = () => eventStream('data: {"type":"transcript.text.delta","delta":"a"}\n\n')
+    const response = await send({ model: 'stt/seconds', file: wav(4), stream: 'true' })
+    expect(await response.text()).toContain('"code":"upstream_error"')
+    await until(async () => (await lastExchange())?.['end_state'] === 'upstream_cut')
+    expect(await lastExchange()).toMatchObject({ usage_source: 'estimated', cost_nano: 400_000n })
+  })
+})
+
+test.each<[string, Record<string, string | File>, string]>([
+  ['no file', { model: 'stt/seconds' }, 'file'],
+  ['no model', { file: wav(1) }, 'model'],
+])('%s: a 400 that names the field', async (_, fields, param) => {
+  const response = await send(fields)
+  expect(response.status).toBe(400)
+  expect(parseObject(await response.text())?.['error']).toMatchObject({ code: 'invalid_request', param })
+  expect(upstream.seen).toEqual([])
+})
+
+test('a body that is no form is a 415', async () => {
+  const response = await fetch(`${gateway.url}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: '{}',
+  })
+  expect(response.status).toBe(415)
+})
