@@ -837,3 +837,61 @@ export const idempotentChunk = pgTable(
     check('idempotent_chunk_ending', sql`${t.ending} in ('closed', 'broken')`),
   ],
 )
+
+export type VideoState = 'queued' | 'in_progress' | 'completed' | 'failed'
+
+/**
+ * A video that was ordered (src/exchange/video-jobs.ts). The table is ours: upstreams have no lists that can be told
+ * apart by account, or none at all. No foreign keys: a job outlives its model and its channel.
+ */
+export const videoJob = pgTable(
+  'video_job',
+  {
+    /** The request id of the order: the id of its hold and of its charge, and what the caller's id is made of. */
+    id: uuid().primaryKey(),
+    accountId: reference(),
+    keyId: reference(),
+    /** The model's id, and the name by which the caller called it. */
+    model: text().notNull(),
+    calledModel: text().notNull(),
+    /** The channel that makes it, by name, and SHA-256 of the key that it was ordered with: no other key sees it there. */
+    channel: text().notNull(),
+    channelFormat: text().$type<Format>().notNull(),
+    channelKeyHash: bytes(),
+    upstreamModel: text().notNull(),
+    /** The upstream's id of it; Gemini's is the full name of an operation. */
+    upstreamId: text().notNull(),
+    /** What was asked for and what the upstream said last, as JSON, sealed with TOLLGATE_SECRET. */
+    content: bytes().notNull(),
+    state: text().$type<VideoState>().notNull().default('queued'),
+    /** In per cent. */
+    progress: integer().notNull().default(0),
+    /** The job that this one changes. */
+    remixOf: uuid(),
+    /** Seconds of video that were ordered, all samples together: what is held. */
+    orderedSeconds: integer().notNull(),
+    priceVersion: bigint({ mode: 'bigint' }).notNull(),
+    /** Whether its money is still set aside; charged or given back once it has ended. */
+    money: text().$type<'held' | 'charged' | 'released'>().notNull().default('held'),
+    createdAt: moment().notNull().defaultNow(),
+    endedAt: moment(),
+    /** Until when the upstream keeps the film; null: it does not say. */
+    keptUntil: moment(),
+    /** From then on no caller sees it; it is looked after to its end all the same. */
+    deletedAt: moment(),
+    /** What has not ended by then has failed. */
+    deadline: moment().notNull(),
+    /** When a process looks at it next, and until when one is at it. */
+    lookAt: moment().notNull(),
+    leasedUntil: moment(),
+  },
+  t => [
+    index('video_job_account').on(t.accountId, t.id),
+    index('video_job_due').on(t.lookAt).where(sql`${t.money} = 'held'`),
+    check('video_job_id', isUuidV7(t.id)),
+    check('video_job_state', sql`${t.state} in ('queued', 'in_progress', 'completed', 'failed')`),
+    check('video_job_money', sql`${t.money} in ('held', 'charged', 'released')`),
+    check('video_job_progress', sql`${t.progress} between 0 and 100`),
+    check('video_job_seconds', sql`${t.orderedSeconds} >= 0`),
+  ],
+)

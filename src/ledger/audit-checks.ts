@@ -114,15 +114,18 @@ export const CHECKS: readonly Check[] = [
   },
   {
     name: 'orphan_holds',
-    title: 'every hold has a process that answers for it, or is less than a minute without one',
+    title: 'every hold has a process or a job that answers for it, or is less than a minute without one',
     about: 'account',
     query: `
       select h.account_id, h.amount as difference, format('hold %s of account %s: %s', h.id, h.account_id,
         case when h.deadline < now() - interval '1 minute' then 'its deadline was ' || h.deadline
+          when h.owner = ledger_job_owner() then 'no job answers for it'
           else 'process ' || h.owner || ' is dead' end) as text
       from hold h join audited a on a.account_id = h.account_id left join process p on p.id = h.owner
       where h.deadline < now() - interval '1 minute'
-        or (h.opened_at < now() - interval '1 minute' and coalesce(p.seen, '-infinity') < now() - interval '1 minute')`,
+        or (h.opened_at < now() - interval '1 minute' and case when h.owner = ledger_job_owner()
+          then not exists (select from video_job j where j.id = h.id and j.account_id = h.account_id and j.money = 'held')
+          else coalesce(p.seen, '-infinity') < now() - interval '1 minute' end)`,
   },
   {
     name: 'usage_once',
@@ -303,7 +306,7 @@ export const CHECKS: readonly Check[] = [
       union all
       select null, null, format('function %s is missing', wanted.name)
       from unnest(array['ledger_hold', 'ledger_hold_batch', 'ledger_close', 'ledger_settle', 'ledger_settle_batch',
-        'ledger_progress', 'ledger_reap', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append',
+        'ledger_progress', 'ledger_reap', 'ledger_entrust', 'ledger_job_owner', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append',
         'ledger_check_wallet', 'ledger_refuse_change']) wanted(name)
       where not exists (select from pg_proc p where p.proname = wanted.name)`,
   },

@@ -38,6 +38,11 @@ export interface Ledger {
   settle(settlement: Settlement): Promise<SettleResult>
   /** Frees a hold without a charge. */
   void(exchange: ExchangeReference): Promise<SettleResult>
+  /**
+   * Another answers for the hold of a running exchange from now on: a job in the database, which took it over
+   * (ledger_entrust) and settles or voids it when it ends, in whichever process.
+   */
+  entrusted(id: string): void
   /** Notes what a running exchange has cost so far, for the case that this process dies. Returns at once. */
   progress(id: string, costNano: bigint): void
   /**
@@ -307,6 +312,9 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     extend: request => holds.submit(request),
     settle,
     void: exchange => settle(voidOf(exchange)),
+    entrusted(id) {
+      running.delete(id)
+    },
     progress(id, costNano) {
       const exchange = running.get(id)
       if (exchange !== undefined && costNano > exchange.costNano) exchange.costNano = costNano

@@ -1,0 +1,75 @@
+import { afterAll, expect, test } from 'bun:test'
+import { audit } from '@/ledger/audit.ts'
+import type { HoldRequest } from '@/ledger/types.ts'
+import { costOf, holdOf, ledgerFixture, type Payer } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const ledger = await fixture.open()
+const { sql, url } = fixture.database
+afterAll(() => fixture.close())
+
+/** A hold that a job answers for; its process is dead, and its opening is an hour ago. */
+async function entrustedHold(payer: Payer, { hasJob, deadline }: { hasJob: boolean; deadline: string }) {
+  const request = holdOf(payer, 10n)
+  const process = await fixture.open()
+  await process.hold(request)
+  await sql.begin(async tx => {
+    if (hasJob) {
+      await tx`insert into video_job (id, account_id, key_id, model, called_model, channel, channel_format,
+        upstream_model, upstream_id, content, ordered_seconds, price_version, deadline, look_at)
+        values (${request.id}, ${payer.accountId}, ${payer.keyId}, 'm', 'm', 'c', 'openai-responses', 'm', 'v', '\\x00',
+        4, 1, now(), now())`
+    }
+    await tx`select ledger_entrust(${request.id}, ${payer.accountId}, ${deadline}::text::timestamptz)`
+  })
+  process.entrusted(request.id)
+  await process.close()
+  await sql`update hold set opened_at = now() - interval '1 hour' where id = ${request.id}`
+  return request
+}
+
+async function orphans(payer: Payer): Promise<number | undefined> {
+  const report = await audit(url, { accountId: payer.accountId })
+  return report.checks.find(({ name }) => name === 'orphan_holds')?.count
+}
+
+const pendingOf = async ({ accountId }: Payer) => (await ledger.balance(accountId))?.pendingNano
+
+const settled = (request: HoldRequest, payer: Payer) =>
+  ledger.settle(costOf({ ...payer, id: request.id }, 7n))
+
+test('the hold of a job outlives the process that took it, and is settled once by another', async () => {
+  const payer = await fixture.payer(100n)
+  const request = await entrustedHold(payer, { hasJob: true, deadline: '2100-01-01' })
+  await ledger.beat()
+  expect(await pendingOf(payer)).toBe(10n)
+  expect(await orphans(payer)).toBe(0)
+  expect(await settled(request, payer)).toMatchObject({ outcome: 'settled', chargedNano: 7n })
+  expect(await settled(request, payer)).toMatchObject({ outcome: 'duplicate' })
+  expect(await ledger.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
+})
+
+test.each([
+  ['no job answers for it', { hasJob: false, deadline: '2100-01-01' }],
+  ['its job was forgotten', { hasJob: true, deadline: '2000-01-01' }],
+])('is told by the audit and never released by itself when %s', async (_, how) => {
+  const payer = await fixture.payer(100n)
+  const request = await entrustedHold(payer, how)
+  await ledger.beat()
+  expect(await pendingOf(payer)).toBe(10n)
+  expect(await orphans(payer)).toBe(1)
+  await ledger.void({ ...payer, id: request.id })
+  expect(await orphans(payer)).toBe(0)
+})
+
+test('a hold that is gone cannot be entrusted, and its cost is posted as a correction', async () => {
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 10n)
+  await ledger.hold(request)
+  await sql`update hold set deadline = now() - interval '1 second' where id = ${request.id}`
+  await ledger.beat()
+  const [row] = await sql<{ kept: boolean }[]>`
+    select ledger_entrust(${request.id}, ${payer.accountId}, now() + interval '1 hour') as kept`
+  expect(row?.kept).toBe(false)
+  expect(await settled(request, payer)).toMatchObject({ outcome: 'trued_up', chargedNano: 7n })
+})
