@@ -10,7 +10,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['commands'],
   ['surfaces', 'console', 'ops', 'simulator'],
   ['exchange'],
-  ['accounts', 'limits', 'routing', 'upstream', 'formats', 'pricing', 'ledger'],
+  ['accounts', 'limits', 'routing', 'upstream', 'formats', 'pricing', 'ledger', 'stored-responses'],
   ['generation', 'sse', 'telemetry', 'db', 'redis', 'config', 'secrets'],
   ['errors', 'json', 'clock'],
 ]

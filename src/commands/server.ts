@@ -11,6 +11,7 @@ import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { Idempotency } from '@/exchange/idempotency.ts'
 import { runStore } from '@/exchange/idempotency-store.ts'
+import { KeptResponses } from '@/exchange/kept-responses.ts'
 import { behindDoor } from '@/exchange/pass.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
@@ -28,6 +29,7 @@ import type { Catalog } from '@/routing/model.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
+import { responseStore } from '@/stored-responses/store.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
@@ -142,6 +144,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random: options.random,
   })
   const watchdog = new Watchdog(clock)
+  const responses = new KeptResponses({
+    store: responseStore({ database, secretBox: options.secretBox, now: clock.now }),
+    clock,
+    log,
+  })
   const { otlpEndpoint } = settings
   const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const proxied = usesProxy(process.env)
@@ -183,6 +190,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }),
     running,
     watchdog,
+    responses,
     clock,
     random: options.random,
     newRequestId: () => Bun.randomUUIDv7(),
@@ -223,7 +231,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     async stop() {
       gateway.draining = true
       const ended = api.server.stop(false).then(() => gateway.idempotency.quiet())
-      await withinGrace(ended, settings.shutdownGraceMs, clock)
+      await Promise.all([
+        withinGrace(ended, settings.shutdownGraceMs, clock),
+        responses.close(settings.shutdownGraceMs),
+      ])
       await api.server.stop(true)
       await gateway.idempotency.close()
       watchdog.stop()

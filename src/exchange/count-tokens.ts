@@ -39,7 +39,9 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   const { signal } = call.request
   try {
-    const { asked: prompt, model } = await receive(gateway, record, call, () => readPrompt(gateway, call))
+    const { asked: prompt, model } = await receive(gateway, record, call, () =>
+      readPrompt(gateway, record, call),
+    )
     const pass = await admitFree(gateway, record)
     const count = await countFor({ gateway, record, prompt, model, pass, signal })
     report(gateway, record, count.by)

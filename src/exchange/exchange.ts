@@ -33,6 +33,21 @@ export interface IncomingCall extends Call {
    * @throws GatewayError `invalid_request`
    */
   readCall: (body: RequestBody) => CallFacts
+  /** What is kept here between requests, where the surface has such; undefined: nothing. */
+  state?: CallState | undefined
+}
+
+/** The part of an exchange that has to do with what is kept between requests. */
+export interface CallState {
+  /**
+   * The body to go on with: what it referred to has taken the place of the reference.
+   * @throws GatewayError for a reference to nothing, and for what may not be kept
+   */
+  resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody>
+  /** Aborts when the exchange is to end, in place of the request's own signal: nobody waits for its answer. */
+  readonly signal: AbortSignal | undefined
+  /** Called with the money that was set aside, before any upstream is. */
+  admitted(record: ExchangeRecord, reservation: Reservation): Promise<void>
 }
 
 /** A call of anything else. */
@@ -61,12 +76,17 @@ export interface Listener {
 /** One request and its reply, from the socket to the stored result. */
 export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Response> {
   return conduct(gateway, call, async ({ record }) => {
-    const { asked: prompt, model } = await receive(gateway, record, call, () => readPrompt(gateway, call))
+    const { asked: prompt, model } = await receive(gateway, record, call, () =>
+      readPrompt(gateway, record, call),
+    )
     const { pass, reservation } = await admitPaid(gateway, record, quote(prompt, model, callerOf(record)))
     prompt.outputLimit = reservation.outputLimit
     const signal = endOf(call, reservation)
     const conversation = converse({ gateway, record, prompt, model, pass, reservation, signal })
-    return billed(gateway, record, reservation, onEnd => relayConversation(conversation, onEnd))
+    return billed(gateway, record, reservation, async onEnd => {
+      if (call.state !== undefined) await call.state.admitted(record, reservation)
+      return relayConversation(conversation, onEnd)
+    })
   })
 }
 
@@ -112,8 +132,13 @@ async function conduct(
   try {
     return await serve({ record, atEnd: release => record.releases.push(release) })
   } catch (error) {
-    return refuse(gateway, record, callerLeft(call.request.signal) ?? asGatewayError(error))
+    return refuse(gateway, record, callerLeft(signalOf(call)) ?? asGatewayError(error))
   }
+}
+
+/** Aborts when the caller left, or whoever decides in their place. */
+function signalOf(call: Call & Pick<IncomingCall, 'state'>): AbortSignal {
+  return call.state?.signal ?? call.request.signal
 }
 
 /**
@@ -144,8 +169,13 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
  * The prompt of a call that converses.
  * @throws GatewayError for what cannot be read
  */
-export async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<Prompt> {
-  const body = await readBody(call.request, gateway.maxBodyBytes)
+export async function readPrompt(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  call: IncomingCall,
+): Promise<Prompt> {
+  const read = await readBody(call.request, gateway.maxBodyBytes)
+  const body = call.state === undefined ? read : await call.state.resolve(read, record)
   return new Prompt({
     surface: call.surface,
     body,
@@ -156,7 +186,7 @@ export async function readPrompt(gateway: Gateway, call: IncomingCall): Promise<
 
 /** Aborts when nothing is to come of the exchange: the caller left, or there is no money. */
 function endOf(call: Call, { refused }: Reservation): AbortSignal {
-  return AbortSignal.any([call.request.signal, refused])
+  return AbortSignal.any([signalOf(call), refused])
 }
 
 /** Relays and settles: a streamed exchange ends when its stream does, long after this returned. */

@@ -13,6 +13,7 @@ import type { Spans } from '@/telemetry/spans.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
 import type { CreditWatch } from './credit.ts'
 import type { Idempotency } from './idempotency.ts'
+import type { KeptResponses } from './kept-responses.ts'
 import type { GuardedClient } from './pass.ts'
 import type { ExchangeStore } from './settlement.ts'
 import type { Watchdog } from './watchdog.ts'
@@ -41,6 +42,8 @@ export interface Gateway {
   /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
   running: Map<string, (error: GatewayError) => void>
   watchdog: Watchdog
+  /** What callers of the Responses surface asked to be kept. */
+  responses: KeptResponses
   clock: Clock
   /** Numbers in [0, 1). */
   random: () => number

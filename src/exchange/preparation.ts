@@ -1,11 +1,13 @@
 import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
 import { lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media-urls.ts'
+import { modelRules } from '@/formats/openai-responses/model-rules.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { carriesWrappedSignature } from '@/formats/signature.ts'
 import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
@@ -62,7 +64,12 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     reply: () => replyContext(prompt, options),
   }
   if (isPassthrough(prompt, route)) {
-    return { ...common, ...passOn(prompt, route), losses: [], conversion: undefined }
+    return {
+      ...common,
+      ...passOn(prompt, route, statelessEdits(prompt, route)),
+      losses: [],
+      conversion: undefined,
+    }
   }
   const lowered = lowerRequest(
     limited(withMedia(prompt.generation(), options.media), prompt.outputLimit),
@@ -111,9 +118,13 @@ function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
   }
 }
 
-/** The caller's own bytes, with nothing changed but what the gateway owns. */
-export function passOn(prompt: Prompt, route: Route): Pick<Preparation, 'body' | 'headers'> {
-  const edits = ownedEdits(prompt, route)
+/** The caller's own bytes, with nothing changed but what the gateway owns, and `more`. */
+export function passOn(
+  prompt: Prompt,
+  route: Route,
+  more: readonly JsonEdit[] = [],
+): Pick<Preparation, 'body' | 'headers'> {
+  const edits = [...ownedEdits(prompt, route), ...more]
   return {
     body: edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits, prompt.body.json),
     headers: passedHeaders(prompt),
@@ -141,6 +152,40 @@ function ownedEdits(prompt: Prompt, route: Route): JsonEdit[] {
     edits.push({ path: ['client_metadata'], value: {} })
   }
   return edits
+}
+
+const ENCRYPTED = 'reasoning.encrypted_content'
+
+/**
+ * Keeps a Responses upstream from keeping anything: what is kept is kept here, and a store that all of the gateway's
+ * callers share is nobody's. So reasoning has to travel with the conversation, and references to what the upstream
+ * would have kept lead nowhere: those to reasoning are taken out (clients.md 1.10), as for any other upstream.
+ */
+function statelessEdits(prompt: Prompt, route: Route): JsonEdit[] {
+  if (prompt.format !== 'openai-responses') return []
+  const { json, bytes } = prompt.body
+  const edits: JsonEdit[] = []
+  if (json['store'] !== false) edits.push({ path: ['store'], value: false })
+  const include = asArray(json['include'])
+  if (!include.includes(ENCRYPTED) && modelRules(route.upstreamModel).reasons === true) {
+    edits.push({ path: ['include'], value: [...include, ENCRYPTED] })
+  }
+  const items = asArray(json['input'])
+  if (items.some(isLostReasoning)) {
+    const spelled = sliceItems(bytes, 'input') ?? []
+    const kept = spelled.filter((_, index) => !isLostReasoning(items[index]))
+    edits.push({ path: ['input'], text: `[${kept.join(',')}]` })
+  }
+  return edits
+}
+
+/** Reasoning by reference only: its text, if any, is no use without what the upstream would have kept. */
+function isLostReasoning(value: JsonValue | undefined): boolean {
+  const item = asObject(value)
+  const id = item?.['id']
+  if (typeof id !== 'string' || !id.startsWith('rs_')) return false
+  if (item?.['type'] === 'item_reference') return true
+  return item?.['type'] === 'reasoning' && !item['encrypted_content'] && asArray(item['content']).length === 0
 }
 
 /** Where each format has the limit of the answer's length. Of Chat's two, OpenAI has left one behind and others do not know the other. */

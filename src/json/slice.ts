@@ -44,3 +44,10 @@ function memberStart(bytes: Buffer, key: string): number | undefined {
   }
   return found
 }
+
+/** The value of `key` in the document's object as it is spelled; undefined if there is none. */
+export function sliceMember(raw: Uint8Array, key: string): string | undefined {
+  const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+  const start = memberStart(bytes, key)
+  return start === undefined ? undefined : bytes.toString('utf8', start, skipValue(bytes, start))
+}

@@ -1,20 +1,27 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
-import { type Listener, runExchange } from '@/exchange/exchange.ts'
+import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/reply.ts'
+import { runResponse, stateForReading } from '@/exchange/response-exchange.ts'
 import { readBodyCall } from './body-call.ts'
+import { storedResponses } from './stored-responses.ts'
 
 /** OpenAI Responses. */
 export function responses(gateway: Gateway, listener: Listener) {
   const call = (request: Request) =>
     ({ request, listener, surface: 'responses', readCall: readBodyCall }) as const
   return new Elysia({ name: 'responses' })
-    .post('/v1/responses', ({ request }) => runExchange(gateway, call(request)), { parse: 'none' })
-    .post('/v1/responses/input_tokens', ({ request }) => countTokens(gateway, call(request)), {
-      parse: 'none',
-    })
+    .post('/v1/responses', ({ request }) => runResponse(gateway, call(request)), { parse: 'none' })
+    .post(
+      '/v1/responses/input_tokens',
+      ({ request }) => countTokens(gateway, { ...call(request), state: stateForReading(gateway) }),
+      {
+        parse: 'none',
+      },
+    )
+    .use(storedResponses(gateway, listener))
     .get('/v1/responses', ({ request }) => {
       // Codex tries a WebSocket first and falls back to POST on a 426; a 404 would look like a missing route.
       const isUpgrade = request.headers.get('upgrade')?.toLowerCase() === 'websocket'

@@ -57,7 +57,7 @@ export interface ReplyState {
   id: string
   model: string
   createdAt: number
-  status: 'in_progress' | 'completed' | 'incomplete' | 'failed'
+  status: 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed'
   incompleteReason: string | null
   error: JsonObject | null
   output: JsonObject[]

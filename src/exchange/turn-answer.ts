@@ -1,0 +1,165 @@
+import { createEventSplitter, eachEvent } from '@/formats/splitter.ts'
+import { asIndex, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { sliceMember } from '@/json/slice.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { formatEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+import { doneItems, editText } from '@/stored-responses/ended.ts'
+import type { StoredEvent } from '@/stored-responses/stored-response.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Turn } from './turn.ts'
+
+/** Who hears of an answer as it goes to its caller. */
+export interface AnswerSink {
+  /** The next event of its stream. */
+  event?(event: StoredEvent): void
+  /**
+   * The response is whole. What this resolves with is what the caller is told: `false` if it was not kept after all.
+   * Nobody who was told of its end has to wait until it can be found.
+   */
+  ended(response: string, events: readonly StoredEvent[]): Promise<boolean>
+  /** The stream broke off before its terminal event. */
+  cut?(): Promise<void>
+}
+
+/** More than this is not kept of a stream's events, in bytes; the response itself still is. */
+const MAX_EVENT_BYTES = 16 * 1024 * 1024
+
+/** The longest single event: a generated image has a few MiB. */
+const MAX_ONE_EVENT_BYTES = 64 * 1024 * 1024
+
+const TERMINAL: ReadonlySet<string> = new Set([
+  'response.completed',
+  'response.incomplete',
+  'response.failed',
+  'response.cancelled',
+  'response.done',
+])
+
+/** What a response object says about kept state, in place of what an upstream says that knows of none. */
+function truths(turn: Turn, path: readonly string[]): JsonEdit[] {
+  const edits: JsonEdit[] = [
+    { path: [...path, 'previous_response_id'], value: turn.previousId ?? null },
+    { path: [...path, 'store'], value: turn.keeps },
+    { path: [...path, 'background'], value: turn.background },
+  ]
+  return turn.keeps ? [{ path: [...path, 'id'], value: turn.id }, ...edits] : edits
+}
+
+const NOT_KEPT: JsonEdit = { path: ['store'], value: false }
+
+/** Finishes an answer that came whole. */
+export async function finishWhole(response: Response, turn: Turn, sink: AnswerSink): Promise<Response> {
+  const told = new TextDecoder().decode(
+    spliceJson(new Uint8Array(await response.arrayBuffer()), truths(turn, [])),
+  )
+  const isKept = await sink.ended(told, [])
+  return new Response(isKept ? told : editText(told, [NOT_KEPT]), response)
+}
+
+/** Finishes an answer that flows. */
+export function finishStream(response: Response, turn: Turn, sink: AnswerSink): Response {
+  if (response.body === null) return response
+  const teller = new AnswerTeller(turn, sink)
+  const told = response.body.pipeThrough(
+    new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => teller.push(chunk, bytes => controller.enqueue(bytes)),
+      flush: () => teller.end(),
+    }),
+  )
+  return new Response(told, response)
+}
+
+/** Rewrites a stream's lifecycle events, tells the sink of every event, and holds the terminal one until it is kept. */
+class AnswerTeller {
+  readonly #turn: Turn
+  readonly #sink: AnswerSink
+  readonly #splitter = createEventSplitter(MAX_ONE_EVENT_BYTES)
+  readonly #parser = createSseParser()
+  readonly #events: StoredEvent[] = []
+  #eventBytes = 0
+  #ended = false
+
+  constructor(turn: Turn, sink: AnswerSink) {
+    this.#turn = turn
+    this.#sink = sink
+  }
+
+  async push(chunk: Uint8Array, emit: (bytes: Uint8Array) => void): Promise<void> {
+    const blocks: Buffer[] = []
+    // Copies, since the splitter's views last until its next push, and an end is waited for.
+    this.#splitter.push(chunk, run => eachEvent(Buffer.from(run), block => blocks.push(block)))
+    for (const block of blocks) await this.#pass(block, emit)
+  }
+
+  async end(): Promise<void> {
+    if (!this.#ended) await this.#sink.cut?.()
+  }
+
+  async #pass(block: Buffer, emit: (bytes: Uint8Array) => void): Promise<void> {
+    const event = this.#read(block)
+    if (event === undefined) return emit(block)
+    const { type, number } = event
+    if (!('response' in event.json)) {
+      this.#note({ number, data: event.data })
+      return emit(block)
+    }
+    let data = editText(event.data, truths(this.#turn, ['response']))
+    if (TERMINAL.has(type)) {
+      this.#ended = true
+      data = await this.#conclude(data, number)
+    } else this.#note({ number, data })
+    emit(Buffer.from(formatEvent(type, data)))
+  }
+
+  #read(block: Buffer): { type: string; number: number; data: string; json: JsonObject } | undefined {
+    let found: string | undefined
+    this.#parser.push(block, event => {
+      found = event.data.replaceAll('\n', ' ')
+    })
+    const json = found === undefined ? undefined : parseObject(found)
+    const type = asString(json?.['type'])
+    if (found === undefined || json === undefined || type === undefined) return undefined
+    return { type, number: asIndex(json['sequence_number']) ?? this.#events.length, data: found, json }
+  }
+
+  #note(event: StoredEvent): void {
+    this.#sink.event?.(event)
+    this.#eventBytes += event.data.length
+    // Beyond the limit only what the response is made of.
+    if (this.#eventBytes <= MAX_EVENT_BYTES || event.data.includes('output_item.done'))
+      this.#events.push(event)
+  }
+
+  async #conclude(data: string, number: number): Promise<string> {
+    const whole = withOutput(data, this.#events)
+    this.#note({ number, data: whole })
+    const response = sliceMember(Buffer.from(whole), 'response') ?? '{}'
+    const events = this.#eventBytes > MAX_EVENT_BYTES ? [] : this.#events
+    const isKept = await this.#sink.ended(response, events)
+    return isKept ? whole : editText(whole, [{ path: ['response', 'store'], value: false }])
+  }
+}
+
+/** Some upstreams end with an empty output: the items that were done are it. */
+function withOutput(data: string, events: readonly StoredEvent[]): string {
+  const response = parseObject(data)?.['response']
+  const output =
+    typeof response === 'object' && response !== null && 'output' in response ? response['output'] : undefined
+  if (Array.isArray(output) && output.length > 0) return data
+  const items = doneItems(events)
+  return items.length === 0
+    ? data
+    : editText(data, [{ path: ['response', 'output'], text: `[${items.join(',')}]` }])
+}
+
+/** Keeps a response, and says whether that came about: an answer that is paid for is given in any case. */
+export async function keep(log: Log, id: string, store: () => Promise<void>): Promise<boolean> {
+  try {
+    await store()
+    return true
+  } catch (error) {
+    log.error({ err: error, response: id }, 'a response could not be stored')
+    return false
+  }
+}

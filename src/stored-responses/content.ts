@@ -1,0 +1,44 @@
+import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import type { StoredEvent } from './stored-response.ts'
+
+/** Content as it lies in the database: packed, then sealed. Events repeat one another, so they shrink to a tenth. */
+export interface ContentBox {
+  seal(text: string): Uint8Array
+  open(sealed: Uint8Array): string
+  sealList(texts: readonly string[]): Uint8Array
+  openList(sealed: Uint8Array): string[]
+  sealEvents(events: readonly StoredEvent[]): Uint8Array
+  openEvents(sealed: Uint8Array): StoredEvent[]
+}
+
+export function contentBox(box: SecretBox): ContentBox {
+  const seal = (text: string) => box.seal(zstdCompressSync(Buffer.from(text)))
+  const open = (sealed: Uint8Array) => zstdDecompressSync(box.openBytes(sealed)).toString('utf8')
+  const openList = (sealed: Uint8Array) => asTexts(parseJson(open(sealed)))
+  return {
+    seal,
+    open,
+    sealList: texts => seal(JSON.stringify(texts)),
+    openList,
+    sealEvents: events => seal(JSON.stringify(events.map(({ data }) => data))),
+    openEvents: sealed => openList(sealed).flatMap(readEvent),
+  }
+}
+
+function asTexts(value: JsonValue): string[] {
+  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
+}
+
+function readEvent(data: string): StoredEvent[] {
+  const number = numberOf(data)
+  return number === undefined ? [] : [{ number, data }]
+}
+
+/** The `sequence_number` of an event; undefined for what is no event of a response. */
+export function numberOf(data: string): number | undefined {
+  const event = parseJson(data)
+  const number = isJsonObject(event) ? event['sequence_number'] : undefined
+  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined
+}

@@ -1,0 +1,258 @@
+import { and, asc, eq, gt, inArray, isNotNull, lt, lte, sql } from 'drizzle-orm'
+import type { Database, Transaction } from '@/db/connect.ts'
+import { type StoredStatus, storedResponse, storedResponseEvents } from '@/db/schema.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import { contentBox } from './content.ts'
+import {
+  isRunning,
+  type NewResponse,
+  type ResponseKey,
+  type StoredEvent,
+  type StoredResponse,
+  type StoredTurn,
+} from './stored-response.ts'
+
+/** How long a response is kept. */
+export const LIFETIME_MS = 30 * 24 * 60 * 60 * 1000
+
+/** Rows that one statement of the sweep deletes. */
+const SWEEP_ROWS = 500
+
+/** Batches of events that one look fetches. */
+const BATCHES_AT_ONCE = 50
+
+/** The only SQL for stored responses. Everything asks for the account: the id of another's response finds nothing. */
+export interface ResponseStore {
+  add(response: NewResponse): Promise<void>
+  find(key: ResponseKey): Promise<StoredResponse | undefined>
+  /** The items of its own turn. */
+  findInput(key: ResponseKey): Promise<string[] | undefined>
+  /**
+   * The conversation up to and with a response, oldest turn first. `missing`: it, or one before it, is not there (any
+   * more); `running`: it has not ended; `too-large`: its turns have more bytes than `maxBytes`.
+   */
+  conversation(key: ResponseKey, maxBytes: number): Promise<StoredTurn[] | ConversationFault>
+  /** False if there was nothing to delete. */
+  remove(key: ResponseKey): Promise<boolean>
+  /** Some of the events after a number, in order; none if there are none yet. */
+  eventsAfter(key: ResponseKey, number: number): Promise<StoredEvent[]>
+  /** Adds events to a running response. False if it does not run any more: it was cancelled, deleted, given up. */
+  append(id: string, events: readonly StoredEvent[]): Promise<boolean>
+  /** Ends a running response. False if it had ended. */
+  finish(id: string, end: ResponseEnd | FindEnd): Promise<boolean>
+  /** Says that these still run here; the result is those that do not any more. */
+  beat(ids: readonly string[]): Promise<string[]>
+  /** Running responses whose process was not heard of for so long, by the clock of the database. */
+  abandoned(silentMs: number): Promise<string[]>
+  /** Deletes what has expired; the result is how many responses. */
+  sweep(): Promise<number>
+}
+
+export type ConversationFault = 'missing' | 'running' | 'too-large'
+
+export interface ResponseEnd {
+  status: Exclude<StoredStatus, 'queued' | 'in_progress'>
+  /** The response object as it is from now on, JSON. */
+  response: string
+  /** The last of its events. */
+  events: readonly StoredEvent[]
+}
+
+/** The end of a response that depends on how far it came. */
+export type FindEnd = (response: string, events: readonly StoredEvent[]) => ResponseEnd
+
+export interface ResponseStoreOptions {
+  database: Database
+  secretBox: SecretBox
+  /** Milliseconds since 1970; what expires goes by it. */
+  now: () => number
+}
+
+export function responseStore({ database, secretBox, now }: ResponseStoreOptions): ResponseStore {
+  const { orm } = database
+  const box = contentBox(secretBox)
+  const isAlive = () => gt(storedResponse.expiresAt, new Date(now()))
+  const isThis = ({ accountId, id }: ResponseKey) =>
+    and(eq(storedResponse.id, id), eq(storedResponse.accountId, accountId), isAlive())
+
+  async function addEvents(tx: Transaction, id: string, events: readonly StoredEvent[]): Promise<void> {
+    const [first] = events
+    const last = events.at(-1)
+    if (first === undefined || last === undefined) return
+    const row = { responseId: id, first: first.number, last: last.number, events: box.sealEvents(events) }
+    await tx.insert(storedResponseEvents).values(row).onConflictDoNothing()
+  }
+
+  async function eventsOf(tx: Transaction, id: string): Promise<StoredEvent[]> {
+    const rows = await tx
+      .select({ events: storedResponseEvents.events })
+      .from(storedResponseEvents)
+      .where(eq(storedResponseEvents.responseId, id))
+      .orderBy(asc(storedResponseEvents.first))
+    return rows.flatMap(row => box.openEvents(row.events))
+  }
+
+  return {
+    async add(response) {
+      await orm.transaction(async tx => {
+        await tx.insert(storedResponse).values({
+          id: response.id,
+          accountId: response.accountId,
+          previousId: response.previousId ?? null,
+          status: response.status,
+          background: response.background,
+          model: response.model,
+          input: box.sealList(response.input),
+          response: box.seal(response.response),
+          plainBytes: plainBytes(response),
+          createdAt: new Date(response.createdAt),
+          expiresAt: new Date(response.createdAt + LIFETIME_MS),
+          seenAt: isRunning(response.status) ? sql`now()` : null,
+        })
+        await addEvents(tx, response.id, response.events)
+      })
+    },
+
+    async find(key) {
+      const [row] = await orm
+        .select({
+          id: storedResponse.id,
+          status: storedResponse.status,
+          background: storedResponse.background,
+          response: storedResponse.response,
+        })
+        .from(storedResponse)
+        .where(isThis(key))
+      return row === undefined ? undefined : { ...row, response: box.open(row.response) }
+    },
+
+    async findInput(key) {
+      const [row] = await orm.select({ input: storedResponse.input }).from(storedResponse).where(isThis(key))
+      return row === undefined ? undefined : box.openList(row.input)
+    },
+
+    async conversation({ accountId, id }, maxBytes) {
+      const rows = await database.sql<ChainRow[]>`
+        with recursive chain as (
+          select id, previous_id, status, plain_bytes::bigint as total, 1 as depth
+          from stored_response
+          where id = ${id} and account_id = ${accountId} and expires_at > ${new Date(now()).toISOString()}
+          union all
+          select earlier.id, earlier.previous_id, earlier.status, chain.total + earlier.plain_bytes, depth + 1
+          from chain join stored_response earlier on earlier.id = chain.previous_id
+          where earlier.account_id = ${accountId} and earlier.expires_at > ${new Date(now()).toISOString()}
+            and chain.total <= ${maxBytes}
+        )
+        select chain.previous_id, chain.status, chain.total, turn.input, turn.response
+        from chain join stored_response turn using (id) order by depth desc`
+      const [oldest] = rows
+      if (oldest === undefined) return 'missing'
+      if (isRunning(rows.at(-1)?.status ?? 'queued')) return 'running'
+      if (oldest.total > BigInt(maxBytes)) return 'too-large'
+      if (oldest.previous_id !== null) return 'missing'
+      return rows.map(row => ({ input: box.openList(row.input), response: box.open(row.response) }))
+    },
+
+    async remove(key) {
+      const gone = await orm.delete(storedResponse).where(isThis(key)).returning({ id: storedResponse.id })
+      return gone.length > 0
+    },
+
+    async eventsAfter(key, number) {
+      const rows = await orm
+        .select({ events: storedResponseEvents.events })
+        .from(storedResponseEvents)
+        .innerJoin(storedResponse, eq(storedResponse.id, storedResponseEvents.responseId))
+        .where(and(isThis(key), gt(storedResponseEvents.last, number)))
+        .orderBy(asc(storedResponseEvents.first))
+        .limit(BATCHES_AT_ONCE)
+      return rows.flatMap(row => box.openEvents(row.events)).filter(event => event.number > number)
+    },
+
+    append: (id, events) =>
+      orm.transaction(async tx => {
+        const running = await tx
+          .update(storedResponse)
+          .set({ status: 'in_progress', seenAt: sql`now()` })
+          .where(and(eq(storedResponse.id, id), isNotNull(storedResponse.seenAt)))
+          .returning({ id: storedResponse.id })
+        if (running.length === 0) return false
+        await addEvents(tx, id, events)
+        return true
+      }),
+
+    finish: (id, end) =>
+      orm.transaction(async tx => {
+        const isRunningStill = and(eq(storedResponse.id, id), isNotNull(storedResponse.seenAt))
+        // Locked, so that no event comes after those that the end is made of.
+        const [running] = await tx
+          .select({ response: storedResponse.response })
+          .from(storedResponse)
+          .where(isRunningStill)
+          .for('update')
+        if (running === undefined) return false
+        const { status, response, events } =
+          typeof end === 'function' ? end(box.open(running.response), await eventsOf(tx, id)) : end
+        await tx
+          .update(storedResponse)
+          .set({
+            status,
+            seenAt: null,
+            response: box.seal(response),
+            plainBytes: sql`${storedResponse.plainBytes} + ${Buffer.byteLength(response)}`,
+          })
+          .where(eq(storedResponse.id, id))
+        await addEvents(tx, id, events)
+        return true
+      }),
+
+    async beat(ids) {
+      if (ids.length === 0) return []
+      const running = await orm
+        .update(storedResponse)
+        .set({ seenAt: sql`now()` })
+        .where(and(inArray(storedResponse.id, [...ids]), isNotNull(storedResponse.seenAt)))
+        .returning({ id: storedResponse.id })
+      const found = new Set(running.map(({ id }) => id))
+      return ids.filter(id => !found.has(id))
+    },
+
+    async abandoned(silentMs) {
+      const rows = await orm
+        .select({ id: storedResponse.id })
+        .from(storedResponse)
+        .where(lt(storedResponse.seenAt, sql`now() - ${silentMs} * interval '1 millisecond'`))
+      return rows.map(({ id }) => id)
+    },
+
+    async sweep() {
+      const expired = orm
+        .select({ id: storedResponse.id })
+        .from(storedResponse)
+        .where(lte(storedResponse.expiresAt, new Date(now())))
+        .limit(SWEEP_ROWS)
+      let gone = 0
+      for (;;) {
+        const batch = await orm
+          .delete(storedResponse)
+          .where(inArray(storedResponse.id, expired))
+          .returning({ id: storedResponse.id })
+        gone += batch.length
+        if (batch.length < SWEEP_ROWS) return gone
+      }
+    },
+  }
+}
+
+interface ChainRow {
+  previous_id: string | null
+  status: StoredStatus
+  /** Bytes of this turn and those after it. */
+  total: bigint
+  input: Uint8Array
+  response: Uint8Array
+}
+
+function plainBytes({ input, response }: Pick<NewResponse, 'input' | 'response'>): number {
+  return input.reduce((sum, item) => sum + Buffer.byteLength(item), Buffer.byteLength(response))
+}

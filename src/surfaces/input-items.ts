@@ -1,0 +1,69 @@
+import { invalidRequest } from '@/formats/invalid.ts'
+import { asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+
+const DEFAULT_LIMIT = 20
+const MAX_LIMIT = 100
+
+/**
+ * A page of the items that a stored response got as input: newest first unless `order=asc`, after the item of the
+ * cursor `after`.
+ * @throws GatewayError `invalid_request`
+ */
+export function inputPage(responseId: string, items: readonly string[], query: URLSearchParams): JsonObject {
+  const all = items.map((item, index) => listedItem(responseId, parseObject(item) ?? {}, index))
+  if (readOrder(query) === 'desc') all.reverse()
+  const start = readStart(query, all)
+  const data = all.slice(start, start + readLimit(query))
+  return {
+    object: 'list',
+    data,
+    first_id: data.at(0)?.['id'] ?? null,
+    last_id: data.at(-1)?.['id'] ?? null,
+    has_more: start + data.length < all.length,
+  }
+}
+
+/** An item as lists have it: with an id, and a message's text as content parts. */
+function listedItem(responseId: string, item: JsonObject, index: number): JsonObject {
+  const type = asString(item['type']) ?? 'message'
+  const place = `${responseId.replace(/^resp_/, '')}${String(index).padStart(4, '0')}`
+  const id = asString(item['id']) ?? `${type === 'message' ? 'msg' : 'item'}_${place}`
+  if (type !== 'message') return { ...item, type, id }
+  const { content } = item
+  return {
+    ...item,
+    type,
+    id,
+    status: item['status'] ?? 'completed',
+    content: contentParts(content, item['role']),
+  }
+}
+
+function contentParts(content: JsonValue | undefined, role: JsonValue | undefined): JsonValue {
+  if (typeof content !== 'string') return content ?? []
+  return role === 'assistant'
+    ? [{ type: 'output_text', text: content, annotations: [] }]
+    : [{ type: 'input_text', text: content }]
+}
+
+function readOrder(query: URLSearchParams): 'asc' | 'desc' {
+  const order = query.get('order') ?? 'desc'
+  if (order === 'asc' || order === 'desc') return order
+  throw invalidRequest('order', 'expected asc or desc')
+}
+
+function readLimit(query: URLSearchParams): number {
+  const text = query.get('limit')
+  if (text === null) return DEFAULT_LIMIT
+  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
+  if (limit >= 1 && limit <= MAX_LIMIT) return limit
+  throw invalidRequest('limit', `expected a whole number from 1 to ${MAX_LIMIT}`)
+}
+
+function readStart(query: URLSearchParams, items: readonly JsonObject[]): number {
+  const after = query.get('after')
+  if (after === null) return 0
+  const index = items.findIndex(({ id }) => id === after)
+  if (index < 0) throw invalidRequest('after', 'expected the id of an item of this list')
+  return index + 1
+}

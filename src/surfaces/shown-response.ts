@@ -1,0 +1,30 @@
+import { asArray, asObject, parseObject } from '@/json/json.ts'
+import { sliceItems } from '@/json/slice.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import type { StoredResponse } from '@/stored-responses/stored-response.ts'
+
+/** What is shown of a reasoning item only to a caller who asks for it. */
+const ENCRYPTED = 'reasoning.encrypted_content'
+
+/** A stored response as its caller sees it: its state of now, and of its items what was asked to be included. */
+export function shownResponse({ response, status }: StoredResponse, include: readonly string[]): string {
+  const edits: JsonEdit[] = [{ path: ['status'], value: status }]
+  const items = include.includes(ENCRYPTED) ? undefined : withoutEncrypted(response)
+  if (items !== undefined) edits.push({ path: ['output'], text: `[${items.join(',')}]` })
+  return edit(response, edits)
+}
+
+/** The output's items; undefined if nothing in them is to be hidden. */
+function withoutEncrypted(response: string): string[] | undefined {
+  if (!response.includes('"encrypted_content"')) return undefined
+  const output = asArray(parseObject(response)?.['output'])
+  return sliceItems(Buffer.from(response), 'output')?.map((item, index) =>
+    asObject(output[index])?.['type'] === 'reasoning'
+      ? edit(item, [{ path: ['encrypted_content'], remove: true }])
+      : item,
+  )
+}
+
+function edit(json: string, edits: readonly JsonEdit[]): string {
+  return new TextDecoder().decode(spliceJson(Buffer.from(json), edits))
+}

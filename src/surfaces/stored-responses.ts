@@ -1,0 +1,126 @@
+import { Elysia } from 'elysia'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { admitCaller } from '@/exchange/admission.ts'
+import { authenticateCaller } from '@/exchange/authentication.ts'
+import type { Listener } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
+import { eventResponse } from '@/exchange/response-events.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
+import type { ResponseKey, StoredResponse } from '@/stored-responses/stored-response.ts'
+import { inputPage } from './input-items.ts'
+import { shownResponse } from './shown-response.ts'
+
+/** What a caller asks of a stored response. */
+interface StoredCall {
+  key: ResponseKey
+  query: URLSearchParams
+  headers: Record<string, string>
+}
+
+/** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
+export function storedResponses(gateway: Gateway, listener: Listener) {
+  const serve = (request: Request, id: string, act: (call: StoredCall) => Promise<Response>) =>
+    answer(gateway, listener, request, id, act)
+  return new Elysia({ name: 'stored-responses' })
+    .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
+    .delete('/v1/responses/:id', ({ request, params }) =>
+      serve(request, params.id, call => remove(gateway, call)),
+    )
+    .post(
+      '/v1/responses/:id/cancel',
+      ({ request, params }) => serve(request, params.id, call => cancel(gateway, call)),
+      { parse: 'none' },
+    )
+    .get('/v1/responses/:id/input_items', ({ request, params }) =>
+      serve(request, params.id, call => listInput(gateway, call)),
+    )
+}
+
+async function answer(
+  gateway: Gateway,
+  listener: Listener,
+  request: Request,
+  id: string,
+  act: (call: StoredCall) => Promise<Response>,
+): Promise<Response> {
+  const requestId = gateway.newRequestId()
+  try {
+    const caller = await authenticateCaller(gateway.authenticate, request)
+    admitCaller(caller, () => listener.addressOf(request))
+    return await act({
+      key: { accountId: caller.accountId, id },
+      query: new URL(request.url).searchParams,
+      headers: identityHeaders(requestId, 'responses'),
+    })
+  } catch (error) {
+    return errorResponse(readable(error), requestId, 'responses')
+  }
+}
+
+/** A database that is away is no fault of the gateway's. */
+function readable(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  const isDatabase = error instanceof Error && /connect|timeout|terminat/i.test(error.message)
+  return isDatabase
+    ? new GatewayError('overloaded', 'The database does not answer, try again in a moment', { cause: error })
+    : asGatewayError(error)
+}
+
+async function show(gateway: Gateway, { key, query, headers }: StoredCall): Promise<Response> {
+  const found = await find(gateway, key)
+  if (query.get('stream') !== 'true') return json(shownResponse(found, includes(query)), headers)
+  const after = readNumber(query.get('starting_after'))
+  const { store } = gateway.responses
+  const isEmpty = !found.background && (await store.eventsAfter(key, -1)).length === 0
+  if (isEmpty) throw invalidRequest('stream', 'this response was not made as a stream')
+  return eventResponse(gateway, key, after, headers)
+}
+
+async function remove(gateway: Gateway, { key, headers }: StoredCall): Promise<Response> {
+  const found = await find(gateway, key)
+  if (found.background) await gateway.responses.cancel(key.id)
+  if (!(await gateway.responses.store.remove(key))) throw notFound(key.id)
+  return json(JSON.stringify({ id: key.id, object: 'response', deleted: true }), headers)
+}
+
+async function cancel(gateway: Gateway, { key, query, headers }: StoredCall): Promise<Response> {
+  const found = await find(gateway, key)
+  if (!found.background) {
+    throw new GatewayError('invalid_request', 'Only responses that run in the background can be cancelled')
+  }
+  await gateway.responses.cancel(key.id)
+  return json(shownResponse(await find(gateway, key), includes(query)), headers)
+}
+
+async function listInput(gateway: Gateway, { key, query, headers }: StoredCall): Promise<Response> {
+  const items = await gateway.responses.store.findInput(key)
+  if (items === undefined) throw notFound(key.id)
+  return json(JSON.stringify(inputPage(key.id, items, query)), headers)
+}
+
+async function find(gateway: Gateway, key: ResponseKey): Promise<StoredResponse> {
+  const found = await gateway.responses.store.find(key)
+  if (found === undefined) throw notFound(key.id)
+  return found
+}
+
+/** The one text for what does not exist, has expired, was deleted, or is another account's. */
+function notFound(id: string): GatewayError {
+  return new GatewayError('not_found', `Response with id '${id.slice(0, 100)}' not found`)
+}
+
+function json(body: string, headers: Record<string, string>): Response {
+  return new Response(body, { headers: { 'content-type': 'application/json', ...headers } })
+}
+
+/** `include[]=a&include[]=b`, as OpenAI's SDKs write it, or `include=a`. */
+function includes(query: URLSearchParams): string[] {
+  return [...query.getAll('include[]'), ...query.getAll('include')]
+}
+
+function readNumber(text: string | null): number {
+  if (text === null) return -1
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  throw invalidRequest('starting_after', 'expected the sequence_number of an event')
+}
