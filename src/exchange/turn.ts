@@ -64,10 +64,7 @@ export function readStateFields(json: JsonObject): StateFields | undefined {
     )
   }
   if (background && store === false) {
-    throw invalidRequest(
-      'background',
-      'a background response is fetched later, so it cannot have store: false',
-    )
+    throw unsupported('background', 'cannot go with store: false, since its answer is fetched later')
   }
   const keeps = store === true || background
   if (previousId === undefined && !keeps) return undefined

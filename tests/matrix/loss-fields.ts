@@ -8,7 +8,7 @@ export interface Field {
   name: string
   /** Laid over the surface's plain request; a key's value replaces the plain one. */
   set: JsonObject
-  /** Upstreams that are not told, because the gateway does to the answer what the field asks. */
+  /** Upstreams that are not told, because the gateway does what the field asks. */
   emulated?: readonly Side[]
   /** What else of the plain request the field needs, without being the field. */
   needs?: JsonObject
@@ -165,7 +165,7 @@ const RESPONSES: Field[] = [
   field('prompt_cache_key', 'talk-1'),
   field('prompt_cache_retention', '24h'),
   field('prompt_cache_options', { mode: 'explicit' }),
-  field('store', true),
+  field('store', true, { emulated: ['chat', 'messages', 'gemini'] }),
   field('background', true),
   field('previous_response_id', 'resp_1'),
   field('conversation', 'conv_1'),

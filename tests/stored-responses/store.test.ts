@@ -1,0 +1,148 @@
+import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
+import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+import { LIFETIME_MS, type ResponseStore, responseStore } from '@/stored-responses/store.ts'
+import type { NewResponse, StoredEvent } from '@/stored-responses/stored-response.ts'
+
+const MB = 1024 * 1024
+
+let database: TestDatabase
+let store: ResponseStore
+let now: number
+let count = 0
+
+beforeAll(async () => {
+  database = await testDatabase()
+  const box = secretBox('a secret for tests, long enough for everybody')
+  store = responseStore({ database, secretBox: box, now: () => now })
+}, 60_000)
+afterAll(() => database.close())
+beforeEach(() => {
+  now = 1_700_000_000_000
+})
+
+function response(fields: Partial<NewResponse> = {}): NewResponse {
+  count += 1
+  return {
+    id: `resp_${count}`,
+    accountId: 1,
+    previousId: undefined,
+    status: 'completed',
+    background: false,
+    model: 'm',
+    input: [`{"n":${count}}`],
+    response: `{"id":"resp_${count}","output":[]}`,
+    events: [],
+    createdAt: now,
+    ...fields,
+  }
+}
+
+const event = (number: number): StoredEvent => ({ number, data: `{"sequence_number":${number}}` })
+
+test('what was stored is found by its account alone', async () => {
+  const made = response()
+  await store.add(made)
+  expect(await store.find(made)).toEqual({
+    id: made.id,
+    status: 'completed',
+    background: false,
+    response: made.response,
+  })
+  expect(await store.findInput(made)).toEqual([...made.input])
+  const stranger = { accountId: 2, id: made.id }
+  expect(await store.find(stranger)).toBeUndefined()
+  expect(await store.findInput(stranger)).toBeUndefined()
+  expect(await store.conversation(stranger, MB)).toBe('missing')
+  expect(await store.eventsAfter(stranger, -1)).toEqual([])
+  expect(await store.remove(stranger)).toBe(false)
+  expect(await store.remove(made)).toBe(true)
+})
+
+test('it is there for thirty days to the millisecond, and then swept with its events', async () => {
+  const made = response({ events: [event(0)] })
+  await store.add(made)
+  now += LIFETIME_MS - 1
+  expect(await store.find(made)).toBeDefined()
+  now += 1
+  expect(await store.find(made)).toBeUndefined()
+  expect(await store.conversation(made, MB)).toBe('missing')
+  expect(await store.remove(made)).toBe(false)
+  expect(await store.sweep()).toBeGreaterThanOrEqual(1)
+  expect(await database.sql`select 1 from stored_response where id = ${made.id}`).toHaveLength(0)
+  expect(
+    await database.sql`select 1 from stored_response_events where response_id = ${made.id}`,
+  ).toHaveLength(0)
+})
+
+test('a conversation is its turns, oldest first', async () => {
+  const first = response()
+  const second = response({ previousId: first.id })
+  const third = response({ previousId: second.id })
+  for (const made of [first, second, third]) await store.add(made)
+  const turn = ({ input, response: text }: NewResponse) => ({ input: [...input], response: text })
+  expect(await store.conversation(third, MB)).toEqual([first, second, third].map(turn))
+  expect(await store.conversation(second, MB)).toEqual([first, second].map(turn))
+})
+
+test('a conversation that is broken, too large or not at its end says which', async () => {
+  const first = response({ input: ['x'.repeat(1000)] })
+  const second = response({ previousId: first.id })
+  await store.add(first)
+  await store.add(second)
+  expect(await store.conversation(second, 500)).toBe('too-large')
+  await store.remove(first)
+  expect(await store.conversation(second, MB)).toBe('missing')
+  const running = response({ status: 'in_progress', background: true })
+  await store.add(running)
+  expect(await store.conversation(running, MB)).toBe('running')
+})
+
+test('a conversation does not reach into another account', async () => {
+  const theirs = response({ accountId: 2 })
+  const mine = response({ previousId: theirs.id })
+  await store.add(theirs)
+  await store.add(mine)
+  expect(await store.conversation(mine, MB)).toBe('missing')
+})
+
+test('events come in order and from any number', async () => {
+  const made = response({ status: 'queued', background: true })
+  await store.add(made)
+  expect(await store.append(made.id, [event(0), event(1)])).toBe(true)
+  expect((await store.find(made))?.status).toBe('in_progress')
+  expect(await store.append(made.id, [event(2)])).toBe(true)
+  expect(await store.eventsAfter(made, -1)).toEqual([event(0), event(1), event(2)])
+  expect(await store.eventsAfter(made, 0)).toEqual([event(1), event(2)])
+  expect(await store.eventsAfter(made, 2)).toEqual([])
+})
+
+test('a response ends once, and nothing is added after that', async () => {
+  const made = response({ status: 'queued', background: true, events: [event(0)] })
+  await store.add(made)
+  const seen: unknown[] = []
+  const end = { status: 'cancelled', response: '{"output":[]}', events: [event(1)] } as const
+  expect(
+    await store.finish(made.id, (text, events) => {
+      seen.push(text, events)
+      return end
+    }),
+  ).toBe(true)
+  expect(seen).toEqual([made.response, [event(0)]])
+  expect(await store.finish(made.id, { ...end, status: 'completed' })).toBe(false)
+  expect(await store.append(made.id, [event(2)])).toBe(false)
+  expect((await store.find(made))?.status).toBe('cancelled')
+  expect(await store.eventsAfter(made, -1)).toEqual([event(0), event(1)])
+})
+
+test('a heartbeat names what does not run any more, and its absence is noticed', async () => {
+  const alive = response({ status: 'queued', background: true })
+  const ended = response({ status: 'queued', background: true })
+  const silent = response({ status: 'in_progress', background: true })
+  for (const made of [alive, ended, silent]) await store.add(made)
+  await store.finish(ended.id, { status: 'failed', response: '{}', events: [] })
+  await database.sql`update stored_response set seen_at = now() - interval '1 minute'
+    where id in ${database.sql([alive.id, silent.id])}`
+  expect(await store.beat([alive.id, ended.id, 'resp_gone'])).toEqual([ended.id, 'resp_gone'])
+  expect(await store.abandoned(10_000)).toEqual([silent.id])
+})
