@@ -21,11 +21,11 @@ import { Load, openRequestsLimit } from '@/limits/load.ts'
 import { serveOps } from '@/ops/ops.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { Homes } from '@/routing/affinity.ts'
+import { channelsOf } from '@/routing/catalog.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
-import { Health } from '@/routing/health.ts'
+import { type ChannelHealth, Health } from '@/routing/health.ts'
 import { redisSharing } from '@/routing/health-redis.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
-import type { Catalog } from '@/routing/model.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
@@ -77,6 +77,8 @@ export interface RunningServer {
   gateway: Gateway
   /** Why new work should go elsewhere; undefined: it need not. */
   unreadiness(): Promise<string | undefined>
+  /** How channels and their keys do, as this process knows it. Holds no secret. */
+  channelHealth(): ChannelHealth[]
   /** Resolves when everything committed before the call is visible here. */
   reloadCatalog(): Promise<void>
   /** Resolves when the results of all exchanges that ended are in the database. */
@@ -136,6 +138,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ...(sharing === undefined ? {} : { sharing }),
     onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
   })
+  catalog.onReload(next => health.retain(channelsOf(next)))
   const selector = new Selector({
     health,
     concurrency: new Concurrency(),
@@ -201,7 +204,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     maxBodyBytes: settings.maxBodyBytes,
     draining: false,
   }
-  exposeBreakers(metrics, () => breakersOf(health, catalog))
+  const channelHealth = () => health.state(channelsOf(catalog))
+  exposeBreakers(metrics, () => breakersOf(channelHealth()))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
   exposeLoad(metrics, () => load.reading())
   const api = serveApiHost(gateway, {
@@ -226,6 +230,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     opsUrl: ops && addressOf(ops.url),
     gateway,
     unreadiness: () => unreadiness(gateway, database),
+    channelHealth,
     reloadCatalog: () => catalog.reload(),
     flush: () => Promise.all(gateway.settling).then(() => store.flush()),
     async stop() {
@@ -260,17 +265,12 @@ const STOPS: Record<Stop['reason'], () => GatewayError> = {
     new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for'),
 }
 
-/** The breakers of every channel that a model uses. */
-function breakersOf(health: Health, catalog: Catalog): BreakerReading[] {
-  const channels = new Map(
-    catalog.list().flatMap(({ routes }) => routes.map(({ channel }) => [channel.id, channel] as const)),
-  )
-  return health
-    .state(channels.values())
-    .flatMap(({ channel, breaker, keys }) => [
-      { channel, key: '', state: breaker.state },
-      ...keys.map(({ position, breaker }) => ({ channel, key: String(position), state: breaker.state })),
-    ])
+/** The breakers of channels and keys as the metrics want them. */
+function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
+  return channels.flatMap(({ channel, breaker, keys }) => [
+    { channel, key: '', ...breaker },
+    ...keys.map(({ position, breaker }) => ({ channel, key: String(position), ...breaker })),
+  ])
 }
 
 /** Why a balancer should send work elsewhere. */

@@ -83,6 +83,9 @@ const KINDS = {
   internal_error: { status: 500, origin: 'gateway', callerMayRetry: false },
 } as const satisfies Record<ErrorKind, KindRow>
 
+/** What of a channel an upstream's complaint is about, where the kind does not tell: the key, or one model with it. */
+export type Blamed = 'key' | 'model'
+
 export interface GatewayErrorOptions {
   /** The request field that is wrong, as a path in the caller's body (`messages[2].content`). */
   param?: string | undefined
@@ -94,6 +97,7 @@ export interface GatewayErrorOptions {
   retryAfterMs?: number | undefined
   /** Where another attempt could succeed; `never` unless said. */
   retry?: Retry | undefined
+  blames?: Blamed | undefined
   /** For the log only: may name addresses and internals, never secrets. */
   detail?: string | undefined
   /** Fields for the vendor's own details object (Anthropic's `error.details`). */
@@ -111,6 +115,7 @@ export class GatewayError extends Error {
   readonly retry: Retry
   readonly retryAfterMs: number | undefined
   readonly callerMayRetry: boolean
+  readonly blames: Blamed | undefined
   readonly detail: string | undefined
   readonly details: Readonly<Record<string, unknown>> | undefined
 
@@ -126,6 +131,7 @@ export class GatewayError extends Error {
     this.retry = options.retry ?? 'never'
     this.retryAfterMs = options.retryAfterMs
     this.callerMayRetry = row.callerMayRetry
+    this.blames = options.blames
     this.detail = options.detail
     this.details = options.details
   }

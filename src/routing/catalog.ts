@@ -1,3 +1,4 @@
+import type { Channel } from '@/upstream/channel.ts'
 import type { Catalog, Model } from './model.ts'
 
 /** A catalog that never changes: whoever holds it sees one moment. Ids and aliases match exactly. */
@@ -9,6 +10,12 @@ export function createCatalog(models: readonly Model[]): Catalog {
   for (const model of sorted) byName.set(model.id, model)
   const list = Object.freeze(sorted)
   return Object.freeze({ find: (name: string) => byName.get(name), list: () => list })
+}
+
+/** The channels that the models of a catalog go through, each once. */
+export function channelsOf(catalog: Catalog): Channel[] {
+  const routes = catalog.list().flatMap(model => model.routes)
+  return [...new Map(routes.map(({ channel }) => [channel.id, channel])).values()]
 }
 
 function freeze(model: Model): Model {

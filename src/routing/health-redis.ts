@@ -53,12 +53,13 @@ export function redisSharing(options: RedisSharingOptions): RedisSharing {
 }
 
 /** A pause and not a moment: clocks differ, and a message takes no time worth counting. */
-function writeOpening({ channelId, key, cause, pauseMs, reason }: Opening, origin: string): string {
+function writeOpening({ channelId, key, model, cause, pauseMs, reason }: Opening, origin: string): string {
   const about = key === undefined ? {} : { key: key.id ?? null }
   return JSON.stringify({
     origin,
     channel: channelId,
     ...about,
+    ...(model === undefined ? {} : { model }),
     cause,
     pauseMs,
     reason: reason.slice(0, MAX_REASON),
@@ -75,7 +76,8 @@ function readOpening(message: string, origin: string): Opening | undefined {
     return undefined
   }
   const key = told['key'] === undefined ? undefined : { id: asNumber(told['key']) }
-  return { channelId, key, cause, pauseMs, reason: asString(told['reason']) ?? '' }
+  const model = asString(told['model'])
+  return { channelId, key, model, cause, pauseMs, reason: asString(told['reason']) ?? '' }
 }
 
 const CAUSES = ['failing', 'rate-limited', 'refused'] as const satisfies readonly Cause[]

@@ -19,7 +19,8 @@ const FAILURE_KINDS = [
   'upstream_auth',
 ] as const satisfies readonly ErrorKind[]
 
-export type FailureKind = (typeof FAILURE_KINDS)[number]
+/** `model_refused`: there is nothing wrong with the key, but it cannot be used for this model. */
+export type FailureKind = (typeof FAILURE_KINDS)[number] | 'model_refused'
 
 /** What an attempt took. */
 export interface Timings {
@@ -44,7 +45,13 @@ export interface ChannelHealth {
   /** A moving average of successful attempts; undefined until there was one. */
   firstByteMs: number | undefined
   /** In the order of the pool; one without an id where the upstream wants no key. */
-  keys: readonly { keyId: number | undefined; position: number; breaker: BreakerView }[]
+  keys: readonly {
+    keyId: number | undefined
+    position: number
+    breaker: BreakerView
+    /** Models, by the upstream's names, that the key was refused for. */
+    refusedModels: readonly { model: string; breaker: BreakerView }[]
+  }[]
 }
 
 /** A breaker that opened, and whose it is. */
@@ -52,6 +59,8 @@ export interface Opening extends Opened {
   channelId: number
   /** Undefined: the channel as a whole. */
   key: { id: number | undefined } | undefined
+  /** The upstream's name of the one model that it is about; undefined: all of them. */
+  model: string | undefined
 }
 
 export interface HealthOptions {
@@ -84,6 +93,8 @@ interface Entry {
 export class Health {
   readonly #options: HealthOptions
   readonly #entries = new Map<string, Entry>()
+  /** Models that keys were refused for; there are few, so nobody else's request looks here. */
+  readonly #models = new Map<string, Entry & { keyName: string; model: string }>()
 
   constructor(options: HealthOptions) {
     this.#options = options
@@ -91,22 +102,28 @@ export class Health {
   }
 
   /** Whether an attempt may be made now: the worse of what its channel and its key allow. Takes nothing. */
-  standing(channel: Channel, key: ChannelKey | undefined): Standing {
+  standing(channel: Channel, key: ChannelKey | undefined, model: string): Standing {
     const now = this.#options.clock.now()
-    return worse(
+    const name = keyName(channel.id, key?.id)
+    const standing = worse(
       this.#entries.get(channelName(channel.id))?.breaker.standing(now) ?? READY,
-      this.#entries.get(keyName(channel.id, key?.id))?.breaker.standing(now) ?? READY,
+      this.#entries.get(name)?.breaker.standing(now) ?? READY,
     )
+    if (this.#models.size === 0) return standing
+    return worse(standing, this.#models.get(modelName(name, model))?.breaker.standing(now) ?? READY)
   }
 
   /** Begins an attempt; undefined if it may not be made, since another took the probe in the meantime. */
-  begin(channel: Channel, key: ChannelKey | undefined): HealthTicket | undefined {
-    return this.standing(channel, key).kind === 'paused' ? undefined : this.beginAnyway(channel, key)
+  begin(channel: Channel, key: ChannelKey | undefined, model: string): HealthTicket | undefined {
+    const isPaused = this.standing(channel, key, model).kind === 'paused'
+    return isPaused ? undefined : this.beginAnyway(channel, key, model)
   }
 
   /** Begins an attempt on what is paused: the last resort where nothing else is left. */
-  beginAnyway(channel: Channel, key: ChannelKey | undefined): HealthTicket {
+  beginAnyway(channel: Channel, key: ChannelKey | undefined, model: string): HealthTicket {
     const now = this.#options.clock.now()
+    const refused = this.#models.get(modelName(keyName(channel.id, key?.id), model))
+    let modelTicket = refused?.breaker.begin(now) ?? { startedAt: now, isProbe: false }
     let channelTicket = this.#begin(channelName(channel.id), now)
     let keyTicket = this.#begin(keyName(channel.id, key?.id), now)
     return {
@@ -114,9 +131,11 @@ export class Health {
         const signals = signalsOf(outcome)
         this.#report(channel, undefined, channelTicket, signals.channel)
         this.#report(channel, { id: key?.id }, keyTicket, signals.key)
+        this.#reportModel(channel, { id: key?.id, model }, modelTicket, signals.model)
         // A probe has told what it was for; what comes after is news of an attempt like any other.
         channelTicket = { ...channelTicket, isProbe: false }
         keyTicket = { ...keyTicket, isProbe: false }
+        modelTicket = { ...modelTicket, isProbe: false }
         if (outcome.kind === 'ok') this.#observe(channel, timings.firstByteMs)
       },
     }
@@ -132,6 +151,7 @@ export class Health {
         keyId: key?.id,
         position,
         breaker: this.#view(keyName(channel.id, key?.id)),
+        refusedModels: this.#refusedModels(keyName(channel.id, key?.id)),
       })),
     }))
   }
@@ -149,11 +169,15 @@ export class Health {
         this.#entries.delete(name)
       }
     }
+    for (const [name, { keyName, address }] of this.#models) {
+      const current = addresses.get(keyName)
+      if (current === undefined || (address !== UNKNOWN && address !== current)) this.#models.delete(name)
+    }
   }
 
   /** How many breakers are in memory. */
   get size(): number {
-    return this.#entries.size
+    return this.#entries.size + this.#models.size
   }
 
   /** A breaker that nobody reported on is closed, and needs no place in memory. */
@@ -166,7 +190,25 @@ export class Health {
     const { breaker } = this.#entry(name, channel.baseUrl)
     const opened = breaker.report(ticket, signal, this.#options.clock.now())
     if (opened === undefined) return
-    const opening = { ...opened, channelId: channel.id, key }
+    this.#tell({ ...opened, channelId: channel.id, key, model: undefined })
+  }
+
+  /** Only a refusal is remembered: how models do in general is what the breakers of channel and key count. */
+  #reportModel(
+    channel: Channel,
+    { id, model }: { id: number | undefined; model: string },
+    ticket: Ticket,
+    signal: Signal,
+  ): void {
+    const name = modelName(keyName(channel.id, id), model)
+    if (signal.kind !== 'pause' && !this.#models.has(name)) return
+    const { breaker } = this.#modelEntry(channel.id, id, model, channel.baseUrl)
+    const opened = breaker.report(ticket, signal, this.#options.clock.now())
+    if (opened !== undefined) this.#tell({ ...opened, channelId: channel.id, key: { id }, model })
+    else if (signal.kind === 'ok') this.#models.delete(name)
+  }
+
+  #tell(opening: Opening): void {
     this.#options.onOpening?.(opening)
     this.#options.sharing?.publish(opening)
   }
@@ -179,9 +221,11 @@ export class Health {
   }
 
   #takeIn(opening: Opening): void {
-    const { channelId, key } = opening
+    const { channelId, key, model } = opening
     const name = key === undefined ? channelName(channelId) : keyName(channelId, key.id)
-    this.#entry(name, UNKNOWN).breaker.openFor(opening, this.#options.clock.now())
+    const entry =
+      model === undefined ? this.#entry(name, UNKNOWN) : this.#modelEntry(channelId, key?.id, model, UNKNOWN)
+    entry.breaker.openFor(opening, this.#options.clock.now())
   }
 
   #entry(name: string, address: string): Entry {
@@ -192,13 +236,30 @@ export class Health {
     }
     const entry = { breaker: new Breaker(this.#options.random), address, firstByteMs: undefined }
     this.#entries.set(name, entry)
-    if (this.#entries.size > MAX_ENTRIES) {
-      for (const oldest of this.#entries.keys()) {
-        this.#entries.delete(oldest)
-        break
-      }
-    }
+    forgetOldest(this.#entries)
     return entry
+  }
+
+  #modelEntry(channelId: number, keyId: number | undefined, model: string, address: string) {
+    const owner = keyName(channelId, keyId)
+    const name = modelName(owner, model)
+    const found = this.#models.get(name)
+    if (found !== undefined) {
+      if (found.address === UNKNOWN) found.address = address
+      return found
+    }
+    const breaker = new Breaker(this.#options.random)
+    const entry = { breaker, address, firstByteMs: undefined, keyName: owner, model }
+    this.#models.set(name, entry)
+    forgetOldest(this.#models)
+    return entry
+  }
+
+  #refusedModels(owner: string): { model: string; breaker: BreakerView }[] {
+    const now = this.#options.clock.now()
+    return [...this.#models.values()]
+      .filter(({ keyName }) => keyName === owner)
+      .map(({ model, breaker }) => ({ model, breaker: breaker.view(now) }))
   }
 
   #view(name: string): BreakerView {
@@ -208,32 +269,39 @@ export class Health {
 
 /** What an error tells of the upstream that it came from. */
 export function outcomeOf(error: GatewayError): Outcome {
+  const { retryAfterMs, message: reason } = error
+  if (error.blames === 'model') return { kind: 'model_refused', retryAfterMs, reason }
+  if (error.blames === 'key') return { kind: 'upstream_auth', retryAfterMs, reason }
   const kind = FAILURE_KINDS.find(name => name === error.kind)
-  if (kind === undefined) return { kind: 'ignored' }
-  return { kind, retryAfterMs: error.retryAfterMs, reason: error.message }
+  return kind === undefined ? { kind: 'ignored' } : { kind, retryAfterMs, reason }
 }
 
 /**
  * Which of the two an outcome is about. A failing upstream counts against both, so that a pool's one bad key goes
  * before its channel does; a limit or a refusal is the key's own.
  */
-function signalsOf(outcome: Outcome): { channel: Signal; key: Signal } {
+function signalsOf(outcome: Outcome): { channel: Signal; key: Signal; model: Signal } {
   switch (outcome.kind) {
     case 'ok':
-      return { channel: OK, key: OK }
+      return { channel: OK, key: OK, model: OK }
     case 'ignored':
-      return { channel: NEUTRAL, key: NEUTRAL }
+      return { channel: NEUTRAL, key: NEUTRAL, model: NEUTRAL }
     case 'upstream_error':
     case 'upstream_timeout': {
       const { retryAfterMs, reason } = outcome
       const failure = { kind: 'failure', retryAfterMs, reason } as const
-      return { channel: failure, key: failure }
+      return { channel: failure, key: failure, model: NEUTRAL }
     }
     case 'upstream_rate_limited':
     case 'upstream_auth': {
       const { retryAfterMs, reason } = outcome
       const cause = outcome.kind === 'upstream_auth' ? 'refused' : 'rate-limited'
-      return { channel: NEUTRAL, key: { kind: 'pause', cause, retryAfterMs, reason } }
+      return { channel: NEUTRAL, key: { kind: 'pause', cause, retryAfterMs, reason }, model: NEUTRAL }
+    }
+    case 'model_refused': {
+      const { retryAfterMs, reason } = outcome
+      // The upstream answered, and knew the key.
+      return { channel: OK, key: OK, model: { kind: 'pause', cause: 'refused', retryAfterMs, reason } }
     }
   }
 }
@@ -258,6 +326,18 @@ export function pool(channel: Channel): readonly (ChannelKey | undefined)[] {
 
 function channelName(channelId: number): string {
   return `channel:${channelId}`
+}
+
+function modelName(ofKey: string, model: string): string {
+  return `${ofKey}/${model}`
+}
+
+function forgetOldest(entries: Map<string, unknown>): void {
+  if (entries.size <= MAX_ENTRIES) return
+  for (const oldest of entries.keys()) {
+    entries.delete(oldest)
+    return
+  }
 }
 
 function keyName(channelId: number, keyId: number | undefined): string {

@@ -23,6 +23,8 @@ export interface LiveCatalog extends Catalog {
   defaults(): Defaults
   /** The catalog of this moment, for whoever looks more than once and must see the same. */
   snapshot(): Catalog
+  /** Calls the listener with each catalog that takes the place of another. */
+  onReload(listener: (catalog: Catalog) => void): void
   /** Resolves when everything committed before the call is visible. */
   reload(): Promise<void>
   close(): Promise<void>
@@ -33,12 +35,14 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
   const { db, secretBox, clock, onError } = options
   let current = await loadCatalog(db, secretBox)
   let defaults = await loadDefaults(db)
+  const listeners: ((catalog: Catalog) => void)[] = []
   let running: Promise<void> | undefined
   let next: Promise<void> | undefined
 
   async function load(): Promise<void> {
     current = await loadCatalog(db, secretBox)
     defaults = await loadDefaults(db)
+    for (const listener of listeners) listener(current)
   }
 
   /** One load at a time; calls during one share the next, since the running one may have read before the change. */
@@ -75,6 +79,9 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
     list: () => current.list(),
     defaults: () => defaults,
     snapshot: () => current,
+    onReload: listener => {
+      listeners.push(listener)
+    },
     reload,
     async close() {
       stopTimer()

@@ -81,6 +81,12 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
  * nearest to the conversation's cache.
  */
 export function afterFailure(rest: readonly Candidate[], failed: Candidate, kind: FailureKind): Candidate[] {
+  if (kind === 'model_refused') {
+    const { upstreamModel } = failed.route
+    return rest.filter(
+      ({ route, key }) => !isPlace({ route, key }, placeOf(failed)) || route.upstreamModel !== upstreamModel,
+    )
+  }
   if (kind === 'upstream_rate_limited' || kind === 'upstream_auth') {
     return rest.filter(({ route, key }) => !isPlace({ route, key }, placeOf(failed)))
   }

@@ -58,11 +58,11 @@ export class Selector {
     options: { lastResort?: boolean } = {},
   ): Attempt | undefined {
     const { health, concurrency } = this.#options
-    const { channel } = candidate.route
+    const { channel, upstreamModel } = candidate.route
     if (!concurrency.acquire(channel, requestId)) return undefined
     const ticket = options.lastResort
-      ? health.beginAnyway(channel, candidate.key)
-      : health.begin(channel, candidate.key)
+      ? health.beginAnyway(channel, candidate.key, upstreamModel)
+      : health.begin(channel, candidate.key, upstreamModel)
     const release = () => concurrency.release(channel, requestId)
     if (ticket === undefined) {
       release()
@@ -83,7 +83,8 @@ export class Selector {
     for (const route of routes) {
       const isFull = concurrency.isFull(route.channel)
       for (const key of pool(route.channel)) {
-        candidates.push({ route, key, standing: health.standing(route.channel, key), isFull })
+        const standing = health.standing(route.channel, key, route.upstreamModel)
+        candidates.push({ route, key, standing, isFull })
       }
     }
     return candidates

@@ -103,13 +103,29 @@ export async function writeChannel(
     .onConflictDoUpdate({ target: channel.name, set: row })
     .returning({ id: channel.id })
   if (stored === undefined) return
-  await tx.delete(channelKey).where(eq(channelKey.channelId, stored.id))
-  const keys = apiKeys.map((secret, position) => ({
-    channelId: stored.id,
-    ciphertext: secretBox.seal(secret),
-    position,
-  }))
-  if (keys.length > 0) await tx.insert(channelKey).values(keys)
+  await writeKeys(tx, secretBox, stored.id, apiKeys)
+}
+
+/** Keys that stay keep their ids: by these every process knows how they do. */
+async function writeKeys(
+  tx: Transaction,
+  secretBox: SecretBox,
+  channelId: number,
+  secrets: readonly string[],
+): Promise<void> {
+  const rows = await tx.select().from(channelKey).where(eq(channelKey.channelId, channelId))
+  const known = new Map(rows.map(row => [secretBox.open(row.ciphertext), row]))
+  const wanted = new Set(secrets)
+  const gone = [...known].filter(([secret]) => !wanted.has(secret)).map(([, { id }]) => id)
+  if (gone.length > 0) await tx.delete(channelKey).where(inArray(channelKey.id, gone))
+  for (const [position, secret] of secrets.entries()) {
+    const row = known.get(secret)
+    if (row === undefined) {
+      await tx.insert(channelKey).values({ channelId, ciphertext: secretBox.seal(secret), position })
+    } else if (row.position !== position) {
+      await tx.update(channelKey).set({ position }).where(eq(channelKey.id, row.id))
+    }
+  }
 }
 
 /** Adds a model or, under an id that exists, replaces everything but the time it was made. */

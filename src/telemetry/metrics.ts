@@ -194,6 +194,8 @@ export interface BreakerReading {
   channel: string
   key: string
   state: 'closed' | 'open' | 'half-open'
+  /** Why it is not closed. */
+  cause: 'failing' | 'rate-limited' | 'refused' | undefined
 }
 
 const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
@@ -209,6 +211,18 @@ export function exposeBreakers({ registry }: Pick<Metrics, 'registry'>, read: ()
     collect() {
       this.reset()
       for (const { channel, key, state } of read()) this.set({ channel, key }, BREAKER_STATES[state])
+    },
+  })
+  new Gauge({
+    name: 'tollgate_held_back',
+    help: 'Channels and keys that are held back, by cause; a key that is "refused" was revoked, or its credit is gone.',
+    labelNames: ['channel', 'key', 'cause'] as const,
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { channel, key, cause } of read())
+        if (cause !== undefined) this.set({ channel, key, cause }, 1)
     },
   })
 }

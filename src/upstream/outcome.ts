@@ -21,9 +21,11 @@ const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 
  */
 export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
+  const blames = isAboutModel(complaint) ? 'model' : undefined
   if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
     return refusal('upstream_auth', `The upstream refused the gateway's own credentials (status ${status})`, {
       retry: 'next-channel',
+      blames,
       detail: message,
     })
   }
@@ -31,11 +33,15 @@ export function judge(complaint: Complaint): GatewayError {
     return refusal('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
       retry: 'next-channel',
       retryAfterMs: complaint.retryAfterMs ?? 1000,
+      blames: isSpent(complaint) ? 'key' : undefined,
     })
   }
   if (ABOUT_THE_REQUEST.has(status)) {
     return refusal('upstream_rejected', message, {
       status,
+      // The caller named a model that we have; that the upstream has not is a matter of the channel.
+      retry: blames === undefined ? 'never' : 'next-channel',
+      blames,
       code: complaint.code ?? 'invalid_request',
       param: complaint.param,
       details: complaint.details,
@@ -52,6 +58,26 @@ export function judge(complaint: Complaint): GatewayError {
     retry: 'next-channel',
     retryAfterMs: complaint.retryAfterMs,
   })
+}
+
+/**
+ * A model that the key may not use or the vendor does not know, in the words of OpenAI (`model_not_found`), Anthropic
+ * (`model: NAME`), Google (`models/NAME is not found`) and those that follow them.
+ */
+function isAboutModel({ status, code, message }: Complaint): boolean {
+  if (status !== 403 && status !== 404) return false
+  if (code === 'model_not_found' || /^model: \S+$/.test(message)) return true
+  return MODEL_MISSING.some(pattern => pattern.test(message))
+}
+
+const MODEL_MISSING = [
+  /\bmodels?\b.{0,200}\b(?:not (?:found|exist|available|supported|enabled)|no access|not have access)\b/is,
+  /\b(?:no|not have) access to\b.{0,40}\bmodels?\b/is,
+]
+
+/** OpenAI's 429 of a key whose credit is gone: no wait helps, and each try costs one. */
+function isSpent({ code }: Complaint): boolean {
+  return code === 'insufficient_quota' || code === 'billing_hard_limit_reached'
 }
 
 /** Gemini answers a bad key with 400 INVALID_ARGUMENT and the reason API_KEY_INVALID. */

@@ -38,6 +38,7 @@ afterAll(async () => {
 let round = 0
 /** A model of two new channels, so that no breaker remembers the test before. */
 async function twoChannels(alone = false): Promise<string> {
+  // Beside it `new-N`, another model of the same channels.
   round += 1
   const model = `pair-${round}`
   await gateway.apply(`
@@ -46,6 +47,7 @@ channels:
   - { name: b-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["two-${round}"], priority: 1 }
 models:
   - { id: ${model}, channels: [{ channel: a-${round}, model: m }${alone ? '' : `, { channel: b-${round}, model: m }`}], prices: { input: 1, output: 2 } }
+  - { id: new-${round}, channels: [{ channel: a-${round}, model: new }, { channel: b-${round}, model: new }], prices: { input: 1, output: 2 } }
 `)
   return model
 }
@@ -171,6 +173,39 @@ describe('a channel that keeps failing', () => {
     first.seen.length = 0
     for (let n = 0; n < 4; n += 1) expect((await post(other, false)).status).toBe(200)
     expect(first.seen).toHaveLength(1)
+  })
+
+  test('is asked for other models when its key was refused for one', async () => {
+    const refused = JSON.stringify({ error: { message: 'no access', code: 'model_not_found' } })
+    answerFirst = ({ body }) =>
+      new TextDecoder().decode(body).includes('"new"')
+        ? new Response(refused, { status: 403 })
+        : new Response(GOOD_WHOLE)
+    const model = await twoChannels()
+    for (let n = 0; n < 3; n += 1) expect((await post(`new-${round}`, false)).status).toBe(200)
+    expect(first.seen).toHaveLength(1)
+    expect((await post(model, false)).status).toBe(200)
+    expect([first.seen.length, second.seen.length]).toEqual([2, 3])
+    const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
+    expect(shown?.keys[0]).toMatchObject({ breaker: { state: 'closed' }, refusedModels: [{ model: 'new' }] })
+  })
+
+  test('shows a key that was refused, and goes on knowing it when the channel is edited', async () => {
+    answerFirst = refuses(401)
+    const model = await twoChannels()
+    expect((await post(model, false)).status).toBe(200)
+    const metrics = async () => (await fetch(`${gateway.opsUrl}/metrics`)).text()
+    const line = `tollgate_held_back{channel="a-${round}",key="0",cause="refused"} 1`
+    expect(await metrics()).toContain(line)
+    expect(gateway.logLines.join()).toContain('a channel or key is held back')
+    const edited = (keys: string) =>
+      gateway.apply(
+        `channels: [{ name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: [${keys}], weight: 3 }]`,
+      )
+    await edited(`"one-${round}"`)
+    expect(await metrics()).toContain(line)
+    await edited(`"another-${round}"`)
+    expect(await metrics()).not.toContain(line)
   })
 
   test('is asked all the same when there is no other', async () => {

@@ -21,14 +21,14 @@ async function member(url: string, namespace: string, origin: string) {
   return {
     health,
     redis,
-    standing: (id: number, position = 0) => {
+    standing: (id: number, position = 0, model = 'model') => {
       const channel = channelOf(id, {}, 2)
-      return health.standing(channel, channel.keys[position]).kind
+      return health.standing(channel, channel.keys[position], model).kind
     },
-    attempt: (id: number, outcome: Outcome) => {
+    attempt: (id: number, outcome: Outcome, model = 'model') => {
       const channel = channelOf(id, {}, 2)
       clock.advance(1)
-      health.beginAnyway(channel, channel.keys[0]).report(outcome)
+      health.beginAnyway(channel, channel.keys[0], model).report(outcome)
     },
     close: async () => {
       await sharing.close()
@@ -54,6 +54,9 @@ describe.skipIf(redis === undefined)('health over Redis', () => {
     one.attempt(1, REFUSED)
     await until(() => other.standing(1) === 'paused')
     expect(other.standing(1, 1)).toBe('ready')
+    one.attempt(3, { ...REFUSED, kind: 'model_refused' }, 'new')
+    await until(() => other.standing(3, 0, 'new') === 'paused')
+    expect(other.standing(3, 0, 'old')).toBe('ready')
     for (let count = 0; count < MAX_STREAK; count += 1) one.attempt(2, FAILED)
     await until(() => other.standing(2, 1) === 'paused')
     expect([stranger.standing(1), stranger.standing(2)]).toEqual(['ready', 'ready'])

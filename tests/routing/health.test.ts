@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
+import { type Blamed, type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import { MAX_STREAK, PAUSES } from '@/routing/breaker.ts'
 import { Health, type HealthTicket, type Opening, type Outcome, outcomeOf } from '@/routing/health.ts'
 import { inProcessSharing } from '@/routing/health-sharing.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import { channelOf } from './channels.ts'
 
+const MODEL = 'model'
 const FAILED: Outcome = { kind: 'upstream_error', retryAfterMs: undefined, reason: 'status 500' }
 const REFUSED: Outcome = { kind: 'upstream_auth', retryAfterMs: undefined, reason: 'status 401' }
 const LIMITED: Outcome = { kind: 'upstream_rate_limited', retryAfterMs: 2_000, reason: 'status 429' }
@@ -19,9 +20,10 @@ function underTest(options: { sharing?: ReturnType<ReturnType<typeof inProcessSh
     clock,
     health,
     openings,
-    attempt: (channel: Channel, position: number, outcome: Outcome, firstByteMs?: number) =>
-      health.beginAnyway(channel, channel.keys[position]).report(outcome, { firstByteMs }),
-    standing: (channel: Channel, position = 0) => health.standing(channel, channel.keys[position]).kind,
+    attempt: (channel: Channel, position: number, outcome: Outcome, firstByteMs?: number, model = MODEL) =>
+      health.beginAnyway(channel, channel.keys[position], model).report(outcome, { firstByteMs }),
+    standing: (channel: Channel, position = 0, model = MODEL) =>
+      health.standing(channel, channel.keys[position], model).kind,
   }
 }
 
@@ -80,6 +82,60 @@ describe('whose fault it is', () => {
   ])('%s counts as %s', (kind, outcome) => {
     expect(outcomeOf(new GatewayError(kind, 'no', { retryAfterMs: 7 }))).toMatchObject({ kind: outcome })
   })
+
+  test.each<[ErrorKind, Blamed, Outcome['kind']]>([
+    ['upstream_auth', 'model', 'model_refused'],
+    ['upstream_rejected', 'model', 'model_refused'],
+    ['upstream_rate_limited', 'key', 'upstream_auth'],
+  ])('%s that blames the %s counts as %s', (kind, blames, outcome) => {
+    expect(outcomeOf(new GatewayError(kind, 'no', { blames })).kind).toBe(outcome)
+  })
+})
+
+describe('a key that is refused for one model', () => {
+  const NO_MODEL: Outcome = { kind: 'model_refused', retryAfterMs: undefined, reason: 'status 403' }
+
+  test('serves every other, and the channel with its other keys serves all', () => {
+    const { attempt, standing } = underTest()
+    const channel = channelOf(1, {}, 2)
+    attempt(channel, 0, NO_MODEL, undefined, 'new')
+    expect(standing(channel, 0, 'new')).toBe('paused')
+    expect([standing(channel, 0, 'old'), standing(channel, 1, 'new')]).toEqual(['ready', 'ready'])
+  })
+
+  test('is probed for it, and forgotten about once it is served', () => {
+    const { attempt, standing, clock, health } = underTest()
+    const channel = channelOf(1)
+    attempt(channel, 0, NO_MODEL)
+    clock.advance(PAUSES.refused.firstMs)
+    expect(standing(channel)).toBe('probe')
+    attempt(channel, 0, { kind: 'ok' })
+    expect([standing(channel), health.state([channel])[0]?.keys[0]?.refusedModels]).toEqual(['ready', []])
+  })
+
+  test('is shown, told to the log and to other processes, and gone with its key', () => {
+    const bus = inProcessSharing()
+    const [one, other] = [underTest({ sharing: bus.join() }), underTest({ sharing: bus.join() })]
+    const channel = channelOf(1)
+    one.attempt(channel, 0, NO_MODEL)
+    expect(one.openings).toMatchObject([{ channelId: 1, key: { id: 100 }, model: MODEL, cause: 'refused' }])
+    for (const { health, standing } of [one, other]) {
+      expect(health.state([channel])[0]?.keys[0]).toMatchObject({
+        breaker: { state: 'closed' },
+        refusedModels: [{ model: MODEL, breaker: { state: 'open', cause: 'refused' } }],
+      })
+      health.retain([channel])
+      expect(standing(channel)).toBe('paused')
+      health.retain([channelOf(2)])
+      expect(standing(channel)).toBe('ready')
+    }
+  })
+
+  test('keeps its place in memory small', () => {
+    const { attempt, health } = underTest()
+    for (let model = 0; model < 25_000; model += 1) attempt(channelOf(1), 0, NO_MODEL, undefined, `m${model}`)
+    expect(health.size).toBeLessThanOrEqual(20_002)
+  })
 })
 
 describe('probes', () => {
@@ -87,12 +143,12 @@ describe('probes', () => {
     const { attempt, health, clock, standing } = underTest()
     const channel = channelOf(1, {}, 2)
     for (let count = 0; count < MAX_STREAK; count += 1) attempt(channel, 0, FAILED)
-    expect(health.begin(channel, channel.keys[0])).toBeUndefined()
+    expect(health.begin(channel, channel.keys[0], MODEL)).toBeUndefined()
     clock.advance(PAUSES.failing.firstMs)
     expect(standing(channel, 1)).toBe('probe')
-    const probe = health.begin(channel, channel.keys[1])
+    const probe = health.begin(channel, channel.keys[1], MODEL)
     expect(probe).toBeDefined()
-    expect(health.begin(channel, channel.keys[0])).toBeUndefined()
+    expect(health.begin(channel, channel.keys[0], MODEL)).toBeUndefined()
     probe?.report({ kind: 'ok' })
     expect(standing(channel, 1)).toBe('ready')
   })
@@ -102,14 +158,14 @@ describe('probes', () => {
     const channel = channelOf(1)
     attempt(channel, 0, REFUSED)
     clock.advance(PAUSES.refused.firstMs)
-    health.begin(channel, channel.keys[0])?.report({ kind: 'ignored' })
-    expect(health.begin(channel, channel.keys[0])).toBeDefined()
+    health.begin(channel, channel.keys[0], MODEL)?.report({ kind: 'ignored' })
+    expect(health.begin(channel, channel.keys[0], MODEL)).toBeDefined()
   })
 
   test('one that succeeded and then broke off takes no other probe with it', () => {
     const { attempt, health, clock } = underTest()
     const channel = channelOf(1)
-    const probe = () => health.begin(channel, channel.keys[0])
+    const probe = () => health.begin(channel, channel.keys[0], MODEL)
     attempt(channel, 0, REFUSED)
     clock.advance(PAUSES.refused.firstMs)
     const first: HealthTicket | undefined = probe()
@@ -146,6 +202,7 @@ describe('what is shown', () => {
       {
         channelId: 1,
         key: { id: 101 },
+        model: undefined,
         cause: 'refused',
         pauseMs: PAUSES.refused.firstMs,
         reason: 'status 401',

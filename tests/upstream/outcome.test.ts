@@ -57,3 +57,39 @@ describe('edge 85: a refusal of our own key is no 401 of the caller', () => {
     expect(judge(fault)).toMatchObject({ kind: 'upstream_auth', status: 502 })
   })
 })
+
+describe('what of a channel a complaint is about', () => {
+  const complaint = { code: undefined, param: undefined, retryAfterMs: undefined }
+
+  test.each([
+    ['OpenAI', 404, 'model_not_found', 'The model `gpt-9` does not exist or you do not have access to it.'],
+    ['OpenAI', 403, undefined, 'Project `p` does not have access to model `gpt-5.1`'],
+    ['OpenAI', 403, 'model_not_found', 'no'],
+    ['Anthropic', 404, 'not_found_error', 'model: claude-9'],
+    ['Google', 404, 'NOT_FOUND', 'models/gemini-9 is not found for API version v1beta, or is not supported'],
+    ['a follower', 404, undefined, 'Model x-large not found'],
+  ])('%s, %i, %p, %p: one model with this key; another channel may have it', (_, status, code, message) => {
+    const error = judge({ ...complaint, status, code, message })
+    expect(error).toMatchObject({ blames: 'model', retry: 'next-channel' })
+    expect(error.status).toBe(status === 404 ? 404 : 502)
+  })
+
+  test.each([
+    [404, 'Response resp_1 not found.'],
+    [404, 'no'],
+    [400, 'The model does not exist'],
+    [403, 'Country, region, or territory not supported'],
+  ])('%i, %p: no model', (status, message) => {
+    const error = judge({ ...complaint, status, message })
+    expect(error.blames).toBeUndefined()
+    expect(error.retry).toBe(status === 403 ? 'next-channel' : 'never')
+  })
+
+  test('a key whose credit is gone is no key at its limit', () => {
+    const message = 'You exceeded your current quota, please check your plan and billing details.'
+    const spent = judge({ ...complaint, status: 429, code: 'insufficient_quota', message })
+    expect(spent).toMatchObject({ status: 429, kind: 'upstream_rate_limited', blames: 'key' })
+    const limited = judge({ ...complaint, status: 429, code: 'rate_limit_exceeded', message: 'slow down' })
+    expect(limited.blames).toBeUndefined()
+  })
+})
