@@ -55,15 +55,13 @@ function Found({
   return (
     <>
       <search class="filters" aria-label="Filter models">
-        <div class="grow field">
-          <TextField
-            label="Search"
-            type="search"
-            placeholder="Name, vendor or alias"
-            value={search}
-            onValue={onSearch}
-          />
-        </div>
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="Name, vendor or alias"
+          value={search}
+          onValue={onSearch}
+        />
         <span role="status" class="soft">
           {counted(found.length, 'model')}
         </span>

@@ -39,7 +39,7 @@ export function FullPrices({ prices }: { prices: Prices }) {
           <>
             <dt>{label}</dt>
             <dd>
-              <Money amount={price} /> <span class="soft">per million tokens</span>
+              <Money amount={price} /> <span class="soft">per M tokens</span>
             </dd>
           </>
         )

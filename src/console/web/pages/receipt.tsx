@@ -169,7 +169,7 @@ function Lines({ receipt }: { receipt: Receipt }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
     <section class="table-wrap" tabIndex={0} aria-label="What it is made of">
-      <table class="table">
+      <table class="table compact">
         <thead>
           <tr>
             <th scope="col">What</th>

@@ -171,7 +171,7 @@ function columnsOf(isForAll: boolean, onOpen: (id: string) => void): Column<Requ
     {
       label: 'Cost',
       kind: 'number',
-      cell: line => (line.cost === null ? <span class="soft">free</span> : <Money amount={line.cost} />),
+      cell: line => (line.cost === null ? <span class="soft">none</span> : <Money amount={line.cost} />),
     },
   ]
 }

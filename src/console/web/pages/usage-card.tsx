@@ -128,7 +128,7 @@ function Totals({ usage: { totals } }: { usage: Usage }) {
     ['Output tokens', compactNumber(totals.output_tokens), wholeNumber(totals.output_tokens)],
   ]
   return (
-    <dl class="columns">
+    <dl class="columns figures">
       {figures.map(([name, value, note]) => (
         <div key={name} class="figure">
           <dt>{name}</dt>

@@ -95,7 +95,7 @@ function paint(
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, highest) => [0, highest > 0 ? highest * 1.08 : 1] } },
     axes: [
-      { ...axis, grid: { show: false } },
+      { ...axis, size: 30, grid: { show: false }, values: (_, ticks) => ticks.map(tick => tickText(tick, isDaily)) },
       { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(valueText) },
     ],
     series: [
@@ -118,6 +118,18 @@ function paint(
     },
   }
   return new uPlot(options, [[...times], ...painted], element)
+}
+
+const DAY = { day: 'numeric', month: 'short' } as const
+const LOCAL_DAY = new Intl.DateTimeFormat('en-GB', DAY)
+const UTC_DAY = new Intl.DateTimeFormat('en-GB', { ...DAY, timeZone: 'UTC' })
+const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+
+/** The hour, or at midnight the day. */
+function tickText(seconds: number, isDaily: boolean): string {
+  if (isDaily) return UTC_DAY.format(seconds * 1000)
+  const clock = CLOCK.format(seconds * 1000)
+  return clock === '00:00' ? LOCAL_DAY.format(seconds * 1000) : clock
 }
 
 function sizeOf(element: HTMLElement): { width: number; height: number } {

@@ -2,6 +2,9 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
+/** What a dialog is opened for: its first field, or else its first button. */
+const FIRST = '.dialog-body :is(input, select, textarea, .button)'
+
 export interface DialogProps {
   title: string
   onClose(): void
@@ -22,6 +25,10 @@ export function Dialog({ title, onClose, shape = 'dialog', held = false, childre
   useEffect(() => {
     const dialog = element.current
     dialog?.showModal()
+    // The browser would take the close button, which is the last thing that anybody opened this for.
+    const first =
+      dialog?.querySelector<HTMLElement>('[autofocus]') ?? dialog?.querySelector<HTMLElement>(FIRST)
+    first?.focus()
     return () => dialog?.close()
   }, [])
   return (

@@ -109,7 +109,7 @@ function Facts({ account }: { account: Account }) {
   return (
     <section class="columns wide" aria-label="The account">
       <div class="card">
-        <dl class="columns">
+        <dl class="columns figures">
           <div class="figure">
             <dt>Balance</dt>
             <dd data-testid="balance">

@@ -72,38 +72,36 @@ function Choose({
       verb={chosen.length === 0 ? 'Add models' : `Add ${counted(chosen.length, 'model')}`}
       onCancel={onClose}
     >
-      <div class="filters">
-        <div class="field">
-          <span class="legend" aria-hidden="true">
-            Vendor
-          </span>
-          <div>
-            <Segments
-              label="Vendor"
-              value={vendorName}
-              options={vendors.map(({ name }) => ({ value: name, label: name }))}
-              onValue={name => {
-                setVendorName(name)
-                setChosen([])
-                setChannelName(
-                  fitting(
-                    channels,
-                    vendors.find(one => one.name === name),
-                    '',
-                  ),
-                )
-              }}
-            />
-          </div>
+      <div class="field">
+        <span class="legend" aria-hidden="true">
+          Vendor
+        </span>
+        <div>
+          <Segments
+            label="Vendor"
+            value={vendorName}
+            options={vendors.map(({ name }) => ({ value: name, label: name }))}
+            onValue={name => {
+              setVendorName(name)
+              setChosen([])
+              setChannelName(
+                fitting(
+                  channels,
+                  vendors.find(one => one.name === name),
+                  '',
+                ),
+              )
+            }}
+          />
         </div>
-        <SelectField
-          label="Served by the channel"
-          value={channelName}
-          options={channels.map(({ name }) => ({ value: name, label: name }))}
-          onValue={setChannelName}
-          error={add.errorOf('channel')}
-        />
       </div>
+      <SelectField
+        label="Served by the channel"
+        value={channelName}
+        options={channels.map(({ name }) => ({ value: name, label: name }))}
+        onValue={setChannelName}
+        error={add.errorOf('channel')}
+      />
       <fieldset class="field">
         <legend class="legend">Models, at list price</legend>
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}

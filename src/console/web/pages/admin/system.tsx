@@ -130,7 +130,7 @@ function Ledger({ health: { ledger } }: { health: SystemHealth }) {
 
 function Sums({ health }: { health: SystemHealth }) {
   return (
-    <dl class="columns">
+    <dl class="columns figures">
       <div class="card figure">
         <dt>Accounts</dt>
         <dd>{wholeNumber(health.accounts)}</dd>
