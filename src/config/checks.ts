@@ -102,6 +102,20 @@ class Checks {
   }
 
   #prices(prices: Found<JsonObject>): void {
+    this.#priceFields(prices)
+    const changes = members(prices.value, prices.pointer, 'changes')
+    for (const change of changes) this.#priceFields(change)
+    const days = changes.map(({ value, pointer }) => ({
+      value: String(value['from']),
+      pointer: child(pointer, 'from'),
+    }))
+    for (const { value, pointer } of days) {
+      if (!isDay(value)) this.#add(pointer, `is ${JSON.stringify(value)} but must be a day, as in 2026-12-01`)
+    }
+    this.#distinct(days, ({ value }) => `a change from ${value} on is already there`)
+  }
+
+  #priceFields(prices: Found<JsonObject>): void {
     this.#tokenPrices(prices)
     for (const key of ['per_request', 'per_video_second', 'per_audio_second']) {
       this.decimal(prices.value[key], child(prices.pointer, key), UNIT_PLACES)
@@ -202,4 +216,8 @@ function wrongBaseUrl(baseUrl: string): string | undefined {
   if (url.username !== '' || url.password !== '') return 'must not hold a user or a password: use api_keys'
   if (/[?#]/.test(baseUrl)) return 'must not hold a query or a fragment'
   return undefined
+}
+
+function isDay(text: string): boolean {
+  return /^\d{4}-\d{2}-\d{2}$/.test(text) && new Date(text).toJSON()?.startsWith(text) === true
 }

@@ -97,7 +97,7 @@ const tokenPrices = {
 /** The prices that are per million tokens; the others are per unit. */
 export const TOKEN_PRICE_NAMES: readonly string[] = Object.keys(tokenPrices)
 
-const prices = closed({
+const priceFields = {
   ...tokenPrices,
   per_request: price,
   per_image: Type.Optional(Type.Record(Type.String(), decimal, words('a mapping of sizes to prices'))),
@@ -115,6 +115,13 @@ const prices = closed({
         ...tokenPrices,
       }),
     ),
+  ),
+}
+
+const prices = closed({
+  ...priceFields,
+  changes: Type.Optional(
+    list(closed({ from: Type.String(words('a day, as in 2026-12-01')), ...priceFields })),
   ),
 })
 

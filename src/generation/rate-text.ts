@@ -21,11 +21,31 @@ const DECLARED: Places = { token: 6, unit: 12 }
 const STORED: Places = { token: 0, unit: 0 }
 
 /**
- * The rates that a model's `prices` declare, exactly.
+ * The rates that a model's `prices` declare, exactly, whatever they become later.
  * @throws Refusal naming the field that is no decimal string or has more places than a pico unit
  */
 export function readPrices(prices: JsonObject): Rates {
   return read(prices, DECLARED)
+}
+
+/** Rates from a moment on. */
+export interface RateChange {
+  from: Date
+  rates: Rates
+}
+
+/**
+ * The rates that a model's `prices` declare for a moment, and those that they become after it, in order of time. A
+ * change begins with its day in UTC, and replaces what was before it as a whole.
+ * @throws Refusal as `readPrices` does
+ */
+export function readPricePlan(prices: JsonObject, now: Date): { rates: Rates; changes: RateChange[] } {
+  const all = asArray(prices['changes'])
+    .map(change => asObject(change) ?? {})
+    .map(change => ({ from: new Date(String(change['from'])), rates: readPrices(change) }))
+    .toSorted((one, other) => one.from.getTime() - other.from.getTime())
+  const past = all.findLast(({ from }) => from <= now)
+  return { rates: past?.rates ?? readPrices(prices), changes: all.filter(({ from }) => from > now) }
 }
 
 /** The inverse of `storeRates`. */

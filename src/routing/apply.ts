@@ -8,7 +8,7 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import { writeDefaults } from './defaults.ts'
 import type { PriceJump } from './price-jump.ts'
 import { reviewPrices, writePrices } from './price-review.ts'
-import { readCurrentPrices } from './price-store.ts'
+import { readClock, readCurrentPrices } from './price-store.ts'
 import {
   announceCatalog,
   hasEntries,
@@ -83,13 +83,14 @@ async function applyLocked(
 ): Promise<ApplyResult> {
   const stored = { channels: await readChannels(tx, secretBox), models: await readModels(tx) }
   const prices = await readCurrentPrices(tx)
-  const review = reviewPrices(file.models, stored.models, prices, options.source)
+  const now = await readClock(tx)
+  const review = reviewPrices(file.models, stored.models, prices, options.source, now)
   const channels = planChannels(file.channels, stored.channels, options.prune)
   const models = planModels(review.models, stored.models, options.prune)
   refuseConflicts(file, stored, options.prune)
   if (!options.dryRun) {
     const written = await write(tx, secretBox, { channels, models }, options.source)
-    const pricesChanged = await writePrices(tx, review.models, prices, options.source)
+    const pricesChanged = await writePrices(tx, review.models, prices, options.source, now)
     const defaultsChanged = await writeDefaults(tx, file, options.prune)
     await writeConsoleEntry(tx, secretBox, file.console, options.prune)
     if (written || pricesChanged || defaultsChanged) await announceCatalog(tx)

@@ -3,7 +3,7 @@ import type { ConfigFile } from '@/config/file.ts'
 import type { Database } from '@/db/connect.ts'
 import type { PriceJump } from './price-jump.ts'
 import { reviewPrices, writePrices } from './price-review.ts'
-import { readCurrentPrices } from './price-store.ts'
+import { readClock, readCurrentPrices } from './price-store.ts'
 import { announceCatalog, lockCatalog, readModels, readShippedIds, writeModelPrices } from './store.ts'
 
 /**
@@ -22,12 +22,13 @@ export function refreshPrices(db: Database, catalogue: ConfigFile): Promise<read
       return prices === undefined ? [] : [{ ...model, prices }]
     })
     const current = await readCurrentPrices(tx)
-    const { models, jumps } = reviewPrices(wanted, stored, current, 'default')
+    const now = await readClock(tx)
+    const { models, jumps } = reviewPrices(wanted, stored, current, 'default', now)
     const before = new Map(stored.map(({ id, prices }) => [id, prices]))
     for (const { id, prices } of models) {
       if (!isDeepStrictEqual(prices, before.get(id))) await writeModelPrices(tx, id, prices)
     }
-    if (await writePrices(tx, models, current, 'default')) await announceCatalog(tx)
+    if (await writePrices(tx, models, current, 'default', now)) await announceCatalog(tx)
     return jumps
   })
 }

@@ -1,9 +1,10 @@
 import type { ModelEntry } from '@/config/file.ts'
 import type { Transaction } from '@/db/connect.ts'
 import type { Source } from '@/db/schema.ts'
-import { readPrices } from '@/generation/rate-text.ts'
+import { readPricePlan } from '@/generation/rate-text.ts'
+import type { Rates } from '@/generation/rates.ts'
 import { findJumps, type PriceJump } from './price-jump.ts'
-import { type StoredPrice, writePrice } from './price-store.ts'
+import { type StoredPrice, writePrice, writeSchedule } from './price-store.ts'
 import type { StoredModel } from './store.ts'
 
 /** What is to be written, and what the operator should look at. */
@@ -13,7 +14,7 @@ export interface PriceReview {
 }
 
 /**
- * Looks for jumps against the prices in force. What the operator's own file states is applied and told. The shipped
+ * Looks for jumps against the prices in force, now and at the changes that are to come. What the operator's own file states is applied and told. The shipped
  * catalogue is somebody else's word: there a model with a jump keeps the prices that it has.
  */
 export function reviewPrices(
@@ -21,13 +22,14 @@ export function reviewPrices(
   stored: readonly StoredModel[],
   current: ReadonlyMap<string, StoredPrice>,
   source: Source,
+  now: Date,
 ): PriceReview {
   const applied = source !== 'default'
   const storedPrices = new Map(stored.map(model => [model.id, model.prices]))
   const reviewed = models.map(entry => {
     const before = current.get(entry.id)?.rates
-    const after = entry.prices && readPrices(entry.prices)
-    const found = before === undefined || after === undefined ? [] : findJumps(before, after)
+    const plan = entry.prices && readPricePlan(entry.prices, now)
+    const found = before === undefined || plan === undefined ? [] : jumpsOf(before, plan)
     const held = found.length > 0 && !applied && storedPrices.has(entry.id)
     return {
       entry: held ? { ...entry, prices: storedPrices.get(entry.id) } : entry,
@@ -37,17 +39,31 @@ export function reviewPrices(
   return { models: reviewed.map(({ entry }) => entry), jumps: reviewed.flatMap(({ jumps }) => jumps) }
 }
 
-/** Adds a version for each model whose rates are not those in force; true if there was one. */
+function jumpsOf(before: Rates, { rates, changes }: ReturnType<typeof readPricePlan>) {
+  const later = changes.flatMap(change =>
+    findJumps(before, change.rates).map(jump => ({
+      ...jump,
+      rate: `${jump.rate} from ${change.from.toISOString().slice(0, 10)}`,
+    })),
+  )
+  return [...findJumps(before, rates), ...later]
+}
+
+/** Adds versions for each model whose rates are not those in force or to come; true if there was one. */
 export async function writePrices(
   tx: Transaction,
   models: readonly ModelEntry[],
   current: ReadonlyMap<string, StoredPrice>,
   source: Source,
+  now: Date,
 ): Promise<boolean> {
   let written = false
   for (const { id, prices } of models) {
-    const rates = prices && readPrices(prices)
-    if (await writePrice(tx, id, rates, current.get(id), source)) written = true
+    const plan = prices === undefined ? UNPRICED : readPricePlan(prices, now)
+    if (await writePrice(tx, id, plan.rates, current.get(id), source)) written = true
+    if (await writeSchedule(tx, id, plan, source)) written = true
   }
   return written
 }
+
+const UNPRICED = { rates: undefined, changes: [] }

@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, sql } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { priceVersion, type Source } from '@/db/schema.ts'
-import { readStoredRates, storeRates } from '@/generation/rate-text.ts'
+import { type RateChange, readStoredRates, storeRates } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
 
@@ -42,6 +42,54 @@ export async function currentVersion(rows: Rows, modelId: string): Promise<Store
 export async function readVersion(rows: Rows, version: bigint): Promise<StoredPrice | undefined> {
   const [row] = await rows.select().from(priceVersion).where(eq(priceVersion.id, version))
   return row && storedPrice(row)
+}
+
+/** The clock that decides what is in force. */
+export async function readClock(rows: Rows): Promise<Date> {
+  const [row] = await rows.execute<{ ms: string }>(
+    sql`select (extract(epoch from clock_timestamp()) * 1000)::bigint::text as ms`,
+  )
+  return new Date(Number(row?.ms))
+}
+
+/** The versions of one model that are not in force yet, in order of time. */
+async function readScheduled(rows: Rows, modelId: string) {
+  const found = await rows
+    .selectDistinctOn([priceVersion.validFrom])
+    .from(priceVersion)
+    .where(and(eq(priceVersion.modelId, modelId), sql`not ${isInForce}`))
+    .orderBy(asc(priceVersion.validFrom), desc(priceVersion.id))
+  return found.map(row => ({ from: row.validFrom, rates: storedPrice(row).rates }))
+}
+
+/**
+ * Adds versions that will come into force, so that `rates` and then `changes` hold. A version cannot be taken back:
+ * one that is not wanted any more gets a later one from the same moment on, with the rates that hold before it.
+ * True if it added one. Call it with the catalog locked.
+ */
+export async function writeSchedule(
+  rows: Rows,
+  modelId: string,
+  plan: { rates: Rates | undefined; changes: readonly RateChange[] },
+  source: Source,
+): Promise<boolean> {
+  const scheduled = new Map((await readScheduled(rows, modelId)).map(one => [one.from.getTime(), one.rates]))
+  const wanted = new Map(plan.changes.map(one => [one.from.getTime(), one.rates]))
+  const moments = [...new Set([...scheduled.keys(), ...wanted.keys()])].toSorted((one, other) => one - other)
+  let inForce = plan.rates
+  let written = false
+  for (const moment of moments) {
+    inForce = wanted.get(moment) ?? inForce
+    if (scheduled.has(moment) && isDeepStrictEqual(scheduled.get(moment), inForce)) continue
+    await rows.insert(priceVersion).values({
+      modelId,
+      rates: inForce === undefined ? null : storeRates(inForce),
+      validFrom: new Date(moment),
+      source,
+    })
+    written = true
+  }
+  return written
 }
 
 /** Adds a version if the rates differ from those in force; true if it did. Call it with the catalog locked. */

@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { VENDORS, vendorFile } from '@/config/catalogue.ts'
 import { readPrices } from '@/generation/rate-text.ts'
 import { isPriced } from '@/pricing/coverage.ts'
-import { checkCatalogue } from './check.ts'
+import { checkCatalogue, checkModel, type Findings } from './check.ts'
 
 /** The date in the header of the catalogue's files. */
 const CHECKED = new Date('2026-11-20T00:00:00Z')
@@ -21,13 +21,25 @@ test('what cannot be compared is known', () => {
   ])
 })
 
-test('a price that changes is found: once as announced, once as different', () => {
-  const before = checkCatalogue(CHECKED)
-  expect(before.upcoming.filter(line => line.startsWith('gemini-3.8-flash'))).toHaveLength(1)
-  const after = checkCatalogue(new Date('2027-01-02T00:00:00Z'))
-  expect(after.differences).toContain(
-    'gemini-3.8-flash: output at 0 prompt tokens is 3.75 here, 7.5 in the package',
-  )
+test('prices that are to change are here with their day', () => {
+  expect(checkCatalogue(CHECKED).upcoming).toEqual([])
+  expect(checkCatalogue(new Date('2026-12-31T00:00:00Z')).differences).toEqual([])
+  expect(checkCatalogue(new Date('2027-01-02T00:00:00Z')).differences).toEqual([])
+})
+
+test('a price that is another one is found: when it differs, and before', () => {
+  const spring = checkCatalogue(new Date('2026-06-01T00:00:00Z'))
+  expect(spring.differences).toContain('gpt-5.6-sol: input at 0 prompt tokens is 4 here, 5 in the package')
+  const model = vendorFile(VENDORS, KEYS).models.find(({ id }) => id === 'gemini-3.8-flash')
+  if (model === undefined) throw new Error('gemini-3.8-flash is not in the catalogue')
+  const { changes: _, ...unchanging } = model.prices ?? {}
+  const findings: Findings = { differences: [], upcoming: [], missing: [] }
+  checkModel({ ...model, prices: unchanging }, 'google', CHECKED, findings)
+  expect(findings).toEqual({
+    differences: [],
+    upcoming: [expect.stringContaining('gemini-3.8-flash will cost')],
+    missing: [],
+  })
 })
 
 const KEYS = { OPENAI_API_KEY: 'one', ANTHROPIC_API_KEY: 'two', GEMINI_API_KEY: 'three' }

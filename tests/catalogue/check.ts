@@ -2,7 +2,7 @@ import { calcPrice, type ModelPrice, type TieredPrices } from '@pydantic/genai-p
 import { VENDORS, vendorFile } from '@/config/catalogue.ts'
 import { readDecimal } from '@/config/decimal.ts'
 import type { ModelEntry } from '@/config/file.ts'
-import { perMillion, readPrices } from '@/generation/rate-text.ts'
+import { perMillion, readPricePlan, readPrices } from '@/generation/rate-text.ts'
 import { type Rates, TOKEN_RATE_NAMES, type TokenRateName, tokenRatesFor } from '@/generation/rates.ts'
 
 /**
@@ -14,7 +14,7 @@ import { type Rates, TOKEN_RATE_NAMES, type TokenRateName, tokenRatesFor } from 
 export interface Findings {
   /** Here and there they differ. */
   differences: string[]
-  /** The package knows of a change after the date. */
+  /** The package knows of a change after the date, of which the file does not. */
   upcoming: string[]
   /** Nothing to compare with. */
   missing: string[]
@@ -51,15 +51,17 @@ export function checkCatalogue(date: Date): Findings {
   return findings
 }
 
-function checkModel(model: ModelEntry, providerId: string, date: Date, findings: Findings): void {
+export function checkModel(model: ModelEntry, providerId: string, date: Date, findings: Findings): void {
   const listed = priceAt(model.id, providerId, date)
   if (listed === undefined) {
     findings.missing.push(`${model.id} is not in the package`)
     return
   }
-  findings.differences.push(...compare(model.id, readPrices(model.prices ?? {}), listed))
-  const later = priceAt(model.id, providerId, new Date(date.getTime() + YEAR_MS))
-  if (JSON.stringify(later) !== JSON.stringify(listed)) {
+  const { rates } = readPricePlan(model.prices ?? {}, date)
+  findings.differences.push(...compare(model.id, rates, listed))
+  const inAYear = new Date(date.getTime() + YEAR_MS)
+  const later = priceAt(model.id, providerId, inAYear) ?? listed
+  if (compare(model.id, readPricePlan(model.prices ?? {}, inAYear).rates, later).length > 0) {
     findings.upcoming.push(`${model.id} will cost ${JSON.stringify(later)}`)
   }
 }

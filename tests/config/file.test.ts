@@ -166,7 +166,7 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown price',
       model('prices:\n      inputs: 1'),
-      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, per_audio_second, per_million_characters, tiers',
+      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, per_audio_second, per_million_characters, tiers, changes',
     ],
     ['not a mapping', '- a', '1: the file must be a mapping, but is a list'],
     [
@@ -308,6 +308,26 @@ describe('one line per error, with line number and path', () => {
         'prices:\n      tiers:\n        - { above_input_tokens: 5 }\n        - { above_input_tokens: 5 }',
       ),
       '8: models[0].prices.tiers[1].above_input_tokens: a tier above 5 tokens is already there',
+    ],
+    [
+      'change on no day',
+      model('prices: { input: 1, changes: [{ from: 2026-02-30, input: 2 }] }'),
+      '5: models[0].prices.changes[0].from: is "2026-02-30" but must be a day, as in 2026-12-01',
+    ],
+    [
+      'change without a day',
+      model('prices: { input: 1, changes: [{ input: 2 }] }'),
+      '5: models[0].prices.changes[0].from: is missing',
+    ],
+    [
+      'price of a change',
+      model('prices: { input: 1, changes: [{ from: 2026-12-01, input: dear }] }'),
+      '5: models[0].prices.changes[0].input: must be a decimal number of 0 or more, but is "dear"',
+    ],
+    [
+      'two changes of one day',
+      model('prices: { changes: [{ from: 2026-12-01 }, { from: 2026-12-01 }] }'),
+      '5: models[0].prices.changes[1].from: a change from 2026-12-01 on is already there',
     ],
     [
       'limit',

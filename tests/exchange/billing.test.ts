@@ -24,6 +24,7 @@ beforeAll(async () => {
     upstreams: { chat: url, responses: url, messages: url, gemini: url },
     models: `
   - { id: "unpriced", channels: [{ channel: chat, model: "echo" }], prices: {} }
+  - { id: "flat", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, per_request: 0.01 } }
   - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }`,
   })
 })
@@ -124,6 +125,27 @@ describe('every way a request can end has one rule of what it costs', () => {
     const result = await settled(async () => (await post(body('chat/echo', true))).text())
     expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 200n })
     expect(result.chargedNano).toBe(result.input_uncached * INPUT + 200n * OUTPUT)
+  })
+
+  test.each([true, false])(
+    'a price per request is charged once beside the tokens, streamed %p',
+    async stream => {
+      answer = () =>
+        stream
+          ? eventStream(DELTA + FINISH + USAGE + DONE)
+          : new Response(
+              `{"choices":[{"index":0,"message":{"role":"assistant","content":"${TEXT}"},"finish_reason":"stop"}],${CHAT_USAGE}}`,
+            )
+      const result = await settled(async () => (await post(body('flat', stream))).text())
+      expect(result.chargedNano).toBe(10_000_000n + 100n * INPUT)
+      expect(result.cost_nano).toBe(result.chargedNano)
+    },
+  )
+
+  test('a price per request is not charged for an answer that never came', async () => {
+    answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
+    const result = await settled(async () => (await post(body('flat', true))).text())
+    expect(result).toMatchObject({ cost_nano: null, chargedNano: 0n })
   })
 
   test('a fraction of a token is neither on the bill nor on the receipt', async () => {

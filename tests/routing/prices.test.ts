@@ -182,3 +182,62 @@ describe('the shipped catalogue of a later release', () => {
     expect((await loadCatalog(db, box)).find(id)).toBeUndefined()
   })
 })
+
+describe('changes that are to come', () => {
+  const TOMORROW = new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)
+  const LATER = new Date(Date.now() + 40 * 86_400_000).toISOString().slice(0, 10)
+
+  /** What is in force at the end of a day, by what the database has today. */
+  async function inputAt(day: string): Promise<string | null | undefined> {
+    const [row] = await db.sql<{ input: string | null }[]>`
+      select rates->>'input' as input from price_version
+      where model_id = ${id} and valid_from <= ${day}::text::timestamptz + interval '1 day'
+      order by valid_from desc, id desc limit 1`
+    return row?.input
+  }
+
+  test('are versions that begin on their day, and not before', async () => {
+    const prices = `input: 1, changes: [{ from: ${LATER}, input: 3 }, { from: ${TOMORROW}, input: 2 }]`
+    await apply(prices)
+    expect((await inCatalog())?.rates.tokens.input).toBe(1_000_000n)
+    expect((await versions()).map(({ validFrom }) => validFrom.toISOString()).slice(1)).toEqual([
+      `${TOMORROW}T00:00:00.000Z`,
+      `${LATER}T00:00:00.000Z`,
+    ])
+    expect([await inputAt(TOMORROW), await inputAt(LATER)]).toEqual(['2000000', '3000000'])
+    await apply(prices)
+    expect(await versions()).toHaveLength(3)
+  })
+
+  test('that have come are in force, whole, and the file says it once for all', async () => {
+    await apply(
+      'input: 1, output: 5, changes: [{ from: 2020-01-01, input: 2 }, { from: 2020-02-01, input: 3 }]',
+    )
+    expect((await inCatalog())?.rates).toEqual(readPrices({ input: '3' }))
+    expect(await versions()).toHaveLength(1)
+  })
+
+  test('that are taken back or moved do not come', async () => {
+    await apply(`input: 1, changes: [{ from: ${TOMORROW}, input: 2 }]`)
+    await apply(`input: 1, changes: [{ from: ${LATER}, input: 2 }]`)
+    expect([await inputAt(TOMORROW), await inputAt(LATER)]).toEqual(['1000000', '2000000'])
+    await apply('input: 1')
+    expect([await inputAt(TOMORROW), await inputAt(LATER)]).toEqual(['1000000', '1000000'])
+    const before = (await versions()).length
+    await apply('input: 1')
+    expect(await versions()).toHaveLength(before)
+    await apply(undefined)
+    expect(await inputAt(LATER)).toBeNull()
+  })
+
+  test('are told if they are jumps, and held if they come from the shipped catalogue', async () => {
+    const jumpy = file(`input: 1, changes: [{ from: ${TOMORROW}, input: 5 }]`)
+    await applyFile(db, box, file('input: 1'), { prune: false, dryRun: false, source: 'default' })
+    const held = await refreshPrices(db, jumpy)
+    expect(held).toEqual([{ model: id, rate: `input from ${TOMORROW}`, from: '1', to: '5', applied: false }])
+    expect(await inputAt(TOMORROW)).toBe('1000000')
+    const { warnings } = await applyFile(db, box, jumpy, { prune: false, dryRun: false, source: 'file' })
+    expect(warnings).toMatchObject([{ rate: `input from ${TOMORROW}`, applied: true }])
+    expect(await inputAt(TOMORROW)).toBe('5000000')
+  })
+})
