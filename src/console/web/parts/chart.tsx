@@ -95,7 +95,12 @@ function paint(
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: { y: { range: (_, __, highest) => [0, highest > 0 ? highest * 1.08 : 1] } },
     axes: [
-      { ...axis, size: 30, grid: { show: false }, values: (_, ticks) => ticks.map(tick => tickText(tick, isDaily)) },
+      {
+        ...axis,
+        size: 30,
+        grid: { show: false },
+        values: (_, ticks) => ticks.map(tick => tickText(tick, isDaily)),
+      },
       { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(valueText) },
     ],
     series: [
