@@ -72,7 +72,8 @@ export function closeBill(
   record: ExchangeRecord,
   { bill, granted }: Reservation,
 ): Promise<void> {
-  return granted
+  const { settling } = gateway
+  const closed = granted
     .then(() =>
       record.charge === undefined ? bill.release() : settleBill(gateway, record, record.charge, bill),
     )
@@ -81,6 +82,9 @@ export function closeBill(
       if (error instanceof GatewayError) return
       gateway.log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
     })
+    .finally(() => settling.delete(closed))
+  settling.add(closed)
+  return closed
 }
 
 async function settleBill(

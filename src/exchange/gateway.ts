@@ -26,7 +26,7 @@ export interface Gateway {
   client: GuardedClient
   selector: Selector
   store: ExchangeStore
-  /** Results of exchanges that ended and wait for the answer to their charge before they are stored. */
+  /** Exchanges that ended and wait for the ledger's answer: to their charge, before they are stored, or to a hold given back. */
   settling: Set<Promise<void>>
   ledger: Ledger
   limiter: Limiter
