@@ -3,6 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { StreamedBody } from '@/upstream/client.ts'
 import { openBody } from './body.ts'
+import { type Piece, sizeOf, streamOf } from './pieces.ts'
 import { Spool } from './spool.ts'
 
 /** A file of a form. Its content is on disk. */
@@ -53,7 +54,7 @@ export class Form {
     pieces.push(Buffer.from(`--${boundary}--\r\n`))
     return {
       body: {
-        length: pieces.reduce((sum, piece) => sum + ('size' in piece ? piece.size : piece.length), 0),
+        length: sizeOf(pieces),
         open: () => streamOf(pieces),
       },
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
@@ -181,8 +182,6 @@ class FileOnDisk implements FormFile {
   }
 }
 
-type Piece = Buffer | FormFile
-
 function encodePart(part: FormPart, values: Readonly<Record<string, string>>, boundary: string): Piece[] {
   const open = `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(part.name)}"`
   if ('value' in part) {
@@ -197,29 +196,4 @@ function encodePart(part: FormPart, values: Readonly<Record<string, string>>, bo
 /** As browsers write names and file names. https://html.spec.whatwg.org/#multipart-form-data */
 function quoted(text: string): string {
   return text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')
-}
-
-/** Reads on only when what was read has gone. */
-function streamOf(pieces: readonly Piece[]): ReadableStream<Uint8Array> {
-  const bytes = flow(pieces)
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { value, done } = await bytes.next()
-        if (done === true) controller.close()
-        else controller.enqueue(value)
-      },
-      async cancel() {
-        await bytes.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
-}
-
-async function* flow(pieces: readonly Piece[]): AsyncGenerator<Uint8Array, undefined> {
-  for (const piece of pieces) {
-    if ('size' in piece) yield* piece.read()
-    else yield piece
-  }
 }

@@ -37,8 +37,8 @@ interface OperationOf<P extends Prepared> {
 export interface OperationPrice {
   /** What is made; the model's prices must cover it. */
   work: Work
-  /** The most that it can use: all of it is set aside. */
-  ceiling: Ceiling
+  /** The most that it can use, all of which is set aside; a function where that depends on what is priced. */
+  ceiling: Ceiling | ((rates: Rates) => Ceiling)
 }
 
 /** An operation whose answer is read to its end before the caller gets any of it. */

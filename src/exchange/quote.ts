@@ -80,9 +80,10 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
  * What an operation may cost. It cannot be cut, so all of it is set aside.
  * @throws GatewayError `no_channel` for a model without prices for such work
  */
-export function quoteOperation({ work, ceiling }: OperationPrice, { id, price }: Model): Quote {
+export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, price }: Model): Quote {
   if (price === undefined || !isPriced(price.rates, work)) throw unpriced(id)
   const { rates, version } = price
+  const ceiling = typeof most === 'function' ? most(rates) : most
   return {
     priceVersion: version,
     rates,

@@ -10,6 +10,7 @@ import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
 import { gemini } from './gemini.ts'
+import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { models } from './models.ts'
 import { responses } from './responses.ts'
@@ -36,6 +37,7 @@ export function createApiHost(gateway: Gateway, listener: Listener) {
     .use(responses(gateway, listener))
     .use(messages(gateway, listener))
     .use(embeddings(gateway, listener))
+    .use(images(gateway, listener))
     .use(audio(gateway, listener))
     .use(gemini(gateway, listener))
 }

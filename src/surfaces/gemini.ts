@@ -6,6 +6,7 @@ import { embeddingOperation } from '@/exchange/embeddings.ts'
 import { type CallFacts, type Listener, runExchange, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Operation } from '@/exchange/operation.ts'
+import { predictionOperation } from '@/exchange/predictions.ts'
 import { errorResponse } from '@/exchange/reply.ts'
 import { readModelPath } from './model-path.ts'
 
@@ -67,6 +68,8 @@ function readAction(rest: string, query: URLSearchParams): Action | GatewayError
     case 'embedContent':
     case 'batchEmbedContents':
       return { operation: body => embeddingOperation({ body, model, action }) }
+    case 'predict':
+      return { operation: body => predictionOperation(body, model) }
     default:
       return unknownPath()
   }

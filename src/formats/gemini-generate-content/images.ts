@@ -1,0 +1,192 @@
+import type { ImageAnswer, ImageRequest, MadeImage } from '@/generation/image.ts'
+import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { nearestRatio } from '../aspect-ratio.ts'
+import { invalidRequest, unsupported } from '../invalid.ts'
+import { decodeFinishReason } from './finish.ts'
+import { callerPath, camelKeys } from './keys.ts'
+import { decodeUsage } from './usage.ts'
+
+/**
+ * Images at Gemini's API: Imagen has a call of its own (`:predict`), the Gemini models make them as parts of an answer.
+ * https://ai.google.dev/gemini-api/docs/imagen https://ai.google.dev/gemini-api/docs/image-generation
+ */
+
+/** Imagen's own limit, and what it makes if nothing is said. */
+const MAX_PREDICTIONS = 4
+const IMAGEN_RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const
+const GEMINI_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const
+
+/** Whether an upstream's model is called by `:predict`. */
+export function isImagen(upstreamModel: string): boolean {
+  return /(?:^|\/)imagen/i.test(upstreamModel)
+}
+
+/** A request's images beside its text, as `inlineData` has them. */
+export interface InlineImage {
+  mediaType: string
+  base64: string
+}
+
+/** How many images a `:predict` asks for. A wrong number is the upstream's to refuse. */
+export function predictionCount(wire: JsonObject): number {
+  const body = camelKeys(wire)
+  const parameters = camelParameters(body)
+  const each = asIndex(parameters['sampleCount']) ?? MAX_PREDICTIONS
+  return each * Math.max(1, asArray(body['instances']).length)
+}
+
+/** What prices may go by, the most telling first. */
+export function predictionSizes(wire: JsonObject): string[] {
+  const parameters = camelParameters(camelKeys(wire))
+  const size = asString(parameters['sampleImageSize']) ?? asString(parameters['imageSize'])
+  return [size, asString(parameters['aspectRatio']) ?? '1:1'].filter(name => name !== undefined)
+}
+
+const KNOWN_PARAMETERS = new Set(['sampleCount', 'aspectRatio', 'outputOptions'])
+
+/** @throws GatewayError `invalid_request`; `unsupported_parameter` for what only Imagen itself can do */
+export function decodePredictRequest(wire: JsonObject): ImageRequest {
+  const body = camelKeys(wire)
+  const [instance, ...others] = asArray(body['instances'])
+  const prompt = asString(asObject(instance)?.['prompt'])
+  if (prompt === undefined || prompt === '') throw invalidRequest('instances[0].prompt', 'expected a text')
+  if (others.length > 0) throw unsupported('instances[1]', 'is one prompt too many: the upstream takes one')
+  const parameters = camelParameters(body)
+  const count = parameters['sampleCount']
+  if (count !== undefined && !((asIndex(count) ?? 0) >= 1))
+    throw invalidRequest(callerPath('parameters.sampleCount', wire), 'expected a whole number above 0')
+  return {
+    prompt,
+    count: asIndex(count) ?? MAX_PREDICTIONS,
+    size: undefined,
+    aspectRatio: asString(parameters['aspectRatio']),
+    mediaType: asString(asObject(parameters['outputOptions'])?.['mimeType']),
+    unsaid: [
+      ...Object.keys(asObject(instance) ?? {})
+        .filter(name => name !== 'prompt')
+        .map(name => `instances.${name}`),
+      ...Object.keys(parameters)
+        .filter(name => !KNOWN_PARAMETERS.has(name))
+        .map(name => `parameters.${name}`),
+    ],
+  }
+}
+
+/** `parameters` is the caller's own data to the codec of conversations, and here it is the API's. */
+function camelParameters(body: JsonObject): JsonObject {
+  return camelKeys(asObject(body['parameters']) ?? {})
+}
+
+/**
+ * Writes a `:predict`. The nearest aspect ratio takes the place of a size.
+ * @throws GatewayError `unsupported_parameter`
+ */
+export function encodePredictRequest(request: ImageRequest): { body: JsonObject; isSameShape: boolean } {
+  const { count = 1, mediaType } = request
+  if (count > MAX_PREDICTIONS) throw unsupported('n', `cannot be above ${MAX_PREDICTIONS} for this model`)
+  const { ratio, isSame } = ratioOf(request, IMAGEN_RATIOS)
+  return {
+    body: {
+      instances: [{ prompt: request.prompt }],
+      parameters: {
+        sampleCount: count,
+        ...(ratio === undefined ? {} : { aspectRatio: ratio }),
+        ...(mediaType === undefined ? {} : { outputOptions: { mimeType: mediaType } }),
+      },
+    },
+    isSameShape: isSame,
+  }
+}
+
+/** Undefined for what is no answer to a `:predict`. */
+export function decodePredictions(json: JsonObject): ImageAnswer | undefined {
+  if (!Array.isArray(json['predictions'])) return undefined
+  const predictions = asArray(json['predictions']).map(entry => asObject(entry) ?? {})
+  return {
+    images: predictions.flatMap(decodePrediction),
+    withheld: predictions.flatMap(entry => asString(entry['raiFilteredReason']) ?? []),
+    usage: undefined,
+  }
+}
+
+function decodePrediction(entry: JsonObject): MadeImage[] {
+  const base64 = asString(entry['bytesBase64Encoded'])
+  if (base64 === undefined) return []
+  const mediaType = asString(entry['mimeType']) ?? 'image/png'
+  return [{ mediaType, base64, revisedPrompt: asString(entry['prompt']) }]
+}
+
+export function encodePredictions({ images }: ImageAnswer): JsonObject {
+  return {
+    predictions: images.map(({ mediaType, base64, revisedPrompt }) => ({
+      mimeType: mediaType,
+      bytesBase64Encoded: base64,
+      ...(revisedPrompt === undefined ? {} : { prompt: revisedPrompt }),
+    })),
+  }
+}
+
+/**
+ * Writes a `generateContent` that answers with an image, in two pieces: what stands before the images that are to be
+ * changed and what follows, since those may be too large for memory.
+ * @throws GatewayError `unsupported_parameter`
+ */
+export function encodeGenerateRequest(request: ImageRequest): {
+  before: string
+  after: string
+  isSameShape: boolean
+} {
+  if ((request.count ?? 1) > 1) throw unsupported('n', 'cannot be above 1 for this model')
+  const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
+  const config: JsonObject = {
+    responseModalities: ['IMAGE'],
+    ...(ratio === undefined ? {} : { imageConfig: { aspectRatio: ratio } }),
+  }
+  return {
+    before: `{"contents":[{"role":"user","parts":[${JSON.stringify({ text: request.prompt })}`,
+    after: `]}],"generationConfig":${JSON.stringify(config)}}`,
+    isSameShape: isSame,
+  }
+}
+
+/** What stands around the base64 of an image among the parts. */
+export function inlineBrackets(mediaType: string): { open: string; close: string } {
+  return { open: `,{"inlineData":{"mimeType":${JSON.stringify(mediaType)},"data":"`, close: '"}}' }
+}
+
+/** Undefined for what is no answer to a `generateContent`. */
+export function decodeGenerateAnswer(json: JsonObject): ImageAnswer | undefined {
+  const feedback = asString(asObject(json['promptFeedback'])?.['blockReason'])
+  const candidates = asArray(json['candidates']).map(entry => asObject(entry) ?? {})
+  if (candidates.length === 0 && feedback === undefined) return undefined
+  const metadata = asObject(json['usageMetadata'])
+  return {
+    images: candidates.flatMap(({ content }) => asArray(asObject(content)?.['parts']).flatMap(decodePart)),
+    withheld: [feedback, ...candidates.map(({ finishReason }) => withheldBy(finishReason))].filter(
+      reason => reason !== undefined,
+    ),
+    usage: metadata && decodeUsage(metadata),
+  }
+}
+
+function withheldBy(reason: JsonValue | undefined): string | undefined {
+  return decodeFinishReason(reason) === 'content-filter' ? String(reason) : undefined
+}
+
+/** Images that the model only thought of are marked as thoughts. */
+function decodePart(part: JsonValue): MadeImage[] {
+  const { inlineData, thought } = asObject(part) ?? {}
+  const { mimeType, data } = asObject(inlineData) ?? {}
+  const mediaType = asString(mimeType) ?? ''
+  if (thought === true || typeof data !== 'string' || !mediaType.startsWith('image/')) return []
+  return [{ mediaType, base64: data, revisedPrompt: undefined }]
+}
+
+function ratioOf(
+  { size, aspectRatio }: ImageRequest,
+  ratios: readonly string[],
+): { ratio: string | undefined; isSame: boolean } {
+  if (aspectRatio !== undefined) return { ratio: aspectRatio, isSame: true }
+  const nearest = size && nearestRatio(size, ratios)
+  return { ratio: nearest?.ratio, isSame: nearest?.isSame ?? true }
+}

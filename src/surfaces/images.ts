@@ -1,0 +1,45 @@
+import { Elysia } from 'elysia'
+import { readBody } from '@/exchange/body.ts'
+import { type Listener, runOperation } from '@/exchange/exchange.ts'
+import { isForm, readForm } from '@/exchange/form.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { imageOperation } from '@/exchange/images.ts'
+import type { Operation } from '@/exchange/operation.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
+import type { ImageAction } from '@/formats/openai-images.ts'
+import { readModel } from './body-call.ts'
+
+/** OpenAI images: generations are JSON, edits JSON or a form, variations a form. */
+export function images(gateway: Gateway, listener: Listener) {
+  const run = (request: Request, read: (request: Request, maxBodyBytes: number) => Promise<Operation>) =>
+    runOperation(gateway, { request, listener, surface: 'images', read })
+  return new Elysia({ name: 'images' })
+    .post('/v1/images/generations', ({ request }) => run(request, readJson('generation')), { parse: 'none' })
+    .post(
+      '/v1/images/edits',
+      ({ request }) =>
+        run(request, isForm(request.headers.get('content-type')) ? readParts('edit') : readJson('edit')),
+      { parse: 'none' },
+    )
+    .post('/v1/images/variations', ({ request }) => run(request, readParts('variation')), { parse: 'none' })
+}
+
+function readJson(action: ImageAction) {
+  return async (request: Request, maxBodyBytes: number) => {
+    const body = await readBody(request, maxBodyBytes)
+    return imageOperation({ action, body, model: readModel(body.json) })
+  }
+}
+
+function readParts(action: ImageAction) {
+  return async (request: Request, maxBodyBytes: number) => {
+    const form = await readForm(request, maxBodyBytes)
+    try {
+      if (form.files('image', 'image[]').length === 0) throw invalidRequest('image', 'expected a file')
+      return imageOperation({ action, body: form, model: readModel({ model: form.value('model') }) })
+    } catch (error) {
+      form.close()
+      throw error
+    }
+  }
+}

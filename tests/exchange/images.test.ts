@@ -1,0 +1,503 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import OpenAI, { toFile } from 'openai'
+import { startTestGateway } from '#tests/support/gateway.ts'
+import { type SeenRequest, scriptedUpstream } from '#tests/support/upstream.ts'
+
+/** What the upstreams of the models `scripted/*` answer. */
+let answer: (request: SeenRequest) => Response = () => new Response(null, { status: 500 })
+const upstream = scriptedUpstream(request => answer(request))
+
+const gateway = await startTestGateway({
+  models: [
+    '  - { id: "chat/gpt-image", channels: [{ channel: chat, model: "echo" }], prices: { input: 5, output: 40 } }',
+    '  - { id: "responses/gpt-image", channels: [{ channel: responses, model: "echo" }], prices: { per_image: { default: 0.04 } } }',
+    '  - { id: "gemini/imagen", channels: [{ channel: gemini, model: "imagen/echo" }], prices: { per_image: { default: 0.04 } } }',
+    '  - { id: "gemini/picture", channels: [{ channel: gemini, model: "image" }], prices: { input: 0.3, output: 30 } }',
+  ].join('\n'),
+})
+await gateway.apply(`
+channels:
+  - { name: up-openai, format: openai-responses, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
+  - { name: up-second, format: openai-chat-completions, priority: 1, base_url: "${upstream.url}/second", api_keys: [k], allow_private: true }
+  - { name: up-gemini, format: gemini-generate-content, base_url: "${upstream.url}", api_keys: [k], allow_private: true }
+models:
+  - { id: "up/tokens", channels: [{ channel: up-openai, model: "gpt-image-x" }], prices: { input: 5, cached_input: 1.25, output: 40 } }
+  - { id: "up/two", channels: [{ channel: up-openai, model: "one" }, { channel: up-second, model: "two" }], prices: { per_image: { default: 0.01 } } }
+  - { id: "up/sizes", channels: [{ channel: up-openai, model: "gpt-image-x" }], prices: { per_image: { "1024x1024/low": 0.011, "1024x1024/high": 0.167, "1536x1024": 0.25, default: 0.3 } } }
+  - { id: "up/dall-e-3", channels: [{ channel: up-openai, model: "dall-e-3" }], prices: { per_image: { "1024x1024": 0.04, "1792x1024": 0.08 } } }
+  - { id: "up/imagen", channels: [{ channel: up-gemini, model: "imagen-4.0" }], prices: { per_image: { "16:9": 0.05, default: 0.04 } } }
+  - { id: "up/gemini-image", channels: [{ channel: up-gemini, model: "gemini-2.5-flash-image" }], prices: { input: 0.3, output: 30 } }
+  - { id: "up/embedding-only", channels: [{ channel: up-openai, model: "e" }], prices: { input: 1 } }
+`)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+const client = new OpenAI({
+  apiKey: gateway.key,
+  baseURL: new URL('/v1', gateway.url).href,
+  maxRetries: 0,
+})
+
+beforeEach(() => {
+  upstream.seen.length = 0
+})
+
+const PIXEL =
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+
+/** JSON of a test's own making, to look anywhere into. */
+const jsonOf = async (response: Response) => JSON.parse(await response.text())
+
+const textOf = (request: SeenRequest | undefined) => new TextDecoder().decode(request?.body)
+
+const formOf = (request: SeenRequest | undefined) =>
+  new Response(request?.body.slice() ?? null, { headers: request?.headers ?? {} }).formData()
+
+const post = (path: string, body: object | FormData, headers: Record<string, string> = {}) =>
+  fetch(gateway.url + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${gateway.key}`,
+      ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: body instanceof FormData ? body : JSON.stringify(body),
+  })
+
+const lastExchange = async () => (await gateway.exchanges()).at(-1)
+
+const lastCharge = async () => {
+  await gateway.exchanges()
+  const [entry] = await gateway.database.sql`select amount from entry where kind = 'usage' order by seq desc`
+  return entry?.['amount']
+}
+
+const pngFile = () => toFile(Buffer.from(PIXEL, 'base64'), 'in.png', { type: 'image/png' })
+
+describe.each(['chat/gpt-image', 'responses/gpt-image', 'gemini/imagen', 'gemini/picture'])(
+  "OpenAI's client on %s",
+  model => {
+    test('gets an image whole', async () => {
+      const made = await client.images.generate({ model, prompt: 'a toll gate', size: '1024x1024' })
+      expect(made.data?.map(({ b64_json }) => b64_json)).toEqual([PIXEL])
+      expect(made.created).toBeGreaterThan(0)
+      expect(await lastExchange()).toMatchObject({
+        surface: 'images',
+        end_state: 'complete',
+        streamed: false,
+      })
+    })
+
+    test('gets it as a stream', async () => {
+      const stream = await client.images.generate({
+        model,
+        prompt: 'a toll gate',
+        stream: true,
+        partial_images: 2,
+      })
+      const events: { type: string; b64_json: string }[] = []
+      for await (const event of stream) events.push(event)
+      expect(events.at(-1)).toMatchObject({ type: 'image_generation.completed', b64_json: PIXEL })
+      expect(events.length).toBe(model.startsWith('gemini') ? 1 : 3)
+      expect(await lastExchange()).toMatchObject({ end_state: 'complete', streamed: true })
+    })
+  },
+)
+
+test.each(['chat/gpt-image', 'gemini/picture'])("OpenAI's client edits an image on %s", async model => {
+  const made = await client.images.edit({
+    model,
+    prompt: 'brighter',
+    image: [await pngFile(), await pngFile()],
+  })
+  expect(made.data?.[0]?.b64_json).toBe(PIXEL)
+})
+
+test("OpenAI's client varies an image, and asks for two", async () => {
+  const made = await client.images.createVariation({ model: 'chat/gpt-image', image: await pngFile(), n: 2 })
+  expect(made.data?.length).toBe(2)
+})
+
+describe('in the same format', () => {
+  test('a generation goes up and comes back byte for byte, but for the model', async () => {
+    answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }], extra: 1.5 })
+    const response = await fetch(`${gateway.url}/v1/images/generations`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: '{ "prompt":"x", "model":"up/sizes","future": 1.0 }',
+    })
+    expect(upstream.seen[0]?.path).toBe('/v1/images/generations')
+    expect(textOf(upstream.seen[0])).toBe('{ "prompt":"x", "model":"gpt-image-x","future": 1.0 }')
+    expect(await response.text()).toBe('{"created":1,"data":[{"b64_json":"AA=="}],"extra":1.5}')
+  })
+
+  test('a form goes up with its files, mask and fields; the model is renamed', async () => {
+    answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }] })
+    const form = new FormData()
+    form.append('image[]', new File([new Uint8Array([1, 2, 3])], 'a.png', { type: 'image/png' }))
+    form.append('image[]', new File([new Uint8Array(300_000).fill(7)], 'b.webp', { type: 'image/webp' }))
+    form.append('mask', new File([new Uint8Array([9])], 'm.png', { type: 'image/png' }))
+    form.append('prompt', 'Grün')
+    form.append('model', 'up/tokens')
+    form.append('input_fidelity', 'high')
+    const response = await post('/v1/images/edits', form)
+    expect(response.status).toBe(200)
+    const [seen] = upstream.seen
+    expect(seen?.path).toBe('/v1/images/edits')
+    expect(Number(seen?.headers.get('content-length'))).toBe(seen?.body.length ?? 0)
+    const sent = await formOf(seen)
+    expect([...sent.keys()]).toEqual(['image[]', 'image[]', 'mask', 'prompt', 'model', 'input_fidelity'])
+    expect(sent.get('model')).toBe('gpt-image-x')
+    expect(sent.get('prompt')).toBe('Grün')
+    const [one, two] = sent.getAll('image[]')
+    expect(one instanceof File && [one.name, one.type, one.size]).toEqual(['a.png', 'image/png', 3])
+    expect(two instanceof File && [two.name, two.type, two.size]).toEqual(['b.webp', 'image/webp', 300_000])
+  })
+
+  test('another channel gets the same form when the first fails', async () => {
+    answer = ({ path }) =>
+      path.startsWith('/second')
+        ? Response.json({ created: 1, data: [{ b64_json: 'AA==' }] })
+        : new Response('{}', { status: 500 })
+    const form = new FormData()
+    form.append('image', new File([new Uint8Array(200_000).fill(5)], 'a.png', { type: 'image/png' }))
+    form.append('prompt', 'x')
+    form.append('model', 'up/two')
+    expect((await post('/v1/images/edits', form)).status).toBe(200)
+    const forms = await Promise.all(upstream.seen.map(formOf))
+    expect(forms.map(sent => sent.get('model'))).toEqual(['one', 'two'])
+    expect(forms.map(sent => (sent.get('image') as File).size)).toEqual([200_000, 200_000])
+  })
+
+  test('an upstream that answers whole when a stream was asked for is told as events', async () => {
+    answer = () =>
+      Response.json({
+        created: 1,
+        data: [{ b64_json: 'AA==' }],
+        usage: { input_tokens: 1, output_tokens: 2 },
+      })
+    const response = await post('/v1/images/generations', { model: 'up/tokens', prompt: 'x', stream: true })
+    const text = await response.text()
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+    expect(text).toStartWith('event: image_generation.completed\ndata: {"type":"image_generation.completed"')
+    expect(await lastExchange()).toMatchObject({ input_uncached: 1n, output_text: 2n })
+  })
+
+  test('a stream that breaks off ends in an error, and what was shown is charged', async () => {
+    answer = () =>
+      new Response(
+        'event: image_generation.partial_image\ndata: {"type":"image_generation.partial_image","b64_json":"AA=="}\n\n',
+        { headers: { 'content-type': 'text/event-stream' } },
+      )
+    const response = await post('/v1/images/generations', { model: 'up/sizes', prompt: 'x', stream: true })
+    expect(await response.text()).toContain('"error"')
+    expect(await lastExchange()).toMatchObject({ end_state: 'upstream_cut', usage_source: 'estimated' })
+  })
+})
+
+describe('on Imagen', () => {
+  const predictions = (count: number) => () =>
+    Response.json({
+      predictions: Array.from({ length: count }, () => ({
+        bytesBase64Encoded: 'AA==',
+        mimeType: 'image/png',
+      })),
+    })
+
+  test('count and size become sampleCount and the nearest aspect ratio', async () => {
+    answer = predictions(2)
+    const response = await post('/v1/images/generations', {
+      model: 'up/imagen',
+      prompt: 'x',
+      n: 2,
+      size: '1792x1024',
+      output_format: 'jpeg',
+      user: 'u',
+    })
+    expect(upstream.seen[0]?.path).toBe('/v1beta/models/imagen-4.0:predict')
+    expect(JSON.parse(textOf(upstream.seen[0]))).toEqual({
+      instances: [{ prompt: 'x' }],
+      parameters: { sampleCount: 2, aspectRatio: '16:9', outputOptions: { mimeType: 'image/jpeg' } },
+    })
+    expect(response.headers.get('x-tollgate-losses')).toBe('user')
+    expect(await jsonOf(response)).toMatchObject({ data: [{ b64_json: 'AA==' }, { b64_json: 'AA==' }] })
+    expect(await lastCharge()).toBe(-80_000_000n)
+  })
+
+  test('a shape that it does not have is a loss', async () => {
+    answer = predictions(1)
+    const body = { model: 'up/imagen', prompt: 'x', size: '1536x1024' }
+    const response = await post('/v1/images/generations', body)
+    expect(JSON.parse(textOf(upstream.seen[0])).parameters.aspectRatio).toBe('4:3')
+    expect(response.headers.get('x-tollgate-losses')).toBe('size')
+    const strict = await post('/v1/images/generations', body, { 'x-tollgate-strict': 'true' })
+    expect((await jsonOf(strict)).error).toMatchObject({ code: 'unsupported_parameter', param: 'size' })
+  })
+
+  test('an image that is withheld is a 400 with the reason, and free', async () => {
+    answer = () => Response.json({ predictions: [{ raiFilteredReason: 'not this' }] })
+    const response = await post('/v1/images/generations', { model: 'up/imagen', prompt: 'x' })
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error).toMatchObject({
+      code: 'moderation_blocked',
+      message: expect.stringContaining('not this'),
+    })
+    expect(await lastExchange()).toMatchObject({ cost_nano: null })
+  })
+
+  test.each([
+    ['five at once', { n: 5 }, 'n', 'unsupported_parameter'],
+    ['more than anybody makes', { n: 11 }, 'n', 'invalid_request'],
+    ['an address', { response_format: 'url' }, 'response_format', 'unsupported_parameter'],
+    ['no prompt', { prompt: '' }, 'prompt', 'invalid_request'],
+    ['an odd size', { size: 'large' }, 'size', 'invalid_request'],
+  ])('%s: a 400 that names the field, and no call', async (_, more, param, code) => {
+    const response = await post('/v1/images/generations', { model: 'up/imagen', prompt: 'x', ...more })
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error).toMatchObject({ param, code })
+    expect(upstream.seen).toEqual([])
+  })
+
+  test('edits are not offered', async () => {
+    const form = new FormData()
+    form.append('image', new File(['x'], 'a.png', { type: 'image/png' }))
+    form.append('prompt', 'x')
+    form.append('model', 'up/imagen')
+    const response = await post('/v1/images/edits', form)
+    expect((await jsonOf(response)).error.code).toBe('surface_not_supported')
+  })
+})
+
+describe("on Gemini's own image models", () => {
+  const generated = () =>
+    Response.json({
+      candidates: [
+        { content: { parts: [{ text: 'Here' }, { inlineData: { mimeType: 'image/png', data: 'AA==' } }] } },
+      ],
+      usageMetadata: { promptTokenCount: 7, candidatesTokenCount: 1290, totalTokenCount: 1297 },
+    })
+
+  test('a form becomes contents with the files in them, piece by piece', async () => {
+    answer = generated
+    const bytes = crypto.getRandomValues(new Uint8Array(50_001))
+    const form = new FormData()
+    form.append('image', new File([bytes], 'a.png', { type: 'image/png' }))
+    form.append('prompt', 'make it "blue"')
+    form.append('model', 'up/gemini-image')
+    form.append('size', '1024x1024')
+    const response = await post('/v1/images/edits', form)
+    expect(await jsonOf(response)).toMatchObject({
+      data: [{ b64_json: 'AA==' }],
+      output_format: 'png',
+      usage: { input_tokens: 7, output_tokens: 1290, total_tokens: 1297 },
+    })
+    expect(upstream.seen[0]?.path).toBe('/v1beta/models/gemini-2.5-flash-image:generateContent')
+    expect(JSON.parse(textOf(upstream.seen[0]))).toEqual({
+      contents: [
+        {
+          role: 'user',
+          parts: [
+            { text: 'make it "blue"' },
+            { inlineData: { mimeType: 'image/png', data: Buffer.from(bytes).toString('base64') } },
+          ],
+        },
+      ],
+      generationConfig: { responseModalities: ['IMAGE'], imageConfig: { aspectRatio: '1:1' } },
+    })
+    // 7 * 0.3 + 1290 * 30 per million.
+    expect(await lastCharge()).toBe(-38_702_100n)
+  })
+
+  test('a JSON edit brings its images as data URIs', async () => {
+    answer = generated
+    const response = await post('/v1/images/edits', {
+      model: 'up/gemini-image',
+      prompt: 'x',
+      images: [{ image_url: 'data:image/webp;base64,AAAA' }],
+    })
+    expect(response.status).toBe(200)
+    expect(JSON.parse(textOf(upstream.seen[0])).contents[0].parts[1]).toEqual({
+      inlineData: { mimeType: 'image/webp', data: 'AAAA' },
+    })
+    const byId = await post('/v1/images/edits', {
+      model: 'up/gemini-image',
+      prompt: 'x',
+      images: [{ file_id: 'file-1' }],
+    })
+    expect((await jsonOf(byId)).error).toMatchObject({ code: 'unsupported_parameter', param: 'images[0]' })
+  })
+
+  test('a mask and a second image are refused: both would change what the caller gets', async () => {
+    const two = await post('/v1/images/generations', { model: 'up/gemini-image', prompt: 'x', n: 2 })
+    expect((await jsonOf(two)).error).toMatchObject({ code: 'unsupported_parameter', param: 'n' })
+    const form = new FormData()
+    form.append('image', new File(['x'], 'a.png', { type: 'image/png' }))
+    form.append('mask', new File(['x'], 'm.png', { type: 'image/png' }))
+    form.append('prompt', 'x')
+    form.append('model', 'up/gemini-image')
+    const masked = await post('/v1/images/edits', form)
+    expect((await jsonOf(masked)).error).toMatchObject({ code: 'unsupported_parameter', param: 'mask' })
+    expect(upstream.seen).toEqual([])
+  })
+
+  test('a block is a 400, a text without an image a 502', async () => {
+    answer = () => Response.json({ promptFeedback: { blockReason: 'PROHIBITED_CONTENT' } })
+    const blocked = await post('/v1/images/generations', { model: 'up/gemini-image', prompt: 'x' })
+    expect([blocked.status, (await jsonOf(blocked)).error.code]).toEqual([400, 'moderation_blocked'])
+    answer = () =>
+      Response.json({ candidates: [{ content: { parts: [{ text: 'no' }] }, finishReason: 'STOP' }] })
+    expect((await post('/v1/images/generations', { model: 'up/gemini-image', prompt: 'x' })).status).toBe(502)
+  })
+})
+
+describe(':predict', () => {
+  const predict = (model: string, body: object, headers: Record<string, string> = {}) =>
+    post(`/v1beta/models/${model}:predict`, body, headers)
+
+  test('on Imagen goes up as it is, and every image is charged by its shape', async () => {
+    answer = () =>
+      Response.json({
+        predictions: [{ bytesBase64Encoded: 'AA==', mimeType: 'image/png' }, { raiFilteredReason: 'no' }],
+      })
+    const body = {
+      instances: [{ prompt: 'x' }],
+      parameters: { aspectRatio: '16:9', sampleCount: 2, seed: 1 },
+    }
+    const response = await predict('up/imagen', body)
+    expect(textOf(upstream.seen[0])).toBe(JSON.stringify(body))
+    expect((await jsonOf(response)).predictions.length).toBe(2)
+    expect(await lastCharge()).toBe(-50_000_000n)
+    expect(await lastExchange()).toMatchObject({ surface: 'gemini', extras: { images: { '16:9': 1 } } })
+  })
+
+  test("on OpenAI's models becomes a generation", async () => {
+    answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }, { b64_json: 'AA==' }] })
+    const response = await predict('up/dall-e-3', {
+      instances: [{ prompt: 'x' }],
+      parameters: { sample_count: 2, aspect_ratio: '16:9', personGeneration: 'dont_allow' },
+    })
+    expect(upstream.seen[0]?.path).toBe('/v1/images/generations')
+    expect(JSON.parse(textOf(upstream.seen[0]))).toEqual({
+      model: 'dall-e-3',
+      prompt: 'x',
+      n: 2,
+      size: '1792x1024',
+      response_format: 'b64_json',
+    })
+    expect(response.headers.get('x-tollgate-losses')).toBe('parameters.personGeneration')
+    expect(await jsonOf(response)).toEqual({
+      predictions: [
+        { mimeType: 'image/png', bytesBase64Encoded: 'AA==' },
+        { mimeType: 'image/png', bytesBase64Encoded: 'AA==' },
+      ],
+    })
+  })
+
+  test.each([
+    ['no instance', {}, 'instances[0].prompt'],
+    ['two instances', { instances: [{ prompt: 'a' }, { prompt: 'b' }] }, 'instances[1]'],
+  ])('%s: a 400 in the shape of Gemini', async (_, body, param) => {
+    const response = await predict('up/tokens', body)
+    expect(response.status).toBe(400)
+    const { error } = await jsonOf(response)
+    expect(error.status).toBe('INVALID_ARGUMENT')
+    expect(error.message).toContain(param)
+  })
+})
+
+describe('money', () => {
+  const made = (more: object) => () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }], ...more })
+  const USAGE = { input_tokens: 50, input_tokens_details: { cached_tokens: 10 }, output_tokens: 1000 }
+
+  test.each([
+    ['per token, as reported', 'up/tokens', {}, made({ usage: USAGE }), -40_212_500n, {}],
+    [
+      'by size and quality',
+      'up/sizes',
+      { size: '1024x1024', quality: 'low' },
+      made({}),
+      -11_000_000n,
+      { '1024x1024/low': 1 },
+    ],
+    [
+      'by size alone',
+      'up/sizes',
+      { size: '1536x1024', quality: 'low' },
+      made({}),
+      -250_000_000n,
+      { '1536x1024': 1 },
+    ],
+    [
+      'by what the upstream made, not by what was asked',
+      'up/sizes',
+      { size: 'auto' },
+      made({ size: '1024x1024', quality: 'low' }),
+      -11_000_000n,
+      { '1024x1024/low': 1 },
+    ],
+    [
+      'by the dearest of a size whose quality nobody named',
+      'up/sizes',
+      { size: '1024x1024' },
+      made({}),
+      -167_000_000n,
+      { '1024x1024/high': 1 },
+    ],
+    [
+      'by default',
+      'up/sizes',
+      { size: '2048x2048', quality: 'low' },
+      made({}),
+      -300_000_000n,
+      { '2048x2048': 1 },
+    ],
+  ])('%s', async (_, model, more, upstreams, charged, images) => {
+    answer = upstreams
+    const response = await post('/v1/images/generations', { model, prompt: 'x', ...more })
+    expect(response.status).toBe(200)
+    expect(await lastCharge()).toBe(charged)
+    expect((await lastExchange())?.['extras']).toEqual(Object.keys(images).length === 0 ? null : { images })
+    expect((await gateway.database.sql`select * from hold`).length).toBe(0)
+  })
+
+  test('a model without a price for images is refused', async () => {
+    const response = await post('/v1/images/generations', { model: 'up/embedding-only', prompt: 'x' })
+    expect(response.status).toBe(503)
+    expect(upstream.seen).toEqual([])
+  })
+
+  test('what the account cannot pay is refused before any call', async () => {
+    const account = await gateway.accounts.createAccount({
+      email: 'poor@example.com',
+      creditNano: 100_000_000n,
+      onTrial: false,
+      models: [],
+    })
+    const { key } = await gateway.accounts.createKey({
+      accountId: account.id,
+      name: 'poor',
+      models: undefined,
+      expiresAt: undefined,
+      allowIps: undefined,
+      cap: undefined,
+    })
+    const response = await post(
+      '/v1/images/generations',
+      { model: 'up/sizes', prompt: 'x', size: '1024x1024', quality: 'high' },
+      { authorization: `Bearer ${key}` },
+    )
+    expect([response.status, (await jsonOf(response)).error.code]).toEqual([402, 'credit_exhausted'])
+    expect(upstream.seen).toEqual([])
+  })
+})
+
+test.each([
+  ['/v1/images/edits', new FormData(), 400],
+  ['/v1/images/variations', { model: 'up/tokens' }, 415],
+  ['/v1/images/generations', new FormData(), 415],
+])('%s wants its own kind of body', async (path, body, status) => {
+  if (body instanceof FormData) body.append('model', 'up/tokens')
+  expect((await post(path, body)).status).toBe(status)
+})
