@@ -9,6 +9,7 @@ test('a gateway that is killed in the middle of streams leaves no hold, no debt 
     kills: 1,
     pauseMs: 3_000,
     events: 50,
+    tokens: 10,
     paceMs: 50,
     hurry: true,
   })

@@ -16,6 +16,8 @@ const RICH = 10n ** 12n
 /** Pays for a dozen of the answers: this account ends in 402s. */
 const POOR = 25_000_000n
 const HOLDS_GONE_MS = 15_000
+/** A stream whose credit ends is cut when that is next looked at: every 250 ms, and later on a busy machine. */
+const OVERRUN_MS = 500
 /** One break in so many is of Postgres. */
 const POSTGRES_EVERY = 6
 
@@ -26,6 +28,8 @@ export interface KillsOptions {
   /** Between two breaks. */
   pauseMs: number
   events: number
+  /** Of each event. Streams of more than 1,024 in all have their holds extended. */
+  tokens: number
   paceMs: number
   /** True: the dead are taken for dead at once, as if their ten seconds had passed. */
   hurry?: boolean
@@ -43,14 +47,16 @@ export interface KillsResult {
   /** Answers that came whole and were charged less. */
   undercharged: number
   lowestWalletNano: bigint
+  /** How far below zero a wallet may be: what all streams of an account deliver until they are looked at again. */
+  overrunNano: bigint
   costNano: number
   chargedNano: number
 }
 
-/** `bun run chaos kills [--kills 20] [--gateways 4] [--streams 60]` */
+/** `bun run chaos kills [--kills 20] [--gateways 4] [--streams 60] [--tokens 10]`; 80 events with so many tokens each. */
 export async function run(args: readonly string[]): Promise<boolean> {
   const text = (preset: string) => ({ type: 'string', default: preset }) as const
-  const options = { kills: text('20'), gateways: text('4'), streams: text('60') }
+  const options = { kills: text('20'), gateways: text('4'), streams: text('60'), tokens: text('10') }
   const { values } = parseArgs({ args: [...args], options })
   const result = await runKills({
     kills: Number(values.kills),
@@ -58,6 +64,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
     streams: Number(values.streams),
     pauseMs: 1_500,
     events: 80,
+    tokens: Number(values.tokens),
     paceMs: 50,
   })
   console.log(describe(result))
@@ -65,8 +72,8 @@ export async function run(args: readonly string[]): Promise<boolean> {
 }
 
 export function holds(result: KillsResult): boolean {
-  const { audit, doubleCharges, holdsLeft, lowestWalletNano } = result
-  return audit.ok && holdsLeft === 0 && doubleCharges === 0 && lowestWalletNano >= 0n
+  const { audit, doubleCharges, holdsLeft, lowestWalletNano, overrunNano } = result
+  return audit.ok && holdsLeft === 0 && doubleCharges === 0 && lowestWalletNano >= -overrunNano
 }
 
 /** Streams run without a pause while gateways are killed and started anew, and Postgres crashes. */
@@ -88,12 +95,18 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
       holdsLeft: await fleet.holds(),
       holdsGoneMs: performance.now() - lastKillAt,
       audit: await fleet.audit(),
+      overrunNano: overrunOf(options, credits.length),
       ...(await compare(fleet, upstream, calls)),
     }
   } finally {
     await fleet.close()
     await upstream.stop()
   }
+}
+
+function overrunOf({ streams, tokens, paceMs }: KillsOptions, accounts: number): bigint {
+  const perStream = Math.ceil(OVERRUN_MS / paceMs) * tokens * TOKEN_NANO
+  return BigInt(Math.ceil(streams / accounts) * perStream)
 }
 
 function startLoad(fleet: Fleet, payers: readonly FleetPayer[], streams: number) {
@@ -177,7 +190,7 @@ function describe(result: KillsResult): string {
   return [
     `kills: ${kills} kill -9 of gateways and ${postgresCrashes} crashes of Postgres under ${calls.length} calls (${[...statuses].map(([name, count]) => `${count} ${name}`).join(', ')})`,
     `  ${failures.length} audit failures, ${result.holdsLeft} holds left ${(result.holdsGoneMs / 1000).toFixed(1)} s after the last kill, ` +
-      `${result.doubleCharges} double charges, lowest wallet ${result.lowestWalletNano} nano`,
+      `${result.doubleCharges} double charges, lowest wallet ${result.lowestWalletNano} nano (at least ${-result.overrunNano})`,
     `  unbilled: ${((100 * unbilled) / costNano).toFixed(2)} % of what the upstream sent, ` +
       `${(unbilled / TOKEN_NANO / Math.max(1, cuts)).toFixed(0)} tokens for each of ${cuts} cut streams; ` +
       `${result.undercharged} whole answers not charged in full`,

@@ -1,9 +1,7 @@
 import { type ScriptedUpstream, scriptedUpstream } from './upstream.ts'
 
-/** What the gateway counts four bytes of text as one of. */
-const TOKENS_PER_EVENT = 10
-const TEXT = 'x'.repeat(4 * TOKENS_PER_EVENT)
-const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${TEXT}"}}]}\n\n`
+/** Bytes of text that the gateway counts as one token. */
+const BYTES_PER_TOKEN = 4
 
 /** An upstream that streams at a steady pace and knows of every request how much it sent. */
 export interface PacedUpstream extends ScriptedUpstream {
@@ -11,8 +9,18 @@ export interface PacedUpstream extends ScriptedUpstream {
   sent: Map<string, number>
 }
 
-/** Streams `events` of 10 tokens, `paceMs` apart. A caller names its request `n=...` in the prompt. */
-export function pacedUpstream({ events, paceMs }: { events: number; paceMs: number }): PacedUpstream {
+export interface Pace {
+  events: number
+  /** Of each event; 10 unless said. */
+  tokens?: number
+  /** Between two events. */
+  paceMs: number
+}
+
+/** Streams events at a pace. A caller names its request `n=...` in the prompt. */
+export function pacedUpstream({ events, tokens: each = 10, paceMs }: Pace): PacedUpstream {
+  const text = 'x'.repeat(BYTES_PER_TOKEN * each)
+  const delta = `data: {"choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`
   const sent = new Map<string, number>()
   const upstream = scriptedUpstream(({ body }, signal) => {
     const name = /n=([\w-]+)/.exec(new TextDecoder().decode(body))?.[1] ?? ''
@@ -21,12 +29,12 @@ export function pacedUpstream({ events, paceMs }: { events: number; paceMs: numb
 
   async function* stream(name: string, signal: AbortSignal) {
     for (let event = 0; event < events && !signal.aborted; event += 1) {
-      sent.set(name, (sent.get(name) ?? 0) + TOKENS_PER_EVENT)
-      yield DELTA
+      sent.set(name, (sent.get(name) ?? 0) + each)
+      yield delta
       await Bun.sleep(paceMs)
     }
     if (signal.aborted) return
-    const tokens = events * TOKENS_PER_EVENT
+    const tokens = events * each
     yield 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'
     yield `data: {"choices":[],"usage":{"prompt_tokens":10,"completion_tokens":${tokens},"total_tokens":${tokens + 10}}}\n\n`
     yield 'data: [DONE]\n\n'
