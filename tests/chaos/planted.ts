@@ -144,10 +144,38 @@ const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'an answer is sent before its hold is durable',
-    file: 'src/exchange/relay-stream.ts',
-    find: '  await reservation.granted\n',
+    file: 'src/exchange/relay-flow.ts',
+    find: '  await reservation?.granted\n',
     replace: '',
     caughtBy: 'tests/exchange/early-start.test.ts',
+  },
+  {
+    bug: 'what is generated after the caller left is charged',
+    file: 'src/exchange/outlet.ts',
+    find: 'if (!meter.isConclusive) goBack()',
+    replace: '',
+    caughtBy: 'tests/exchange/outlet.test.ts',
+  },
+  {
+    bug: 'a charge is noted for the case of a kill only when it is committed',
+    file: 'src/ledger/ledger.ts',
+    find: '      exchange.notedPico = settlement.costPico\n      spill?.notes.add(settlement)\n',
+    replace: '',
+    caughtBy: 'tests/ledger/notes.test.ts',
+  },
+  {
+    bug: 'the audit takes the tier by the uncached tokens alone',
+    file: 'src/ledger/audit-checks.ts',
+    find: 'and x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input > p.above',
+    replace: 'and x.input_uncached > p.above',
+    caughtBy: 'tests/ledger/receipts.test.ts',
+  },
+  {
+    bug: 'a price that is to change is in force at once',
+    file: 'src/generation/rate-text.ts',
+    find: 'all.findLast(({ from }) => from <= now)',
+    replace: 'all.at(-1)',
+    caughtBy: 'tests/routing/prices.test.ts',
   },
 ]
 
