@@ -1,5 +1,5 @@
 import type { Account } from '@/accounts/account.ts'
-import { type AccountStore, accountStore, type LimitChanges } from '@/accounts/store.ts'
+import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/defaults.ts'
@@ -13,6 +13,7 @@ import {
   UsageError,
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
+import { LIMIT_OPTIONS, LIMIT_USAGE, limitsRow, requireLimits } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { list, print, table } from './output.ts'
 
@@ -81,20 +82,14 @@ const resumeCommand = onAccount('resume', 'serve a suspended account again', (st
 const limitsCommand: Command = {
   name: 'account limits',
   summary: "set an account's own limits",
-  usage: 'ID [--rpm N] [--tpm N] [--concurrent N]',
+  usage: `ID ${LIMIT_USAGE}`,
   details: `--rpm N         requests per minute
 --tpm N         tokens per minute
 --concurrent N  requests at once
 N is a whole number, or "default" for the deployment's own.`,
   async run(args, io) {
-    const words = readArguments(args, { rpm: 'text', tpm: 'text', concurrent: 'text' }, ['ID'])
-    const changes: LimitChanges = {
-      ...limitChange('requestsPerMinute', 'rpm', words.texts),
-      ...limitChange('tokensPerMinute', 'tpm', words.texts),
-      ...limitChange('concurrentRequests', 'concurrent', words.texts),
-    }
-    if (Object.keys(changes).length === 0)
-      throw new UsageError('one of --rpm, --tpm, --concurrent must be there')
+    const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
+    const changes = requireLimits(words.texts)
     const id = readId(words.positionals[0] ?? '', 'ID')
     const account = await withDatabase(io, db => accountStore(db, io.random).changeLimits(id, changes))
     print(io, words.json, rowOf(account), () => describe(account))
@@ -161,19 +156,6 @@ function readCredit(text: string): bigint {
   throw new UsageError(`--credit is "${text}" but must be a decimal amount of 0 or more, as in 5.00`)
 }
 
-function limitChange(
-  name: keyof LimitChanges,
-  option: string,
-  texts: Readonly<Record<string, string | undefined>>,
-): LimitChanges {
-  const text = texts[option]
-  if (text === undefined) return {}
-  if (text === 'default') return { [name]: null }
-  const limit = /^\d{1,15}$/.test(text) ? Number(text) : 0
-  if (limit > 0) return { [name]: limit }
-  throw new UsageError(`--${option} is "${text}" but must be a whole number above 0, or "default"`)
-}
-
 /** An account as `--json` shows it. */
 function rowOf(account: Account) {
   return {
@@ -185,18 +167,10 @@ function rowOf(account: Account) {
     pending: formatMoney(account.pendingNano),
     on_trial: account.onTrial,
     models: [...account.models],
-    limits: limitsRow(account),
+    limits: limitsRow(account.limits),
     store: account.storeAllowed,
     created_at: account.createdAt.toISOString(),
   } satisfies JsonObject
-}
-
-function limitsRow({ limits }: Account) {
-  return {
-    requests_per_minute: limits.requestsPerMinute ?? null,
-    tokens_per_minute: limits.tokensPerMinute ?? null,
-    concurrent_requests: limits.concurrentRequests ?? null,
-  }
 }
 
 function describe(account: Account): string {

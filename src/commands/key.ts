@@ -7,6 +7,7 @@ import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { type Command, readArguments, readId, readList, required, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { readExpiry } from './expiry.ts'
+import { LIMIT_OPTIONS, LIMIT_USAGE, limitsRow, readLimits, requireLimits } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { print, table } from './output.ts'
 
@@ -23,7 +24,9 @@ const createCommand: Command = {
 --expires T          an ISO time (2027-01-31, 2027-01-31T12:00:00Z) or a duration: 90m, 12h, 30d, 8w, 1y
 --cap A/PERIOD       most it may spend per ${CAP_PERIODS.join(', ')}
 --allow-ip CIDR,...  addresses and ranges it may be used from
---no-store           never keep content for what it asks`,
+--no-store           never keep content for what it asks
+--rpm N, --tpm N, --concurrent N
+                     its own limits: requests and tokens per minute, requests at once`,
   async run(args, io) {
     const words = readArguments(args, {
       account: 'text',
@@ -33,6 +36,7 @@ const createCommand: Command = {
       cap: 'text',
       'allow-ip': 'text',
       'no-store': 'flag',
+      ...LIMIT_OPTIONS,
     })
     const { texts } = words
     const input = {
@@ -42,6 +46,7 @@ const createCommand: Command = {
       allowIps: readRanges(texts['allow-ip']),
       cap: texts['cap'] === undefined ? undefined : readCap(texts['cap']),
       storeAllowed: !words.flags.has('no-store'),
+      limits: readLimits(texts),
     } satisfies Omit<NewKey, 'models'>
     const names = readNames(texts['models'], 'models')
     const { id, key } = await withDatabase(io, async db =>
@@ -71,6 +76,24 @@ const listCommand: Command = {
   },
 }
 
+const limitsCommand: Command = {
+  name: 'key limits',
+  summary: "set a key's own limits",
+  usage: `ID ${LIMIT_USAGE}`,
+  details: `--rpm N         requests per minute
+--tpm N         tokens per minute
+--concurrent N  requests at once
+N is a whole number, or "default" for the deployment's own.`,
+  async run(args, io) {
+    const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
+    const changes = requireLimits(words.texts)
+    const id = readId(words.positionals[0] ?? '', 'ID')
+    const key = await withDatabase(io, db => accountStore(db, io.random).changeKeyLimits(id, changes))
+    print(io, words.json, rowOf(key), () => keyTable([key]))
+    return 0
+  },
+}
+
 const revokeCommand: Command = {
   name: 'key revoke',
   summary: 'refuse a key from now on, for good',
@@ -85,7 +108,7 @@ const revokeCommand: Command = {
   },
 }
 
-export const keyCommands: readonly Command[] = [createCommand, listCommand, revokeCommand]
+export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsCommand, revokeCommand]
 
 function readFuture(text: string, now: number): Date {
   const date = readExpiry(text, now)
@@ -137,6 +160,7 @@ function rowOf(key: ApiKey) {
     allow_ips: key.allowIps === undefined ? null : [...key.allowIps],
     cap: key.cap === undefined ? null : { amount: formatMoney(key.cap.amountNano), period: key.cap.period },
     store: key.storeAllowed,
+    limits: limitsRow(key.limits),
     created_at: key.createdAt.toISOString(),
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,

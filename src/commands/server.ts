@@ -181,6 +181,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     ledger,
     limiter,
     load,
+    tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,
     fetchMedia: createMediaFetch({ clock, guard }),
     limits: () => catalog.defaults().limits,
@@ -207,7 +208,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const channelHealth = () => health.state(channelsOf(catalog))
   exposeBreakers(metrics, () => breakersOf(channelHealth()))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
-  exposeLoad(metrics, () => load.reading())
+  exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
   const api = serveApiHost(gateway, {
     hostname: settings.api.host,
     port: settings.api.port,

@@ -86,6 +86,8 @@ export interface ConfigFile {
   limits: LimitsEntry
   /** Whether media that callers give by address may be fetched. */
   fetchMedia: boolean | undefined
+  /** Whether answers tell what is for operators. */
+  operatorHeaders: boolean | undefined
   /** A plain decimal string in the deployment's currency. */
   trialCredit: string | undefined
   currency: string | undefined
@@ -173,6 +175,7 @@ function meaning(content: FileContent, decimals: Decimals): ConfigFile {
     ),
     limits: limitsEntry(content.limits ?? {}),
     fetchMedia: content.fetch_media,
+    operatorHeaders: content.operator_headers,
     trialCredit: decimals.get('/trial_credit'),
     currency: content.currency,
     console: content.console && consoleEntry(content.console),

@@ -191,6 +191,8 @@ export const fileSchema = closed({
   limits: Type.Optional(limits),
   /** True: media that callers give by address are fetched where an upstream's format cannot take the address. */
   fetch_media: flag,
+  /** True: answers tell what is for operators (the channel that answered, limits counted without Redis). */
+  operator_headers: flag,
   trial_credit: Type.Optional(decimal),
   currency: Type.Optional(text(/^[A-Z]{3}$/, 'a currency code of three capitals')),
   console: Type.Optional(consoleSection),

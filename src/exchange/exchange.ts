@@ -153,6 +153,7 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
 ): Promise<{ asked: Asked; model: Model }> {
   record.traceparent = call.request.headers.get('traceparent') ?? undefined
   admitWork(gateway)
+  record.tellsOperators = gateway.tellsOperators()
   record.caller = await authenticateCaller(gateway.authenticate, call.request)
   admitCaller(record.caller, () => call.listener.addressOf(call.request))
   const asked = await read()

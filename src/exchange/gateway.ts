@@ -30,6 +30,8 @@ export interface Gateway {
   settling: Set<Promise<void>>
   ledger: Ledger
   limiter: Limiter
+  /** Whether answers tell what is for operators. */
+  tellsOperators: () => boolean
   /** Whether the operator lets us fetch media that callers give by address. */
   fetchesMedia: () => boolean
   fetchMedia: MediaFetch

@@ -21,6 +21,7 @@ export async function takeLimits(gateway: Gateway, record: ExchangeRecord, token
     tokens,
   })
   record.limits = answer.limits
+  record.limitsAreDegraded = answer.degraded
   if (answer.allowed) {
     record.lease = answer.lease
     return

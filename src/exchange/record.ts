@@ -48,6 +48,10 @@ export interface ExchangeRecord {
   extras: Extras | undefined
   /** How the caller's limits stand; undefined before they were asked. */
   limits: readonly LimitState[] | undefined
+  /** Whether they were counted without the Redis that should have counted them. */
+  limitsAreDegraded: boolean
+  /** Whether the answer tells what is for operators. */
+  tellsOperators: boolean
   /** The exchange's place within them. */
   lease: LimitLease | undefined
   /** How the usage is known; undefined while it is not. */
@@ -80,6 +84,8 @@ export function openRecord(id: string, surface: Surface, startedAt: number): Exc
     usage: undefined,
     extras: undefined,
     limits: undefined,
+    limitsAreDegraded: false,
+    tellsOperators: false,
     lease: undefined,
     usageSource: undefined,
     charge: undefined,

@@ -58,7 +58,10 @@ function retryHeaders(error: GatewayError, surface: Surface | undefined): Record
 
 /** How the caller's limits stand, in the names of the surface's vendor; nothing before they were asked. */
 export function limitsOf(record: ExchangeRecord, now: number): Record<string, string> {
-  return record.limits === undefined ? {} : limitHeaders(record.surface, record.limits, now)
+  if (record.limits === undefined) return {}
+  const headers = limitHeaders(record.surface, record.limits, now)
+  if (record.tellsOperators && record.limitsAreDegraded) headers['x-gateway-limits'] = 'degraded'
+  return headers
 }
 
 /** Headers of an answer that succeeded so far. */
@@ -67,6 +70,7 @@ export function answerHeaders(record: ExchangeRecord, now: number): Record<strin
     ...identityHeaders(record.id, record.surface),
     ...limitsOf(record, now),
     'x-tollgate-model': headerText(record.model ?? ''),
+    ...(record.tellsOperators ? { 'x-tollgate-channel': headerText(record.channel ?? '') } : {}),
     ...(record.losses.length > 0 ? { 'x-tollgate-losses': headerText(record.losses.join(', ')) } : {}),
   }
 }

@@ -19,6 +19,8 @@ export interface Defaults {
   }
   /** Whether media that callers give by address may be fetched. */
   fetchMedia: boolean
+  /** Whether answers tell what is for operators: the channel, limits counted without Redis. */
+  operatorHeaders: boolean
   /** What a new account gets: a decimal string in `currency`. */
   trialCredit: string
   /** ISO 4217. */
@@ -35,6 +37,7 @@ const KEYS = {
   modelLimits: 'limits.model',
   onRedisDown: 'limits.on_redis_down',
   fetchMedia: 'fetch_media',
+  operatorHeaders: 'operator_headers',
   trialCredit: 'trial_credit',
   currency: 'currency',
 } as const
@@ -51,6 +54,7 @@ export async function loadDefaults(db: { orm: Rows }): Promise<Defaults> {
       onRedisDown: ON_REDIS_DOWN.find(mode => mode === values.get(KEYS.onRedisDown)) ?? 'share',
     },
     fetchMedia: values.get(KEYS.fetchMedia) === 'true',
+    operatorHeaders: values.get(KEYS.operatorHeaders) === 'true',
     trialCredit: values.get(KEYS.trialCredit) ?? PRESET.trialCredit,
     currency: values.get(KEYS.currency) ?? PRESET.currency,
   }
@@ -65,7 +69,8 @@ export async function writeDefaults(tx: Transaction, file: ConfigFile, prune: bo
     [KEYS.accountModelLimits, limitsText(file.limits.accountModel)],
     [KEYS.modelLimits, limitsText(file.limits.model)],
     [KEYS.onRedisDown, file.limits.onRedisDown],
-    [KEYS.fetchMedia, file.fetchMedia === undefined ? undefined : String(file.fetchMedia)],
+    [KEYS.fetchMedia, flagText(file.fetchMedia)],
+    [KEYS.operatorHeaders, flagText(file.operatorHeaders)],
     [KEYS.trialCredit, file.trialCredit],
     [KEYS.currency, file.currency],
   ])
@@ -89,6 +94,10 @@ async function readSettingRows(rows: Rows): Promise<Map<string, string>> {
     .from(setting)
     .where(inArray(setting.key, Object.values(KEYS)))
   return new Map(found.map(({ key, value }) => [key, value]))
+}
+
+function flagText(flag: boolean | undefined): string | undefined {
+  return flag === undefined ? undefined : String(flag)
 }
 
 function limitsText(limits: BucketLimits | undefined): string | undefined {

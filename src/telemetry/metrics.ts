@@ -164,11 +164,20 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
   )
 }
 
-/** Adds the gauges of load shedding to a registry, read when somebody looks. */
+/** Adds the gauges of load and limits to a registry, read when somebody looks. */
 export function exposeLoad(
   { registry }: Pick<Metrics, 'registry'>,
-  read: () => { lagMs: number; refusedShare: number },
+  read: () => { lagMs: number; refusedShare: number; limitsAreDegraded: boolean },
 ): void {
+  new Gauge({
+    name: 'tollgate_limits_degraded',
+    help: '1 while limits are counted without the Redis that should count them.',
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.set(Number(read().limitsAreDegraded))
+    },
+  })
   new Gauge({
     name: 'tollgate_event_loop_lag_seconds',
     aggregator: 'max',

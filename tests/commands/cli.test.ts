@@ -210,6 +210,10 @@ describe('key', () => {
       '--allow-ip',
       '10.0.0.0/8,::1',
       '--no-store',
+      '--rpm',
+      '60',
+      '--concurrent',
+      '4',
     ]
     const { id, key } = await json('key', 'create', '--account', account, ...words)
     expect(key).toMatch(/^sk-[0-9A-Za-z]{57}$/)
@@ -226,6 +230,7 @@ describe('key', () => {
         allow_ips: ['10.0.0.0/8', '::1'],
         cap: { amount: '2.000000000', period: 'month' },
         store: false,
+        limits: { requests_per_minute: 60, tokens_per_minute: null, concurrent_requests: 4 },
         created_at: expect.any(String),
         last_used_at: null,
         revoked_at: null,
@@ -234,6 +239,12 @@ describe('key', () => {
     expect(
       JSON.stringify(await db.orm.select({ name: apiKey.name, lookup: apiKey.lookup }).from(apiKey)),
     ).not.toContain(key)
+    const limited = await json('key', 'limits', `${id}`, '--rpm', 'default', '--tpm', '1000')
+    expect(limited.limits).toEqual({
+      requests_per_minute: null,
+      tokens_per_minute: 1000,
+      concurrent_requests: 4,
+    })
     expect(await json('key', 'revoke', `${id}`)).toMatchObject({
       id,
       status: 'revoked',
@@ -359,6 +370,7 @@ describe('--help', () => {
     'account store',
     'key create',
     'key list',
+    'key limits',
     'key revoke',
     'simulator',
   ])('%s', async name => {

@@ -156,7 +156,7 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown key',
       'chanels: []',
-      '1: chanels: is not known here; known are channels, models, limits, fetch_media, trial_credit, currency, console',
+      '1: chanels: is not known here; known are channels, models, limits, fetch_media, operator_headers, trial_credit, currency, console',
     ],
     [
       'unknown key inside',

@@ -1,5 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { until } from '#tests/support/upstream.ts'
+import type { LimitChanges } from '@/accounts/store.ts'
+import { systemClock } from '@/clock/clock.ts'
+import { openLimiter } from '@/limits/limiter.ts'
+import { openRedis } from '@/redis/redis.ts'
 
 let gateway: TestGateway
 
@@ -8,7 +13,12 @@ beforeAll(async () => {
 })
 afterAll(() => gateway.close())
 
-async function limited(limits: Record<string, number>): Promise<string> {
+/** A key of an account of its own, with limits of the account and of the key. */
+async function limited(limits: LimitChanges, keyLimits: LimitChanges = {}): Promise<string> {
+  return (await limitedKey(limits, keyLimits)).key
+}
+
+async function limitedKey(limits: LimitChanges, keyLimits: LimitChanges) {
   const account = await gateway.accounts.createAccount({
     email: `${crypto.randomUUID()}@example.com`,
     creditNano: 10n ** 12n,
@@ -16,15 +26,15 @@ async function limited(limits: Record<string, number>): Promise<string> {
     models: [],
   })
   await gateway.accounts.changeLimits(account.id, limits)
-  const { key } = await gateway.accounts.createKey({
+  return gateway.accounts.createKey({
     accountId: account.id,
     name: '',
     models: undefined,
     expiresAt: undefined,
     allowIps: undefined,
     cap: undefined,
+    limits: keyLimits,
   })
-  return key
 }
 
 const CALLS = {
@@ -121,4 +131,54 @@ describe('places for requests at once', () => {
 test('tokens that were not used are given back', async () => {
   const key = await limited({ tokensPerMinute: 400 })
   for (let n = 0; n < 6; n += 1) expect((await call('chat', key)).status).toBe(200)
+})
+
+describe("a key's own limits", () => {
+  test('hold beside those of its account, whichever is tighter', async () => {
+    const key = await limited({ requestsPerMinute: 100 }, { requestsPerMinute: 1 })
+    const first = await call('chat', key)
+    expect(first.headers.get('x-ratelimit-limit-requests')).toBe('1')
+    const refused = await call('chat', key)
+    expect(refused.status).toBe(429)
+    expect(await refused.text()).toContain('of this key')
+  })
+
+  test('are in force within two seconds of a change', async () => {
+    const { id, key } = await limitedKey({}, { requestsPerMinute: 1 })
+    expect((await call('chat', key)).status).toBe(200)
+    expect((await call('chat', key)).status).toBe(429)
+    await gateway.accounts.changeKeyLimits(id, { requestsPerMinute: 50 })
+    await until(async () => (await call('chat', key)).status === 200, 2_000)
+  })
+})
+
+describe('while Redis is away', () => {
+  test('answers say so only where the operator wants it, and the metrics always do', async () => {
+    const wired = gateway.server.gateway
+    const { limiter } = wired
+    const redis = openRedis('redis://127.0.0.1:1')
+    const log = { info: () => {}, warn: () => {} }
+    const away = await openLimiter({ redis, clock: systemClock, log })
+    const key = await limited({ requestsPerMinute: 50 })
+    wired.limiter = away
+    try {
+      const told = async () => (await call('chat', key)).headers.get('x-gateway-limits')
+      expect(await told()).toBeNull()
+      await gateway.apply('operator_headers: true')
+      expect(await told()).toBe('degraded')
+      const refused = await call('chat', await limited({ tokensPerMinute: 5 }))
+      expect(refused.status).toBe(400)
+      wired.limiter = limiter
+      const normal = await call('chat', key)
+      expect(normal.headers.get('x-gateway-limits')).toBeNull()
+      expect(normal.headers.get('x-tollgate-channel')).toBe('chat')
+    } finally {
+      wired.limiter = limiter
+      await gateway.apply('operator_headers: false')
+      await away.close()
+      await redis.close()
+    }
+    expect((await call('chat', key)).headers.get('x-tollgate-channel')).toBeNull()
+    expect(await (await fetch(`${gateway.opsUrl}/metrics`)).text()).toContain('tollgate_limits_degraded 0')
+  })
 })

@@ -292,6 +292,7 @@ test('nothing is limited until a file says otherwise', async () => {
       onRedisDown: 'share',
     },
     fetchMedia: false,
+    operatorHeaders: false,
     trialCredit: '1.00',
     currency: 'USD',
   })
