@@ -55,25 +55,12 @@ export function readStoredRates(stored: JsonObject): Rates {
 
 /** Rates as the database keeps them: the names of tollgate.yaml, each value a decimal string of pico units. */
 export function storeRates(rates: Rates): JsonObject {
-  const { perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter, tiers } = rates
-  return {
-    ...storeTokens(rates.tokens),
-    ...(perRequest === undefined ? {} : { per_request: perRequest.toString() }),
-    ...(perImage.size === 0
-      ? {}
-      : { per_image: Object.fromEntries([...perImage].map(([size, pico]) => [size, pico.toString()])) }),
-    ...(perVideoSecond === undefined ? {} : { per_video_second: perVideoSecond.toString() }),
-    ...(perAudioSecond === undefined ? {} : { per_audio_second: perAudioSecond.toString() }),
-    ...(perCharacter === undefined ? {} : { per_million_characters: perCharacter.toString() }),
-    ...(tiers.length === 0
-      ? {}
-      : {
-          tiers: tiers.map(tier => ({
-            above_input_tokens: tier.aboveInputTokens.toString(),
-            ...storeTokens(tier.tokens),
-          })),
-        }),
-  }
+  return write(rates, { perMillion: String, perUnit: String })
+}
+
+/** Rates as tollgate.yaml says them, without changes to come: the inverse of `readPrices`. */
+export function declareRates(rates: Rates): JsonObject {
+  return write(rates, { perMillion, perUnit })
 }
 
 /** A rate of tokens or characters in units of the currency per million tokens, as tollgate.yaml would say it. */
@@ -140,13 +127,48 @@ function pico(value: JsonValue | undefined, path: string, places: number): bigin
   return BigInt(whole + fraction.padEnd(places, '0'))
 }
 
-function storeTokens(tokens: DeclaredTokenRates): JsonObject {
+/** How a rate is spelled. */
+interface Spelling {
+  /** Of tokens and characters. */
+  perMillion(pico: bigint): string
+  /** Of requests, images and seconds. */
+  perUnit(pico: bigint): string
+}
+
+function write(rates: Rates, spelling: Spelling): JsonObject {
+  const { perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter, tiers } = rates
+  const unit = (pico: bigint | undefined) => (pico === undefined ? undefined : spelling.perUnit(pico))
+  return withoutMissing({
+    ...writeTokens(rates.tokens, spelling),
+    per_request: unit(perRequest),
+    per_image:
+      perImage.size === 0
+        ? undefined
+        : Object.fromEntries([...perImage].map(([size, pico]) => [size, spelling.perUnit(pico)])),
+    per_video_second: unit(perVideoSecond),
+    per_audio_second: unit(perAudioSecond),
+    per_million_characters: perCharacter === undefined ? undefined : spelling.perMillion(perCharacter),
+    tiers:
+      tiers.length === 0
+        ? undefined
+        : tiers.map(tier => ({
+            above_input_tokens: tier.aboveInputTokens.toString(),
+            ...writeTokens(tier.tokens, spelling),
+          })),
+  })
+}
+
+function writeTokens(tokens: DeclaredTokenRates, { perMillion }: Spelling): JsonObject {
   return Object.fromEntries(
     TOKEN_RATE_NAMES.flatMap(name => {
       const rate = tokens[name]
-      return rate === undefined ? [] : [[name, rate.toString()]]
+      return rate === undefined ? [] : [[name, perMillion(rate)]]
     }),
   )
+}
+
+function withoutMissing(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 }
 
 function decimalOf(value: bigint, places: number): string {

@@ -1,4 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { declareRates } from '@/generation/rate-text.ts'
+import type { Surface } from '@/generation/surface.ts'
+import { isPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
 
 /** A model for OpenAI's and Anthropic's clients at once: their fields do not collide. */
@@ -14,12 +17,45 @@ export function openaiModel(model: Model) {
     aliases: model.aliases,
     max_input_tokens: model.contextTokens ?? null,
     max_tokens: model.maxOutputTokens ?? null,
+    ...UNTOLD,
+    ...extras(model),
   }
 }
 
-/** A page by Anthropic's parameters (`limit`, `after_id`, `before_id`); OpenAI's clients ask for no page and get all. */
+/** What Anthropic's clients expect of a model and nobody here knows. */
+const UNTOLD = { capabilities: null, lifecycle: 'active', line: null, deprecated_at: null, retires_at: null }
+
+/** Fields of our own, in every shape. */
+function extras(model: Model) {
+  const { price } = model
+  return {
+    surfaces: surfacesOf(model),
+    prices: price === undefined ? null : declareRates(price.rates),
+  }
+}
+
+const CONVERSATIONS = ['chat', 'responses', 'messages', 'gemini'] as const satisfies readonly Surface[]
+
+/**
+ * Where a model is offered: as the operator says, else as its prices tell what it is for. A hint for clients that choose
+ * by it; a request is judged by its channels.
+ */
+function surfacesOf({ surfaces, price }: Model): readonly Surface[] {
+  if (surfaces !== undefined) return surfaces
+  if (price === undefined) return []
+  const { tokens, perImage, perVideoSecond, perAudioSecond, perCharacter } = price.rates
+  const found: Surface[] = []
+  if (isPriced(price.rates, 'text')) found.push(...CONVERSATIONS)
+  if (tokens.input !== undefined && tokens.output === undefined) found.push('gemini', 'embeddings')
+  if (perImage.size > 0) found.push('gemini', 'images')
+  if (perVideoSecond !== undefined) found.push('gemini', 'videos')
+  if (perAudioSecond !== undefined || perCharacter !== undefined) found.push('audio')
+  return [...new Set(found)]
+}
+
+/** A page by Anthropic's parameters (`limit`, `after_id`, `before_id`) or OpenAI's (`limit`, `after`); all if none is asked for. */
 export function openaiPage(models: readonly Model[], query: URLSearchParams) {
-  const after = indexAfter(models, query.get('after_id'))
+  const after = indexAfter(models, query.get('after_id') ?? query.get('after'))
   const before = indexOf(models, query.get('before_id'))
   const window = models.slice(after, before)
   const limit = readCount(query, 'limit', window.length)
@@ -46,8 +82,23 @@ export function geminiModel(model: Model) {
     description: `${model.displayName} by ${model.ownedBy}`,
     ...(model.contextTokens === undefined ? {} : { inputTokenLimit: model.contextTokens }),
     ...(model.maxOutputTokens === undefined ? {} : { outputTokenLimit: model.maxOutputTokens }),
-    supportedGenerationMethods: ['generateContent', 'streamGenerateContent', 'countTokens'],
+    supportedGenerationMethods: methodsOf(model),
+    aliases: model.aliases,
+    ...extras(model),
   }
+}
+
+/** What Google's clients may call a model by. */
+function methodsOf(model: Model): string[] {
+  const surfaces = surfacesOf(model)
+  const methods: string[] = []
+  if (surfaces.some(surface => CONVERSATIONS.some(name => name === surface && name !== 'gemini')))
+    methods.push('generateContent', 'streamGenerateContent', 'countTokens')
+  if (surfaces.includes('embeddings')) methods.push('embedContent', 'batchEmbedContents')
+  if (surfaces.includes('images')) methods.push('predict')
+  if (surfaces.includes('videos')) methods.push('predictLongRunning')
+  // A model that is offered to Google's clients alone converses with them.
+  return methods.length > 0 ? methods : ['generateContent', 'streamGenerateContent', 'countTokens']
 }
 
 /** A page by Google's parameters: `pageSize`, and `pageToken`, which is the id that the last page ended with. */

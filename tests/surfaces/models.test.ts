@@ -10,6 +10,9 @@ beforeAll(async () => {
   gateway = await startTestGateway({
     models: `
   - { id: "vendor/with:odd/name", aliases: [odd], display_name: "Odd One", owned_by: vendor, context_tokens: 1000, max_output_tokens: 100, channels: [{ channel: chat, model: "echo" }] }
+  - { id: "embedder", channels: [{ channel: chat, model: "echo" }], prices: { input: 0.13 } }
+  - { id: "painter", surfaces: [images, gemini], channels: [{ channel: chat, model: "echo" }], prices: { input: 5, output: 40 } }
+  - { id: "filmer", channels: [{ channel: chat, model: "echo" }], prices: { per_video_second: 0.1, per_image: { "1024x1024": 0.04, default: 0.05 } } }
   - { id: "hidden", enabled_by_default: false, channels: [{ channel: chat, model: "echo" }] }`,
   })
 }, START_MS)
@@ -57,8 +60,39 @@ describe('the list of OpenAI and Anthropic', () => {
         aliases: ['odd'],
         max_input_tokens: 1000,
         max_tokens: 100,
+        capabilities: null,
+        lifecycle: 'active',
+        line: null,
+        deprecated_at: null,
+        retires_at: null,
+        surfaces: ['chat', 'responses', 'messages', 'gemini'],
+        prices: { input: '1', output: '2' },
       })
     }
+  })
+
+  test('tells where a model is offered, as declared or as its prices say, and what it costs', async () => {
+    const { body } = await get('/v1/models')
+    const told = (name: string) => {
+      const { surfaces, prices } = body.data.find(({ id }: Body) => id === name)
+      return { surfaces, prices }
+    }
+    expect(told('embedder')).toEqual({ surfaces: ['gemini', 'embeddings'], prices: { input: '0.13' } })
+    expect(told('painter').surfaces).toEqual(['images', 'gemini'])
+    expect(told('filmer')).toEqual({
+      surfaces: ['gemini', 'images', 'videos'],
+      prices: { per_image: { '1024x1024': '0.04', default: '0.05' }, per_video_second: '0.1' },
+    })
+    const methods = async (name: string) =>
+      (await get(`/v1beta/models/${name}`)).body.supportedGenerationMethods
+    expect(await methods('embedder')).toEqual(['embedContent', 'batchEmbedContents'])
+    expect(await methods('filmer')).toEqual(['predict', 'predictLongRunning'])
+  })
+
+  test("takes OpenAI's own word for where a page begins", async () => {
+    const all: string[] = (await get('/v1/models')).body.data.map(({ id }: Body) => id)
+    const { body } = await get(`/v1/models?limit=2&after=${encodeURIComponent(all[3] ?? '')}`)
+    expect(body.data.map(({ id }: Body) => id)).toEqual(all.slice(4, 6))
   })
 
   test('is read page by page, both ways', async () => {
