@@ -141,7 +141,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   catalog.onReload(next => health.retain(channelsOf(next)))
   const selector = new Selector({
     health,
-    concurrency: new Concurrency(),
+    concurrency: new Concurrency(() => ledger.state().processes),
     homes: new Homes(clock),
     clock,
     random: options.random,

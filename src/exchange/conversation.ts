@@ -1,4 +1,4 @@
-import type { ConversationTraits } from '@/routing/affinity.ts'
+import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Reservation } from './charge.ts'
 import { mediaOf } from './media.ts'
@@ -18,6 +18,7 @@ export interface Conversation extends Admitted<Preparation> {
 /** The conversation that a prompt is, on all the routes of its model. */
 export function converse(
   admitted: Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | 'pass' | 'reservation' | 'signal'>,
+  chain?: ResponseChain,
 ): Conversation {
   const { gateway, record, prompt, model } = admitted
   const options = {
@@ -29,7 +30,7 @@ export function converse(
   return {
     ...admitted,
     routes: model.routes,
-    traits: traitsOf(record, prompt, model),
+    traits: { ...traitsOf(record, prompt, model), chain },
     prepare: preparer(admitted, options),
   }
 }

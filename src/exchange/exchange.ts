@@ -1,5 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { ConversationSurface, Surface } from '@/generation/surface.ts'
+import type { ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import { admitCaller, admitModel, admitWork } from './admission.ts'
 import { authenticateCaller } from './authentication.ts'
@@ -46,6 +47,8 @@ export interface CallState {
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody>
   /** Aborts when the exchange is to end, in place of the request's own signal: nobody waits for its answer. */
   readonly signal: AbortSignal | undefined
+  /** Where the exchange stands in a chain of responses, once the body was resolved. */
+  readonly chain: ResponseChain | undefined
   /** Called with the money that was set aside, before any upstream is. */
   admitted(record: ExchangeRecord, reservation: Reservation): Promise<void>
 }
@@ -82,7 +85,10 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
     const { pass, reservation } = await admitPaid(gateway, record, quote(prompt, model, callerOf(record)))
     prompt.outputLimit = reservation.outputLimit
     const signal = endOf(call, reservation)
-    const conversation = converse({ gateway, record, prompt, model, pass, reservation, signal })
+    const conversation = converse(
+      { gateway, record, prompt, model, pass, reservation, signal },
+      call.state?.chain,
+    )
     return billed(gateway, record, reservation, async onEnd => {
       if (call.state !== undefined) await call.state.admitted(record, reservation)
       return relayConversation(conversation, onEnd)

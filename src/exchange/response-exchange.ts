@@ -1,6 +1,7 @@
 import { echo, responseState } from '@/formats/openai-responses/reply.ts'
 import { asObject, asString, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
+import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
 import type { RequestBody } from './body.ts'
 import type { Reservation } from './charge.ts'
@@ -31,6 +32,7 @@ export async function runResponse(
 export function stateForReading(gateway: Gateway): CallState {
   return {
     signal: undefined,
+    chain: undefined,
     resolve(body, record) {
       const fields = readStateFields(body.json)
       if (fields?.previousId === undefined) return body
@@ -56,6 +58,10 @@ class ResponseState implements CallState {
     this.detached = new Promise(resolve => {
       this.#detach = resolve
     })
+  }
+
+  get chain(): ResponseChain | undefined {
+    return this.#turn && { id: this.#turn.id, previousId: this.#turn.previousId }
   }
 
   get signal(): AbortSignal | undefined {

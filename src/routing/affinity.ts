@@ -13,6 +13,14 @@ export interface ConversationTraits {
   format: Format
   headers: Headers
   body: JsonObject
+  /** Where the request stands in a chain of responses; undefined: in none. */
+  chain?: ResponseChain | undefined
+}
+
+/** A response that is known by an id, and the one that it goes on from. */
+export interface ResponseChain {
+  id: string
+  previousId: string | undefined
 }
 
 /** Headers in which clients name their session, the most telling first (clients.md: Codex, Claude Code, opencode). */
@@ -36,6 +44,11 @@ export function conversationName(traits: ConversationTraits): string | undefined
   }
   const opening = digestOpening(traits.format, body)
   return opening === undefined ? undefined : name(traits, 'opening', opening)
+}
+
+/** The name of a conversation as far as one response of it: whoever goes on from there goes to where it was made. */
+export function chainName({ accountId, model }: ConversationTraits, responseId: string): string {
+  return `${accountId}/${model}/response/${responseId.slice(0, MAX_NAME)}`
 }
 
 function name({ accountId, model }: ConversationTraits, kind: string, told: string): string {

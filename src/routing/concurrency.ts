@@ -6,10 +6,13 @@ import type { Channel } from '@/upstream/channel.ts'
  */
 export class Concurrency {
   readonly #running = new Map<number, Set<string>>()
-  readonly #processes: number
+  readonly #processes: () => number
 
-  /** `processes` share a channel's `max_concurrent` evenly, at least one each. */
-  constructor(processes = 1) {
+  /**
+   * `processes` share a channel's `max_concurrent` evenly, at least one each. Where load is not even some of it goes
+   * unused; in return no attempt has to ask anybody else.
+   */
+  constructor(processes: () => number = () => 1) {
     this.#processes = processes
   }
 
@@ -36,6 +39,6 @@ export class Concurrency {
   isFull(channel: Pick<Channel, 'id' | 'maxConcurrent'>): boolean {
     const { maxConcurrent } = channel
     if (maxConcurrent === undefined) return false
-    return this.running(channel) >= Math.max(1, Math.floor(maxConcurrent / this.#processes))
+    return this.running(channel) >= Math.max(1, Math.floor(maxConcurrent / Math.max(1, this.#processes())))
   }
 }

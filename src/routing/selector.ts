@@ -1,9 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
-import { type ConversationTraits, conversationName, type Homes } from './affinity.ts'
+import { type ConversationTraits, chainName, conversationName, type Homes } from './affinity.ts'
 import type { Concurrency } from './concurrency.ts'
 import { type Health, type Outcome, pool, type Timings } from './health.ts'
 import type { Route } from './model.ts'
-import { type Candidate, type Order, orderCandidates, placeOf } from './order.ts'
+import { type Candidate, type Order, orderCandidates, type Place, placeOf } from './order.ts'
 
 export interface SelectorOptions {
   health: Health
@@ -17,6 +17,8 @@ export interface SelectorOptions {
 /** What may serve a request, in order, and the conversation it belongs to. */
 export interface Selection extends Order {
   conversation: string | undefined
+  /** The same up to the response that is being made, where that can be gone on from. */
+  chain: string | undefined
 }
 
 /** A place on a channel, taken for one attempt. */
@@ -36,16 +38,20 @@ export class Selector {
   }
 
   select(routes: readonly Route[], traits: ConversationTraits): Selection {
-    const { homes, clock, random } = this.#options
+    const { clock, random } = this.#options
     const candidates = this.#candidates(routes)
     // Where there is nothing to choose between, it does not matter whose conversation it is.
     const conversation = candidates.length > 1 ? conversationName(traits) : undefined
     const options = {
       format: traits.format,
       seed: conversation ?? (candidates.length > 1 ? String(random()) : ''),
-      home: conversation === undefined ? undefined : homes.of(conversation),
+      home: conversation === undefined ? undefined : this.#homeOf(conversation, traits),
     }
-    return { conversation, ...orderCandidates(candidates, options, clock.now()) }
+    const chain =
+      conversation === undefined || traits.chain === undefined
+        ? undefined
+        : chainName(traits, traits.chain.id)
+    return { conversation, chain, ...orderCandidates(candidates, options, clock.now()) }
   }
 
   /**
@@ -72,9 +78,18 @@ export class Selector {
   }
 
   /** The request was served here, so the conversation stays here: its prefix is in this upstream's cache now. */
-  served({ conversation, homeIsFull }: Selection, candidate: Candidate): void {
-    if (conversation !== undefined && !homeIsFull)
-      this.#options.homes.served(conversation, placeOf(candidate))
+  served({ conversation, chain, homeIsFull }: Selection, candidate: Candidate): void {
+    if (homeIsFull) return
+    const { homes } = this.#options
+    for (const name of [conversation, chain]) if (name !== undefined) homes.served(name, placeOf(candidate))
+  }
+
+  /** What a request says it goes on from tells more than how it begins: instructions may have changed meanwhile. */
+  #homeOf(conversation: string, traits: ConversationTraits): Place | undefined {
+    const { homes } = this.#options
+    const previousId = traits.chain?.previousId
+    const home = previousId === undefined ? undefined : homes.of(chainName(traits, previousId))
+    return home ?? homes.of(conversation)
   }
 
   #candidates(routes: readonly Route[]): Candidate[] {

@@ -2,13 +2,15 @@ import { FAILURES, fault, startFailureRig } from '#tests/exchange/failure-table.
 import { AMPLE_LIMITS, type Fleet, startFleet } from '#tests/support/fleet.ts'
 import { eventStream, fedStream, scriptedUpstream } from '#tests/support/upstream.ts'
 
+/** Each has its share of what a channel may run at once. */
+const GATEWAYS = 2
 const PLACES = 100
 const ABORTED = 10_000
 
 /** `bun run chaos channels`: upstreams that fail, hang and are left, and what callers see of it. */
 export async function run(): Promise<boolean> {
   const upstream = startUpstream()
-  const fleet = await startFleet({ gateways: 2, config: configOf(upstream.url) })
+  const fleet = await startFleet({ gateways: GATEWAYS, config: configOf(upstream.url) })
   try {
     const checks = [await failover(fleet), await places(fleet, upstream.holding), await affinity(fleet)]
     const { ok } = await fleet.audit()
@@ -66,7 +68,7 @@ ${channel('flaky')}
 ${channel('hangs', ', timeouts: { first_byte_ms: 500 }')}
 ${channel('good')}
 ${channel('alone')}
-${channel('holds', `, max_concurrent: ${PLACES}`)}
+${channel('holds', `, max_concurrent: ${GATEWAYS * PLACES}`)}
 ${['one', 'two', 'three'].map(name => channel(name)).join('\n')}
 models:
 ${model('troubled', ['flaky', 'hangs', 'good'])}

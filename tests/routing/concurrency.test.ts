@@ -20,9 +20,12 @@ describe('places on a channel', () => {
   })
 
   test('are shared by the processes, at least one each', () => {
-    const concurrency = new Concurrency(4)
+    let processes = 4
+    const concurrency = new Concurrency(() => processes)
     expect(concurrency.acquire(CHANNEL, 'a')).toBe(true)
     expect(concurrency.acquire(CHANNEL, 'b')).toBe(false)
+    processes = 1
+    expect(concurrency.acquire(CHANNEL, 'b')).toBe(true)
   })
 
   test('taking and giving back twice is the same as once', () => {

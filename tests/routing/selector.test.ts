@@ -125,3 +125,29 @@ test('1,000 requests, three channels, one fails at random 30 %, one hangs: every
   expect(hung).toBeLessThan(15)
   for (const id of [1, 2, 3]) expect(rig.concurrency.running({ id })).toBe(0)
 })
+
+test('a request goes to where the response was made that it goes on from, whatever it begins with', () => {
+  const routes = [1, 2, 3, 4, 5].map(id => routeOf(channelOf(id)))
+  const { selector } = underTest(routes)
+  const ask = (said: string, id: string, previousId?: string) => {
+    const selection = selector.select(routes, {
+      accountId: 1,
+      model: 'm',
+      format: 'openai-responses',
+      headers: new Headers(),
+      body: { instructions: said, input: 'hi' },
+      chain: { id, previousId },
+    })
+    const [candidate] = selection.ready
+    if (candidate === undefined) throw new Error('nothing is ready')
+    selector.served(selection, candidate)
+    return candidate.route.channel.id
+  }
+  for (let conversation = 0; conversation < 20; conversation += 1) {
+    const first = ask(`Be ${conversation}`, `${conversation}/0`)
+    const later = [1, 2, 3].map(turn =>
+      ask(`Be else ${turn}`, `${conversation}/${turn}`, `${conversation}/${turn - 1}`),
+    )
+    expect(later).toEqual([first, first, first])
+  }
+})
