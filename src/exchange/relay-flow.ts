@@ -123,7 +123,10 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
     throw judgeEarly(asGatewayError(error), pipeline?.meter.cut ?? false)
   } finally {
     takeReadings(record, pipeline?.meter, outlet)
-    if (reservation !== undefined) charge(record, pipeline && flow.used(pipeline), reservation.bill)
+    // What there is no money for was not given, whatever of it had come by then.
+    if (reservation?.refused.aborted === false) {
+      charge(record, pipeline && flow.used(pipeline), reservation.bill)
+    }
   }
 }
 

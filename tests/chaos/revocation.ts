@@ -57,6 +57,9 @@ export async function run(args: readonly string[]): Promise<boolean> {
         `${at(1).toFixed(0)} ms (longest) after the commit, ${at(1, deafTimes).toFixed(0)} ms (longest) of the ${deafTimes.length} with listeners killed; ${odd} without the reason in-band, ` +
         `${admitted} new requests admitted after the commit; audit ${report.ok ? 'green' : 'RED'}`,
     )
+    for (const { name, count, informational, first } of report.checks) {
+      if (count > 0 && !informational) console.log(`  ${name}: ${first.join('; ')}`)
+    }
     return at(0.99) <= BOUND_MS && odd === 0 && admitted === 0 && report.ok
   } finally {
     await fleet.close()

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { eventStream, type ScriptedUpstream, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import {
+  eventStream,
+  fedStream,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 
@@ -12,10 +18,14 @@ const WHOLE =
 let upstream: ScriptedUpstream
 let gateway: TestGateway
 let real: Ledger
+/** What a streamed answer is; undefined: a whole one at once. */
+let flowing: ReadableStream<Uint8Array> | undefined
 
 beforeAll(async () => {
   upstream = scriptedUpstream(({ body }) =>
-    new TextDecoder().decode(body).includes('"stream":true') ? eventStream(ANSWER) : new Response(WHOLE),
+    new TextDecoder().decode(body).includes('"stream":true')
+      ? eventStream(flowing ?? ANSWER)
+      : new Response(WHOLE),
   )
   gateway = await startTestGateway({ upstreams: { chat: upstream.url } })
   real = gateway.server.gateway.ledger
@@ -26,12 +36,25 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-function ask(stream: boolean): Promise<Response> {
+function ask(stream: boolean, key = gateway.key): Promise<Response> {
   return fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${gateway.key}` },
+    headers: { authorization: `Bearer ${key}` },
     body: JSON.stringify({ model: 'chat/echo', stream, messages: [{ role: 'user', content: 'hi' }] }),
   })
+}
+
+/** An account of which nothing bad is known. */
+async function payer(): Promise<{ accountId: number; key: string }> {
+  const email = `${crypto.randomUUID()}@example.com`
+  const { id } = await gateway.accounts.createAccount({
+    email,
+    creditNano: 10n ** 12n,
+    onTrial: false,
+    models: [],
+  })
+  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
+  return { accountId: id, key: (await gateway.accounts.createKey({ accountId: id, ...plain })).key }
 }
 
 /** The ledger with an answer to holds that the test gives, after what the real one said. */
@@ -82,4 +105,46 @@ test('a hold that is refused after the upstream was called is a 402, and the nex
   expect(upstream.seen.length).toBe(wasted + 1)
   expect((await ask(true)).status).toBe(402)
   expect(upstream.seen.length).toBe(wasted + 1)
+})
+
+test('an answer that flows while its hold is refused costs nothing, and its receipt says so', async () => {
+  gateway.server.gateway.ledger = real
+  const { accountId, key } = await payer()
+  await (await ask(true, key)).text()
+  await until(async () => (await real.balance(accountId))?.pendingNano === 0n)
+  const refused = Promise.withResolvers<void>()
+  gateway.server.gateway.ledger = {
+    ...real,
+    hold: async () => {
+      await refused.promise
+      return {
+        granted: false,
+        reason: 'key_revoked',
+        availableNano: 0n,
+        keyAvailableNano: undefined,
+        resetsAt: undefined,
+      }
+    },
+  }
+  const fed = fedStream()
+  flowing = fed.stream
+  const before = upstream.seen.length
+  const call = ask(true, key)
+  await until(() => upstream.seen.length > before)
+  for (let events = 0; events < 20; events += 1) {
+    fed.write('data: {"choices":[{"index":0,"delta":{"content":"hi"}}]}\n\n')
+    await (await fetch(`${gateway.opsUrl}/healthz`)).text()
+  }
+  refused.resolve()
+  expect((await call).status).toBe(401)
+  flowing = undefined
+  gateway.server.gateway.ledger = real
+
+  await until(async () => (await gateway.exchanges()).at(-1)?.['status'] === 401)
+  expect((await gateway.exchanges()).at(-1)).toMatchObject({
+    account_id: BigInt(accountId),
+    cost_nano: null,
+    usage_source: 'missing',
+    output_text: 0n,
+  })
 })
