@@ -137,6 +137,7 @@ export class BackgroundRun {
   #writing: Promise<void> | undefined
   #markEnded: () => void = () => {}
   #cancelled = false
+  #hasEnded = false
 
   constructor(id: string, store: ResponseStore, log: Log, announce: () => void) {
     this.id = id
@@ -187,6 +188,8 @@ export class BackgroundRun {
   }
 
   async #finish(end: ResponseEnd | FindEnd): Promise<void> {
+    if (this.#hasEnded) return
+    this.#hasEnded = true
     for (let attempt = 1; attempt <= END_ATTEMPTS; attempt += 1) {
       try {
         await this.#store.finish(this.id, end)

@@ -16,7 +16,8 @@ export function eventResponse(
   after: number,
   headers: Record<string, string>,
 ): Response {
-  const events = followEvents(gateway, key, after)
+  const reader = { isThere: true }
+  const events = followEvents(gateway, key, after, reader)
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -24,8 +25,8 @@ export function eventResponse(
         if (next.done === true) controller.close()
         else controller.enqueue(Buffer.from(next.value))
       },
-      async cancel() {
-        await events.return(undefined)
+      cancel() {
+        reader.isThere = false
       },
     },
     { highWaterMark: 1 },
@@ -37,11 +38,13 @@ async function* followEvents(
   { responses, clock }: Gateway,
   key: ResponseKey,
   after: number,
+  reader: { isThere: boolean },
 ): AsyncGenerator<string, undefined> {
   const { store } = responses
   let last = after
-  let silentSince = clock.now()
-  for (;;) {
+  // A first keepalive takes the head to the caller, which waits for a byte.
+  let silentSince = Number.NEGATIVE_INFINITY
+  while (reader.isThere) {
     // Asked for before the events: what ended before then has all of them.
     const found = await store.find(key)
     const events = await store.eventsAfter(key, last)
@@ -50,13 +53,12 @@ async function* followEvents(
       silentSince = clock.now()
       yield events.map(eventText).join('')
     } else if (found === undefined || !isRunning(found.status)) return undefined
-    else {
-      await responses.news(key.id, LOOK_MS)
-      if (clock.now() - silentSince < KEEPALIVE_MS) continue
+    else if (clock.now() - silentSince >= KEEPALIVE_MS) {
       silentSince = clock.now()
       yield CODECS['openai-responses'].keepalive
-    }
+    } else await responses.news(key.id, LOOK_MS)
   }
+  return undefined
 }
 
 function eventText({ data }: StoredEvent): string {

@@ -143,12 +143,27 @@ class ResponseState implements CallState {
       cut,
     })
     try {
-      for await (const _ of told.body ?? []);
+      await readToEnd(told, run.signal)
+      // An exchange that is given up does not end its stream, since its reader is gone as a rule.
+      if (run.signal.aborted) await cut()
     } catch (error) {
       this.#gateway.log.error({ err: error, response: turn.id }, 'a background response broke off')
       await cut()
     }
     return response
+  }
+}
+
+/** Reads an answer that nobody waits for, until it ends or is not wanted any more. */
+async function readToEnd({ body }: Response, signal: AbortSignal): Promise<void> {
+  const reader = body?.getReader()
+  const leave = () => void reader?.cancel().catch(() => undefined)
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  try {
+    while ((await reader?.read())?.done === false);
+  } finally {
+    signal.removeEventListener('abort', leave)
   }
 }
 

@@ -93,7 +93,7 @@ describe('the request on its way up', () => {
     const metadata = '{"session_id":"s-1","x-codex-turn-metadata":"{\\"workspaces\\":[\\"/home/me\\"]}"}'
     const body = `{"model":"responses/echo","client_metadata" : ${metadata}, "input":"hi"}`
     await (await post('/v1/responses', body)).arrayBuffer()
-    expect(lastBody()).toBe('{"model":"echo","client_metadata" : {}, "input":"hi"}')
+    expect(lastBody()).toBe('{"model":"echo","client_metadata" : {}, "input":"hi","store":false}')
   })
 
   test('carries the channel key and never the caller key, cookies or session headers', async () => {

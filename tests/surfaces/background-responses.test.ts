@@ -1,0 +1,255 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
+import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
+import { rejectionOf } from '#tests/sdk/rejection.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+import { createSimulator } from '@/simulator/simulator.ts'
+import { START_MS } from './calls.ts'
+
+const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
+
+const simulator = createSimulator()
+const simulated: Script = ({ method, path, query, headers, body }) =>
+  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+let openai: OpenAI
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+}, START_MS)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+beforeEach(() => {
+  answer = simulated
+})
+
+async function ended(id: string) {
+  await until(async () => {
+    const { status } = await openai.responses.retrieve(id)
+    return status !== 'queued' && status !== 'in_progress'
+  }, 10_000)
+  return openai.responses.retrieve(id)
+}
+
+/** Everything that was taken from or is set aside in the account. */
+async function money() {
+  await gateway.server.flush()
+  const holds = await gateway.database.sql`select id from hold`
+  const entries = await gateway.database.sql`select id from entry where kind = 'usage'`
+  return { holds: holds.length, charges: entries.length }
+}
+
+async function charged(before: { charges: number }): Promise<number> {
+  await until(async () => (await money()).holds === 0)
+  return (await money()).charges - before.charges
+}
+
+async function collect(stream: AsyncIterable<ResponseStreamEvent>): Promise<ResponseStreamEvent[]> {
+  const events: ResponseStreamEvent[] = []
+  for await (const event of stream) events.push(event)
+  return events
+}
+
+/** The start of a chat answer that the test goes on with. */
+function begun() {
+  const fed = fedStream()
+  fed.write(
+    'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"first words"}}]}\n\n',
+  )
+  answer = () => eventStream(fed.stream)
+  const finish = () => {
+    fed.write('data: {"choices":[{"index":0,"delta":{"content":" and last"}}]}\n\n')
+    fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    fed.close()
+  }
+  return { fed, finish }
+}
+
+describe.each(UPSTREAMS)('over %s', format => {
+  test('a background response is queued at once, and there when it is done', async () => {
+    const before = await money()
+    const queued = await openai.responses.create({
+      model: `${format}/echo`,
+      input: 'do this later',
+      background: true,
+      store: true,
+    })
+    expect(queued).toMatchObject({ status: 'queued', background: true, store: true, output: [], usage: null })
+    const done = await ended(queued.id)
+    expect(done).toMatchObject({ id: queued.id, status: 'completed', background: true, store: true })
+    expect(done.output_text).toBe('do this later')
+    expect(done.usage?.total_tokens).toBeGreaterThan(0)
+    expect(await charged(before)).toBe(1)
+    const next = await openai.responses.create({
+      model: `${format}/echo`,
+      input: 'and then?',
+      previous_response_id: queued.id,
+    })
+    expect(next.previous_response_id).toBe(queued.id)
+  })
+
+  test('its stream is the same, however often it is looked at and from wherever', async () => {
+    const live = await collect(
+      await openai.responses.create({
+        model: `${format}/long-20`,
+        input: 'go',
+        background: true,
+        stream: true,
+      }),
+    )
+    expect(live.at(0)?.type).toBe('response.created')
+    const last = live.at(-1)
+    if (last?.type !== 'response.completed') throw new Error(`ended in ${last?.type}`)
+    const numbers = live.map(event => ('sequence_number' in event ? event.sequence_number : -1))
+    expect(numbers).toEqual(numbers.map((_, index) => index))
+    const { id } = last.response
+    expect(last.response).toMatchObject({ background: true, store: true })
+    expect(await collect(await openai.responses.retrieve(id, { stream: true }))).toEqual(live)
+    const rest = await openai.responses.retrieve(id, { stream: true, starting_after: 4 })
+    expect(await collect(rest)).toEqual(live.slice(5))
+  })
+})
+
+test('a stream that was dropped goes on where it was, while the response still runs', async () => {
+  const { finish } = begun()
+  const stream = await openai.responses.create({
+    model: 'chat/echo',
+    input: 'go',
+    background: true,
+    stream: true,
+  })
+  const seen: ResponseStreamEvent[] = []
+  for await (const event of stream) {
+    seen.push(event)
+    if (event.type === 'response.output_text.delta') break
+  }
+  const created = seen[0]
+  if (created?.type !== 'response.created') throw new Error('no start')
+  const { id } = created.response
+  expect((await openai.responses.retrieve(id)).status).toBe('in_progress')
+  const lastNumber = seen.length - 1
+  const rest = collect(await openai.responses.retrieve(id, { stream: true, starting_after: lastNumber }))
+  finish()
+  const after = await rest
+  expect(after[0]).toMatchObject({ sequence_number: lastNumber + 1 })
+  expect(after.at(-1)).toMatchObject({ type: 'response.completed' })
+  expect((await ended(id)).output_text).toBe('first words and last')
+})
+
+test('a caller who leaves ends nothing', async () => {
+  const { finish } = begun()
+  const controller = new AbortController()
+  const { id } = await openai.responses.create(
+    { model: 'chat/echo', input: 'go', background: true },
+    { signal: controller.signal },
+  )
+  controller.abort()
+  finish()
+  expect(await ended(id)).toMatchObject({ status: 'completed', output_text: 'first words and last' })
+})
+
+describe('cancelling', () => {
+  test('ends the response, keeps what it said by whole items, charges once, and may be repeated', async () => {
+    const before = await money()
+    begun()
+    const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+    await until(async () => (await openai.responses.retrieve(id)).status === 'in_progress')
+    const aborted = upstream.aborted
+    const watching = collect(await openai.responses.retrieve(id, { stream: true }))
+    const cancelled = await openai.responses.cancel(id)
+    expect(cancelled).toMatchObject({ id, status: 'cancelled', error: null, background: true })
+    for (const again of [await openai.responses.cancel(id), await openai.responses.retrieve(id)]) {
+      expect(again).toMatchObject({ id, status: 'cancelled', output: cancelled.output })
+    }
+    expect((await watching).at(-1)).toMatchObject({ response: { status: 'cancelled' } })
+    await until(() => upstream.aborted > aborted)
+    expect(await charged(before)).toBe(1)
+  })
+
+  test('what has ended stays as it is', async () => {
+    const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+    const done = await ended(id)
+    expect(await openai.responses.cancel(id)).toMatchObject({ status: 'completed', output: done.output })
+  })
+
+  test('from another process is heard of by the one that runs it', async () => {
+    begun()
+    const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+    await until(async () => (await openai.responses.retrieve(id)).status === 'in_progress')
+    const { responses } = gateway.server.gateway
+    const end = { status: 'cancelled', response: '{"status":"cancelled"}', events: [] } as const
+    const aborted = upstream.aborted
+    await responses.store.finish(id, end)
+    await responses.beat()
+    await until(() => upstream.aborted > aborted)
+    expect((await openai.responses.retrieve(id)).status).toBe('cancelled')
+  })
+
+  test('deleting one that runs cancels it first', async () => {
+    begun()
+    const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+    await until(async () => (await openai.responses.retrieve(id)).status === 'in_progress')
+    const aborted = upstream.aborted
+    await openai.responses.delete(id)
+    await until(() => upstream.aborted > aborted)
+    expect(await rejectionOf(openai.responses.retrieve(id))).toMatchObject({ status: 404 })
+  })
+})
+
+describe('what fails', () => {
+  test('before it is queued is an error at once, and leaves nothing', async () => {
+    const [before] = await gateway.database.sql`select count(*) from stored_response`
+    const refused = await rejectionOf(
+      openai.responses.create({ model: 'chat/nothing', input: 'go', background: true }),
+    )
+    expect(refused).toMatchObject({ status: 400, code: 'model_not_found' })
+    const [after] = await gateway.database.sql`select count(*) from stored_response`
+    expect(after).toEqual(before as never)
+  })
+
+  test.each(['error-500', 'error-400', 'error-midstream'])(
+    'upstream (%s) is a failed response with an error, and costs at most once',
+    async steering => {
+      const before = await money()
+      const { id } = await openai.responses.create({
+        model: `chat/${steering}`,
+        input: 'go',
+        background: true,
+      })
+      const failed = await ended(id)
+      expect(failed.status).toBe('failed')
+      expect(failed.error?.code).toBeString()
+      expect(failed.error?.message.length).toBeGreaterThan(5)
+      const events = await collect(await openai.responses.retrieve(id, { stream: true }))
+      expect(events.at(-1)).toMatchObject({ type: 'response.failed', response: { id, status: 'failed' } })
+      expect(await charged(before)).toBeLessThanOrEqual(1)
+    },
+  )
+
+  test('with its process is failed by the next one that looks', async () => {
+    begun()
+    const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+    await until(async () => (await openai.responses.retrieve(id)).status === 'in_progress')
+    const { store } = gateway.server.gateway.responses
+    await gateway.database
+      .sql`update stored_response set seen_at = now() - interval '1 minute' where id = ${id}`
+    expect(await store.abandoned(10_000)).toEqual([id])
+    await openai.responses.cancel(id)
+  })
+})
