@@ -16,6 +16,9 @@ const LARGEST_STEP = 16_384
 /** A hold is settled at its last checkpoint after this long, whatever became of its owner. */
 const LIFETIME_MS = 4 * 60 * 60 * 1000
 
+/** The ledger stores what was noted every 2 s: not every look needs to be priced. */
+const LOOKS_PER_NOTE = 4
+
 /** What an exchange has used, and how that is known. */
 export interface UsedUp {
   usage: Usage
@@ -57,6 +60,7 @@ export class Bill {
   #paidOutput = 0
   #isHeld = false
   #isExtending = false
+  #looks = 0
   /** The credit is used up: the stream ends when what is paid for was delivered. */
   #isLast = false
 
@@ -108,7 +112,7 @@ export class Bill {
    */
   tick(meter: Meter): GatewayError | undefined {
     const used = meter.estimatedOutput
-    if (meter.output) this.note(this.#soFar(meter))
+    if (meter.output && this.#looks++ % LOOKS_PER_NOTE === 0) this.note(this.#soFar(meter))
     if (this.#isLast && used >= this.#paidOutput) {
       return new GatewayError(
         'credit_exhausted',

@@ -66,9 +66,7 @@ class TailSplitter implements EventSplitter {
 
   push(chunk: Uint8Array, emit: (run: Buffer) => void): void {
     if (chunk.length === 0) return
-    const bytes = Buffer.isBuffer(chunk)
-      ? chunk
-      : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
+    const bytes = toBuffer(chunk)
     let start = 0
     if (this.#length > 0) {
       start = this.#endOfTail(bytes)
@@ -122,6 +120,16 @@ class TailSplitter implements EventSplitter {
     this.#length = 0
     return taken
   }
+}
+
+/** Up to here JavaScriptCore keeps a typed array's bytes in the heap: to ask for its `buffer` moves them out, for more than a copy. */
+const IN_HEAP = 1000
+
+function toBuffer(chunk: Uint8Array): Buffer {
+  if (Buffer.isBuffer(chunk)) return chunk
+  return chunk.length <= IN_HEAP
+    ? Buffer.from(chunk)
+    : Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
 }
 
 /** The borders in some bytes, one after another. */
