@@ -32,7 +32,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
 }
 
 /** Lines go out together: a system call for each costs more than making the line. At the end of the process nothing is left. */
-const BATCHES = { minLength: 4096, periodicFlush: 100 }
+const BATCHES = { minLength: 64 * 1024, maxWrite: 256 * 1024, periodicFlush: 100 }
 
 /** So much goes through a pipe in one piece (PIPE_BUF): lines of several processes do not end up inside one another. */
 const ATOMIC = { minLength: 2048, maxWrite: 4096 }
