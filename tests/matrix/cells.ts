@@ -1,5 +1,6 @@
 import { Cell, type Feature } from './cell.ts'
 import { FAILURE_FEATURES } from './features-failure.ts'
+import { OPERATION_FEATURES } from './features-operations.ts'
 import { TEXT_FEATURES } from './features-text.ts'
 import { THINKING_FEATURES } from './features-thinking.ts'
 import { TOOL_FEATURES } from './features-tools.ts'
@@ -11,6 +12,7 @@ export const FEATURES: readonly Feature[] = [
   ...TOOL_FEATURES,
   ...THINKING_FEATURES,
   ...FAILURE_FEATURES,
+  ...OPERATION_FEATURES,
 ]
 
 export const MODES: readonly Mode[] = ['whole', 'streamed']

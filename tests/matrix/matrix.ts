@@ -107,7 +107,7 @@ function markdown(rows: Map<string, Outcome[][]>): string {
     return `| ${name} | ${columns.join(' | ')} |`
   })
   const legend =
-    'A letter is an upstream format that serves this (C Chat Completions, R Responses, M Messages, G Gemini), whole and streamed; struck through: it fails; a dot: one of the two formats cannot say it.'
+    "A letter is an upstream format that serves this (C Chat Completions, R Responses, M Messages, G Gemini), whole and streamed; struck through: it fails; a dot: one of the two formats cannot say it. Embeddings and images are called by OpenAI's SDK in the first column and in Google's way in the last."
   return [...head, ...lines, '', `${legend} ${summary(rows)}`].join('\n')
 }
 

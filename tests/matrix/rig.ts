@@ -32,6 +32,7 @@ const MODELS = [
   ['gemini', 'gemini-3-pro/parallel'],
   ['gemini', 'gemini-3-pro/reason+tool'],
   ['gemini', 'gemini-3-pro/reason+parallel'],
+  ['gemini', 'imagen/echo'],
   ['chat', 'reason+parallel'],
   ['responses', 'reason+parallel'],
   ['messages', 'reason+parallel'],
