@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
 import * as openai from '@/formats/openai-images.ts'
-import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
+import type { ImageAnswer, ImageRequest, UnsaidFact } from '@/generation/image.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import type { StreamedBody } from '@/upstream/client.ts'
@@ -23,8 +23,8 @@ export type InputImage = { mediaType: string } & (
   | { size: number; read(): AsyncGenerator<Uint8Array> }
 )
 
-/** The caller's word for what decided the shape of the image. */
-export type ShapeField = 'size' | 'parameters.aspectRatio'
+/** The caller's words for what an upstream may be unable to say. */
+export type ImageWords = Readonly<Record<UnsaidFact, string>>
 
 /**
  * A request written for an upstream of another format.
@@ -34,27 +34,27 @@ export function writeImages(
   request: ImageRequest,
   inputs: readonly InputImage[],
   route: Route,
-  shape: ShapeField,
+  words: ImageWords,
 ): Prepared {
   const { upstreamModel: model } = route
   const way = imageWayOf(route)
-  const losses = (isSameShape: boolean) => [...request.unsaid, ...(isSameShape ? [] : [shape])].sort()
+  const losses = (unsaid: UnsaidFact[]) => [...request.unsaid, ...unsaid.map(fact => words[fact])].sort()
   if (way === 'gemini') {
-    const { before, after, isSameShape } = gemini.encodeGenerateRequest(request)
+    const { before, after, unsaid } = gemini.encodeGenerateRequest(request)
     return {
       call: { kind: 'generate', model, stream: false },
       body: bodyOf([Buffer.from(before), ...inputs.flatMap(inline), Buffer.from(after)]),
       headers: {},
-      losses: losses(isSameShape),
+      losses: losses(unsaid),
     }
   }
-  const { body, isSameShape } =
+  const { body, unsaid } =
     way === 'imagen' ? gemini.encodePredictRequest(request) : openai.encodeImageRequest(request, model)
   return {
     call: { kind: way === 'imagen' ? 'predict' : 'image-generation', model, stream: false },
     body: Buffer.from(JSON.stringify(body)),
     headers: {},
-    losses: losses(isSameShape),
+    losses: losses(unsaid),
   }
 }
 

@@ -13,7 +13,14 @@ import type { RequestBody } from './body.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import { Form } from './form.ts'
 import { addUse, type ImageFacts, imageCeiling, imageUse } from './image-price.ts'
-import { type ImageWay, type InputImage, imageWayOf, readImages, writeImages } from './image-upstream.ts'
+import {
+  type ImageWay,
+  type ImageWords,
+  type InputImage,
+  imageWayOf,
+  readImages,
+  writeImages,
+} from './image-upstream.ts'
 import {
   noSuchThing,
   type Operation,
@@ -34,6 +41,8 @@ export interface ImageCall {
   /** As the caller named it. */
   model: string
 }
+
+const WORDS: ImageWords = { shape: 'size', mediaType: 'output_format' }
 
 /** What the older models make if nothing is said, and what prices go by where an upstream does not say either. */
 const USUAL_SIZE = '1024x1024'
@@ -144,7 +153,7 @@ function objectionOf(asked: ImageAsked, route: Route): GatewayError | undefined 
   try {
     if (hasMask(call)) throw unsupported('mask', "cannot be told to this model's upstream")
     openai.refuseUrls(fields)
-    writeImages(asked.request(), inputImages(asked), route, 'size')
+    writeImages(asked.request(), inputImages(asked), route, WORDS)
     return undefined
   } catch (error) {
     if (error instanceof GatewayError) return error
@@ -175,7 +184,7 @@ function prepareWhole(asked: ImageAsked, route: Route, { now, rates }: PrepareCo
     }
   }
   return {
-    ...writeImages(asked.request(), inputImages(asked), route, 'size'),
+    ...writeImages(asked.request(), inputImages(asked), route, WORDS),
     read: bytes => {
       const { answer, used, reply } = readForeign(asked, bytes, way, now, rates)
       const body = JSON.stringify(openai.encodeImageAnswer(answer, reply))
@@ -198,7 +207,7 @@ function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext)
       },
     })
   if (way !== 'openai') {
-    return { ...writeImages(asked.request(), inputImages(asked), route, 'size'), open: whole }
+    return { ...writeImages(asked.request(), inputImages(asked), route, WORDS), open: whole }
   }
   return {
     ...passOn(asked, route),

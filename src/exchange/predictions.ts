@@ -4,7 +4,7 @@ import { asArray, asObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import type { RequestBody } from './body.ts'
 import { imageCeiling, imageUse } from './image-price.ts'
-import { imageWayOf, readImages, writeImages } from './image-upstream.ts'
+import { type ImageWords, imageWayOf, readImages, writeImages } from './image-upstream.ts'
 import { noSuchThing, type PreparedWhole, type WholeOperation } from './operation.ts'
 import { JSON_TYPE, readAnswer } from './operation-wire.ts'
 import { textTokens, withMargin } from './token-estimate.ts'
@@ -46,6 +46,8 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
   }
 }
 
+const WORDS: ImageWords = { shape: 'parameters.aspectRatio', mediaType: 'parameters.outputOptions' }
+
 function passOn({ bytes }: RequestBody, { upstreamModel }: Route) {
   return {
     call: { kind: 'predict', model: upstreamModel, stream: false } as const,
@@ -56,7 +58,7 @@ function passOn({ bytes }: RequestBody, { upstreamModel }: Route) {
 }
 
 function write(body: RequestBody, route: Route) {
-  return writeImages(gemini.decodePredictRequest(body.json), [], route, 'parameters.aspectRatio')
+  return writeImages(gemini.decodePredictRequest(body.json), [], route, WORDS)
 }
 
 function objectionOf(body: RequestBody, model: string, route: Route): GatewayError | undefined {

@@ -1,4 +1,4 @@
-import type { ImageAnswer, ImageRequest, MadeImage } from '@/generation/image.ts'
+import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
@@ -78,7 +78,7 @@ export function refuseUrls(fields: JsonObject): void {
 export function encodeImageRequest(
   request: ImageRequest,
   model: string,
-): { body: JsonObject; isSameShape: boolean } {
+): { body: JsonObject; unsaid: UnsaidFact[] } {
   const wanted =
     request.size ?? (request.aspectRatio === undefined ? undefined : sizeOfRatio(request.aspectRatio))
   const sizes = sizesOf(model)
@@ -96,7 +96,7 @@ export function encodeImageRequest(
       ...(isDallE(model) ? { response_format: 'b64_json' } : {}),
       ...(format === undefined || isDallE(model) ? {} : { output_format: format }),
     },
-    isSameShape: nearest?.isSame ?? true,
+    unsaid: nearest === undefined || nearest.isSame ? [] : ['shape'],
   }
 }
 

@@ -15,6 +15,9 @@ export interface ImageRequest {
   unsaid: readonly string[]
 }
 
+/** What of a request an upstream has no word for, or only a near one. */
+export type UnsaidFact = 'shape' | 'mediaType'
+
 export interface ImageSize {
   width: number
   height: number

@@ -6,6 +6,13 @@ import { START_MS } from '#tests/surfaces/calls.ts'
 
 /** Words that the output of each example of a page must hold, in their order. */
 const PAGES = {
+  chat: { outputs: ['"Hello"', 'Hello\n'] },
+  responses: { outputs: ['"Hello"', 'Hello\n'] },
+  messages: { outputs: ['"Hello"', 'Hello\n'] },
+  gemini: { outputs: ['"Hello"', 'Hello\n'] },
+  embeddings: { outputs: ['"index":1', '2 vectors of 256', '2 vectors of 256'] },
+  images: { outputs: ['"b64_json"', 'image_generation.completed\nedited: 1', '"bytesBase64Encoded"'] },
+  models: { outputs: ['"prices"', 'models/demo/echo'] },
   idempotency: { outputs: ['"Hello"', 'true'] },
 } as const
 
@@ -17,7 +24,12 @@ let gateway: TestGateway
 
 beforeAll(async () => {
   gateway = await startTestGateway({
-    models: ['  - { id: demo/echo, channels: [{ channel: chat, model: echo }] }'].join('\n'),
+    models: [
+      '  - { id: demo/echo, channels: [{ channel: chat, model: echo }] }',
+      '  - { id: text-embedding-3-small, channels: [{ channel: chat, model: echo }] }',
+      '  - { id: gpt-image-1, channels: [{ channel: chat, model: echo }] }',
+      '  - { id: imagen-4, channels: [{ channel: gemini, model: imagen/echo }] }',
+    ].join('\n'),
   })
 }, START_MS)
 afterAll(async () => {

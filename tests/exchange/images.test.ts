@@ -310,6 +310,20 @@ describe("on Gemini's own image models", () => {
     expect(await lastCharge()).toBe(-38_702_100n)
   })
 
+  test('a media type that it cannot be told is a loss', async () => {
+    answer = generated
+    const body = {
+      model: 'up/gemini-image',
+      prompt: 'x',
+      output_format: 'webp',
+      partial_images: 1,
+      stream: true,
+    }
+    const response = await post('/v1/images/generations', body)
+    expect(response.headers.get('x-tollgate-losses')).toBe('output_format, partial_images')
+    expect(await response.text()).toContain('"output_format":"png"')
+  })
+
   test('a JSON edit brings its images as data URIs', async () => {
     answer = generated
     const response = await post('/v1/images/edits', {

@@ -1,4 +1,4 @@
-import type { ImageAnswer, ImageRequest, MadeImage } from '@/generation/image.ts'
+import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { nearestRatio } from '../aspect-ratio.ts'
 import { invalidRequest, unsupported } from '../invalid.ts'
@@ -14,6 +14,7 @@ import { decodeUsage } from './usage.ts'
 /** Imagen's own limit, and what it makes if nothing is said. */
 const MAX_PREDICTIONS = 4
 const IMAGEN_RATIOS = ['1:1', '3:4', '4:3', '9:16', '16:9'] as const
+const IMAGEN_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg'])
 const GEMINI_RATIOS = ['1:1', '2:3', '3:2', '3:4', '4:3', '4:5', '5:4', '9:16', '16:9', '21:9'] as const
 
 /** Whether an upstream's model is called by `:predict`. */
@@ -81,8 +82,9 @@ function camelParameters(body: JsonObject): JsonObject {
  * Writes a `:predict`. The nearest aspect ratio takes the place of a size.
  * @throws GatewayError `unsupported_parameter`
  */
-export function encodePredictRequest(request: ImageRequest): { body: JsonObject; isSameShape: boolean } {
+export function encodePredictRequest(request: ImageRequest): { body: JsonObject; unsaid: UnsaidFact[] } {
   const { count = 1, mediaType } = request
+  const takesType = mediaType === undefined || IMAGEN_TYPES.has(mediaType)
   if (count > MAX_PREDICTIONS) throw unsupported('n', `cannot be above ${MAX_PREDICTIONS} for this model`)
   const { ratio, isSame } = ratioOf(request, IMAGEN_RATIOS)
   return {
@@ -91,11 +93,15 @@ export function encodePredictRequest(request: ImageRequest): { body: JsonObject;
       parameters: {
         sampleCount: count,
         ...(ratio === undefined ? {} : { aspectRatio: ratio }),
-        ...(mediaType === undefined ? {} : { outputOptions: { mimeType: mediaType } }),
+        ...(mediaType === undefined || !takesType ? {} : { outputOptions: { mimeType: mediaType } }),
       },
     },
-    isSameShape: isSame,
+    unsaid: unsaidFacts(isSame, takesType),
   }
+}
+
+function unsaidFacts(isSameShape: boolean, takesType: boolean): UnsaidFact[] {
+  return [...(isSameShape ? [] : (['shape'] as const)), ...(takesType ? [] : (['mediaType'] as const))]
 }
 
 /** Undefined for what is no answer to a `:predict`. */
@@ -134,7 +140,7 @@ export function encodePredictions({ images }: ImageAnswer): JsonObject {
 export function encodeGenerateRequest(request: ImageRequest): {
   before: string
   after: string
-  isSameShape: boolean
+  unsaid: UnsaidFact[]
 } {
   if ((request.count ?? 1) > 1) throw unsupported('n', 'cannot be above 1 for this model')
   const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
@@ -145,7 +151,7 @@ export function encodeGenerateRequest(request: ImageRequest): {
   return {
     before: `{"contents":[{"role":"user","parts":[${JSON.stringify({ text: request.prompt })}`,
     after: `]}],"generationConfig":${JSON.stringify(config)}}`,
-    isSameShape: isSame,
+    unsaid: unsaidFacts(isSame, request.mediaType === undefined),
   }
 }
 
