@@ -1,0 +1,99 @@
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { testDatabase } from '#tests/support/database.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { parseConfigFile } from '@/config/file.ts'
+import { channel, model, setting } from '@/db/schema.ts'
+import { Homes } from '@/routing/affinity.ts'
+import { applyFile } from '@/routing/apply.ts'
+import { Concurrency } from '@/routing/concurrency.ts'
+import { Health } from '@/routing/health.ts'
+import { Selector } from '@/routing/selector.ts'
+import { loadCatalog, readChannelIds } from '@/routing/store.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+
+const ROOT = join(import.meta.dir, '../..')
+const db = await testDatabase()
+const box = secretBox('a secret of at least thirty-two bytes')
+afterAll(() => db.close())
+
+beforeEach(async () => {
+  await db.orm.delete(model)
+  await db.orm.delete(channel)
+  await db.orm.delete(setting)
+})
+
+const EXAMPLE = readFileSync(join(ROOT, 'examples/tollgate.yaml'), 'utf8')
+
+/** Every piece of tollgate.yaml that a reader may copy, by where it stands. */
+const PIECES = ['README.md', ...readdirSync(join(ROOT, 'docs')).map(name => `docs/${name}`)]
+  .filter(path => path.endsWith('.md'))
+  .flatMap(path =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(/^( *)```yaml\n([\s\S]*?)^ *```$/gm)].map(
+      ([, indent = '', text = ''], index) =>
+        [`${path}, ${index + 1}`, text.replace(new RegExp(`^${indent}`, 'gm'), '')] as const,
+    ),
+  )
+
+/** Every variable that a file names is set to a key of its own. */
+async function applied(text: string) {
+  const names = [...text.matchAll(/\$\{(\w+)\}/g)].map(([, name = '']) => name)
+  const env = Object.fromEntries(names.map(name => [name, `sk-${name.toLowerCase()}`]))
+  const known = { channels: new Set((await readChannelIds(db.orm)).keys()) }
+  const file = parseConfigFile(text, { name: 'tollgate.yaml', env, known })
+  return applyFile(db, box, file, { prune: false, dryRun: false, source: 'file' })
+}
+
+test.each(
+  PIECES.filter(([, text]) => /^(?:channels|models|limits|fetch_media|operator_headers):/m.test(text)),
+)('the file in %s can be applied as it stands', async (_, text) => {
+  // Some are about models on the channels of the example.
+  await applied(EXAMPLE)
+  await applied(text)
+  expect((await applied(text)).channels).toEqual({ added: 0, changed: 0, removed: 0 })
+})
+
+describe('examples/tollgate.yaml', () => {
+  test('can be applied, and applied again', async () => {
+    expect(await applied(EXAMPLE)).toMatchObject({ channels: { added: 3 }, models: { added: 3 } })
+    expect(await applied(EXAMPLE)).toMatchObject({
+      channels: { added: 0, changed: 0, removed: 0 },
+      models: { added: 0, changed: 0, removed: 0 },
+    })
+  })
+
+  test('has a model on two vendors: the second serves when the first fails', async () => {
+    await applied(EXAMPLE)
+    const assistant = (await loadCatalog(db, box)).find('assistant')
+    const clock = manualClock()
+    const random = () => 0.5
+    const health = new Health({ clock, random })
+    const selector = new Selector({
+      health,
+      concurrency: new Concurrency(),
+      homes: new Homes(clock),
+      clock,
+      random,
+    })
+    const order = () => {
+      const headers = new Headers()
+      const { ready } = selector.select(assistant?.routes ?? [], {
+        accountId: 1,
+        model: 'assistant',
+        format: 'openai-responses',
+        headers,
+        body: {},
+      })
+      return ready.map(({ route }) => route.channel.vendor)
+    }
+    expect(order()).toEqual(['api.openai.com', 'api.anthropic.com'])
+    const [first] = assistant?.routes ?? []
+    if (first === undefined) throw new Error('the example has no model "assistant"')
+    for (let failures = 0; failures < 5; failures += 1) {
+      const ticket = health.beginAnyway(first.channel, first.channel.keys[0], first.upstreamModel)
+      ticket.report({ kind: 'upstream_error', retryAfterMs: undefined, reason: 'status 500' })
+    }
+    expect(order()).toEqual(['api.anthropic.com'])
+  })
+})
