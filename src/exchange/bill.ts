@@ -87,7 +87,7 @@ export class Bill {
     const missing = this.#mostNano - this.firstNano
     if (result.availableNano >= missing) return undefined
     const affordable = quote.affordable(result.availableNano + this.firstNano)
-    if (quote.statedOutput === undefined) return affordable
+    if (quote.statedOutput === undefined) return affordable && this.#ofEach(affordable)
     await this.release()
     throw this.#denied('credit_exhausted', affordable, result)
   }
@@ -98,12 +98,17 @@ export class Bill {
     const available = least(result.availableNano, result.keyAvailableNano)
     const affordable = quote.affordable(available)
     const isUnlimited = quote.statedOutput === undefined && result.reason === 'credit_exhausted'
-    if (!isUnlimited || affordable === undefined || !isWorthBeginning(affordable))
+    if (!isUnlimited || affordable === undefined || !isWorthBeginning(this.#ofEach(affordable)))
       throw this.#denied(result.reason, affordable, result)
     const second = await this.#hold(atLeastOne(quote.bound(affordable)))
     if (!second.granted) throw this.#denied(second.reason, affordable, second)
     this.#paidOutput = affordable
-    return affordable
+    return this.#ofEach(affordable)
+  }
+
+  /** The output limit that each answer gets, of what is there for all of them. */
+  #ofEach(output: number): number {
+    return Math.floor(output / this.quote.answers)
   }
 
   /**
@@ -207,7 +212,7 @@ export class Bill {
   }
 
   #denied(reason: DenialReason, affordable: number | undefined, result: HoldResult): GatewayError {
-    return denied(reason, affordable, result.resetsAt, this.#options.now())
+    return denied(reason, affordable && this.#ofEach(affordable), result.resetsAt, this.#options.now())
   }
 
   async #hold(amountNano: bigint): Promise<HoldResult> {

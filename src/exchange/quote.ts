@@ -20,12 +20,14 @@ const UNKNOWN_MAX_OUTPUT = 16_384
 /** Below this an answer is not worth beginning. */
 const LEAST_OUTPUT = 256
 
-/** What a request may cost, known before it runs. */
+/** What a request may cost, known before it runs. Outputs are of all its answers together. */
 export interface Quote {
   priceVersion: bigint
   rates: Rates
   /** The prompt's tokens as estimated, without the margin that the hold has. */
   inputTokens: number
+  /** How many answers the caller wants of one prompt; each may be as long as the stated limit. */
+  answers: number
   /** What the caller allows, if the caller says so. */
   statedOutput: number | undefined
   /** The most output there can be. */
@@ -45,7 +47,8 @@ export interface Quote {
 
 /**
  * What a request on a model may cost.
- * @throws GatewayError `no_channel` for a model without prices: what nobody priced is refused, not free
+ * @throws GatewayError `no_channel` for a model without prices: what nobody priced is refused, not free;
+ * `invalid_request` for a limit that cannot be reckoned with
  */
 export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const { price } = model
@@ -53,17 +56,18 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const { rates, version } = price
   const inputTokens = estimateTokens(prompt.body.json, prompt.body.bytes.length)
   const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt) }
-  const statedOutput = statedMaxOutput(prompt.format, prompt.body.json)
-  const maxOutput = Math.min(
-    statedOutput ?? Number.POSITIVE_INFINITY,
-    model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT,
-  )
+  const stated = statedMaxOutput(prompt.format, prompt.body.json)
+  const answers = statedAnswers(prompt.format, prompt.body.json)
+  const statedOutput = stated === undefined ? undefined : answers * stated
+  const ofEach = Math.min(stated ?? Number.POSITIVE_INFINITY, model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
+  const maxOutput = answers * ofEach
   // What cannot be cut, and whoever has not paid yet, sets all of it aside.
   const isWhole = !prompt.stream || caller.onTrial
   return {
     priceVersion: version,
     rates,
     inputTokens,
+    answers,
     statedOutput,
     maxOutput,
     allowance: Math.min(maxOutput, statedOutput ?? FIRST_SLICE),
@@ -88,6 +92,7 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, pr
     priceVersion: version,
     rates,
     inputTokens: ceiling.inputTokens,
+    answers: 1,
     statedOutput: ceiling.outputTokens,
     maxOutput: ceiling.outputTokens,
     allowance: ceiling.outputTokens,
@@ -119,18 +124,44 @@ function impossibleKinds(prompt: Prompt): TokenRateName[] {
   return kinds
 }
 
-/** The output limit that the caller states, in each format's own field; undefined if there is none. */
+/** What a format calls the limit of an answer, the more telling name first, and the number of answers. */
+const LIMITS = {
+  'openai-chat-completions': { limit: ['max_completion_tokens', 'max_tokens'], answers: 'n' },
+  'openai-responses': { limit: ['max_output_tokens'], answers: undefined },
+  'anthropic-messages': { limit: ['max_tokens'], answers: undefined },
+  'gemini-generate-content': { limit: ['maxOutputTokens', 'max_output_tokens'], answers: 'candidateCount' },
+} as const satisfies Record<Format, { limit: readonly string[]; answers: string | undefined }>
+
+/**
+ * The output limit that the caller states for each answer; undefined if there is none.
+ * @throws GatewayError `invalid_request`
+ */
 export function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
-  switch (format) {
-    case 'openai-chat-completions':
-      return asNumber(body['max_completion_tokens']) ?? asNumber(body['max_tokens'])
-    case 'openai-responses':
-      return asNumber(body['max_output_tokens'])
-    case 'anthropic-messages':
-      return asNumber(body['max_tokens'])
-    case 'gemini-generate-content': {
-      const config = asObject(body['generationConfig']) ?? asObject(body['generation_config'])
-      return asNumber(config?.['maxOutputTokens']) ?? asNumber(config?.['max_output_tokens'])
-    }
+  const settings = settingsOf(format, body)
+  for (const name of LIMITS[format].limit) {
+    const stated = wholeNumber(settings, name, 0, MOST_TOKENS)
+    if (stated !== undefined) return stated
   }
+  return undefined
+}
+
+function statedAnswers(format: Format, body: JsonObject): number {
+  const name = LIMITS[format].answers
+  return name === undefined ? 1 : (wholeNumber(settingsOf(format, body), name, 1, MOST_ANSWERS) ?? 1)
+}
+
+function settingsOf(format: Format, body: JsonObject): JsonObject {
+  if (format !== 'gemini-generate-content') return body
+  return asObject(body['generationConfig']) ?? asObject(body['generation_config']) ?? {}
+}
+
+/** Large enough for every model, and so small that the ledger has a number for the price of both together. */
+const MOST_TOKENS = 2 ** 31 - 1
+const MOST_ANSWERS = 1_000
+
+function wholeNumber(settings: JsonObject, name: string, least: number, most: number): number | undefined {
+  const value = asNumber(settings[name])
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value
+  const message = `'${name}' must be a whole number from ${least} to ${most}`
+  throw new GatewayError('invalid_request', message, { param: name })
 }

@@ -312,6 +312,41 @@ describe('credit', () => {
     expect((await post(body('dear', true, `,"max_tokens":${affordable}`), key)).status).toBe(200)
   })
 
+  test.each([
+    ['chat', '/v1/chat/completions', '"n":4,"max_tokens":900'],
+    [
+      'gemini',
+      '/v1beta/models/dear:generateContent',
+      '"generationConfig":{"candidateCount":4,"maxOutputTokens":900}',
+    ],
+  ])('must pay for all the answers that a %s request wants of one prompt', async (_surface, path, wanted) => {
+    // 1 dollar at 1000 dollars a million pays for one answer of 900 tokens.
+    const { key } = await poor(10n ** 9n)
+    const prompt = '"contents":[{"parts":[{"text":"hi"}]}],"messages":[{"role":"user","content":"hi"}]'
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: `{"model":"dear",${wanted},${prompt}}`,
+    })
+    expect(response.status).toBe(402)
+    const affordable = Number(/for (\d+) output tokens/.exec(await response.text())?.[1])
+    expect(affordable).toBeGreaterThan(235)
+    expect(affordable).toBeLessThan(250)
+  })
+
+  test.each([
+    ['max_tokens', '-1'],
+    ['max_tokens', '1.5'],
+    ['max_completion_tokens', '3000000000'],
+    ['n', '0'],
+    ['n', '2.5'],
+    ['n', '100000'],
+  ])('cannot be reckoned with %s: %s, which is a 400 that names it', async (field, value) => {
+    const response = await post(body('chat/echo', false, `,"${field}":${value}`))
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { param: field } })
+  })
+
   test('that does not pay for all that a model can write limits a request that states no limit', async () => {
     const { key } = await poor(10n ** 9n)
     answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
