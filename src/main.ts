@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { accountCommands } from './commands/account.ts'
+import { adminCommands } from './commands/admin.ts'
 import { applyCommand } from './commands/apply.ts'
 import type { Command, CommandIo } from './commands/command.ts'
 import { runCommandLine } from './commands/command-line.ts'
@@ -18,6 +19,7 @@ const commands: readonly Command[] = [
   ...accountCommands,
   ...keyCommands,
   ...ledgerCommands,
+  ...adminCommands,
   receiptCommand,
   simulatorCommand,
 ]

@@ -100,10 +100,15 @@ describe('metering is the only door to an upstream', () => {
 
   test('the client is built once and handed over behind the door', async () => {
     expect(await filesWith(/createUpstreamClient\(|behindDoor\(/)).toEqual([
+      'commands/console.ts',
       'commands/server.ts',
       'exchange/pass.ts',
       'upstream/client.ts',
     ])
+  })
+
+  test("the console's own client serves the operator's test of a channel, which nobody pays for, and nothing else", async () => {
+    expect(await filesWith(/\bupstream\(\{/)).toEqual(['console/channel-test.ts'])
   })
 
   test('it is called in one place, which wants a pass', async () => {
@@ -116,8 +121,10 @@ describe('metering is the only door to an upstream', () => {
 
   test('nobody else fetches', async () => {
     const found = await filesWith(/await fetch\(/)
-    // Media by address carry no key and cost nothing; the console's pages run in browsers.
+    // Media by address carry no key and cost nothing; the console's pages run in browsers; its playground is a client
+    // of the API host like any other.
     expect(found.filter(file => !file.startsWith('console/web/'))).toEqual([
+      'console/playground.ts',
       'upstream/client.ts',
       'upstream/media.ts',
     ])

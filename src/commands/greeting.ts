@@ -1,17 +1,37 @@
 import type { CommandIo } from './command.ts'
+import { reachable } from './console.ts'
 import type { Welcome } from './first-start.ts'
 
 /** Where everything listens. */
 export interface Addresses {
   apiUrl: string
+  consoleUrl: string
   opsUrl: string | undefined
 }
 
+/** What is shown this once. */
+export interface Greeting {
+  /** Undefined: this is not the first start on the embedded default. */
+  welcome: Welcome | undefined
+  /** Makes the first administrator; undefined: there is one. */
+  link: string | undefined
+}
+
 /** What a start shows a person: where everything is, and on a first start the way to a first answer. */
-export function greet(io: CommandIo, server: Addresses, welcome: Welcome | undefined): void {
+export function greet(io: CommandIo, server: Addresses, { welcome, link }: Greeting): void {
   io.out(`Tollgate is running`)
   io.out(`  API  ${server.apiUrl}`)
+  io.out(`  console  ${server.consoleUrl}`)
   if (server.opsUrl !== undefined) io.out(`  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`)
+  if (link !== undefined) {
+    io.out('')
+    io.out(
+      `Nobody administers this deployment yet. This link makes the first administrator, once, within a day:`,
+    )
+    io.out('')
+    io.out(`  ${link}`)
+    io.out('')
+  }
   if (welcome === undefined) return
   io.out('')
   io.out(`A first request, with the key of a trial account (shown this once):`)
@@ -28,9 +48,4 @@ function curl(url: string, { key, model }: Welcome): string {
     `  -H 'Content-Type: application/json' \\`,
     `  -d '${JSON.stringify(body)}'`,
   ].join('\n')
-}
-
-/** An address that means "every interface" is none to call. */
-function reachable(url: string): string {
-  return url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')
 }

@@ -1,12 +1,7 @@
-import type { Database } from '@/db/connect.ts'
+import { endStateOf, exactly, lineRow, loadReceipt, type Receipt } from '@/console/receipt.ts'
 import { Refusal } from '@/errors/refusal.ts'
-import { perMillion, perUnit } from '@/generation/rate-text.ts'
-import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { readReceipt, type StoredReceipt } from '@/ledger/receipt.ts'
-import { type Bucket, type CostLine, costOf } from '@/pricing/cost.ts'
 import { formatMoney } from '@/pricing/money.ts'
-import { readVersion } from '@/routing/price-store.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { list, print, table } from './output.ts'
@@ -20,35 +15,11 @@ export const receiptCommand: Command = {
     const { json, positionals } = readArguments(args, {}, ['REQUEST_ID'])
     const id = readRequestId(positionals[0] ?? '')
     const receipt = await withDatabase(io, db => loadReceipt(db, id))
+    if (receipt === undefined) throw new Refusal(`There is no request ${id}`)
     const row = rowOf(id, receipt)
     print(io, json, row, () => describe(row))
     return 0
   },
-}
-
-interface Receipt extends StoredReceipt {
-  /** What the cost is made of; undefined where nothing was charged, or its process died before it could tell. */
-  lines: readonly CostLine[] | undefined
-}
-
-async function loadReceipt(db: Database, id: string): Promise<Receipt> {
-  const stored = await readReceipt(db, id)
-  if (stored === undefined) throw new Refusal(`There is no request ${id}`)
-  const rates = await ratesOf(db, stored)
-  const { exchange } = stored
-  return {
-    ...stored,
-    lines:
-      rates === undefined || exchange === undefined
-        ? undefined
-        : costOf(exchange, rates, exchange.extras ?? {}).lines,
-  }
-}
-
-/** The prices it was charged by, which are kept for good. */
-async function ratesOf(db: Database, { exchange }: StoredReceipt): Promise<Rates | undefined> {
-  if (exchange === undefined || exchange.priceVersion === null) return undefined
-  return (await readVersion(db.orm, exchange.priceVersion))?.rates
 }
 
 function readRequestId(text: string): string {
@@ -86,34 +57,6 @@ function rowOf(id: string, receipt: Receipt) {
     })),
     charged: formatMoney(total),
   } satisfies JsonObject
-}
-
-function endStateOf({ exchange, heldNano }: Receipt): string {
-  return exchange?.endState ?? (heldNano === undefined ? 'expired' : 'running')
-}
-
-/** Buckets whose rate is for one; the rates of the others are for a million. */
-const UNIT_BUCKETS: ReadonlySet<Bucket> = new Set([
-  'per_request',
-  'per_image',
-  'per_video_second',
-  'per_audio_second',
-])
-
-/** `rate` is per million tokens or characters, or per request, image or second. */
-function lineRow({ bucket, size, quantity, rate, pico }: CostLine) {
-  return {
-    bucket: size === undefined ? bucket : `${bucket} ${size}`,
-    quantity: quantity.toString(),
-    rate: UNIT_BUCKETS.has(bucket) ? perUnit(rate) : perMillion(rate),
-    amount: exactly(pico),
-  }
-}
-
-/** Pico units as a decimal with all of its twelve places. */
-function exactly(pico: bigint): string {
-  const digits = pico.toString().padStart(13, '0')
-  return `${digits.slice(0, -12)}.${digits.slice(-12)}`
 }
 
 const STATES: Readonly<Record<string, string>> = {

@@ -2,17 +2,22 @@ import { join } from 'node:path'
 import { systemClock } from '@/clock/clock.ts'
 import { configFileOf } from '@/config/file.ts'
 import { readSettings, type Settings } from '@/config/settings.ts'
+import { firstOwnerLink, linkMakerOf } from '@/console/links.ts'
+import type { Database } from '@/db/connect.ts'
 import { openDatabase } from '@/db/open.ts'
 import { describeJump, type PriceJump } from '@/routing/price-jump.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
 import { createLog, type Log } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { applyPath } from './apply.ts'
 import { type Command, type CommandIo, readArguments } from './command.ts'
+import { startConsole } from './console.ts'
 import { openSecretBox } from './deployment.ts'
-import { firstStart } from './first-start.ts'
+import { firstStart, type Welcome } from './first-start.ts'
 import { greet } from './greeting.ts'
-import { startServer } from './server.ts'
-import { startSupervisor } from './supervisor.ts'
+import { type RunningServer, startServer } from './server.ts'
+import { supervisedReadings } from './supervised-readings.ts'
+import { type Supervisor, startSupervisor } from './supervisor.ts'
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from './worker.ts'
 
 export const serveCommand: Command = {
@@ -46,6 +51,16 @@ interface Serving {
   metrics: Metrics
 }
 
+/** What the operator's process has once it serves. */
+interface Started {
+  database: Database
+  secretBox: SecretBox
+  server: RunningServer | Supervisor
+  welcome: Welcome | undefined
+  /** Resolves when the process is asked to end. */
+  stop: Promise<string>
+}
+
 /** The process that the operator started: serves, or has workers that do. */
 async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const stop = untilStopped()
@@ -71,13 +86,37 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
             log,
             metrics,
           })
-    greet(io, server, welcome)
-    log.info({ signal: await stop }, 'stopping')
-    await server.stop()
+    try {
+      await administer({ settings, io, log, metrics }, { database, secretBox, server, welcome, stop })
+    } finally {
+      await server.stop()
+    }
   } finally {
     await database.close()
   }
   log.info('stopped')
+}
+
+/** The console beside a server, from its greeting until the process is asked to end. */
+async function administer(
+  { settings, io, log }: Serving,
+  { database, secretBox, server, welcome, stop }: Started,
+): Promise<void> {
+  const { apiUrl } = server
+  const supervised =
+    'readings' in server ? undefined : supervisedReadings(settings.redisUrl ?? '', systemClock, log)
+  const readings = 'readings' in server ? server.readings : supervised
+  if (readings === undefined) throw new Error('nobody tells the console of the server')
+  const base = { settings, database, secretBox, clock: systemClock, log }
+  try {
+    const console = await startConsole({ ...base, apiUrl, readings })
+    const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
+    greet(io, { ...server, consoleUrl: console.url }, { welcome, link })
+    log.info({ signal: await stop }, 'stopping')
+    await console.stop()
+  } finally {
+    await supervised?.close()
+  }
 }
 
 /** One of several processes on the API port. Its supervisor has set up the database and has the ops listener. */

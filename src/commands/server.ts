@@ -3,6 +3,7 @@ import { keyCache } from '@/accounts/key-cache.ts'
 import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
 import type { Clock } from '@/clock/clock.ts'
 import type { Settings } from '@/config/settings.ts'
+import type { Readings } from '@/console/deployment.ts'
 import type { Database } from '@/db/connect.ts'
 import { openListener } from '@/db/listener.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
@@ -28,7 +29,6 @@ import { redisSharing } from '@/routing/health-redis.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { responseStore } from '@/stored-responses/store.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -44,6 +44,7 @@ import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
 import { createMediaFetch } from '@/upstream/media.ts'
+import { lazySimulator } from './lazy-simulator.ts'
 
 export interface ServerOptions {
   settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
@@ -75,6 +76,8 @@ export interface RunningServer {
   /** Undefined: there is no such listener in this process. */
   opsUrl: string | undefined
   gateway: Gateway
+  /** What the console shows of this process. */
+  readings: Readings
   /** Why new work should go elsewhere; undefined: it need not. */
   unreadiness(): Promise<string | undefined>
   /** How channels and their keys do, as this process knows it. Holds no secret. */
@@ -230,6 +233,11 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     apiUrl: addressOf(api.server.url),
     opsUrl: ops && addressOf(ops.url),
     gateway,
+    readings: {
+      ledger: () => ({ ...ledger.state(), healthy: ledger.healthy() }),
+      channels: channels => health.state(channels),
+      redis: () => (redis === undefined ? 'off' : limiter.isDegraded ? 'away' : 'ok'),
+    },
     unreadiness: () => unreadiness(gateway, database),
     channelHealth,
     reloadCatalog: () => catalog.reload(),
@@ -288,7 +296,7 @@ async function unreadiness(gateway: Gateway, database: Database): Promise<string
     : 'billing is unavailable'
 }
 
-async function openKeys({ database, clock, random }: ServerOptions) {
+async function openKeys({ database, clock, random, log }: ServerOptions) {
   const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
   const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), now: clock.now, random })
   const listener = await openListener(database.url, {
@@ -297,20 +305,32 @@ async function openKeys({ database, clock, random }: ServerOptions) {
     onConnect: cache.onConnect,
     onLost: cache.onLost,
   })
-  return { authenticate: authenticator(cache, clock.now), close: () => listener.close() }
-}
-
-/** The built-in simulator listens from the first time that a channel needs it. */
-function lazySimulator() {
-  let server: SimulatorServer | undefined
+  const used = new Set<number>()
+  const noteUse = async () => {
+    const ids = [...used]
+    used.clear()
+    await accounts
+      .touchKeys(ids)
+      .catch(error => log.warn({ err: error }, 'the use of keys could not be noted'))
+  }
+  const stopNoting = clock.every(NOTE_USE_MS, () => void noteUse())
+  const authenticate = authenticator(cache, clock.now)
   return {
-    url: () => {
-      server ??= serveSimulator({ hostname: '127.0.0.1', port: 0 })
-      return addressOf(new URL(server.url))
+    authenticate: async (presented: string) => {
+      const answer = await authenticate(presented)
+      if (answer.ok) used.add(answer.caller.keyId)
+      return answer
     },
-    stop: async () => server?.stop(),
+    async close() {
+      stopNoting()
+      await noteUse()
+      await listener.close()
+    },
   }
 }
+
+/** How new a key's time of last use is kept. */
+const NOTE_USE_MS = 60_000
 
 /** Resolves when the streams have ended, or when they have had their time. */
 async function withinGrace(stopped: Promise<void>, graceMs: number, clock: Clock): Promise<void> {

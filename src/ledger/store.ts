@@ -205,6 +205,15 @@ export async function createCodes(
     ${amountNano}, ${uses}, ${expiresAt?.toISOString() ?? null}::text::timestamptz)`
 }
 
+/** What keys with a cap have spent in their running period, by id; those that have no cap or spent nothing are not there. */
+export async function keySpending(sql: RawSql, keyIds: readonly number[]): Promise<Map<number, bigint>> {
+  if (keyIds.length === 0) return new Map()
+  const rows = await sql<{ key_id: bigint; spent: bigint }[]>`
+    select key_id, spent from key_budget
+    where key_id = any (${list(keyIds)}::text::bigint[]) and period_start >= ledger_period_start(period, now())`
+  return new Map(rows.map(row => [Number(row.key_id), row.spent]))
+}
+
 interface HoldRow {
   hold_id: string
   result: 'granted' | 'conflict' | DenialReason

@@ -60,10 +60,18 @@ interface Plan<Entry> {
  * @throws Refusal if the file contradicts what stays in the database
  */
 export function applyFile(db: Database, secretBox: SecretBox, file: ConfigFile, options: ApplyOptions) {
-  return db.orm.transaction(async tx => {
-    await lockCatalog(tx)
-    return applyLocked(tx, secretBox, file, options)
-  })
+  return db.orm.transaction(tx => applyIn(tx, secretBox, file, options))
+}
+
+/** The same as a part of a transaction. */
+export async function applyIn(
+  tx: Transaction,
+  secretBox: SecretBox,
+  file: ConfigFile,
+  options: ApplyOptions,
+) {
+  await lockCatalog(tx)
+  return applyLocked(tx, secretBox, file, options)
 }
 
 /** Applies the file if there is no channel and no model yet; undefined if there is one. */

@@ -92,6 +92,22 @@ export async function writeSchedule(
   return written
 }
 
+/** Every version that a model had, the newest first. */
+export async function readVersions(rows: Rows, modelId: string, limit: number) {
+  const found = await rows
+    .select()
+    .from(priceVersion)
+    .where(eq(priceVersion.modelId, modelId))
+    .orderBy(...newestFirst)
+    .limit(limit)
+  return found.map(row => ({
+    ...storedPrice(row),
+    validFrom: row.validFrom,
+    source: row.source,
+    createdAt: row.createdAt,
+  }))
+}
+
 /** Adds a version if the rates differ from those in force; true if it did. Call it with the catalog locked. */
 export async function writePrice(
   rows: Rows,

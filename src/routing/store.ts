@@ -210,7 +210,8 @@ export async function announceCatalog(tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_notify(${CATALOG_TOPIC}, '')`)
 }
 
-function liveChannel(stored: StoredChannel): Channel {
+/** A stored channel as requests use it. */
+export function liveChannel(stored: StoredChannel): Channel {
   const { apiKeys, keyIds, ...rest } = stored
   return {
     ...rest,

@@ -213,7 +213,13 @@ describe('the embedded default', () => {
   test('refuses a second server on the same data directory with one line that names it', async () => {
     const server = await spawnServer()
     const second = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
-      env: { PATH: process.env['PATH'], DATA_DIR: `${server.dataDir}/data`, PORT: '0', OPS_PORT: '0' },
+      env: {
+        PATH: process.env['PATH'],
+        DATA_DIR: `${server.dataDir}/data`,
+        PORT: '0',
+        OPS_PORT: '0',
+        CONSOLE_PORT: '0',
+      },
       stderr: 'pipe',
       stdout: 'pipe',
     })

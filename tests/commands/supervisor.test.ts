@@ -115,6 +115,7 @@ describe('two workers on the embedded default with Redis', () => {
         HOST: '127.0.0.1',
         PORT: new URL(server.apiUrl).port,
         OPS_PORT: '0',
+        CONSOLE_PORT: '0',
         REDIS_URL: redis?.url,
         WORKERS: '2',
       },

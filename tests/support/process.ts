@@ -8,6 +8,7 @@ export interface ServerProcess {
   pid: number
   apiUrl: string
   opsUrl: string
+  consoleUrl: string
   /** Everything on stdout so far. */
   output(): string
   /** Megabytes of memory that the process holds. */
@@ -40,6 +41,7 @@ export async function spawnServer(options: SpawnOptions = {}): Promise<ServerPro
       HOST: '127.0.0.1',
       PORT: '0',
       OPS_PORT: '0',
+      CONSOLE_PORT: '0',
       DATA_DIR: join(dataDir, 'data'),
       LOG_FORMAT: 'json',
       ...options.env,
@@ -63,10 +65,16 @@ export async function spawnServer(options: SpawnOptions = {}): Promise<ServerPro
     child,
     () => output,
   )
+  const consoleUrl = await waitFor(
+    () => /console {2}(\S+)/.exec(output)?.[1],
+    child,
+    () => output,
+  )
   return {
     pid: child.pid,
     apiUrl,
     opsUrl,
+    consoleUrl,
     output: () => output,
     residentMb: () => residentMb(child.pid),
     kill: signal => child.kill(signal),

@@ -48,19 +48,22 @@ export const systemHealth = closed({
   }),
   /** `off`: limits are counted in this process. */
   redis: Type.Union([Type.Literal('off'), Type.Literal('ok'), Type.Literal('away')]),
-  ledger: closed({
-    healthy: Type.Boolean(),
-    hold_wait_ms: Type.Integer(),
-    hold_failure_ago_ms: nullable(Type.Integer()),
-    open_holds: Type.Integer(),
-    settlements_waiting: Type.Integer(),
-    journal: Type.Union([
-      Type.Literal('off'),
-      Type.Literal('empty'),
-      Type.Literal('in use'),
-      Type.Literal('full'),
-    ]),
-  }),
+  /** Null: this process serves no requests itself. */
+  ledger: nullable(
+    closed({
+      healthy: Type.Boolean(),
+      hold_wait_ms: Type.Integer(),
+      hold_failure_ago_ms: nullable(Type.Integer()),
+      open_holds: Type.Integer(),
+      settlements_waiting: Type.Integer(),
+      journal: Type.Union([
+        Type.Literal('off'),
+        Type.Literal('empty'),
+        Type.Literal('in use'),
+        Type.Literal('full'),
+      ]),
+    }),
+  ),
   /** Gateway processes by their heartbeat. */
   processes: Type.Array(closed({ id: Type.String(), address: Type.String(), seen_at: moment })),
   /** Of this process. */

@@ -28,7 +28,7 @@ export const email = Type.String({ minLength: 3, maxLength: 254, pattern: '^\\s*
 export const password = Type.String({ minLength: 10, maxLength: 256 })
 /** Six digits of an authenticator, or a recovery code. */
 export const code = Type.String({ minLength: 6, maxLength: 32 })
-export const line = Type.String({ maxLength: 200, pattern: '^[^\\p{C}]*$' })
+export const line = Type.String({ maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]*$' })
 export const reason = Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' })
 export const name = Type.String({ minLength: 1, maxLength: 200 })
 
@@ -85,7 +85,9 @@ type TokenPrice =
   | 'input_audio'
   | 'output_audio'
 
-export interface Prices extends Partial<Record<TokenPrice | 'per_request' | 'per_video_second', string>> {
+type UnitPrice = 'per_request' | 'per_video_second' | 'per_audio_second' | 'per_million_characters'
+
+export interface Prices extends Partial<Record<TokenPrice | UnitPrice, string>> {
   per_image?: Record<string, string>
   tiers?: ({ above_input_tokens: number } & Partial<Record<TokenPrice, string>>)[]
 }

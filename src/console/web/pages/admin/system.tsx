@@ -96,7 +96,7 @@ function Parts({ health }: { health: SystemHealth }) {
   )
 }
 
-const JOURNALS: Record<SystemHealth['ledger']['journal'], string> = {
+const JOURNALS: Record<NonNullable<SystemHealth['ledger']>['journal'], string> = {
   off: 'off',
   empty: 'empty, as it should be',
   'in use': 'in use: the database is away',
@@ -104,6 +104,8 @@ const JOURNALS: Record<SystemHealth['ledger']['journal'], string> = {
 }
 
 function Ledger({ health: { ledger } }: { health: SystemHealth }) {
+  // Several workers: the process that shows this serves no requests itself.
+  if (ledger === null) return null
   return (
     <section class="card" aria-labelledby="ledger-title">
       <div class="card-head">

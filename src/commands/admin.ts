@@ -1,0 +1,39 @@
+import { writeAct } from '@/console/acts.ts'
+import { makeLink } from '@/console/links.ts'
+import { type Command, readArguments, required, UsageError } from './command.ts'
+import { reachable } from './console.ts'
+import { withDatabase } from './deployment.ts'
+import { print } from './output.ts'
+
+const inviteCommand: Command = {
+  name: 'admin invite',
+  summary: 'make a one-time link that makes a console administrator',
+  usage: '--email E',
+  details:
+    '--email E  who signs in with it, for a week from now; somebody who does already gets a new password',
+  async run(args, io) {
+    const words = readArguments(args, { email: 'text' })
+    const email = required(words, 'email').trim().toLowerCase()
+    if (!/^[^\s@]+@[^\s@]+$/.test(email))
+      throw new UsageError(`--email is "${email}" but must be an e-mail address`)
+    const url = await withDatabase(io, async ({ orm }, { publicConsoleUrl, console: { host, port } }) => {
+      const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
+      const maker = {
+        random: io.random,
+        now: io.now,
+        publicUrl: () => publicConsoleUrl ?? reachable(address),
+      }
+      return orm.transaction(async tx => {
+        const link = await makeLink(maker, tx, { kind: 'invite', email, role: 'owner' })
+        const actor = { userId: null, email: 'command line', ip: undefined }
+        const after = { email, role: 'owner' }
+        await writeAct(tx, actor, { action: 'user.invite', target: `address ${email}`, before: null, after })
+        return link
+      })
+    })
+    print(io, words.json, { url }, () => url)
+    return 0
+  },
+}
+
+export const adminCommands: readonly Command[] = [inviteCommand]

@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Clock } from '@/clock/clock.ts'
+import type { Settings } from '@/config/settings.ts'
+import { buildBundle } from '@/console/bundle.ts'
+import { serveConsole } from '@/console/console.ts'
+import type { Console, Readings } from '@/console/deployment.ts'
+import { LiveTail } from '@/console/live-tail.ts'
+import { sendMail } from '@/console/mail.ts'
+import { createPasswords, type Passwords } from '@/console/passwords.ts'
+import { stripeClient } from '@/console/payments.ts'
+import { Throttle } from '@/console/throttle.ts'
+import type { Database } from '@/db/connect.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import { asString, parseObject } from '@/json/json.ts'
+import { openLiveCatalog } from '@/routing/live-catalog.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import type { Log } from '@/telemetry/log.ts'
+import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
+import { createUpstreamClient } from '@/upstream/client.ts'
+import { tcpReach } from '@/upstream/connections.ts'
+import { lazySimulator } from './lazy-simulator.ts'
+
+export interface ConsoleOptions {
+  settings: Pick<Settings, 'console' | 'publicApiUrl' | 'publicConsoleUrl'>
+  database: Database
+  secretBox: SecretBox
+  clock: Clock
+  log: Log
+  /** Where the API host listens. */
+  apiUrl: string
+  readings: Readings
+  /** What a test takes its own of. */
+  passwords?: Passwords
+  sendMail?: Console['sendMail']
+  stripe?: Console['stripe']
+}
+
+export interface RunningConsole {
+  url: string
+  console: Console
+  /** Takes in what was committed before the call. */
+  reload(): Promise<void>
+  stop(): Promise<void>
+}
+
+/** Builds and wires the console on an open database, and listens. There is one in a deployment's main process. */
+export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
+  const { settings, database, secretBox, clock, log } = options
+  const catalog = await openLiveCatalog({
+    db: database,
+    secretBox,
+    clock,
+    onError: error => log.error({ err: error }, "the console's catalog could not be reloaded"),
+  })
+  const simulator = lazySimulator()
+  const proxied = usesProxy(process.env)
+  const apiUrl = reachable(options.apiUrl)
+  let publicUrl = settings.publicConsoleUrl ?? ''
+  const console: Console = {
+    database,
+    secretBox,
+    clock,
+    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
+    log,
+    catalog,
+    readings: options.readings,
+    upstream: createUpstreamClient({
+      clock,
+      guard: createAddressGuard({ clock, proxied }),
+      simulatorUrl: simulator.url,
+      reach: proxied ? undefined : tcpReach,
+    }),
+    passwords: options.passwords ?? createPasswords(),
+    throttle: new Throttle(clock),
+    tail: new LiveTail({ database, clock, log }),
+    apiUrl,
+    publicApiUrl: settings.publicApiUrl ?? apiUrl,
+    publicUrl: () => publicUrl,
+    sendMail: options.sendMail ?? sendMail,
+    stripe: options.stripe ?? stripeClient,
+    version: readVersion(),
+    startedAt: clock.now(),
+  }
+  const { host, port } = settings.console
+  const bundle = buildBundle()
+  bundle.catch(error => log.error({ err: error }, 'the pages of the console could not be built'))
+  const server = await listen(host, port, () =>
+    serveConsole(console, bundle, { hostname: host, port }),
+  ).catch(error => catalog.close().then(() => Promise.reject(error)))
+  const url = server.url.href.replace(/\/$/, '')
+  if (publicUrl === '') publicUrl = reachable(url)
+  return {
+    url,
+    console,
+    reload: () => catalog.reload(),
+    async stop() {
+      await server.stop()
+      await Promise.all([catalog.close(), simulator.stop()])
+    },
+  }
+}
+
+/** As package.json, which ships with the program, says it. */
+function readVersion(): string {
+  const text = readFileSync(join(import.meta.dir, '../../package.json'), 'utf8')
+  return asString(parseObject(text)?.['version']) ?? 'unknown'
+}
+
+/** An address that means "every interface" is none to call. */
+export function reachable(url: string): string {
+  return url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')
+}
+
+async function listen<Server>(host: string, port: number, serve: () => Server): Promise<Server> {
+  try {
+    return serve()
+  } catch (cause) {
+    const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
+    if (!isTaken) throw cause
+    throw new Refusal(`CONSOLE_PORT ${port} on ${host} cannot be used: ${cause.message}`, { cause })
+  }
+}

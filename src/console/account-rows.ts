@@ -1,0 +1,22 @@
+import type { Account } from '@/accounts/account.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import type { Account as AccountRow } from './api/contract/admin-accounts.ts'
+import { limitsRow } from './key-rows.ts'
+import type { StoredUser } from './user-store.ts'
+
+/** An account as administrators see it. */
+export function accountRow(account: Account, user: StoredUser | undefined): AccountRow {
+  return {
+    id: account.id,
+    email: account.email,
+    status: account.status,
+    on_trial: account.onTrial,
+    balance: formatMoney(account.balanceNano),
+    held: formatMoney(account.pendingNano),
+    available: formatMoney(account.availableNano),
+    limits: limitsRow(account.limits),
+    models: [...account.models],
+    created_at: account.createdAt.toISOString(),
+    user: user === undefined ? null : { id: user.id, role: user.role, status: user.status },
+  }
+}

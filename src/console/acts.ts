@@ -1,0 +1,66 @@
+import { and, desc, eq, lt } from 'drizzle-orm'
+import type { Rows, Transaction } from '@/db/connect.ts'
+import { adminAct } from '@/db/schema.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Console } from './deployment.ts'
+
+/** Who does something. */
+export interface Actor {
+  /** Null: the command line, or the printed link. */
+  userId: number | null
+  email: string
+  ip: string | undefined
+}
+
+/** What is done. `before` and `after` hold no secret; null: it was not there. */
+export interface Act {
+  /** `account.suspend`, `channel.change`... */
+  action: string
+  /** What it is done to: `account 17`, `channel openai-main`. */
+  target: string
+  before: JsonObject | null
+  after: JsonObject | null
+}
+
+/** Does something and writes it down, both or neither. An act that is undefined changed nothing. */
+export function administer<Result>(
+  { database }: Pick<Console, 'database'>,
+  actor: Actor,
+  work: (tx: Transaction) => Promise<{ result: Result; act: Act | undefined }>,
+): Promise<Result> {
+  return database.orm.transaction(async tx => {
+    const { result, act } = await work(tx)
+    if (act !== undefined) await writeAct(tx, actor, act)
+    return result
+  })
+}
+
+export async function writeAct(tx: Transaction, { userId, email, ip }: Actor, act: Act): Promise<void> {
+  await tx.insert(adminAct).values({ ...act, userId, email, ip: ip ?? null })
+}
+
+/** Newest first. */
+export function readActs(
+  rows: Rows,
+  part: {
+    before: number | undefined
+    limit: number
+    action: string | undefined
+    userId: number | undefined
+    target: string | undefined
+  },
+) {
+  return rows
+    .select()
+    .from(adminAct)
+    .where(
+      and(
+        part.before === undefined ? undefined : lt(adminAct.id, part.before),
+        part.action === undefined ? undefined : eq(adminAct.action, part.action),
+        part.userId === undefined ? undefined : eq(adminAct.userId, part.userId),
+        part.target === undefined ? undefined : eq(adminAct.target, part.target),
+      ),
+    )
+    .orderBy(desc(adminAct.id))
+    .limit(part.limit)
+}

@@ -1,0 +1,354 @@
+import { VENDORS, vendorFile } from '@/config/catalogue.ts'
+import { type ConfigFile, ConfigFileError, readConfigValue } from '@/config/file.ts'
+import type { Transaction } from '@/db/connect.ts'
+import { declareRates, readPrices } from '@/generation/rate-text.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { applyIn } from '@/routing/apply.ts'
+import { findJumps, type PriceJump } from '@/routing/price-jump.ts'
+import { readCurrentPrices, readVersions } from '@/routing/price-store.ts'
+import {
+  announceCatalog,
+  liveChannel,
+  lockCatalog,
+  readChannels,
+  readModels,
+  removeChannels,
+  removeModels,
+  type StoredChannel,
+} from '@/routing/store.ts'
+import { administer } from '../acts.ts'
+import { channelAct, channelRow, HIDDEN, modelAct, modelRow } from '../catalog-rows.ts'
+import { testChannel } from '../channel-test.ts'
+import type { Console } from '../deployment.ts'
+import { ConsoleError, invalid, notFound } from '../failure.ts'
+import { previewCost } from '../price-preview.ts'
+import type { SignedIn } from '../sessions.ts'
+import {
+  adminCatalogRoutes,
+  type Channel as ChannelRow,
+  type Model as ModelRow,
+  type NewChannel,
+  type NewModel,
+  type Vendor,
+} from './contract/admin-catalog.ts'
+import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
+import { pricesOf } from './models.ts'
+
+const VERSIONS_SHOWN = 100
+const OPTIONS = { prune: false, dryRun: false, source: 'console' } as const
+
+/** Channels, models and prices. They are checked and written exactly as tollgate.yaml is. */
+export function adminCatalogApi(console: Console, listener: Listener) {
+  const { database, secretBox } = console
+
+  async function channelRows(): Promise<ChannelRow[]> {
+    const [channels, models] = await Promise.all([
+      readChannels(database.orm, secretBox),
+      readModels(database.orm),
+    ])
+    const health = console.readings.channels(channels.map(liveChannel))
+    return channels.map(channel =>
+      channelRow(
+        channel,
+        health.find(({ channelId }) => channelId === channel.id),
+        models
+          .filter(({ routes }) => routes.some(route => route.channel === channel.name))
+          .map(({ id }) => id),
+      ),
+    )
+  }
+
+  async function channelNamed(name: string): Promise<ChannelRow> {
+    const row = (await channelRows()).find(channel => channel.name === name)
+    if (row === undefined) throw notFound('channel')
+    return row
+  }
+
+  async function writeChannel(
+    call: Incoming<SignedIn>,
+    body: NewChannel,
+    isNew: boolean,
+  ): Promise<ChannelRow> {
+    await administer(console, actorOf(call), async tx => {
+      await lockCatalog(tx)
+      const stored = await readChannels(tx, secretBox)
+      const before = stored.find(({ name }) => name === body.name)
+      if (isNew && before !== undefined) {
+        throw new ConsoleError('refused', `There is a channel "${body.name}" already`, { field: 'name' })
+      }
+      if (!isNew && before === undefined) throw notFound('channel')
+      const file = read({ channels: [channelValue(body, before)] }, stored)
+      const [entry] = file.channels
+      if (entry === undefined) throw new Error('a channel was read as none')
+      await applyIn(tx, secretBox, file, OPTIONS)
+      const action = isNew ? 'channel.create' : 'channel.change'
+      const after = channelAct(entry)
+      return {
+        result: undefined,
+        act: {
+          action,
+          target: `channel ${body.name}`,
+          before: before === undefined ? null : channelAct(before),
+          after,
+        },
+      }
+    })
+    await console.catalog.reload()
+    return channelNamed(body.name)
+  }
+
+  async function modelRows(): Promise<ModelRow[]> {
+    const [models, prices] = await Promise.all([readModels(database.orm), readCurrentPrices(database.orm)])
+    return models.map(model => modelRow(model, versionOf(prices.get(model.id))))
+  }
+
+  async function modelWithId(id: string): Promise<ModelRow> {
+    const row = (await modelRows()).find(model => model.id === id)
+    if (row === undefined) throw notFound('model')
+    return row
+  }
+
+  async function writeModel(call: Incoming<SignedIn>, body: NewModel, isNew: boolean) {
+    const jumps = await administer(console, actorOf(call), async tx => {
+      await lockCatalog(tx)
+      const before = (await readModels(tx)).find(({ id }) => id === body.id)
+      if (isNew && before !== undefined) {
+        throw new ConsoleError('refused', `There is a model "${body.id}" already`, { field: 'id' })
+      }
+      if (!isNew && before === undefined) throw notFound('model')
+      const file = read({ models: [withoutNulls(body)] }, await readChannels(tx, secretBox))
+      const [entry] = file.models
+      if (entry === undefined) throw new Error('a model was read as none')
+      const { warnings } = await applyIn(tx, secretBox, file, OPTIONS)
+      return {
+        result: warnings,
+        act: {
+          action: isNew ? 'model.create' : 'model.change',
+          target: `model ${body.id}`,
+          before: before === undefined ? null : modelAct(before),
+          after: modelAct(entry),
+        },
+      }
+    })
+    await console.catalog.reload()
+    return { model: await modelWithId(body.id), jumps: jumps.map(jumpRow) }
+  }
+
+  return controller('console-admin-catalog', console, listener, adminCatalogRoutes, {
+    'GET /api/admin/channels': async () => ({ items: await channelRows() }),
+    'GET /api/admin/channels/:name': ({ params }) => channelNamed(params.name),
+    'POST /api/admin/channels': ({ body, ...call }) => writeChannel(call, body, true),
+    'PUT /api/admin/channels/:name': ({ params, body, ...call }) =>
+      writeChannel(call, { ...body, name: params.name }, false),
+    'DELETE /api/admin/channels/:name': async ({ params, ...call }) => {
+      const orphans = await administer(console, actorOf(call), async tx => {
+        await lockCatalog(tx)
+        const before = (await readChannels(tx, secretBox)).find(({ name }) => name === params.name)
+        if (before === undefined) throw notFound('channel')
+        await removeChannels(tx, [params.name])
+        await announceCatalog(tx)
+        const left = (await readModels(tx)).filter(({ routes }) => routes.length === 0).map(({ id }) => id)
+        const target = `channel ${params.name}`
+        return {
+          result: left,
+          act: { action: 'channel.delete', target, before: channelAct(before), after: null },
+        }
+      })
+      await console.catalog.reload()
+      return { ok: true as const, models_without_channel: orphans }
+    },
+    'POST /api/admin/channels/:name/test': async ({ params, body }) => {
+      const stored = (await readChannels(database.orm, secretBox)).find(({ name }) => name === params.name)
+      if (stored === undefined) throw notFound('channel')
+      const routes = (await readModels(database.orm)).flatMap(({ routes }) => routes)
+      const model = body.model ?? routes.find(({ channel }) => channel === params.name)?.upstreamModel
+      if (model === undefined) throw invalid('model', 'No model uses this channel: name one of the upstream')
+      return { model, items: await testChannel(console, liveChannel(stored), model) }
+    },
+
+    'GET /api/admin/models': async () => ({ items: await modelRows() }),
+    'GET /api/admin/models/:id': async ({ params }) => ({
+      model: await modelWithId(params.id),
+      versions: (await readVersions(database.orm, params.id, VERSIONS_SHOWN)).map(
+        ({ version, rates, validFrom, source, createdAt }) => ({
+          version: version.toString(),
+          prices: rates === undefined ? null : pricesOf(declareRates(rates)),
+          valid_from: validFrom.toISOString(),
+          source,
+          created_at: createdAt.toISOString(),
+        }),
+      ),
+    }),
+    'POST /api/admin/models': ({ body, ...call }) => writeModel(call, body, true),
+    'PUT /api/admin/models/:id': ({ params, body, ...call }) =>
+      writeModel(call, { ...body, id: params.id }, false),
+    'DELETE /api/admin/models/:id': async ({ params, ...call }) => {
+      await administer(console, actorOf(call), async tx => {
+        await lockCatalog(tx)
+        const before = (await readModels(tx)).find(({ id }) => id === params.id)
+        if (before === undefined) throw notFound('model')
+        await removeModels(tx, [params.id])
+        await announceCatalog(tx)
+        const target = `model ${params.id}`
+        return {
+          result: undefined,
+          act: { action: 'model.delete', target, before: modelAct(before), after: null },
+        }
+      })
+      await console.catalog.reload()
+      return { ok: true as const }
+    },
+    'POST /api/admin/models/:id/preview': async ({ params, body }) => {
+      const model = await modelWithId(params.id)
+      const wanted = body.prices === null ? undefined : readWanted(model, body.prices)
+      const before = (await readCurrentPrices(database.orm)).get(params.id)?.rates
+      const after = wanted && readPrices(wanted)
+      const jumps = before === undefined || after === undefined ? [] : findJumps(before, after)
+      return {
+        before: before === undefined ? null : pricesOf(declareRates(before)),
+        after: after === undefined ? null : pricesOf(declareRates(after)),
+        jumps: jumps.map(jump => ({ model: params.id, ...jump })),
+        ...(await previewCost(database.orm, params.id, before, after, console.clock.now())),
+      }
+    },
+
+    'GET /api/admin/catalogue': async () => {
+      const present = new Set((await readModels(database.orm)).map(({ id }) => id))
+      return { items: VENDORS.flatMap(vendor => vendorRows(vendor, present)) }
+    },
+    'POST /api/admin/catalogue/import': async ({ body, ...call }) => {
+      const vendor = VENDORS.find(({ name }) => name === body.vendor)
+      if (vendor === undefined) throw notFound('vendor')
+      const shipped = catalogueOf(vendor).models
+      const unknown = body.models.find(id => !shipped.some(model => model.id === id))
+      if (unknown !== undefined) throw invalid('models', `${body.vendor} has no model "${unknown}" here`)
+      const { added, present } = await administer(console, actorOf(call), tx =>
+        importModels(console, tx, shipped, body),
+      )
+      await console.catalog.reload()
+      return { added, present }
+    },
+  })
+}
+
+function versionOf(price: { version: bigint; rates: unknown } | undefined): bigint | undefined {
+  return price?.rates === undefined ? undefined : price.version
+}
+
+function jumpRow({ model, rate, from, to }: PriceJump) {
+  return { model, rate, from, to }
+}
+
+/**
+ * One channel or model as tollgate.yaml would say it, checked by the same rules.
+ * @throws ConsoleError that names the first thing that is wrong
+ */
+function read(value: JsonObject, channels: readonly StoredChannel[]): ConfigFile {
+  try {
+    return readConfigValue(value, { channels: new Set(channels.map(({ name }) => name)) })
+  } catch (error) {
+    if (!(error instanceof ConfigFileError)) throw error
+    const [line = ''] = error.lines
+    const [, path = '', message = line] = /^(.*?): (.*)$/s.exec(line) ?? []
+    const field = path.replace(/^(channels|models)\[0\]\.?/, '')
+    throw invalid(field, `${field}: ${message}`)
+  }
+}
+
+/** With the secrets that the page was never shown put back. */
+function channelValue(
+  { api_keys, headers, max_concurrent, ...rest }: NewChannel,
+  before: StoredChannel | undefined,
+) {
+  const secrets = api_keys.map((key, index) => {
+    if ('secret' in key) return key.secret
+    const secret = before?.apiKeys[before.keyIds.indexOf(key.id)]
+    if (secret === undefined) throw invalid(`api_keys[${index}]`, 'This key is not there any more')
+    return secret
+  })
+  const kept = Object.entries(headers ?? {}).map(([name, value]) => {
+    const stored = before?.headers[name]
+    return [name, value === HIDDEN && stored !== undefined ? stored : value] as const
+  })
+  return {
+    ...withoutNulls({ ...rest, max_concurrent }),
+    api_keys: secrets,
+    headers: Object.fromEntries(kept),
+  } satisfies JsonObject
+}
+
+/** What a request leaves out or says to be null is left out of a file. Safe because it came as JSON. */
+function withoutNulls(value: object): JsonObject {
+  const said = Object.entries(value).filter(([, member]) => member !== null && member !== undefined)
+  return Object.fromEntries(said) as JsonObject
+}
+
+/** Prices in plain digits, checked as a part of their model. */
+function readWanted(model: ModelRow, prices: object): JsonObject | undefined {
+  const known = { channels: new Set(model.channels.map(({ channel }) => channel)) }
+  const value = { id: model.id, channels: [{ channel: 'preview' }], prices: withoutNulls(prices) }
+  known.channels.add('preview')
+  try {
+    return readConfigValue({ models: [value] }, known).models[0]?.prices
+  } catch (error) {
+    if (!(error instanceof ConfigFileError)) throw error
+    const [line = ''] = error.lines
+    throw invalid('prices', line.replace(/^models\[0\]\./, ''))
+  }
+}
+
+/** A vendor's part of the catalogue; its channel's key is none. */
+function catalogueOf(vendor: (typeof VENDORS)[number]): ConfigFile {
+  return vendorFile([vendor], { [vendor.variable]: 'none' })
+}
+
+function vendorRows(vendor: (typeof VENDORS)[number], present: ReadonlySet<string>): Vendor[] {
+  const { channels, models } = catalogueOf(vendor)
+  const [channel] = channels
+  if (channel === undefined) return []
+  return [
+    {
+      name: vendor.name,
+      channel: { name: channel.name, format: channel.format, base_url: channel.baseUrl },
+      models: models.map(model => ({
+        id: model.id,
+        display_name: model.displayName,
+        context_tokens: model.contextTokens ?? null,
+        max_output_tokens: model.maxOutputTokens ?? null,
+        prices: pricesOf(model.prices),
+        present: present.has(model.id),
+      })),
+    },
+  ]
+}
+
+/** Models that are there keep what they have, prices included. */
+async function importModels(
+  { secretBox }: Console,
+  tx: Transaction,
+  shipped: ConfigFile['models'],
+  { vendor, channel, models }: { vendor: string; channel: string; models: readonly string[] },
+) {
+  await lockCatalog(tx)
+  const channels = await readChannels(tx, secretBox)
+  if (!channels.some(({ name }) => name === channel))
+    throw invalid('channel', `There is no channel "${channel}"`)
+  const stored = new Set((await readModels(tx)).map(({ id }) => id))
+  const chosen = shipped.filter(({ id }) => models.includes(id))
+  const added = chosen.filter(({ id }) => !stored.has(id))
+  const entries = added.map(model => ({
+    ...model,
+    routes: model.routes.map(route => ({ ...route, channel })),
+  }))
+  const nothing = read({}, channels)
+  await applyIn(tx, secretBox, { ...nothing, models: entries }, OPTIONS)
+  const ids = added.map(({ id }) => id)
+  const present = chosen.filter(({ id }) => stored.has(id)).map(({ id }) => id)
+  const act = {
+    action: 'catalogue.import',
+    target: `vendor ${vendor}`,
+    before: null,
+    after: { channel, models: ids },
+  }
+  return { result: { added: ids, present }, act: ids.length === 0 ? undefined : act }
+}

@@ -1,0 +1,174 @@
+import { and, desc, eq, lt, or, sql } from 'drizzle-orm'
+import { rawSqlOf } from '@/db/connect.ts'
+import { auditRun, redeemCode } from '@/db/schema.ts'
+import { audit } from '@/ledger/audit.ts'
+import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
+import { createCodes } from '@/ledger/store.ts'
+import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { administer, readActs } from '../acts.ts'
+import type { Console } from '../deployment.ts'
+import { ConsoleError, invalid } from '../failure.ts'
+import { cursorId, limitOf, pageOf } from '../paging.ts'
+import { readSystem } from '../system.ts'
+import { type Act, type AuditRun, adminLedgerRoutes, type RedeemCode } from './contract/admin-ledger.ts'
+import { actorOf, controller, type Listener } from './controller.ts'
+
+type StoredAudit = typeof auditRun.$inferSelect
+type StoredCode = typeof redeemCode.$inferSelect
+
+/** Redeem codes, audits, the system's health and the log of acts. */
+export function adminLedgerApi(console: Console, listener: Listener) {
+  const { database } = console
+
+  return controller('console-admin-ledger', console, listener, adminLedgerRoutes, {
+    'GET /api/admin/redeem-codes': async ({ query }) => {
+      const limit = limitOf(query)
+      const after = readCodeCursor(query.cursor)
+      const found = await database.orm
+        .select()
+        .from(redeemCode)
+        .where(
+          after === undefined
+            ? undefined
+            : or(
+                sql`date_trunc('milliseconds', ${redeemCode.createdAt}) < ${after.at.toISOString()}::timestamptz`,
+                and(
+                  sql`date_trunc('milliseconds', ${redeemCode.createdAt}) = ${after.at.toISOString()}::timestamptz`,
+                  lt(redeemCode.codeHash, after.hash),
+                ),
+              ),
+        )
+        .orderBy(sql`date_trunc('milliseconds', ${redeemCode.createdAt}) desc`, desc(redeemCode.codeHash))
+        .limit(limit + 1)
+      return pageOf(found, limit, codeRow, codeCursor)
+    },
+    'POST /api/admin/redeem-codes': async ({ body, ...call }) => {
+      const amountNano = parseMoney(body.amount)
+      if (amountNano === undefined || amountNano <= 0n) throw invalid('amount', 'This is no amount above 0')
+      const uses = body.uses ?? 1
+      const expiresAt =
+        body.expires_at === undefined || body.expires_at === null ? undefined : new Date(body.expires_at)
+      if (expiresAt !== undefined && !(expiresAt.getTime() > console.clock.now())) {
+        throw invalid('expires_at', 'This time is over already')
+      }
+      const codes = Array.from({ length: body.count ?? 1 }, () => mintCode(console.random))
+      const hashes = codes.flatMap(code => hashCode(code) ?? [])
+      await administer(console, actorOf(call), async tx => {
+        const terms = { amountNano, uses, ...(expiresAt === undefined ? {} : { expiresAt }) }
+        await createCodes(rawSqlOf(tx), hashes, terms)
+        const after = {
+          amount: formatMoney(amountNano),
+          uses,
+          count: codes.length,
+          expires_at: expiresAt?.toISOString() ?? null,
+        }
+        const target = hashes.length === 1 ? `code ${idOf(hashes[0])}` : `${hashes.length} codes`
+        return { result: undefined, act: { action: 'redeem.create', target, before: null, after } }
+      })
+      return { codes }
+    },
+    'GET /api/admin/audits': async ({ query }) => {
+      const limit = limitOf(query)
+      const before = cursorId(query)
+      const found = await database.orm
+        .select()
+        .from(auditRun)
+        .where(before === undefined ? undefined : lt(auditRun.id, before))
+        .orderBy(desc(auditRun.id))
+        .limit(limit + 1)
+      return pageOf(found, limit, auditRow, ({ id }) => String(id))
+    },
+    'POST /api/admin/audits': async ({ body, ...call }) => {
+      const by = call.signedIn.user.email
+      const full = body.full ?? true
+      const report = await audit(database.url, { sinceCheckpoint: !full, by })
+      const [run] = await database.orm
+        .select()
+        .from(auditRun)
+        .where(eq(auditRun.by, by))
+        .orderBy(desc(auditRun.id))
+        .limit(1)
+      if (run === undefined) throw new ConsoleError('unavailable', 'The audit left no trace, try again')
+      await administer(console, actorOf(call), async () => ({
+        result: undefined,
+        act: { action: 'audit.run', target: `audit ${run.id}`, before: null, after: { full, ok: report.ok } },
+      }))
+      return auditRow(run)
+    },
+    'GET /api/admin/system': () => readSystem(console),
+    'GET /api/admin/log': async ({ query }) => {
+      const limit = limitOf(query)
+      const found = await readActs(database.orm, {
+        before: cursorId(query),
+        limit: limit + 1,
+        action: query.action,
+        userId: query.user_id,
+        target: query.target,
+      })
+      return pageOf(found, limit, actRow, ({ id }) => String(id))
+    },
+  })
+}
+
+function actRow(act: Awaited<ReturnType<typeof readActs>>[number]): Act {
+  return {
+    id: act.id,
+    at: act.at.toISOString(),
+    user_id: act.userId,
+    email: act.email,
+    action: act.action,
+    target: act.target,
+    before: act.before,
+    after: act.after,
+    ip: act.ip,
+  }
+}
+
+function auditRow(run: StoredAudit): AuditRun {
+  return {
+    at: run.startedAt.toISOString(),
+    by: run.by,
+    ok: run.ok,
+    full: run.full,
+    ms: run.ms,
+    checks: run.checks.map(({ name, title, informational, count, difference_nano, first }) => ({
+      name,
+      title,
+      ok: count === 0 || informational,
+      informational,
+      count,
+      difference: formatMoney(BigInt(difference_nano)),
+      first: [...first],
+    })),
+  }
+}
+
+function codeRow(code: StoredCode): RedeemCode {
+  return {
+    id: idOf(code.codeHash),
+    amount: formatMoney(code.amount),
+    max_uses: code.maxUses,
+    uses: code.uses,
+    expires_at: code.expiresAt?.toISOString() ?? null,
+    created_at: code.createdAt.toISOString(),
+  }
+}
+
+/** As the ledger's entries name it, too. */
+function idOf(hash: Uint8Array | undefined): string {
+  return Buffer.from(hash ?? [])
+    .toString('hex')
+    .slice(0, 16)
+}
+
+/** Many codes are made at one moment: their hashes tell them apart. */
+function codeCursor({ createdAt, codeHash }: StoredCode): string {
+  return `${createdAt.getTime()}-${Buffer.from(codeHash).toString('hex')}`
+}
+
+function readCodeCursor(cursor: string | undefined): { at: Date; hash: Uint8Array } | undefined {
+  if (cursor === undefined) return undefined
+  const [, at, hash] = /^(\d{1,15})-([\da-f]{64})$/.exec(cursor) ?? []
+  if (at === undefined || hash === undefined) throw invalid('cursor', 'This cursor is not one of ours')
+  return { at: new Date(Number(at)), hash: new Uint8Array(Buffer.from(hash, 'hex')) }
+}

@@ -1,0 +1,144 @@
+import type { ApiKey, SpendCap } from '@/accounts/account.ts'
+import { isRange } from '@/accounts/ip-range.ts'
+import { accountStore, type LimitChanges, type NewKey } from '@/accounts/store.ts'
+import { keySpending } from '@/ledger/store.ts'
+import { parseMoney } from '@/pricing/money.ts'
+import type { Console } from '../deployment.ts'
+import { invalid, notFound } from '../failure.ts'
+import { keyRow, limitChangesOf } from '../key-rows.ts'
+import { cursorId, limitOf, type Page, pageOf } from '../paging.ts'
+import { reachedModels } from '../reach.ts'
+import { type Key, keyRoutes, type NewKey as NewKeyBody } from './contract/keys.ts'
+import { controller, type Listener } from './controller.ts'
+
+/** An account holder's keys. */
+export function keysApi(console: Console, listener: Listener) {
+  const accounts = accountStore(console.database, console.random)
+
+  /** @throws ConsoleError `not_found`, for a key of somebody else as for none */
+  async function ownKey(id: number, accountId: number): Promise<ApiKey> {
+    const key = await accounts.findKeyById(id)
+    if (key?.accountId !== accountId) throw notFound('key')
+    return key
+  }
+
+  return controller('console-keys', console, listener, keyRoutes, {
+    'GET /api/keys': ({ signedIn, query }) => keyPage(console, signedIn.user.accountId, query, query.status),
+    'POST /api/keys': async ({ signedIn, body }) => {
+      const { accountId } = signedIn.user
+      const input = await readNewKey(console, accountId, body)
+      const { id, key } = await accounts.createKey(input)
+      return { key: await shown(console, await ownKey(id, accountId)), secret: key }
+    },
+    'PATCH /api/keys/:id': async ({ signedIn, params, body }) => {
+      let key = await ownKey(params.id, signedIn.user.accountId)
+      const limits = limitChangesOf(body.limits ?? {})
+      refuseWider(console, limits)
+      if (body.name !== undefined) key = await accounts.renameKey(key.id, body.name.trim())
+      if (Object.keys(limits).length > 0) key = await accounts.changeKeyLimits(key.id, limits)
+      return shown(console, key)
+    },
+    'POST /api/keys/:id/revoke': async ({ signedIn, params }) => {
+      const key = await ownKey(params.id, signedIn.user.accountId)
+      return shown(console, await accounts.revokeKey(key.id))
+    },
+  })
+}
+
+/** The keys of an account. */
+export async function keyPage(
+  console: Console,
+  accountId: number,
+  query: { cursor?: string; limit?: number },
+  status?: 'active' | 'revoked',
+): Promise<Page<Key>> {
+  const limit = limitOf(query)
+  const keys = await accountStore(console.database, console.random).searchKeys({
+    accountId,
+    before: cursorId(query),
+    limit: limit + 1,
+    ...(status === undefined ? {} : { status }),
+  })
+  const spending = await keySpending(
+    console.database.sql,
+    keys.map(({ id }) => id),
+  )
+  const rowOf = (key: ApiKey) => keyRow(key, spending.get(key.id), console.clock.now())
+  return pageOf(keys, limit, rowOf, ({ id }) => String(id))
+}
+
+export async function shown(console: Console, key: ApiKey): Promise<Key> {
+  const spending = await keySpending(console.database.sql, [key.id])
+  return keyRow(key, spending.get(key.id), console.clock.now())
+}
+
+async function readNewKey(console: Console, accountId: number, body: NewKeyBody): Promise<NewKey> {
+  const limits = limitChangesOf(body.limits ?? {})
+  refuseWider(console, limits)
+  return {
+    accountId,
+    name: body.name.trim(),
+    models: await readModels(console, accountId, body.models ?? undefined),
+    expiresAt: readExpiry(console, body.expires_at ?? undefined),
+    allowIps: readRanges(body.allow_ips ?? undefined),
+    cap: readCap(body.cap ?? undefined),
+    limits,
+  }
+}
+
+/** Ids of models that the account reaches, whichever name was given. */
+async function readModels(
+  console: Console,
+  accountId: number,
+  names: readonly string[] | undefined,
+): Promise<string[] | undefined> {
+  if (names === undefined) return undefined
+  const account = await accountStore(console.database, console.random).findAccount(accountId)
+  const reached = reachedModels(console.catalog, account)
+  const ids = names.map(name => {
+    const model = reached.find(({ id, aliases }) => id === name || aliases.includes(name))
+    if (model === undefined) throw invalid('models', `Your account has no model "${name}"`)
+    return model.id
+  })
+  return [...new Set(ids)]
+}
+
+function readExpiry({ clock }: Console, text: string | undefined): Date | undefined {
+  if (text === undefined) return undefined
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime())) throw invalid('expires_at', 'This is no day or time')
+  if (date.getTime() <= clock.now()) throw invalid('expires_at', 'This time is over already')
+  return date
+}
+
+function readRanges(ranges: readonly string[] | undefined): string[] | undefined {
+  const wrong = ranges?.find(range => !isRange(range))
+  if (wrong !== undefined) {
+    throw invalid('allow_ips', `"${wrong}" is no address or range, as in 10.0.0.0/8 or 2001:db8::/32`)
+  }
+  return ranges?.map(range => range.trim())
+}
+
+function readCap(cap: NewKeyBody['cap']): SpendCap | undefined {
+  if (cap === undefined || cap === null) return undefined
+  const amountNano = parseMoney(cap.amount)
+  if (amountNano === undefined) throw invalid('cap', 'This is no amount, as in 5.00')
+  return { amountNano, period: cap.period }
+}
+
+const LIMIT_FIELDS = {
+  requestsPerMinute: 'limits.requests_per_minute',
+  tokensPerMinute: 'limits.tokens_per_minute',
+  concurrentRequests: 'limits.concurrent_requests',
+} as const
+
+/** What the operator gives every key is the most that its owner can give it. */
+function refuseWider({ catalog }: Console, limits: LimitChanges): void {
+  const most = catalog.defaults().limits.key
+  for (const name of ['requestsPerMinute', 'tokensPerMinute', 'concurrentRequests'] as const) {
+    const wanted = limits[name]
+    const limit = most[name]
+    if (wanted === undefined || wanted === null || limit === undefined || wanted <= limit) continue
+    throw invalid(LIMIT_FIELDS[name], `A key can have ${limit} here at most`)
+  }
+}

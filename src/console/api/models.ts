@@ -1,0 +1,48 @@
+import { accountStore } from '@/accounts/store.ts'
+import type { Model } from '@/routing/model.ts'
+import type { Console } from '../deployment.ts'
+import { Playground } from '../playground.ts'
+import { reachedModels, surfacesOf } from '../reach.ts'
+import { modelRoutes, type ReachedModel } from './contract/models.ts'
+import type { Prices } from './contract/words.ts'
+import { controller, type Listener } from './controller.ts'
+
+/** What an account holder may call, and a way to try it. */
+export function modelsApi(console: Console, listener: Listener) {
+  const accounts = accountStore(console.database, console.random)
+  const playground = new Playground(console)
+
+  return controller('console-models', console, listener, modelRoutes, {
+    'GET /api/models': async ({ signedIn }) => {
+      const account = await accounts.findAccount(signedIn.user.accountId)
+      return { items: reachedModels(console.catalog, account).map(rowOf) }
+    },
+    'POST /api/playground': ({ signedIn, body, request }) =>
+      playground.call({
+        accountId: signedIn.user.accountId,
+        path: body.path,
+        body: body.body,
+        strict: body.strict ?? false,
+        signal: request.signal,
+      }),
+  })
+}
+
+function rowOf(model: Model): ReachedModel {
+  return {
+    id: model.id,
+    aliases: [...model.aliases],
+    display_name: model.displayName,
+    owned_by: model.ownedBy,
+    surfaces: surfacesOf(model),
+    context_tokens: model.contextTokens ?? null,
+    max_output_tokens: model.maxOutputTokens ?? null,
+    prices: model.price === undefined ? null : pricesOf(model.prices),
+    price_version: model.price?.version.toString() ?? null,
+  }
+}
+
+/** Prices as they are stored, which the schema of tollgate.yaml has checked when they were written. */
+export function pricesOf(prices: object | undefined): Prices | null {
+  return prices === undefined ? null : (prices as Prices)
+}

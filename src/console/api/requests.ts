@@ -1,0 +1,119 @@
+import { type Console, entryOf } from '../deployment.ts'
+import { eventStream } from '../event-stream.ts'
+import { invalid, notFound } from '../failure.ts'
+import { limitOf, type Page, pageOf } from '../paging.ts'
+import { loadReceipt, receiptRow } from '../receipt.ts'
+import { keyNamesOf, type LogQuery, lineOf, readLog } from '../request-log.ts'
+import type { SignedIn } from '../sessions.ts'
+import { type Receipt, type RequestLine, requestRoutes } from './contract/requests.ts'
+import { controller, type Incoming, type Listener } from './controller.ts'
+
+/** What the filters of a request log are called in a query. */
+export interface LogParameters {
+  cursor?: string
+  limit?: number
+  model?: string
+  key_id?: number
+  status?: string
+  end_state?: RequestLine['end_state']
+  id?: string
+  from?: string
+  to?: string
+}
+
+/** An account holder's requests. */
+export function requestsApi(console: Console, listener: Listener) {
+  return controller('console-requests', console, listener, requestRoutes, {
+    'GET /api/requests': async ({ signedIn, query }) => {
+      const { showChannels } = await entryOf(console)
+      return logPage(console, query, { accountId: signedIn.user.accountId }, showChannels)
+    },
+    'GET /api/requests/:id': async ({ signedIn, params }) => {
+      const { showChannels } = await entryOf(console)
+      return oneReceipt(console, params.id, signedIn.user.accountId, showChannels)
+    },
+    'GET /api/live/requests': async call => {
+      const { showChannels } = await entryOf(console)
+      return tailOf(console, call, call.signedIn.user.accountId, showChannels)
+    },
+  })
+}
+
+/** A page of the log. */
+export async function logPage(
+  { database }: Console,
+  query: LogParameters,
+  scope: Pick<LogQuery, 'accountId' | 'channel'>,
+  showsChannel: boolean,
+): Promise<Page<RequestLine>> {
+  const limit = limitOf(query)
+  const rows = await readLog(database.orm, {
+    ...scope,
+    before: readCursor(query.cursor),
+    limit: limit + 1,
+    model: query.model,
+    keyId: query.key_id,
+    status: query.status,
+    endState: query.end_state,
+    idPrefix: query.id,
+    from: readMoment(query.from, 'from'),
+    to: readMoment(query.to, 'to'),
+  })
+  const names = await keyNamesOf(database.orm, rows)
+  return pageOf(
+    rows,
+    limit,
+    row => lineOf(row, names, showsChannel),
+    ({ id }) => id,
+  )
+}
+
+/** @throws ConsoleError `not_found`; with an account, also for a request of another one */
+export async function oneReceipt(
+  { database }: Console,
+  requestId: string,
+  accountId: number | undefined,
+  showsChannel: boolean,
+): Promise<Receipt> {
+  const id = requestId.toLowerCase()
+  const receipt = await loadReceipt(database, id)
+  if (receipt === undefined || (accountId !== undefined && receipt.accountId !== accountId)) {
+    throw notFound('request')
+  }
+  const { exchange } = receipt
+  const names = await keyNamesOf(database.orm, exchange === undefined ? [] : [exchange])
+  const keyName = exchange === undefined ? null : (names.get(exchange.keyId) ?? null)
+  return receiptRow(id, receipt, { keyName, channel: showsChannel })
+}
+
+/** The requests of an account, or of all, as they end. */
+export function tailOf(
+  { clock, database, tail, log }: Console,
+  { request }: Incoming<SignedIn>,
+  accountId: number | undefined,
+  showsChannel: boolean,
+): Response {
+  return eventStream(clock, request.signal, sink =>
+    tail.listen(async rows => {
+      const own = accountId === undefined ? rows : rows.filter(row => row.accountId === accountId)
+      if (own.length === 0) return
+      const names = await keyNamesOf(database.orm, own).catch(error => {
+        log.warn({ err: error }, 'the names of keys could not be read')
+        return new Map<number, string>()
+      })
+      for (const row of own) sink.send('request', lineOf(row, names, showsChannel))
+    }),
+  )
+}
+
+function readCursor(cursor: string | undefined): string | undefined {
+  if (cursor === undefined || /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(cursor)) return cursor
+  throw invalid('cursor', 'This cursor is not one of ours')
+}
+
+function readMoment(text: string | undefined, field: string): Date | undefined {
+  if (text === undefined) return undefined
+  const date = new Date(text)
+  if (Number.isNaN(date.getTime())) throw invalid(field, 'This is no day or time')
+  return date
+}

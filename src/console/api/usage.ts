@@ -1,0 +1,89 @@
+import { accountStore } from '@/accounts/store.ts'
+import type { Database } from '@/db/connect.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import { csv, csvResponse } from '../csv.ts'
+import type { Console } from '../deployment.ts'
+import { readLimits } from '../limit-readings.ts'
+import { firstIdAt } from '../request-log.ts'
+import { readRange, readUsage, USAGE_CSV_HEADINGS, type UsageDimension, usageCsvRows } from '../usage.ts'
+import { usageRoutes } from './contract/usage.ts'
+import { controller, type Listener } from './controller.ts'
+
+/** Keys whose limits are shown on the overview: the newest that work. */
+const KEYS_SHOWN = 20
+const DAY_MS = 86_400_000
+
+/** An account holder's balance, spending and limits. */
+export function usageApi(console: Console, listener: Listener) {
+  const { database, clock, catalog } = console
+  const accounts = accountStore(database, console.random)
+  const names = (by: UsageDimension) => (ids: readonly string[]) => namesOf(console, by, ids)
+
+  return controller('console-usage', console, listener, usageRoutes, {
+    'GET /api/overview': async ({ signedIn }) => {
+      const now = clock.now()
+      const { accountId } = signedIn.user
+      const [account, keys, spending] = await Promise.all([
+        accounts.findAccount(accountId),
+        accounts.searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
+        readSpending(database, accountId, now),
+      ])
+      return {
+        account_id: account.id,
+        email: account.email,
+        status: account.status,
+        on_trial: account.onTrial,
+        balance: formatMoney(account.balanceNano),
+        held: formatMoney(account.pendingNano),
+        available: formatMoney(account.availableNano),
+        spent_today: formatMoney(spending.today),
+        spent_30_days: formatMoney(spending.month),
+        limits: await readLimits(database, catalog.defaults(), account, keys, new Date(now)),
+      }
+    },
+    'GET /api/usage': ({ signedIn, query }) => {
+      const by = query.by ?? 'model'
+      const range = readRange(query, clock.now())
+      return readUsage(database, { ...range, by, accountId: signedIn.user.accountId }, names(by))
+    },
+    'GET /api/usage.csv': async ({ signedIn, query }) => {
+      const by = query.by ?? 'model'
+      const range = readRange(query, clock.now())
+      const usage = await readUsage(database, { ...range, by, accountId: signedIn.user.accountId }, names(by))
+      return csvResponse('usage.csv', csv(USAGE_CSV_HEADINGS, usageCsvRows(usage)))
+    },
+  })
+}
+
+/** What people call the ids of a dimension. */
+export async function namesOf(
+  { database, catalog, random }: Console,
+  by: UsageDimension,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const accounts = accountStore(database, random)
+  switch (by) {
+    case 'model':
+      return new Map(ids.map(id => [id, id === '' ? 'unknown' : (catalog.find(id)?.displayName ?? id)]))
+    case 'channel':
+      return new Map(ids.map(id => [id, id === '' ? 'none' : id]))
+    case 'key': {
+      const keys = await accounts.findKeyNames(ids.map(Number))
+      return new Map(keys.map(({ id, name, lookup }) => [String(id), name === '' ? `sk-${lookup}` : name]))
+    }
+    case 'account': {
+      const found = await Promise.all(ids.map(id => accounts.findAccount(Number(id))))
+      return new Map(found.map(({ id, email }) => [String(id), email]))
+    }
+  }
+}
+
+async function readSpending({ sql }: Database, accountId: number, now: number) {
+  const today = firstIdAt(new Date(Math.floor(now / DAY_MS) * DAY_MS))
+  const month = firstIdAt(new Date(now - 30 * DAY_MS))
+  const [row] = await sql<{ today: bigint; month: bigint }[]>`
+    select coalesce(sum(cost_nano) filter (where id >= ${today}), 0)::bigint as today,
+      coalesce(sum(cost_nano), 0)::bigint as month
+    from exchange where account_id = ${accountId} and id >= ${month}`
+  return { today: row?.today ?? 0n, month: row?.month ?? 0n }
+}

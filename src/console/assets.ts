@@ -1,0 +1,23 @@
+import type { Asset, Bundle } from './bundle.ts'
+
+/** Everything that is no API: the pages, which take their data from there. */
+export function serveAsset(bundle: Bundle, request: Request, pathname: string): Response | undefined {
+  if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
+  const asset = bundle.assets.get(pathname)
+  if (asset !== undefined) return respond(request, asset, 'public, max-age=31536000, immutable')
+  // A path of a page is decided in the browser; what looks like a file is one that is not there.
+  const isFile = /\.[a-z0-9]+$/i.test(pathname)
+  return isFile ? undefined : respond(request, bundle.index, 'no-cache')
+}
+
+function respond(request: Request, { type, body, gzip }: Asset, cacheControl: string): Response {
+  const zipped = /\bgzip\b/.test(request.headers.get('accept-encoding') ?? '')
+  return new Response(zipped ? gzip : body, {
+    headers: {
+      'content-type': type,
+      'cache-control': cacheControl,
+      vary: 'accept-encoding',
+      ...(zipped ? { 'content-encoding': 'gzip' } : {}),
+    },
+  })
+}

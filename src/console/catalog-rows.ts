@@ -1,0 +1,131 @@
+import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { BreakerView } from '@/routing/breaker.ts'
+import type { ChannelHealth } from '@/routing/health.ts'
+import type { StoredChannel, StoredModel } from '@/routing/store.ts'
+import type { Channel, Model } from './api/contract/admin-catalog.ts'
+import { pricesOf } from './api/models.ts'
+
+/** What stands in the place of a header's value that may be a secret; sent back, it means the value that is there. */
+export const HIDDEN = '********'
+
+const SECRET_HEADER = /auth|key|token|secret|cookie|password|signature/i
+
+/** A channel as administrators see it: its keys by their last characters. */
+export function channelRow(
+  stored: StoredChannel,
+  health: ChannelHealth | undefined,
+  models: readonly string[],
+): Channel {
+  return {
+    name: stored.name,
+    format: stored.format,
+    base_url: stored.baseUrl,
+    api_keys: stored.keyIds.map((id, index) => ({
+      id,
+      hint: hintOf(stored.apiKeys[index] ?? ''),
+      breaker: breakerRow(health?.keys.find(({ keyId }) => keyId === id)?.breaker),
+    })),
+    priority: stored.priority,
+    weight: stored.weight,
+    headers: shownHeaders(stored.headers),
+    timeouts: timeoutsRow(stored),
+    max_concurrent: stored.maxConcurrent ?? null,
+    function_tools_only: stored.functionToolsOnly,
+    allow_private: stored.allowPrivate,
+    health: {
+      breaker: breakerRow(health?.breaker),
+      first_byte_ms: health?.firstByteMs === undefined ? null : Math.round(health.firstByteMs),
+    },
+    models: [...models],
+  }
+}
+
+/** A channel for the log of acts: no key, and as little of its headers. */
+export function channelAct(entry: ChannelEntry): JsonObject {
+  return {
+    format: entry.format,
+    base_url: entry.baseUrl,
+    api_keys: entry.apiKeys.map(hintOf),
+    priority: entry.priority,
+    weight: entry.weight,
+    headers: shownHeaders(entry.headers),
+    timeouts: { ...timeoutsRow(entry) },
+    max_concurrent: entry.maxConcurrent ?? null,
+    function_tools_only: entry.functionToolsOnly,
+    allow_private: entry.allowPrivate,
+  }
+}
+
+export function modelRow(stored: StoredModel, priceVersion: bigint | undefined): Model {
+  return {
+    id: stored.id,
+    aliases: [...stored.aliases],
+    display_name: stored.displayName,
+    owned_by: stored.ownedBy,
+    channels: stored.routes.map(({ channel, upstreamModel, priority, weight }) => ({
+      channel,
+      model: upstreamModel,
+      priority,
+      weight,
+    })),
+    surfaces: stored.surfaces === undefined ? null : [...stored.surfaces],
+    enabled_by_default: stored.enabledByDefault,
+    context_tokens: stored.contextTokens ?? null,
+    max_output_tokens: stored.maxOutputTokens ?? null,
+    prices: pricesOf(stored.prices),
+    price_version: priceVersion?.toString() ?? null,
+    created_at: stored.createdAt.toISOString(),
+  }
+}
+
+/** A model for the log of acts. */
+export function modelAct(entry: ModelEntry): JsonObject {
+  return {
+    aliases: [...entry.aliases],
+    display_name: entry.displayName,
+    owned_by: entry.ownedBy,
+    channels: entry.routes.map(({ channel, upstreamModel, priority, weight }) => ({
+      channel,
+      model: upstreamModel,
+      priority,
+      weight,
+    })),
+    surfaces: entry.surfaces === undefined ? null : [...entry.surfaces],
+    enabled_by_default: entry.enabledByDefault,
+    context_tokens: entry.contextTokens ?? null,
+    max_output_tokens: entry.maxOutputTokens ?? null,
+    prices: entry.prices ?? null,
+  }
+}
+
+/** The last four characters of a key that is long enough not to be given away by them. */
+function hintOf(key: string): string | null {
+  return key.length < 16 ? null : `...${key.slice(-4)}`
+}
+
+function shownHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, SECRET_HEADER.test(name) ? HIDDEN : value]),
+  )
+}
+
+function timeoutsRow({ timeouts }: Pick<ChannelEntry, 'timeouts'>): Channel['timeouts'] {
+  const { connectMs, firstByteMs, idleMs } = timeouts
+  return {
+    ...(connectMs === undefined ? {} : { connect_ms: connectMs }),
+    ...(firstByteMs === undefined ? {} : { first_byte_ms: firstByteMs }),
+    ...(idleMs === undefined ? {} : { idle_ms: idleMs }),
+  }
+}
+
+function breakerRow(view: BreakerView | undefined): Channel['health']['breaker'] {
+  return {
+    state: view?.state ?? 'closed',
+    cause: view?.cause ?? null,
+    reason: view?.reason ?? null,
+    until: view?.until === undefined ? null : new Date(view.until).toISOString(),
+    succeeded: view?.succeeded ?? 0,
+    failed: view?.failed ?? 0,
+  }
+}

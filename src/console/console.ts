@@ -1,0 +1,141 @@
+import type { ValueError } from '@sinclair/typebox/errors'
+import type { Server } from 'bun'
+import { Elysia, ValidationError } from 'elysia'
+import { ConfigFileError } from '@/config/file.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import { adminAccountsApi } from './api/admin-accounts.ts'
+import { adminCatalogApi } from './api/admin-catalog.ts'
+import { adminLedgerApi } from './api/admin-ledger.ts'
+import { adminUsersApi } from './api/admin-users.ts'
+import { billingApi } from './api/billing.ts'
+import type { Listener } from './api/controller.ts'
+import { keysApi } from './api/keys.ts'
+import { modelsApi } from './api/models.ts'
+import { requestsApi } from './api/requests.ts'
+import { sessionApi } from './api/session.ts'
+import { usageApi } from './api/usage.ts'
+import { serveAsset } from './assets.ts'
+import type { Bundle } from './bundle.ts'
+import type { Console } from './deployment.ts'
+import { ConsoleError, failureResponse } from './failure.ts'
+
+/** The console's app: its API, and a JSON 404 for all else. */
+export function createConsoleApi(console: Console, listener: Listener) {
+  return new Elysia({ name: 'console', handler: { standardHostname: false }, normalize: false })
+    .onError(({ error, code }) => failureResponse(consoleErrorOf(console, error, code)))
+    .use(sessionApi(console, listener))
+    .use(keysApi(console, listener))
+    .use(usageApi(console, listener))
+    .use(requestsApi(console, listener))
+    .use(billingApi(console, listener))
+    .use(modelsApi(console, listener))
+    .use(adminAccountsApi(console, listener))
+    .use(adminUsersApi(console, listener))
+    .use(adminCatalogApi(console, listener))
+    .use(adminLedgerApi(console, listener))
+}
+
+export interface ConsoleServer {
+  url: URL
+  stop(): Promise<void>
+}
+
+/** Longer than a body of the largest size; the live log sends a comment every 15 s. Bun's own most is 255. */
+const IDLE_S = 120
+const MAX_BODY_BYTES = 16 * 1024 * 1024
+
+/** Listens. Port 0 takes any free one. The pages may still be in the making. */
+export function serveConsole(
+  console: Console,
+  bundle: Promise<Bundle>,
+  address: { hostname: string; port: number },
+): ConsoleServer {
+  let server: Server<undefined> | undefined
+  const api = createConsoleApi(console, { addressOf: request => server?.requestIP(request)?.address })
+  server = Bun.serve({
+    hostname: address.hostname,
+    port: address.port,
+    reusePort: false,
+    idleTimeout: IDLE_S,
+    maxRequestBodySize: MAX_BODY_BYTES,
+    async fetch(request, serving) {
+      if (!URL.canParse(request.url)) return withHeaders(failureResponse(misdirected()), console, false)
+      const { pathname } = new URL(request.url)
+      const isApi = pathname.startsWith('/api/')
+      // A model thinks, and an audit counts, for longer than a connection may be idle.
+      if (isApi) serving.timeout(request, 0)
+      const asset = isApi ? undefined : serveAsset(await bundle, request, pathname)
+      return withHeaders(asset ?? (await api.fetch(request)), console, isApi)
+    },
+  })
+  return {
+    url: server.url,
+    async stop() {
+      console.tail.close()
+      console.throttle.close()
+      await server?.stop(true)
+    },
+  }
+}
+
+/** Only what comes from here, and nothing in a frame. The charts set styles of elements by script, which needs no word here. */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+/** What every answer carries, whatever it is. A page with a stricter policy of its own keeps it. */
+function withHeaders(response: Response, { publicUrl }: Console, isApi: boolean): Response {
+  const { headers } = response
+  if (!headers.has('content-security-policy')) headers.set('content-security-policy', POLICY)
+  if (isApi && !headers.has('cache-control')) headers.set('cache-control', 'no-store')
+  headers.set('x-content-type-options', 'nosniff')
+  headers.set('x-frame-options', 'DENY')
+  headers.set('referrer-policy', 'no-referrer')
+  headers.set('cross-origin-opener-policy', 'same-origin')
+  headers.set('cross-origin-resource-policy', 'same-origin')
+  if (publicUrl().startsWith('https:')) headers.set('strict-transport-security', 'max-age=31536000')
+  return response
+}
+
+function misdirected(): ConsoleError {
+  return new ConsoleError('invalid_request', 'The Host header is missing or is no host')
+}
+
+/** What failed, in words that may be shown; the rest goes to the log. */
+function consoleErrorOf(console: Console, error: unknown, code: unknown): ConsoleError {
+  if (error instanceof ConsoleError) return error
+  if (error instanceof Refusal) return new ConsoleError('refused', error.message, { cause: error })
+  if (error instanceof ConfigFileError) {
+    return new ConsoleError('invalid_request', error.lines[0] ?? error.message, { cause: error })
+  }
+  if (code === 'NOT_FOUND') return new ConsoleError('not_found', 'Nothing is served at this path')
+  if (code === 'PARSE') return new ConsoleError('invalid_request', 'The body is not JSON')
+  const wrong = wrongField(error)
+  if (wrong !== undefined) return wrong
+  console.log.error({ err: error }, 'the console failed')
+  return new ConsoleError('internal_error', 'Something went wrong here; the log knows more', { cause: error })
+}
+
+/** The first thing in a request that does not fit its schema. Elysia's own message repeats the value: a password, perhaps. */
+function wrongField(error: unknown): ConsoleError | undefined {
+  if (!(error instanceof ValidationError) || error.type === 'response') return undefined
+  const found = error.valueError
+  const { path = '', message = 'It does not fit' } = found === undefined ? {} : innermost(found)
+  const field = path.slice(1).replaceAll('/', '.')
+  return new ConsoleError('invalid_request', field === '' ? message : `${field}: ${message}`, { field })
+}
+
+/** Of a choice that fits in no way: what is wrong in the one that fits best. */
+function innermost(error: ValueError): ValueError {
+  const inner = error.errors.flatMap(errors => errors.First() ?? [])
+  const [best] = inner.toSorted((one, other) => other.path.length - one.path.length)
+  return best === undefined || best.path.length <= error.path.length ? error : innermost(best)
+}

@@ -1,0 +1,55 @@
+import type { Clock } from '@/clock/clock.ts'
+import { type ConsoleEntry, loadConsoleEntry } from '@/config/console.ts'
+import type { Database } from '@/db/connect.ts'
+import type { LedgerState } from '@/ledger/ledger.ts'
+import type { Defaults } from '@/routing/defaults.ts'
+import type { ChannelHealth } from '@/routing/health.ts'
+import type { Catalog } from '@/routing/model.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Channel } from '@/upstream/channel.ts'
+import type { UpstreamClient } from '@/upstream/client.ts'
+import type { LiveTail } from './live-tail.ts'
+import type { SendMail } from './mail.ts'
+import type { Passwords } from './passwords.ts'
+import type { StripeClient } from './payments.ts'
+import type { Throttle } from './throttle.ts'
+import type { RandomBytes } from './tokens.ts'
+
+/** What the console is told of the process that it is in. */
+export interface Readings {
+  /** Undefined: this process serves no requests itself. */
+  ledger(): (LedgerState & { healthy: boolean }) | undefined
+  channels(channels: Iterable<Channel>): ChannelHealth[]
+  redis(): 'off' | 'ok' | 'away'
+}
+
+/** Everything that the console's routes work with. */
+export interface Console {
+  database: Database
+  secretBox: SecretBox
+  clock: Clock
+  random: RandomBytes
+  log: Log
+  catalog: Catalog & { defaults(): Defaults; reload(): Promise<void> }
+  readings: Readings
+  upstream: UpstreamClient
+  passwords: Passwords
+  throttle: Throttle
+  tail: LiveTail
+  /** Where this process reaches the API host. */
+  apiUrl: string
+  /** What people are told; both without a trailing slash. */
+  publicApiUrl: string
+  publicUrl(): string
+  /** Sends through the server that is configured; a test takes its own. */
+  sendMail: SendMail
+  stripe(secretKey: string): Promise<StripeClient>
+  version: string
+  startedAt: number
+}
+
+/** What the operator says of the console now. */
+export function entryOf({ database, secretBox }: Console): Promise<ConsoleEntry> {
+  return loadConsoleEntry(database.orm, secretBox)
+}

@@ -1,0 +1,34 @@
+import type { SmtpEntry } from '@/config/console.ts'
+
+export interface Mail {
+  to: string
+  subject: string
+  text: string
+}
+
+/** Sends one mail, or rejects. */
+export type SendMail = (server: SmtpEntry, mail: Mail) => Promise<void>
+
+/** A server that does not answer must not keep a person waiting for long. */
+const PATIENCE_MS = 10_000
+
+/** Through an SMTP server; with a password only over TLS. */
+export const sendMail: SendMail = async (server, { to, subject, text }) => {
+  // Loaded with the first mail: many deployments send none.
+  const { createTransport } = await import('nodemailer')
+  const transport = createTransport({
+    host: server.host,
+    port: server.port,
+    secure: server.secure,
+    requireTLS: !server.secure && server.password !== undefined,
+    connectionTimeout: PATIENCE_MS,
+    greetingTimeout: PATIENCE_MS,
+    socketTimeout: PATIENCE_MS,
+    ...(server.user === undefined ? {} : { auth: { user: server.user, pass: server.password ?? '' } }),
+  })
+  try {
+    await transport.sendMail({ from: server.from, to, subject, text })
+  } finally {
+    transport.close()
+  }
+}

@@ -1,0 +1,107 @@
+import type { Role } from '@/db/schema.ts'
+import type { Console } from './deployment.ts'
+import { hashToken, newToken } from './tokens.ts'
+import { type StoredUser, userStore } from './user-store.ts'
+
+/** Who is signed in, and where. */
+export interface SignedIn {
+  sessionId: number
+  user: StoredUser
+}
+
+/** Where a request comes from. */
+export interface Origin {
+  ip: string | undefined
+  /** The `User-Agent`. */
+  agent: string
+}
+
+const DAY_MS = 86_400_000
+/** However much it is used. */
+const LIFETIME_MS = 30 * DAY_MS
+/** Without being used. */
+const IDLE_MS = 7 * DAY_MS
+const TOUCH_MS = 60_000
+
+/** Signs a user in; the answer is the cookie that is the session. */
+export async function openSession(console: Console, user: StoredUser, origin: Origin): Promise<string> {
+  const token = newToken(console.random)
+  const now = console.clock.now()
+  await userStore(console.database.orm).addSession({
+    tokenHash: hashToken(token),
+    userId: user.id,
+    createdAt: new Date(now),
+    seenAt: new Date(now),
+    expiresAt: new Date(now + LIFETIME_MS),
+    ip: origin.ip ?? null,
+    agent: describeAgent(origin.agent),
+  })
+  return cookie(console, token, LIFETIME_MS / 1000)
+}
+
+/** The cookie that takes the session out of the browser. */
+export function endedCookie(console: Console): string {
+  return cookie(console, '', 0)
+}
+
+/** Who sent the request; undefined: nobody who is signed in. */
+export async function findSession(console: Console, request: Request): Promise<SignedIn | undefined> {
+  const token = readCookie(request.headers.get('cookie') ?? '', cookieName(console))
+  if (token === undefined) return undefined
+  const store = userStore(console.database.orm)
+  const found = await store.findSession(hashToken(token))
+  if (found === undefined || found.user.status !== 'active') return undefined
+  const now = console.clock.now()
+  const { session, user } = found
+  if (session.expiresAt.getTime() <= now || session.seenAt.getTime() + IDLE_MS <= now) return undefined
+  if (session.seenAt.getTime() + TOUCH_MS <= now) await store.touchSession(session.id, user.id, new Date(now))
+  return { sessionId: session.id, user }
+}
+
+const RANKS: Record<Role, number> = { read_only: 1, admin: 2, owner: 3 }
+
+/** Whether a role may do what is asked of this role at least. */
+export function hasRank(role: Role | null, least: Role): boolean {
+  return role !== null && RANKS[role] >= RANKS[least]
+}
+
+/** With TLS the browser itself sees to it that no other host and no plain connection sets it. */
+function cookieName({ publicUrl }: Console): string {
+  return publicUrl().startsWith('https:') ? '__Host-tollgate' : 'tollgate'
+}
+
+function cookie(console: Console, value: string, seconds: number): string {
+  const secure = console.publicUrl().startsWith('https:') ? '; Secure' : ''
+  return `${cookieName(console)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Strict${secure}`
+}
+
+function readCookie(header: string, name: string): string | undefined {
+  for (const part of header.split(';')) {
+    const [key = '', value = ''] = part.trim().split('=', 2)
+    if (key === name && value !== '') return value
+  }
+  return undefined
+}
+
+const BROWSERS: readonly (readonly [RegExp, string])[] = [
+  [/Edg\//, 'Edge'],
+  [/OPR\//, 'Opera'],
+  [/Firefox\//, 'Firefox'],
+  [/Chrome\//, 'Chrome'],
+  [/Safari\//, 'Safari'],
+]
+const SYSTEMS: readonly (readonly [RegExp, string])[] = [
+  [/iPhone|iPad/, 'iOS'],
+  [/Android/, 'Android'],
+  [/Windows/, 'Windows'],
+  [/Mac OS X/, 'macOS'],
+  [/Linux/, 'Linux'],
+]
+
+/** `Firefox on Linux`: enough to tell one's own browsers apart, and no more than that is kept. */
+function describeAgent(agent: string): string {
+  const find = (words: typeof BROWSERS) => words.find(([pattern]) => pattern.test(agent))?.[1]
+  const browser = find(BROWSERS) ?? 'Another program'
+  const system = find(SYSTEMS)
+  return system === undefined ? browser : `${browser} on ${system}`
+}

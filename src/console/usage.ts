@@ -1,0 +1,172 @@
+import type { Database } from '@/db/connect.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import type { Usage } from './api/contract/usage.ts'
+import { invalid } from './failure.ts'
+import { firstIdAt } from './request-log.ts'
+
+export type UsageDimension = 'model' | 'key' | 'account' | 'channel'
+export type UsageBucket = Usage['bucket']
+
+export interface UsageQuery {
+  /** Undefined: of all accounts. */
+  accountId: number | undefined
+  from: Date
+  to: Date
+  bucket: UsageBucket
+  by: UsageDimension
+}
+
+const SECONDS: Record<UsageBucket, number> = { minute: 60, hour: 3_600, day: 86_400 }
+const MOST_BUCKETS = 1_000
+/** More lines than these are a tangle: the rest is one. */
+const MOST_SERIES = 20
+
+/** The column of each dimension, as text. */
+const COLUMNS: Record<UsageDimension, string> = {
+  model: "coalesce(model, '')",
+  key: 'key_id::text',
+  account: 'account_id::text',
+  channel: "coalesce(channel, '')",
+}
+
+/**
+ * The range and the width that a request asks for.
+ * @throws ConsoleError for more buckets than a chart can show
+ */
+export function readRange(
+  query: { from?: string; to?: string; bucket?: UsageBucket | 'auto' },
+  now: number,
+): Pick<UsageQuery, 'from' | 'to' | 'bucket'> {
+  const to = query.to === undefined ? now : momentOf(query.to, 'to')
+  const asked = query.bucket ?? 'auto'
+  const preset = asked === 'minute' ? 3_600_000 : asked === 'hour' ? 86_400_000 : 30 * 86_400_000
+  const from = query.from === undefined ? to - preset : momentOf(query.from, 'from')
+  if (from >= to) throw invalid('from', 'The beginning must be before the end')
+  const bucket = asked === 'auto' ? (to - from <= 4 * 86_400_000 ? 'hour' : 'day') : asked
+  if ((to - from) / 1000 / SECONDS[bucket] > MOST_BUCKETS) {
+    throw invalid('bucket', `This range has more than ${MOST_BUCKETS} ${bucket}s`)
+  }
+  return { from: new Date(from), to: new Date(to), bucket }
+}
+
+function momentOf(text: string, field: string): number {
+  const at = new Date(text).getTime()
+  if (Number.isNaN(at)) throw invalid(field, 'This is no day or time')
+  return at
+}
+
+interface UsageRow {
+  bucket: bigint
+  id: string
+  requests: bigint
+  failed: bigint
+  spend: bigint
+  input: bigint
+  cached: bigint
+  output: bigint
+}
+
+/** What was used in each bucket, by model, key, account or channel. `nameOf` says what people call an id. */
+export async function readUsage(
+  database: Database,
+  query: UsageQuery,
+  namesOf: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>,
+): Promise<Usage> {
+  const rows = await select(database, query)
+  const width = SECONDS[query.bucket]
+  const first = Math.floor(query.from.getTime() / 1000 / width)
+  const last = Math.ceil(query.to.getTime() / 1000 / width) - 1
+  const places = Math.max(1, last - first + 1)
+  const lines = Map.groupBy(rows, row => row.id)
+  const bySpend = [...lines.keys()].sort((one, other) => compare(weight(lines, other), weight(lines, one)))
+  const kept = bySpend.slice(0, MOST_SERIES)
+  const names = await namesOf(kept)
+  const series = kept.map(id => seriesOf(id, names.get(id) ?? id, lines.get(id) ?? [], first, places))
+  const rest = bySpend.slice(MOST_SERIES).flatMap(id => lines.get(id) ?? [])
+  if (rest.length > 0) series.push(seriesOf('*', 'all others', rest, first, places))
+  return {
+    from: query.from.toISOString(),
+    to: query.to.toISOString(),
+    bucket: query.bucket,
+    buckets: Array.from({ length: places }, (_, index) =>
+      new Date((first + index) * width * 1000).toISOString(),
+    ),
+    series,
+    totals: totalsOf(rows),
+  }
+}
+
+/** By ids, which begin with the time: a range of the index. */
+function select({ sql }: Database, { accountId, from, to, bucket, by }: UsageQuery): Promise<UsageRow[]> {
+  const whose = accountId === undefined ? sql`` : sql`account_id = ${accountId} and`
+  return sql<UsageRow[]>`
+    select floor(extract(epoch from started_at) / ${SECONDS[bucket]})::bigint as bucket, ${sql.unsafe(COLUMNS[by])} as id,
+      count(*) as requests, count(*) filter (where end_state <> 'complete') as failed,
+      coalesce(sum(cost_nano), 0)::bigint as spend,
+      sum(input_uncached + cache_read + cache_write5m + cache_write1h + audio_input)::bigint as input,
+      sum(cache_read)::bigint as cached, sum(output_text + reasoning + audio_output)::bigint as output
+    from exchange where ${whose} id >= ${firstIdAt(from)} and id < ${firstIdAt(to)}
+    group by 1, 2`
+}
+
+function seriesOf(id: string, name: string, rows: readonly UsageRow[], first: number, places: number) {
+  const sums = (read: (row: UsageRow) => bigint) => {
+    const values = Array<bigint>(places).fill(0n)
+    for (const row of rows) {
+      // A request begins a moment after its id was made, perhaps in the next bucket.
+      const place = Math.min(places - 1, Math.max(0, Number(row.bucket) - first))
+      values[place] = (values[place] ?? 0n) + read(row)
+    }
+    return values
+  }
+  return {
+    id,
+    name,
+    spend: sums(row => row.spend).map(formatMoney),
+    requests: sums(row => row.requests).map(Number),
+    input_tokens: sums(row => row.input).map(Number),
+    output_tokens: sums(row => row.output).map(Number),
+  }
+}
+
+function totalsOf(rows: readonly UsageRow[]): Usage['totals'] {
+  const sum = (read: (row: UsageRow) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
+  return {
+    spend: formatMoney(sum(row => row.spend)),
+    requests: Number(sum(row => row.requests)),
+    failed: Number(sum(row => row.failed)),
+    input_tokens: Number(sum(row => row.input)),
+    cached_tokens: Number(sum(row => row.cached)),
+    output_tokens: Number(sum(row => row.output)),
+  }
+}
+
+/** Spend decides, and requests where nothing was charged. */
+function weight(lines: ReadonlyMap<string, UsageRow[]>, id: string): bigint {
+  return (lines.get(id) ?? []).reduce((total, row) => total + row.spend * 1_000_000n + row.requests, 0n)
+}
+
+function compare(one: bigint, other: bigint): number {
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+/** A row for each bucket and series in which there was a request. */
+export function* usageCsvRows(usage: Usage): Generator<(string | number)[]> {
+  for (const [index, bucket] of usage.buckets.entries()) {
+    for (const { id, name, spend, requests, input_tokens, output_tokens } of usage.series) {
+      const count = requests[index] ?? 0
+      if (count === 0) continue
+      yield [
+        bucket,
+        id,
+        name,
+        count,
+        input_tokens[index] ?? 0,
+        output_tokens[index] ?? 0,
+        spend[index] ?? '0',
+      ]
+    }
+  }
+}
+
+export const USAGE_CSV_HEADINGS = ['from', 'id', 'name', 'requests', 'input tokens', 'output tokens', 'spend']

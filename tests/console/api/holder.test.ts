@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+
+let gateway: TestGateway
+let site: TestConsole
+let ada: Visitor
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway)
+  ada = await site.signUp('ada@example.com')
+})
+afterAll(async () => {
+  await site.stop()
+  await gateway.close()
+})
+
+async function ask(key: string, model = 'chat/echo', prompt = 'Hello there'): Promise<string> {
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ model, messages: [{ role: 'user', content: prompt }] }),
+  })
+  await response.text()
+  return response.headers.get('x-request-id') ?? ''
+}
+
+describe('a key', () => {
+  test('is shown once, works, and its request has a receipt whose lines sum to what was charged', async () => {
+    const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'laptop' } })
+    expect(secret).toStartWith(`${key.prefix}`)
+    const id = await ask(secret)
+    await gateway.server.flush()
+    const receipt = await site.call(ada, 'GET /api/requests/:id', { params: { id } })
+    expect(receipt).toMatchObject({
+      request_id: id,
+      model: 'chat/echo',
+      end_state: 'complete',
+      key_name: 'laptop',
+    })
+    expect(receipt.channel).toBeNull()
+    expect(receipt.charged).toBe(receipt.cost ?? '')
+    expect(receipt.lines.length).toBeGreaterThan(0)
+    const { items } = await site.call(ada, 'GET /api/requests', { query: {} })
+    expect(items[0]).toMatchObject({ id, status: 200, cost: receipt.cost })
+    expect(JSON.stringify(await site.call(ada, 'GET /api/keys', { query: {} }))).not.toContain(secret)
+  })
+
+  test('is made with everything that narrows it', async () => {
+    const { key } = await site.call(ada, 'POST /api/keys', {
+      body: {
+        name: 'narrow',
+        models: ['chat/echo'],
+        expires_at: '2036-01-01',
+        allow_ips: ['10.0.0.0/8'],
+        cap: { amount: '2.00', period: 'month' },
+        limits: { requests_per_minute: 5, tokens_per_minute: null },
+      },
+    })
+    expect(key).toMatchObject({
+      status: 'active',
+      models: ['chat/echo'],
+      expires_at: '2036-01-01T00:00:00.000Z',
+      allow_ips: ['10.0.0.0/8'],
+      cap: { amount: '2.000000000', period: 'month' },
+      spent: '0.000000000',
+      limits: { requests_per_minute: 5, tokens_per_minute: null, concurrent_requests: null },
+    })
+  })
+
+  test.each([
+    ['a model that the account does not have', { models: ['nobody/has'] }, 'models'],
+    ['an expiry that is over', { expires_at: '2020-01-01' }, 'expires_at'],
+    ['a range that is none', { allow_ips: ['300.1.1.1'] }, 'allow_ips'],
+    ['more than every key may', { limits: { requests_per_minute: 1_000_001 } }, 'limits.requests_per_minute'],
+    ['a cap that is no amount', { cap: { amount: '1,5', period: 'day' } }, 'cap.amount'],
+    ['a field that nobody knows', { colour: 'red' }, 'colour'],
+  ])('is refused with %s, and the field is named', async (_what, more, field) => {
+    const failure = await site.fail(ada, 'POST /api/keys', { body: { name: 'x', ...more } })
+    expect(failure).toMatchObject({ status: 400, code: 'invalid_request', field })
+  })
+
+  test('that is revoked stops, and says when it was', async () => {
+    const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'gone' } })
+    const revoked = await site.call(ada, 'POST /api/keys/:id/revoke', { params: { id: key.id } })
+    expect(revoked.status).toBe('revoked')
+    const response = await fetch(`${gateway.url}/v1/models`, {
+      headers: { authorization: `Bearer ${secret}` },
+    })
+    expect(response.status).toBe(401)
+  })
+})
+
+describe('the overview', () => {
+  test('tells balance, spending and limits', async () => {
+    const overview = await site.call(ada, 'GET /api/overview', {})
+    expect(overview).toMatchObject({ email: 'ada@example.com', on_trial: true, held: '0.000000000' })
+    expect(Number(overview.balance)).toBeLessThan(1)
+    expect(overview.spent_today).toBe(overview.spent_30_days)
+    expect(overview.limits.find(({ scope, kind }) => scope === 'account' && kind === 'requests')?.used).toBe(
+      1,
+    )
+  })
+
+  test('usage by model and by key sums to what was spent, also as CSV', async () => {
+    const { spent_today } = await site.call(ada, 'GET /api/overview', {})
+    for (const by of ['model', 'key'] as const) {
+      const usage = await site.call(ada, 'GET /api/usage', { query: { by, bucket: 'hour' } })
+      expect(usage.totals.spend).toBe(spent_today)
+      expect(usage.series[0]?.spend.length).toBe(usage.buckets.length)
+      const csv = await site.send(ada, 'GET /api/usage.csv', { query: { by, bucket: 'hour' } })
+      expect(csv.headers.get('content-type')).toContain('text/csv')
+      expect(await csv.text()).toContain(spent_today)
+    }
+  })
+})
+
+test('the models are those that the account reaches, with prices', async () => {
+  const { items } = await site.call(ada, 'GET /api/models', {})
+  const echo = items.find(({ id }) => id === 'chat/echo')
+  expect(echo).toMatchObject({ prices: { input: '1', output: '2' } })
+  expect(echo?.surfaces).toEqual(['chat', 'responses', 'messages', 'gemini'])
+})
+
+test('the playground streams what a client would get, with a key that is in no list', async () => {
+  const before = await site.call(ada, 'GET /api/keys', { query: {} })
+  const response = await site.send(ada, 'POST /api/playground', {
+    body: {
+      path: '/v1/chat/completions',
+      body: { model: 'chat/echo', stream: true, messages: [{ role: 'user', content: 'Hello you' }] },
+    },
+  })
+  expect(response.headers.get('content-type')).toContain('text/event-stream')
+  const text = await response.text()
+  expect(text).toContain('data: [DONE]')
+  await gateway.server.flush()
+  const { items } = await site.call(ada, 'GET /api/requests', { query: {} })
+  expect(items[0]).toMatchObject({ id: response.headers.get('x-request-id') ?? '', key_name: 'playground' })
+  expect(await site.call(ada, 'GET /api/keys', { query: {} })).toEqual(before)
+})
+
+test('the live log tells of a request of this account as it ends, and of no other', async () => {
+  const { secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'live' } })
+  const stream = await site.send(ada, 'GET /api/live/requests')
+  expect(stream.headers.get('content-type')).toBe('text/event-stream; charset=utf-8')
+  await site.console.tail.poll()
+  await ask(gateway.key)
+  const own = await ask(secret)
+  await gateway.server.flush()
+  await site.console.tail.poll()
+  let text = ''
+  for await (const chunk of stream.body ?? []) {
+    text += new TextDecoder().decode(chunk)
+    if (text.includes('event: request')) break
+  }
+  const told = [...text.matchAll(/^data: (.*)$/gm)].map(([, json = '']) => JSON.parse(json))
+  expect(told.map(({ id }) => id)).toEqual([own])
+})
