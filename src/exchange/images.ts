@@ -6,6 +6,7 @@ import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
+import { emptyLongStrings } from '@/json/skeleton.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { UsedUp } from './bill.ts'
@@ -177,7 +178,8 @@ function prepareWhole(asked: ImageAsked, route: Route, { now, rates }: PrepareCo
     return {
       ...passOn(asked, route),
       read: bytes => {
-        const json = readAnswer(bytes)
+        // Of images that are handed on nobody needs a second copy in memory.
+        const json = readAnswer(emptyLongStrings(bytes))
         const count = Array.isArray(json['data']) ? json['data'].length : asked.count
         return { body: bytes, contentType: JSON_TYPE, used: useOf(asked, json, count, rates) }
       },

@@ -1,11 +1,12 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Format } from '@/generation/format.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { Ceiling } from '@/pricing/bound.ts'
 import type { Work } from '@/pricing/coverage.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
+import { dialectOf } from './operation-wire.ts'
 import type { Pipeline } from './pipeline.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 import type { Admitted, Prepared } from './routes.ts'
@@ -134,6 +135,7 @@ export function undertake(
       accountId: callerOf(record).accountId,
       model: model.id,
       format: operation.format,
+      alike: FORMATS.filter(format => dialectOf(format) === dialectOf(operation.format)),
       headers: NO_HEADERS,
       body: {},
     },

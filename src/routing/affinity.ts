@@ -11,6 +11,8 @@ export interface ConversationTraits {
   model: string
   /** The caller's. */
   format: Format
+  /** Others that serve the caller as well, since they stand on the same API; none unless said. */
+  alike?: readonly Format[]
   headers: Headers
   body: JsonObject
   /** Where the request stands in a chain of responses; undefined: in none. */

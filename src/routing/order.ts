@@ -24,6 +24,8 @@ export interface Place {
 export interface OrderOptions {
   /** The caller's format: an upstream that speaks it comes before one that needs conversion. */
   format: Format
+  /** Formats that count as the caller's own. */
+  alike?: readonly Format[]
   /**
    * Draws by weight. The same seed draws the same, so the seed of a conversation keeps it where it is
    * (rendezvous hashing): a candidate that joins takes its share of them, one that leaves gives up its own, and no
@@ -105,7 +107,7 @@ interface Ranked {
   ranks: readonly number[]
 }
 
-function rank(candidate: Candidate, { format, seed, home }: OrderOptions): Ranked {
+function rank(candidate: Candidate, { format, alike, seed, home }: OrderOptions): Ranked {
   const { route, key } = candidate
   const { channel } = route
   const isHome = home !== undefined && isPlace(candidate, home)
@@ -117,7 +119,7 @@ function rank(candidate: Candidate, { format, seed, home }: OrderOptions): Ranke
       isHome ? 0 : 1,
       channel.priority,
       route.priority,
-      channel.format === format ? 0 : 1,
+      channel.format === format || alike?.includes(channel.format) === true ? 0 : 1,
       draw(channel.weight * route.weight, `${seed}/${routeName}`),
       // A draw between routes can be a tie (weight 0); the keys of each must stay together.
       channel.id,

@@ -44,6 +44,7 @@ export class Selector {
     const conversation = candidates.length > 1 ? conversationName(traits) : undefined
     const options = {
       format: traits.format,
+      ...(traits.alike === undefined ? {} : { alike: traits.alike }),
       seed: conversation ?? (candidates.length > 1 ? String(random()) : ''),
       home: conversation === undefined ? undefined : this.#homeOf(conversation, traits),
     }
