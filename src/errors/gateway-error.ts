@@ -38,7 +38,7 @@ export type ErrorKind =
 export type ErrorOrigin = 'client' | 'gateway' | 'upstream'
 
 /** Where another attempt could succeed. Decided where the failure is understood (upstream/outcome.ts). */
-export type Retry = 'never' | 'same-channel' | 'next-channel'
+export type Retry = 'never' | 'next-channel'
 
 interface KindRow {
   status: number

@@ -38,7 +38,7 @@ export interface OutletOptions {
 /** What an attempt wants to hear of its answer. */
 export interface AnswerEvents {
   /** It began, so many ms after the outlet's start. */
-  onFirstOutput(ms: number): void
+  onFirstOutput(): void
   /** All that it costs is known; its last bytes are in the socket's hands when this turn of the event loop ends. */
   onConclusion(): void
 }
@@ -331,7 +331,7 @@ export class Outlet {
     if (this.#committed) return
     this.#committed = true
     this.#firstOutputAt = this.#options.clock.now()
-    this.#events?.onFirstOutput(this.#firstOutputAt - this.#startedAt)
+    this.#events?.onFirstOutput()
     this.#open()
     for (const bytes of this.#held) this.#write(bytes)
     this.#held = []

@@ -99,7 +99,7 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
   flow: Flow<P, F>,
   outlet: Outlet,
   running: Running<F>,
-  { preparation, candidate, place }: Try<P>,
+  { preparation, candidate, onFirstOutput }: Try<P>,
 ): Promise<void> {
   const attempt = outlet.beginAttempt()
   const { client, clock } = gateway
@@ -113,7 +113,7 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
     running.pipeline = flowing
     const { idleMs } = candidate.route.channel.timeouts
     await outlet.pipe(response.body, flowing, idleMs, {
-      onFirstOutput: firstByteMs => place.report({ kind: 'ok' }, { firstByteMs }),
+      onFirstOutput,
       onConclusion: () => {
         const used = flow.used(flowing)
         if (used !== undefined) reservation?.bill.conclude(used)

@@ -12,6 +12,9 @@ import type { ExchangeRecord } from './record.ts'
 /** At most this many upstream requests for one of the caller's: clients retry as well. */
 export const MAX_ATTEMPTS = 3
 
+/** No other candidate is tried once a request is this old: the SDKs' own patience ends after ten minutes. */
+export const MAX_FAILOVER_MS = 300_000
+
 /** A request made ready for one route. */
 export interface Prepared extends Sendable {
   /** Request fields that the upstream's format cannot say, in the caller's words. */
@@ -34,12 +37,12 @@ export interface Admitted<P extends Prepared> {
   signal: AbortSignal
 }
 
-/** One try on one candidate, and the place on its channel that was taken for it. */
+/** One try on one candidate. */
 export interface Try<P extends Prepared> {
   preparation: P
   candidate: Candidate
-  /** To be told of the first output, so that its health is known before a long answer ends. */
-  place: Attempt
+  /** To be called at the first output, so that the candidate's health is known before a long answer ends. */
+  onFirstOutput: () => void
 }
 
 /**
@@ -72,6 +75,7 @@ export async function overCandidates<P extends Prepared, T>(
     }
     failure = result.error
     if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
+    if (gateway.clock.now() - record.startedAt >= MAX_FAILOVER_MS) throw failure
     const outcome = outcomeOf(failure)
     if (outcome.kind !== 'ok' && outcome.kind !== 'ignored')
       rest = afterFailure(rest, candidate, outcome.kind)
@@ -98,15 +102,22 @@ async function settle<P extends Prepared, T>(
   const { gateway, record } = admitted
   const channel = candidate.route.channel.name
   const startedAt = gateway.clock.now()
+  let gaveOutput = false
+  const report = (outcome: Outcome) => {
+    // An answer that flows to its end has told already, and counts once.
+    if (outcome.kind === 'ok' && gaveOutput) return
+    gaveOutput = outcome.kind === 'ok'
+    place.report(outcome, { firstByteMs: gateway.clock.now() - startedAt })
+  }
   const tell = (error: GatewayError | undefined) => {
-    place.report(error === undefined ? toldOf(record) : outcomeOf(error), { firstByteMs: record.firstByteMs })
+    report(error === undefined ? toldOf(record) : outcomeOf(error))
     const outcome = error?.kind ?? 'ok'
     gateway.metrics.attempts.inc({ channel, outcome })
     record.tries.push({ channel, startedAt, endedAt: gateway.clock.now(), outcome })
   }
   try {
     const preparation = await prepareFor(admitted, candidate.route)
-    const result = await attempt({ preparation, candidate, place })
+    const result = await attempt({ preparation, candidate, onFirstOutput: () => report({ kind: 'ok' }) })
     tell(record.error)
     return result
   } catch (error) {

@@ -23,16 +23,9 @@ export function limitHeaders(surface: Surface, limits: readonly LimitState[], no
 }
 
 /**
- * When to try again: whole seconds, at least one, and a little more for some, so that those who were refused together
- * do not return together. `random` is from 0 to below 1.
+ * When to try again: whole seconds, at least one, and up to a tenth more for some, so that those who were refused
+ * together do not return together. `random` is from 0 to below 1.
  */
-export function retryHeaders(surface: Surface, retryAfterMs: number, random: number): Headers {
-  const seconds = retryAfterSeconds(retryAfterMs, random)
-  const headers = { 'retry-after': String(seconds) }
-  return dialectOf(surface) === 'openai' ? { ...headers, 'retry-after-ms': String(seconds * 1_000) } : headers
-}
-
-/** Up to a tenth is added. */
 export function retryAfterSeconds(retryAfterMs: number, random: number): number {
   const seconds = Math.max(1, Math.ceil(retryAfterMs / 1_000))
   return seconds + Math.floor(random * (1 + seconds / 10))

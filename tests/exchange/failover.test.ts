@@ -162,6 +162,39 @@ describe('what goes wrong after output', () => {
   })
 })
 
+describe('what the breakers count', () => {
+  test('an answer once, streamed or whole, and by what its own attempt took', async () => {
+    answerFirst = () => eventStream(DELTA + END)
+    for (const stream of [true, false]) {
+      if (!stream) answerFirst = () => new Response(GOOD_WHOLE)
+      expect((await post(await twoChannels(), stream)).status).toBe(200)
+      const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
+      expect(shown?.breaker).toMatchObject({ succeeded: 1, failed: 0 })
+    }
+  })
+
+  test('an answer that broke off as one that began and one that failed', async () => {
+    const fed = fedStream()
+    answerFirst = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    const response = await post(await twoChannels(), true)
+    fed.close()
+    await response.text()
+    const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
+    expect(shown?.breaker).toMatchObject({ succeeded: 1, failed: 1 })
+  })
+
+  test('the time of an attempt without that of the ones before it', async () => {
+    answerFirst = async () => {
+      await Bun.sleep(150)
+      return new Response('no', { status: 500 })
+    }
+    expect((await post(await twoChannels(), false)).status).toBe(200)
+    const shown = gateway.server.channelHealth().find(({ channel }) => channel === `b-${round}`)
+    expect(shown?.firstByteMs).toBeLessThan(150)
+  })
+})
+
 describe('a channel that keeps failing', () => {
   test('is no longer asked, and a key that was refused is taken out at once', async () => {
     answerFirst = refuses(500)

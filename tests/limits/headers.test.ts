@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import type { LimitState } from '@/limits/answer.ts'
-import { limitHeaders, openaiDuration, retryAfterSeconds, retryHeaders } from '@/limits/headers.ts'
+import { limitHeaders, openaiDuration, retryAfterSeconds } from '@/limits/headers.ts'
 
 const LIMITS: readonly LimitState[] = [
   { scope: 'key', kind: 'requests', limit: 600, remaining: 599, resetMs: 100 },
@@ -73,9 +73,4 @@ test.each([
   [20_000, 0.999, 22],
 ])('rounds a wait of %d ms up to seconds, with jitter %d: %d', (ms, random, seconds) => {
   expect(retryAfterSeconds(ms, random)).toBe(seconds)
-})
-
-test("says when to try again, in milliseconds too where OpenAI's clients read them", () => {
-  expect(retryHeaders('chat', 1_500, 0)).toEqual({ 'retry-after': '2', 'retry-after-ms': '2000' })
-  expect(retryHeaders('messages', 1_500, 0)).toEqual({ 'retry-after': '2' })
 })

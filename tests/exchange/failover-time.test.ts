@@ -1,0 +1,48 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { MAX_FAILOVER_MS } from '@/exchange/routes.ts'
+
+const WHOLE =
+  '{"id":"2","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"two"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}'
+
+const clock: ManualClock = manualClock()
+let takesMs = 0
+let slow: ScriptedUpstream
+let good: ScriptedUpstream
+let gateway: TestGateway
+
+beforeAll(async () => {
+  slow = scriptedUpstream(() => {
+    clock.advance(takesMs)
+    return new Response('{"error":{"message":"no"}}', { status: 500 })
+  })
+  good = scriptedUpstream(() => new Response(WHOLE))
+  gateway = await startTestGateway({ clock })
+  await gateway.apply(`channels:
+  - { name: slow, format: openai-chat-completions, base_url: "${slow.url}", api_keys: [one], timeouts: { connect_ms: 900000, first_byte_ms: 900000 } }
+  - { name: good, format: openai-chat-completions, base_url: "${good.url}", api_keys: [two], priority: 1 }
+models:
+  - { id: pair, channels: [{ channel: slow, model: m }, { channel: good, model: m }], prices: { input: 1, output: 2 } }
+`)
+})
+afterAll(async () => {
+  await gateway.close()
+  await slow.stop()
+  await good.stop()
+})
+
+test.each([
+  [MAX_FAILOVER_MS - 1, 200],
+  [MAX_FAILOVER_MS, 502],
+])('a failure after %d ms ends in %d: later than five minutes nobody else is asked', async (ms, status) => {
+  takesMs = ms
+  const response = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: `{"model":"pair","messages":[{"role":"user","content":"after ${ms}"}]}`,
+  })
+  expect(response.status).toBe(status)
+  expect(good.seen).toHaveLength(1)
+})
