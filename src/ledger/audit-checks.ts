@@ -48,6 +48,24 @@ export const SELECT_SUMMED = `
       window earlier as (partition by e.account_id order by e.seq)) e
     group by account_id`
 
+/** All prompt tokens of an exchange `x`, which its tier goes by. */
+const PROMPT = '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)'
+
+/** What the tokens of an exchange `x` cost by the rates `p`: with numeric always right, with bigint ten times as fast. */
+function tokensTimesRates(type: 'bigint' | 'numeric'): string {
+  const products = [
+    ['input_uncached', 'input'],
+    ['cache_read', 'cached_input'],
+    ['cache_write5m', 'cache_write_5m'],
+    ['cache_write1h', 'cache_write_1h'],
+    ['audio_input', 'input_audio'],
+    ['output_text', 'output'],
+    ['reasoning', 'reasoning'],
+    ['audio_output', 'output_audio'],
+  ].map(([tokens, rate]) => `x.${tokens}::${type} * p.${rate}`)
+  return products.join(' + ')
+}
+
 export const CHECKS: readonly Check[] = [
   {
     name: 'wallet_sums',
@@ -188,20 +206,22 @@ export const CHECKS: readonly Check[] = [
       with declared as (
         select v.id as version, t.above, lead(t.above) over (partition by v.id order by t.above) as below, v.rates || t.rates as r
         from price_version v cross join lateral (
-          select -1::numeric as above, '{}'::jsonb as rates
+          select -1::bigint as above, '{}'::jsonb as rates
           union all
-          select (tier->>'above_input_tokens')::numeric, tier from jsonb_array_elements(v.rates->'tiers') tier) t
+          select (tier->>'above_input_tokens')::bigint, tier from jsonb_array_elements(v.rates->'tiers') tier) t
         where v.rates is not null and exists (select from audited)
       ), rated as materialized (
-        select d.version, d.above, d.below, d.r->'per_image' as per_image,
-          coalesce((d.r->>'input')::numeric, 0) as input,
-          coalesce((d.r->>'cached_input')::numeric, (d.r->>'input')::numeric, 0) as cached_input,
-          coalesce((d.r->>'cache_write_5m')::numeric, (d.r->>'input')::numeric, 0) as cache_write_5m,
-          coalesce((d.r->>'cache_write_1h')::numeric, (d.r->>'cache_write_5m')::numeric, (d.r->>'input')::numeric, 0) as cache_write_1h,
-          coalesce((d.r->>'input_audio')::numeric, (d.r->>'input')::numeric, 0) as input_audio,
-          coalesce((d.r->>'output')::numeric, 0) as output,
-          coalesce((d.r->>'reasoning')::numeric, (d.r->>'output')::numeric, 0) as reasoning,
-          coalesce((d.r->>'output_audio')::numeric, (d.r->>'output')::numeric, 0) as output_audio,
+        select d.version, d.above, d.below, d.above >= 0 or d.below is not null as is_tiered, d.r->'per_image' as per_image,
+          (select max(rate.value::bigint) from jsonb_each_text(d.r) rate where jsonb_typeof(d.r->rate.key) = 'string'
+            and rate.key not like 'per%') as dearest,
+          coalesce((d.r->>'input')::bigint, 0) as input,
+          coalesce((d.r->>'cached_input')::bigint, (d.r->>'input')::bigint, 0) as cached_input,
+          coalesce((d.r->>'cache_write_5m')::bigint, (d.r->>'input')::bigint, 0) as cache_write_5m,
+          coalesce((d.r->>'cache_write_1h')::bigint, (d.r->>'cache_write_5m')::bigint, (d.r->>'input')::bigint, 0) as cache_write_1h,
+          coalesce((d.r->>'input_audio')::bigint, (d.r->>'input')::bigint, 0) as input_audio,
+          coalesce((d.r->>'output')::bigint, 0) as output,
+          coalesce((d.r->>'reasoning')::bigint, (d.r->>'output')::bigint, 0) as reasoning,
+          coalesce((d.r->>'output_audio')::bigint, (d.r->>'output')::bigint, 0) as output_audio,
           coalesce((d.r->>'per_request')::numeric, 0) as per_request,
           coalesce((d.r->>'per_video_second')::numeric, 0) as per_video_second,
           coalesce((d.r->>'per_audio_second')::numeric, 0) as per_audio_second,
@@ -210,9 +230,10 @@ export const CHECKS: readonly Check[] = [
             (select max(size.rate::numeric) from jsonb_each_text(d.r->'per_image') size(name, rate)), 0) as per_other_image
         from declared d
       ), priced as (
-        select x.id, x.account_id, x.price_version, x.cost_pico, x.input_uncached * p.input + x.cache_read * p.cached_input
-          + x.cache_write5m * p.cache_write_5m + x.cache_write1h * p.cache_write_1h + x.audio_input * p.input_audio
-          + x.output_text * p.output + x.reasoning * p.reasoning + x.audio_output * p.output_audio
+        select x.id, x.account_id, x.price_version, x.cost_pico,
+          case when greatest(x.input_uncached, x.cache_read, x.cache_write5m, x.cache_write1h, x.audio_input, x.output_text,
+              x.reasoning, x.audio_output) < 1 << 30 and p.dearest < 1 << 29
+            then (${tokensTimesRates('bigint')})::numeric else ${tokensTimesRates('numeric')} end
           + coalesce((x.extras->>'requests')::numeric, 1) * p.per_request
           + case when x.extras is null then 0 else
               coalesce((x.extras->>'videoSeconds')::numeric, 0) * p.per_video_second
@@ -222,8 +243,7 @@ export const CHECKS: readonly Check[] = [
                   from jsonb_each_text(x.extras->'images') made(size, count)), 0) end as due_pico
         from exchange x join audited a on a.account_id = x.account_id
         left join rated p on p.version = x.price_version
-          and x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input > p.above
-          and (p.below is null or x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input <= p.below)
+          and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))
         where x.id >= a.since and (x.cost_pico is not null or x.cost_nano is not null))
       select account_id, ceil(abs(cost_pico - coalesce(due_pico, 0)) / 1000) as difference,
         case when due_pico is null then format('request %s: there is no price version %s', id, price_version)
