@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util'
 import { bench, do_not_optimize, run } from 'mitata'
+import { closeTestServer } from '#tests/support/database.ts'
 import { createEventSplitter } from '@/formats/splitter.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { createSseParser } from '@/sse/parser.ts'
+import { bucketTakes, ledgerCycles, type Measured } from './admission.ts'
 import { conversion, decoding, deltaBytes, encoding } from './deltas.ts'
 import { keyCheck } from './keys.ts'
 import { parsing, renaming, rewriting, SIZES } from './requests.ts'
@@ -70,12 +72,27 @@ const { values } = parseArgs({
   },
 })
 
+/** How many exchanges begin and end together. */
+const CYCLES = [1, 64, 512]
+
+/** What has servers behind it; none is started for a benchmark that was not asked for. */
+async function defineAdmission(only: string | undefined): Promise<Measured[]> {
+  const wants = (subject: string) => only === undefined || only.startsWith(subject) || subject.includes(only)
+  const measured = [
+    ...(wants('limits') ? await bucketTakes() : []),
+    ...(wants('ledger') ? await ledgerCycles(CYCLES) : []),
+  ]
+  for (const { name, step } of measured) bench(name, step)
+  return measured
+}
+
 if (values.help) console.log(USAGE)
 else {
   defineFraming()
   defineDeltas()
   defineRequests()
   bench('key check, known key', keyCheck())
+  const admission = await defineAdmission(values.only)
   const filter = values.only === undefined ? /^/ : new RegExp(RegExp.escape(values.only))
   if (values.json) {
     const { benchmarks } = await run({ format: 'quiet', filter })
@@ -85,4 +102,6 @@ else {
     })
     console.log(JSON.stringify(Object.fromEntries(rows)))
   } else await run({ filter })
+  for (const { close } of admission) await close()
+  await closeTestServer()
 }

@@ -29,11 +29,12 @@ export function rewriting(caller: Format, upstream: Format, bytes: number): () =
   }
 }
 
-/** The work of handing a body on with another model name. */
+/** The work of handing a body on with another model name, once it was read. */
 export function renaming(bytes: number): () => Uint8Array {
   const raw = requestBody('openai-chat-completions', bytes)
   const edits = [{ path: ['model'], value: 'another-model' }]
-  return () => spliceJson(raw, edits)
+  const parsed = asObject(JSON.parse(utf8Decoder.decode(raw)))
+  return () => spliceJson(raw, edits, parsed)
 }
 
 /** The work of one JSON.parse, as a yardstick. */
