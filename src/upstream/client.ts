@@ -125,16 +125,17 @@ function watchConnection(
   { clock, reach }: ClientOptions,
 ): () => void {
   if (reach === undefined) return () => {}
-  const { connectMs } = channel.timeouts
+  const halfMs = channel.timeouts.connectMs / 2
   const giveUp = new AbortController()
-  let stopLimit = () => {}
-  const stopProbe = clock.after(connectMs / 2, () => {
-    stopLimit = clock.after(connectMs / 2, () => attempt.abort(unreachable(channel)))
-    reach(dial.url, giveUp.signal).then(stopLimit, () => {})
+  const stopProbe = clock.after(halfMs, () => {
+    const settle = (stands: boolean) => {
+      if (!stands) attempt.abort(unreachable(channel))
+    }
+    // A connection that is refused is the attempt's own to tell.
+    reach(dial.url, halfMs, giveUp.signal).then(settle, () => undefined)
   })
   return () => {
     stopProbe()
-    stopLimit()
     giveUp.abort()
   }
 }

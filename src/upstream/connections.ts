@@ -1,8 +1,11 @@
 import { connect } from 'node:net'
 import type { Clock } from '@/clock/clock.ts'
 
-/** Resolves when a bare TCP connection to an address stands, which it then closes. */
-export type Reach = (url: string, signal: AbortSignal) => Promise<void>
+/**
+ * Whether a bare TCP connection to an address comes to stand within so many ms; it is closed at once.
+ * @throws what the system says of a connection that is refused, and the reason of an abort
+ */
+export type Reach = (url: string, withinMs: number, signal: AbortSignal) => Promise<boolean>
 
 /** A connection is not kept for longer than this without an answer on it; what comes then is a new one. */
 const WARM_MS = 60_000
@@ -52,7 +55,7 @@ export function isClosedConnection(error: unknown): boolean {
   return error instanceof Error && 'code' in error && CLOSED_CODES.has(error.code)
 }
 
-export function tcpReach(url: string, signal: AbortSignal): Promise<void> {
+export function tcpReach(url: string, withinMs: number, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url)
   return new Promise((resolve, reject) => {
     const socket = connect({
@@ -60,11 +63,14 @@ export function tcpReach(url: string, signal: AbortSignal): Promise<void> {
       port: Number(port) || (protocol === 'https:' ? 443 : 80),
     })
     const end = (settle: () => void) => {
+      clearTimeout(timer)
       socket.destroy()
       settle()
     }
+    // After a pause of this process timers come first: a connection that stands by now is seen before time is up.
+    const timer = setTimeout(() => setImmediate(() => end(() => resolve(false))), withinMs)
     signal.addEventListener('abort', () => end(() => reject(signal.reason)), { once: true })
-    socket.on('connect', () => end(resolve))
+    socket.on('connect', () => end(() => resolve(true)))
     socket.on('error', error => end(() => reject(error)))
   })
 }

@@ -83,18 +83,29 @@ describe('a pooled connection that is dead', () => {
 })
 
 describe('connect_ms', () => {
-  const never: Reach = () => new Promise(() => {})
+  /** A bare connection that stands, or does not, when the test says so. */
+  function probe() {
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const asked: [string, number][] = []
+    const reach: Reach = (url, withinMs) => {
+      asked.push([url, withinMs])
+      return promise
+    }
+    return { reach, asked, stands: resolve }
+  }
 
   test('ends an attempt whose connection does not come to stand', async () => {
     const upstream = scriptedUpstream(() => new Promise<Response>(() => {}))
     const clock = manualClock()
-    const sent = clientTo(upstream.url, clock, never)()
-    const settled = sent.catch((error: unknown) => error)
+    const { reach, asked, stands } = probe()
+    const sent = clientTo(upstream.url, clock, reach)().catch((error: unknown) => error)
     await until(() => upstream.seen.length === 1)
-    clock.advance(999)
-    expect(await Promise.race([settled, Promise.resolve('waiting')])).toBe('waiting')
+    clock.advance(499)
+    expect(asked).toEqual([])
     clock.advance(1)
-    expect(await settled).toMatchObject({ kind: 'upstream_timeout', retry: 'next-channel' })
+    expect(asked).toEqual([[`${upstream.url}/v1/chat/completions`, 500]])
+    stands(false)
+    expect(await sent).toMatchObject({ kind: 'upstream_timeout', retry: 'next-channel' })
     await upstream.stop()
   })
 
@@ -102,41 +113,40 @@ describe('connect_ms', () => {
     const { promise: answer, resolve } = Promise.withResolvers<Response>()
     const upstream = scriptedUpstream(() => answer)
     const clock = manualClock()
-    const reached: string[] = []
-    const sent = clientTo(upstream.url, clock, async url => {
-      reached.push(url)
-    })()
+    const { reach, stands } = probe()
+    const sent = clientTo(upstream.url, clock, reach)()
     await until(() => upstream.seen.length === 1)
     clock.advance(500)
-    await Promise.resolve()
+    stands(true)
     clock.advance(30_000)
     resolve(new Response('{}'))
     expect((await sent).status).toBe(200)
-    expect(reached).toEqual([`${upstream.url}/v1/chat/completions`])
     await upstream.stop()
   })
 
   test('asks nothing where a connection stands already', async () => {
-    const answers = [async () => new Response('{}'), () => answer]
     const { promise: answer, resolve } = Promise.withResolvers<Response>()
+    const answers = [async () => new Response('{}'), () => answer]
     const upstream = scriptedUpstream(() => answers.shift()?.() ?? new Response('{}'))
     const clock = manualClock()
-    const send = clientTo(upstream.url, clock, never)
+    const { reach, asked } = probe()
+    const send = clientTo(upstream.url, clock, reach)
     await (await send()).text()
     const sent = send()
     await until(() => upstream.seen.length === 2)
     clock.advance(5_000)
     resolve(new Response('{}'))
     expect((await sent).status).toBe(200)
+    expect(asked).toEqual([])
     await upstream.stop()
   })
 
   test('a bare connection is opened and closed, and says when there is nobody', async () => {
     const upstream = await rawUpstream(() => {})
     const { signal } = new AbortController()
-    await tcpReach(`${upstream.url}/v1/x`, signal)
+    expect(await tcpReach(`${upstream.url}/v1/x`, 10_000, signal)).toBe(true)
     await until(() => upstream.connections === 1)
     await upstream.stop()
-    await expect(tcpReach(upstream.url, signal)).rejects.toThrow()
+    await expect(tcpReach(upstream.url, 10_000, signal)).rejects.toThrow()
   })
 })
