@@ -14,6 +14,8 @@ import { Idempotency } from '@/exchange/idempotency.ts'
 import { runStore } from '@/exchange/idempotency-store.ts'
 import { KeptResponses } from '@/exchange/kept-responses.ts'
 import { behindDoor } from '@/exchange/pass.ts'
+import { videoStore } from '@/exchange/video-store.ts'
+import { VideoWatch } from '@/exchange/video-watch.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { Stop } from '@/ledger/types.ts'
@@ -47,18 +49,19 @@ import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 
 export interface ServerOptions {
-  settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs'> & {
-    /** Undefined: a worker, whose supervisor has that listener. */
-    ops: Settings['ops'] | undefined
-    /** Whether other processes of this deployment listen on the same API port. */
-    sharesPort: boolean
-    /** Where settlements wait that cannot be committed; undefined: in memory. */
-    journalDirectory: string | undefined
-    /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
-    otlpEndpoint: string | undefined
-    /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
-    redisUrl: string | undefined
-  }
+  settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs'> &
+    Partial<Pick<Settings, 'publicApiUrl'>> & {
+      /** Undefined: a worker, whose supervisor has that listener. */
+      ops: Settings['ops'] | undefined
+      /** Whether other processes of this deployment listen on the same API port. */
+      sharesPort: boolean
+      /** Where settlements wait that cannot be committed; undefined: in memory. */
+      journalDirectory: string | undefined
+      /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
+      otlpEndpoint: string | undefined
+      /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
+      redisUrl: string | undefined
+    }
   database: Database
   secretBox: SecretBox
   clock: Clock
@@ -195,6 +198,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       clock: options.ledgerClock ?? clock,
       log,
     }),
+    videos: videoStore(database, options.secretBox),
+    publicUrl: settings.publicApiUrl,
     running,
     watchdog,
     responses,
@@ -209,6 +214,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     draining: false,
   }
   const channelHealth = () => health.state(channelsOf(catalog))
+  const videoWatch = new VideoWatch(gateway, options.ledgerClock ?? clock)
   exposeBreakers(metrics, () => breakersOf(channelHealth()))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
   exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
@@ -251,6 +257,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ])
       await api.server.stop(true)
       await gateway.idempotency.close()
+      await videoWatch.close()
       watchdog.stop()
       load.stop()
       await ledger.close()

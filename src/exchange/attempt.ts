@@ -10,7 +10,7 @@ import type { GuardedClient, Pass } from './pass.ts'
 const MAX_FAULT_BYTES = 64 * 1024
 
 /** What is sent to an upstream. */
-export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers'>
+export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers' | 'followsRedirects'>
 
 export interface SendOptions {
   client: GuardedClient
@@ -24,7 +24,7 @@ export interface SendOptions {
  * @throws GatewayError that says whether another channel could do better
  */
 export async function send(
-  { call, body, headers }: Sendable,
+  { call, body, headers, followsRedirects }: Sendable,
   { route: { channel }, key }: Pick<Candidate, 'route' | 'key'>,
   options: SendOptions,
 ): Promise<Response> {
@@ -34,6 +34,7 @@ export async function send(
     call,
     body,
     headers,
+    followsRedirects: followsRedirects ?? false,
     signal: options.signal,
   })
   if (response.ok) return response

@@ -207,6 +207,12 @@ export class Bill {
     await this.#options.ledger.void(this.#options.exchange)
   }
 
+  /** A job answers for the hold from now on. */
+  entrusted(): void {
+    this.#isHeld = false
+    this.#options.ledger.entrusted(this.#options.exchange.id)
+  }
+
   get isHeld(): boolean {
     return this.#isHeld
   }

@@ -1,3 +1,4 @@
+import type { Caller } from '@/accounts/account.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { ConversationSurface, Surface } from '@/generation/surface.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
@@ -56,10 +57,10 @@ export interface CallState {
 /** A call of anything else. */
 export interface OperationCall extends Call {
   /**
-   * Reads the body, at most so many bytes of it, and says what is to be done.
+   * Reads the body, at most so many bytes of it, and says what is to be done for this caller.
    * @throws GatewayError for what cannot be read or breaks the format's rules
    */
-  read: (request: Request, maxBodyBytes: number) => Promise<Operation>
+  read: (request: Request, maxBodyBytes: number, caller: Caller) => Promise<Operation>
 }
 
 /** What of a call decides the way it goes. */
@@ -100,7 +101,7 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
   return conduct(gateway, call, async ({ record, atEnd }) => {
     const { asked: operation, model } = await receive(gateway, record, call, async () => {
-      const read = await call.read(call.request, gateway.maxBodyBytes)
+      const read = await call.read(call.request, gateway.maxBodyBytes, callerOf(record))
       atEnd(() => read.dispose?.())
       return read
     })

@@ -16,6 +16,7 @@ import type { Idempotency } from './idempotency.ts'
 import type { KeptResponses } from './kept-responses.ts'
 import type { GuardedClient } from './pass.ts'
 import type { ExchangeStore } from './settlement.ts'
+import type { VideoStore } from './video-store.ts'
 import type { Watchdog } from './watchdog.ts'
 
 /** Everything an exchange needs of the process. Built once in commands/serve.ts, or by a test. */
@@ -41,6 +42,9 @@ export interface Gateway {
   limits: () => DefaultLimitValues
   credit: CreditWatch
   idempotency: Idempotency
+  videos: VideoStore
+  /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
+  publicUrl: string | undefined
   /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
   running: Map<string, (error: GatewayError) => void>
   watchdog: Watchdog

@@ -4,6 +4,7 @@ import type { Rates } from '@/generation/rates.ts'
 import type { Ceiling } from '@/pricing/bound.ts'
 import type { Work } from '@/pricing/coverage.ts'
 import type { Model, Route } from '@/routing/model.ts'
+import type { Candidate } from '@/routing/order.ts'
 import type { UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
 import { dialectOf } from './operation-wire.ts'
@@ -26,11 +27,13 @@ interface OperationOf<P extends Prepared> {
   price: OperationPrice | undefined
   /** Why a route cannot serve this; undefined: it can. `noSuchThing` where its format has nothing like it. */
   objection(route: Route): GatewayError | undefined
+  /** The part of a route that may be used; undefined: all of it. What belongs to one key of a channel goes with that one. */
+  narrow?(route: Route): Route
   /**
    * Makes the request ready for a route that nobody objected to.
    * @throws GatewayError `unsupported_parameter`
    */
-  prepare(route: Route, context: PrepareContext): P
+  prepare(route: Route, context: PrepareContext): P | Promise<P>
   /** Gives back what the request holds (spooled files). Called once, when all is over. */
   dispose?(): void
 }
@@ -57,20 +60,24 @@ export interface StreamedOperation extends OperationOf<PreparedStream> {
 
 export interface PrepareContext {
   requestId: string
+  /** Whose request it is, and for which model. */
+  record: ExchangeRecord
   /** Milliseconds since 1970. */
   now: number
   /** True: a loss is a 400. */
   strict: boolean
   /** The prices in force, for what is counted as they count it; undefined only for what is free. */
   rates: Rates | undefined
+  /** Their version. */
+  priceVersion: bigint | undefined
 }
 
 export interface PreparedWhole extends Prepared {
   /**
-   * Reads what the upstream answered.
+   * Reads what the upstream answered; `served` is where.
    * @throws GatewayError for an error inside a 200, and for what is no answer at all
    */
-  read(bytes: Uint8Array, headers: Headers): OperationAnswer
+  read(bytes: Uint8Array, headers: Headers, served: Served): OperationAnswer
 }
 
 export interface PreparedStream extends Prepared {
@@ -78,12 +85,17 @@ export interface PreparedStream extends Prepared {
   open(headers: Headers): OperationPipeline
 }
 
+/** Where an answer came from. */
+export type Served = Pick<Candidate, 'route' | 'key'>
+
 /** An answer for the caller, and what it used. */
 export interface OperationAnswer {
   body: Uint8Array | string
   contentType: string
   /** Nothing is charged where it is undefined. */
   used: UsedUp | undefined
+  /** Hands the hold to a job, which is charged when it ends; the caller is answered when that is durable. */
+  entrust?: (record: ExchangeRecord) => Promise<void>
 }
 
 export interface OperationPipeline extends Pipeline {
@@ -118,7 +130,9 @@ export function undertake(
   strict: boolean,
 ): Undertaking {
   const objections = model.routes.map(route => operation.objection(route))
-  const routes = model.routes.filter((_, index) => objections[index] === undefined)
+  const routes = model.routes
+    .filter((_, index) => objections[index] === undefined)
+    .map(route => operation.narrow?.(route) ?? route)
   if (routes.length === 0 && model.routes.length > 0) {
     // What is wrong with the request tells more than that another channel has no such thing.
     throw (
@@ -139,7 +153,14 @@ export function undertake(
       headers: NO_HEADERS,
       body: {},
     },
-    context: { requestId: record.id, now: record.startedAt, strict, rates: model.price?.rates },
+    context: {
+      requestId: record.id,
+      record,
+      now: record.startedAt,
+      strict,
+      rates: model.price?.rates,
+      priceVersion: model.price?.version,
+    },
   }
 }
 

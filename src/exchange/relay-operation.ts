@@ -43,13 +43,17 @@ async function relayWholeOperation(
   const { gateway, record, operation, context, reservation } = admitted
   const prepared = {
     ...admitted,
-    prepare: (route: Route) => held(operation.prepare(route, context), admitted),
+    prepare: async (route: Route) => held(await operation.prepare(route, context), admitted),
   }
   const answer = await overCandidates(prepared, one =>
-    fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers)),
+    fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers, one.candidate)),
   )
   if (reservation !== undefined) charge(record, answer.used, reservation.bill)
   await reservation?.granted
+  if (answer.entrust !== undefined) {
+    await answer.entrust(record)
+    reservation?.bill.entrusted()
+  }
   onEnd()
   return new Response(answer.body, {
     headers: {
@@ -68,7 +72,10 @@ function relayStreamedOperation(
   const codec = CODECS[SURFACE_FORMAT[record.surface]]
   const isEvents = operation.delivery === 'events'
   return relayFlow(
-    { ...admitted, prepare: (route: Route) => held(operation.prepare(route, context), admitted) },
+    {
+      ...admitted,
+      prepare: async (route: Route) => held(await operation.prepare(route, context), admitted),
+    },
     {
       outlet: {
         keepalive: isEvents ? Buffer.from(codec.keepalive) : undefined,

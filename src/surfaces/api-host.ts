@@ -14,6 +14,7 @@ import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { models } from './models.ts'
 import { responses } from './responses.ts'
+import { videos } from './videos.ts'
 
 export interface ApiHost {
   server: Server<undefined>
@@ -39,6 +40,7 @@ export function createApiHost(gateway: Gateway, listener: Listener) {
     .use(embeddings(gateway, listener))
     .use(images(gateway, listener))
     .use(audio(gateway, listener))
+    .use(videos(gateway, listener))
     .use(gemini(gateway, listener))
 }
 

@@ -8,7 +8,10 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import type { Operation } from '@/exchange/operation.ts'
 import { predictionOperation } from '@/exchange/predictions.ts'
 import { errorResponse } from '@/exchange/reply.ts'
+import { videoOperation } from '@/exchange/videos.ts'
+import { downloadFile } from './gemini-videos.ts'
 import { readModelPath } from './model-path.ts'
+import { originOf } from './videos.ts'
 
 /** Google's SDK 3 and later says `/v1`, the ones before it `/v1beta`, and some callers `/v1alpha`. */
 const VERSIONS = ['/v1', '/v1beta', '/v1alpha'] as const
@@ -22,6 +25,9 @@ export function gemini(gateway: Gateway, listener: Listener) {
       ({ request, params }) => answer(gateway, listener, request, params['*']),
       { parse: 'none' },
     )
+    app.get(`${version}/files/*`, ({ request, params }) =>
+      downloadFile(gateway, listener, request, params['*']),
+    )
   }
   return app
 }
@@ -32,7 +38,7 @@ function answer(
   request: Request,
   rest: string,
 ): Response | Promise<Response> {
-  const action = readAction(rest, new URL(request.url).searchParams)
+  const action = readAction(gateway, request, rest)
   if (action instanceof GatewayError) return errorResponse(action, gateway.newRequestId(), 'gemini')
   const call = { request, listener, surface: 'gemini' } as const
   return 'call' in action
@@ -49,7 +55,8 @@ type Action =
   | { operation: (body: RequestBody) => Operation }
 
 /** The call that a path names, or why it names none. The model may hold slashes and colons: the last colon divides. */
-function readAction(rest: string, query: URLSearchParams): Action | GatewayError {
+function readAction(gateway: Gateway, request: Request, rest: string): Action | GatewayError {
+  const query = new URL(request.url).searchParams
   const path = readModelPath(rest)
   if (path === undefined) return new GatewayError('invalid_request', 'The path is not valid percent-encoding')
   const colon = path.lastIndexOf(':')
@@ -70,6 +77,15 @@ function readAction(rest: string, query: URLSearchParams): Action | GatewayError
       return { operation: body => embeddingOperation({ body, model, action }) }
     case 'predict':
       return { operation: body => predictionOperation(body, model) }
+    case 'predictLongRunning': {
+      const order = {
+        store: gateway.videos,
+        dialect: 'gemini',
+        model,
+        origin: originOf(gateway, request),
+      } as const
+      return { operation: body => videoOperation({ ...order, body }) }
+    }
     default:
       return unknownPath()
   }

@@ -8,6 +8,7 @@ import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
 import type { Model } from '@/routing/model.ts'
+import { readOperationPath, showOperation } from './gemini-videos.ts'
 import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
 import { readModelPath } from './model-path.ts'
 
@@ -30,7 +31,12 @@ export function models(gateway: Gateway, listener: Listener) {
   const app = new Elysia({ name: 'models' })
   for (const version of ['/v1', '/v1beta', '/v1alpha']) {
     app.get(`${version}/models`, ({ request }) => list(request))
-    app.get(`${version}/models/*`, ({ request, params }) => one(request, params['*']))
+    app.get(`${version}/models/*`, ({ request, params }) => {
+      const operation = readOperationPath(params['*'])
+      return operation === undefined
+        ? one(request, params['*'])
+        : showOperation(gateway, listener, request, operation)
+    })
   }
   return app
 }

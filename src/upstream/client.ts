@@ -4,6 +4,7 @@ import type { AddressGuard, Dial } from './address-guard.ts'
 import type { Channel, ChannelKey } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, keyHeaders, methodOf, type UpstreamCall } from './endpoint.ts'
+import { followRedirects } from './redirects.ts'
 
 export interface UpstreamRequest {
   channel: Channel
@@ -15,6 +16,8 @@ export interface UpstreamRequest {
   headers: Readonly<Record<string, string>>
   /** Aborts the attempt at any point: the caller left, the stream stalled, the answer was cut on purpose. */
   signal: AbortSignal
+  /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
+  followsRedirects?: boolean
 }
 
 /** A body that is too large to be kept in memory; opened anew for each attempt. */
@@ -43,7 +46,7 @@ export interface ClientOptions {
 }
 
 /**
- * The client on Bun's fetch. No redirect is followed (the key would travel with it), nothing is compressed (Bun would
+ * The client on Bun's fetch. No redirect is followed but by who asks for it (redirects.ts), nothing is compressed (Bun would
  * leave stale headers), and Bun's own 6 minute limit is off: the channel's timeouts rule.
  */
 export function createUpstreamClient(options: ClientOptions): UpstreamClient {
@@ -70,7 +73,9 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
         now: clock.now,
       })
       connections.heard(channel.baseUrl)
-      return response
+      if (request.followsRedirects !== true) return response
+      const headers = attemptHeaders(request)
+      return await followRedirects(response, { channel, guard, url, headers, signal: attempt.signal })
     } catch (error) {
       guard.forget(url)
       throw connectionError(error, attempt.signal, channel)

@@ -13,7 +13,7 @@ export interface Complaint {
 }
 
 /** Statuses that are about the caller's own request and go back as they are (contract.md 6). */
-const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 422, 431, 451])
+const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 416, 422, 431, 451])
 
 /**
  * Decides whose fault an upstream's complaint is and where another attempt could succeed. The one place where that

@@ -14,6 +14,8 @@ export interface TestGatewayOptions {
   otlpEndpoint?: string
   clock?: Clock
   maxBodyBytes?: number
+  /** PUBLIC_API_URL; else what a caller's own request says. */
+  publicApiUrl?: string
   /** Upstream addresses by format; the simulator where none is given. */
   upstreams?: Partial<Record<'chat' | 'responses' | 'messages' | 'gemini', string>>
   /** Added to each channel, as YAML flow entries. */
@@ -107,6 +109,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: options.otlpEndpoint,
+      publicApiUrl: options.publicApiUrl,
       redisUrl: process.env['REDIS_URL'] || undefined,
     },
     database,

@@ -1,0 +1,46 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { attend } from '@/exchange/attendance.ts'
+import type { Listener } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
+import { videoContent } from '@/exchange/video-content.ts'
+import { readFileId, readOperationId, viewOf } from '@/exchange/video-view.ts'
+import { findVideo, fresh, originOf } from './videos.ts'
+
+/** The operation that a path below `models/` names; undefined for what is a model. */
+export function readOperationPath(path: string): string | undefined {
+  return /^.+\/operations\/([^/]+)$/.exec(path)?.[1]
+}
+
+/** GET {version}/models/{model}/operations/{id}: how a video is coming on. */
+export function showOperation(
+  gateway: Gateway,
+  listener: Listener,
+  request: Request,
+  id: string,
+): Promise<Response> {
+  return attend(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
+    const job = await fresh(gateway, await findVideo(gateway, caller.accountId, readOperationId(id)))
+    const body = viewOf(job, 'gemini', originOf(gateway, request))
+    return Response.json(body, { headers: identityHeaders(record.id, 'gemini') })
+  })
+}
+
+/** GET {version}/files/{id}:download: the bytes of a video. Nothing else is a file here. */
+export function downloadFile(
+  gateway: Gateway,
+  listener: Listener,
+  request: Request,
+  rest: string,
+): Response | Promise<Response> {
+  const [, name] = /^([^/:]+)(?::|%3A)download$/i.exec(rest) ?? []
+  if (name === undefined) {
+    const error = new GatewayError('unknown_path', 'Nothing is served at this path')
+    return errorResponse(error, gateway.newRequestId(), 'gemini')
+  }
+  return attend(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
+    const file = readFileId(name)
+    const job = await findVideo(gateway, caller.accountId, file?.id)
+    return videoContent(gateway, record, { request, job, index: file?.index ?? 0, variant: undefined })
+  })
+}

@@ -1,0 +1,164 @@
+import { Elysia } from 'elysia'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { attend } from '@/exchange/attendance.ts'
+import { type RequestBody, readBody } from '@/exchange/body.ts'
+import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
+import { isForm, readForm } from '@/exchange/form.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { identityHeaders } from '@/exchange/reply.ts'
+import { videoContent } from '@/exchange/video-content.ts'
+import { forget, lookAt } from '@/exchange/video-look.ts'
+import type { VideoJob } from '@/exchange/video-store.ts'
+import { readVideoId, videoIdOf, viewOf } from '@/exchange/video-view.ts'
+import { remixOperation, videoOperation } from '@/exchange/videos.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { readModel } from './body-call.ts'
+
+const SURFACE = 'videos'
+
+/** OpenAI videos: ordered, looked at, listed, fetched, made anew, deleted. */
+export function videos(gateway: Gateway, listener: Listener) {
+  const order = (request: Request, read: OperationCall['read']) =>
+    runOperation(gateway, { request, listener, surface: SURFACE, read })
+  const about = (request: Request, act: Parameters<typeof attend>[2]) =>
+    attend(gateway, { request, listener, surface: SURFACE }, act)
+  return new Elysia({ name: 'videos' })
+    .post('/v1/videos', ({ request }) => order(request, orderReader(gateway)), { parse: 'none' })
+    .get('/v1/videos', ({ request }) =>
+      about(request, async ({ caller, record }) =>
+        json(await listOf(gateway, caller.accountId, request), record.id),
+      ),
+    )
+    .get('/v1/videos/:id', ({ request, params }) =>
+      about(request, async ({ caller, record }) => {
+        const job = await fresh(gateway, await findVideo(gateway, caller.accountId, readVideoId(params.id)))
+        return json(viewOf(job, 'openai', originOf(gateway, request)), record.id)
+      }),
+    )
+    .get('/v1/videos/:id/content', ({ request, params }) =>
+      about(request, async ({ caller, record }) => {
+        const job = await findVideo(gateway, caller.accountId, readVideoId(params.id))
+        const variant = new URL(request.url).searchParams.get('variant') ?? undefined
+        return videoContent(gateway, record, { request, job, index: 0, variant })
+      }),
+    )
+    .delete('/v1/videos/:id', ({ request, params }) =>
+      about(request, async ({ caller, record }) => {
+        const job = await findVideo(gateway, caller.accountId, readVideoId(params.id))
+        await gateway.videos.hide(job.id)
+        // One that is still being made is deleted at its maker when it is done and paid.
+        if (job.money !== 'held') await forget(gateway, job)
+        return json({ id: params.id, object: 'video.deleted', deleted: true }, record.id)
+      }),
+    )
+    .post(
+      '/v1/videos/:id/remix',
+      ({ request, params }) => order(request, remixReader(gateway, readVideoId(params.id))),
+      { parse: 'none' },
+    )
+}
+
+/** Where callers reach this gateway. */
+export function originOf(gateway: Gateway, request: Request): string {
+  return gateway.publicUrl ?? new URL(request.url).origin
+}
+
+/** @throws GatewayError `not_found`, with one text for what does not exist, was deleted, or is another account's */
+export async function findVideo(
+  gateway: Gateway,
+  accountId: number,
+  id: string | undefined,
+): Promise<VideoJob> {
+  const job = id === undefined ? undefined : await gateway.videos.find(accountId, id)
+  if (job === undefined) throw new GatewayError('not_found', 'There is no such video')
+  return job
+}
+
+/** A job as its maker has it now, unless somebody else is just looking; then as it was last seen. */
+export async function fresh(gateway: Gateway, job: VideoJob): Promise<VideoJob> {
+  const leased = job.money === 'held' ? await gateway.videos.lease(job.id) : undefined
+  return leased === undefined ? job : lookAt(gateway, leased)
+}
+
+function orderReader(gateway: Gateway): OperationCall['read'] {
+  return async (request, maxBodyBytes) => {
+    const shared = { store: gateway.videos, dialect: 'openai', origin: originOf(gateway, request) } as const
+    if (!isForm(request.headers.get('content-type'))) {
+      const body = await readBody(request, maxBodyBytes)
+      return videoOperation({ ...shared, body, model: readModel(body.json) })
+    }
+    const form = await readForm(request, maxBodyBytes)
+    try {
+      const model = readModel({ model: form.value('model') })
+      return videoOperation({ ...shared, body: form, model })
+    } catch (error) {
+      form.close()
+      throw error
+    }
+  }
+}
+
+function remixReader(gateway: Gateway, id: string | undefined): OperationCall['read'] {
+  return async (request, maxBodyBytes, { accountId }) => {
+    const source = await findVideo(gateway, accountId, id)
+    const body = await readPrompt(request, maxBodyBytes)
+    const origin = originOf(gateway, request)
+    return remixOperation(
+      { store: gateway.videos, dialect: 'openai', model: source.calledModel, origin, body },
+      source,
+    )
+  }
+}
+
+/** A form that holds nothing but values is as good as the JSON that says the same. */
+async function readPrompt(request: Request, maxBodyBytes: number): Promise<RequestBody> {
+  if (!isForm(request.headers.get('content-type'))) return readBody(request, maxBodyBytes)
+  const form = await readForm(request, maxBodyBytes)
+  try {
+    const json: JsonObject = { prompt: form.value('prompt') }
+    return { json, bytes: Buffer.from(JSON.stringify(json)) }
+  } finally {
+    form.close()
+  }
+}
+
+const DEFAULT_LIMIT = 20
+const MAX_LIMIT = 100
+
+async function listOf(gateway: Gateway, accountId: number, request: Request): Promise<JsonObject> {
+  const { searchParams: query } = new URL(request.url)
+  const after = query.get('after')
+  const id = after === null ? undefined : (await findVideo(gateway, accountId, readVideoId(after))).id
+  const page = await gateway.videos.page(accountId, {
+    after: id,
+    limit: readLimit(query.get('limit')),
+    order: readOrder(query.get('order')),
+  })
+  const data = page.jobs.map(job => viewOf(job, 'openai', originOf(gateway, request)))
+  const [first, last] = [page.jobs[0], page.jobs.at(-1)]
+  return {
+    object: 'list',
+    data,
+    first_id: first === undefined ? null : videoIdOf(first.id),
+    last_id: last === undefined ? null : videoIdOf(last.id),
+    has_more: page.hasMore,
+  }
+}
+
+function readLimit(text: string | null): number {
+  if (text === null || text === '') return DEFAULT_LIMIT
+  const limit = Number(text)
+  if (Number.isInteger(limit) && limit > 0 && limit <= MAX_LIMIT) return limit
+  throw invalidRequest('limit', `expected a whole number from 1 to ${MAX_LIMIT}`)
+}
+
+function readOrder(text: string | null): 'asc' | 'desc' {
+  if (text === null || text === '' || text === 'desc') return 'desc'
+  if (text === 'asc') return 'asc'
+  throw invalidRequest('order', "expected 'asc' or 'desc'")
+}
+
+function json(body: JsonObject, requestId: string): Response {
+  return Response.json(body, { headers: identityHeaders(requestId, SURFACE) })
+}

@@ -1,0 +1,91 @@
+import { afterAll, expect, test } from 'bun:test'
+import { scriptedUpstream } from '#tests/support/upstream.ts'
+import { systemClock } from '@/clock/clock.ts'
+import type { AddressGuard } from '@/upstream/address-guard.ts'
+import type { Channel } from '@/upstream/channel.ts'
+import { createUpstreamClient } from '@/upstream/client.ts'
+
+const store = scriptedUpstream(({ path, headers }) =>
+  path === '/again'
+    ? Response.redirect(`${vendor.url}/v1beta/files/end`, 302)
+    : new Response(`film ${headers.get('range') ?? ''}`),
+)
+const vendor = scriptedUpstream(({ path, query }) => {
+  const to = new URLSearchParams(query).get('to') ?? path.replace('/v1beta/files/', '')
+  if (path.endsWith('/end')) return new Response('end')
+  if (to.startsWith('elsewhere')) return Response.redirect(`${store.url}/film`, 302)
+  if (to.startsWith('inside')) return Response.redirect('http://10.0.0.1/film', 302)
+  if (to.startsWith('file'))
+    return new Response(null, { status: 302, headers: { location: 'file:///etc/passwd' } })
+  if (to.startsWith('nothing')) return new Response(null, { status: 302 })
+  if (to.startsWith('loop')) return Response.redirect(`${vendor.url}/v1beta/files/loop`, 302)
+  return Response.redirect(`${vendor.url}/v1beta/files/end`, 307)
+})
+afterAll(() => Promise.all([store.stop(), vendor.stop()]))
+
+/** Takes the second server for a public one. */
+const guard: AddressGuard = {
+  dial: async (_, url) => ({ url, headers: {}, tls: undefined }),
+  dialPublic: async url => {
+    if (new URL(url).hostname === '10.0.0.1') throw new Error('private')
+    return { url, headers: {}, tls: undefined }
+  },
+  forget: () => undefined,
+}
+
+const channel: Channel = {
+  id: 1,
+  name: 'veo',
+  format: 'gemini-generate-content',
+  baseUrl: vendor.url,
+  keys: [],
+  priority: 0,
+  weight: 1,
+  headers: { 'x-team': 'secret-team' },
+  timeouts: { connectMs: 1000, firstByteMs: 5000, idleMs: 5000 },
+  maxConcurrent: undefined,
+  functionToolsOnly: false,
+  allowPrivate: true,
+  vendor: 'veo',
+}
+
+const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => '' })
+
+function download(id: string, followsRedirects = true): Promise<Response> {
+  vendor.seen.length = 0
+  store.seen.length = 0
+  return client({
+    channel,
+    key: { id: 1, secret: 'upstream-key' },
+    call: { kind: 'file-download', model: 'veo', stream: false, id },
+    body: undefined,
+    headers: { range: 'bytes=0-9', accept: '*/*' },
+    signal: new AbortController().signal,
+    followsRedirects,
+  })
+}
+
+test('goes to another host without key and headers of the channel', async () => {
+  expect(await (await download('elsewhere')).text()).toBe('film bytes=0-9')
+  const [seen] = store.seen
+  expect(seen?.headers.get('x-goog-api-key')).toBeNull()
+  expect(seen?.headers.get('x-team')).toBeNull()
+  expect(seen?.headers.get('accept')).toBe('*/*')
+})
+
+test('brings the key again to the origin of the channel', async () => {
+  expect(await (await download('here')).text()).toBe('end')
+  expect(vendor.seen.map(({ headers }) => headers.get('x-goog-api-key'))).toEqual([
+    'upstream-key',
+    'upstream-key',
+  ])
+})
+
+test.each(['inside', 'file', 'nothing', 'loop'])('ends a redirect that leads to %s', async where => {
+  await expect(download(where)).rejects.toMatchObject({ kind: 'upstream_error' })
+})
+
+test('follows nothing unless asked to', async () => {
+  expect((await download('elsewhere', false)).status).toBe(302)
+  expect(store.seen).toHaveLength(0)
+})
