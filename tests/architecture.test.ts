@@ -127,6 +127,8 @@ describe('metering is the only door to an upstream', () => {
       'console/playground.ts',
       'upstream/client.ts',
       'upstream/media.ts',
+      // Where an answer of the client's led to.
+      'upstream/redirects.ts',
     ])
   })
 })

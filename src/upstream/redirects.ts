@@ -45,7 +45,7 @@ async function fetchAgain(url: string, options: RedirectOptions): Promise<Respon
   const isOwn = new URL(url).origin === new URL(options.url).origin
   const dial = isOwn ? await guard.dial(channel, url) : await guard.dialPublic(url)
   const sent = isOwn ? headers : withoutSecrets(headers)
-  return fetch(dial.url, { ...initOf(dial), headers: { ...sent, ...dial.headers }, signal })
+  return await fetch(dial.url, { ...initOf(dial), headers: { ...sent, ...dial.headers }, signal })
 }
 
 function initOf(dial: Dial): RequestInit {
