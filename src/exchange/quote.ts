@@ -95,7 +95,8 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, pr
     answers: 1,
     statedOutput: ceiling.outputTokens,
     maxOutput: ceiling.outputTokens,
-    allowance: ceiling.outputTokens,
+    // The hold is for the worst, the limits for what is usual; what was used takes its place in the end.
+    allowance: Math.min(ceiling.outputTokens, FIRST_SLICE),
     firstOutput: ceiling.outputTokens,
     bound: () => roundUp(boundOf(ceiling, rates)),
     affordable: () => undefined,

@@ -187,6 +187,7 @@ describe('between the formats', () => {
   test.each([
     ['tokens', { input: [1, 2] }, 'unsupported_parameter', 'input'],
     ['lists of tokens', { input: ['a', [1, 2]] }, 'unsupported_parameter', 'input[1]'],
+    ['101 texts', { input: Array(101).fill('a') }, 'unsupported_parameter', 'input'],
     ['no input', {}, 'invalid_request', 'input'],
     ['an empty input', { input: [] }, 'invalid_request', 'input'],
     ['another kind of input', { input: [{ text: 'a' }] }, 'invalid_request', 'input[0]'],

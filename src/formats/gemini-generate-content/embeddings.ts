@@ -17,6 +17,9 @@ import { callerPath, camelKeys } from './keys.ts'
  */
 export type EmbeddingAction = 'embedContent' | 'batchEmbedContents'
 
+/** The most requests in a batch. */
+const MAX_BATCH = 100
+
 const KNOWN = new Set(['model', 'content', 'outputDimensionality', 'embedContentConfig'])
 
 /** @throws GatewayError `invalid_request`; `unsupported_parameter` for what is no text */
@@ -75,11 +78,20 @@ function decodeText(content: JsonValue | undefined, spell: (path: string) => str
   return texts.join('\n')
 }
 
-/** @param name the model's full name, `models/x` */
+/**
+ * @param name the model's full name, `models/x`
+ * @throws GatewayError `unsupported_parameter`
+ */
 export function encodeEmbeddingRequest(
   { inputs, dimensions }: EmbeddingRequest,
   name: string,
 ): { action: EmbeddingAction; body: JsonObject } {
+  if (inputs.length > MAX_BATCH) {
+    throw unsupported(
+      'input',
+      `holds ${inputs.length} texts; this model's upstream takes ${MAX_BATCH} in one call`,
+    )
+  }
   const requests = inputs.map((input, index) => ({
     model: name,
     content: { parts: [{ text: encodeText(input, inputs.length === 1 ? 'input' : `input[${index}]`) }] },
