@@ -1,16 +1,19 @@
-import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import bounds from './bounds.json'
+import { build, missingPrograms } from './build.ts'
 import { type LoadOptions, measure, median, type Sample } from './measure.ts'
 import { figureOf, type Results, table } from './report.ts'
 import { agentText, isScenario, SCENARIO_NAMES, SCENARIOS, type ScenarioName } from './scenarios.ts'
 import { type RunningServer, startStub } from './servers.ts'
+import { soak } from './soak.ts'
 import { BASELINE, createTargets, FLOOR, readPairs, type Server, type Target } from './targets.ts'
 import type { Deployment, Stores } from './tollgate.ts'
 
 const USAGE = `bun run bench [options]: what Tollgate costs beside nginx and a bare Bun proxy
+bun run bench soak [options]: whether it stays flat under load; see --help there
 
   --scenarios a,b  of ${SCENARIO_NAMES.join(', ')}; all
   --pairs a>b,...  conversions, caller>upstream, of chat, responses, messages, gemini; "all": all sixteen
@@ -96,33 +99,6 @@ function readOptions(): Options | undefined {
     json,
     short,
   }
-}
-
-const NEEDED = { gcc: 'gcc', nginx: 'nginx' }
-
-/** A line for each program that is not there, saying what installs it. */
-function missingPrograms(): string[] {
-  return Object.entries(NEEDED)
-    .filter(([program]) => Bun.which(program) === null)
-    .map(([program, debian]) => `${program} is not installed: apt-get install ${debian}`)
-}
-
-/** Compiles what is written in C, once per version of its source. */
-function build(): string {
-  const binaries = join(tmpdir(), 'tollgate-bench-build')
-  mkdirSync(binaries, { recursive: true })
-  for (const name of ['stub', 'load']) {
-    const source = join(import.meta.dir, `${name}.c`)
-    const binary = join(binaries, name)
-    if (modifiedMs(binary) > modifiedMs(source)) continue
-    const { exitCode } = Bun.spawnSync(['gcc', '-O2', '-o', binary, source], { stderr: 'inherit' })
-    if (exitCode !== 0) throw new Error(`gcc cannot compile ${source}`)
-  }
-  return binaries
-}
-
-function modifiedMs(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0
 }
 
 async function compare(options: Options, directory: string, binaries: string): Promise<Run> {
@@ -289,4 +265,5 @@ function progress(line: string): void {
   console.error(line)
 }
 
-process.exitCode = await main()
+const [command, ...words] = process.argv.slice(2)
+process.exitCode = command === 'soak' ? await soak(words) : await main()

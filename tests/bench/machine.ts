@@ -55,6 +55,17 @@ export function memoryMb(pids: readonly number[]): number {
   return kilobytes / 1024
 }
 
+/** Open descriptors of the processes. */
+export function descriptors(pids: readonly number[]): number {
+  return pids.reduce((sum, pid) => {
+    try {
+      return sum + readdirSync(`/proc/${pid}/fd`).length
+    } catch {
+      return sum
+    }
+  }, 0)
+}
+
 /** The process that listens on a loopback port, if it runs on this machine and may be looked at. */
 export function listenerOf(port: number): number | undefined {
   const socket = listeningSocket(port)

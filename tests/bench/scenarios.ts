@@ -75,6 +75,9 @@ export const SCENARIOS = {
   },
 } as const satisfies Record<string, Scenario>
 
+/** What the stub does in a soak: half a minute of 60 chunks, and a long answer as fast as its reader. */
+export const SOAK_STUBS = { paced: 'stub-k60-p500', long: 'stub-k20000-b16' } as const
+
 export type ScenarioName = keyof typeof SCENARIOS
 
 export const SCENARIO_NAMES = Object.keys(SCENARIOS).filter(isScenario)

@@ -7,6 +7,8 @@ export interface RunningServer {
   url: string
   /** Processes that it works with but did not start: databases given by address. */
   storePids: readonly number[]
+  /** Where it answers when it is ready; a gateway's private listener. */
+  readyUrl: string
   /** From its start until it was ready, in ms. */
   startMs: number
   stop(): Promise<void>
@@ -50,6 +52,7 @@ export async function startServer(options: StartOptions): Promise<RunningServer>
   return {
     pid: child.pid,
     url: options.url,
+    readyUrl: options.readyUrl,
     storePids: options.storePids ?? [],
     startMs: performance.now() - startedAt,
     stop: () => stop(child),

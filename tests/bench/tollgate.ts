@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import postgres from 'postgres'
 import { listenerOf } from './machine.ts'
-import { SCENARIOS, SIDES } from './scenarios.ts'
+import { SCENARIOS, SIDES, SOAK_STUBS } from './scenarios.ts'
 import { freePort, ROOT, type RunningServer, startServer } from './servers.ts'
 
 /** Where a gateway keeps its state: in a directory of its own, or in databases given by address. */
@@ -119,7 +119,8 @@ function configText(stub: string): string {
     side =>
       `  - { name: ${side}, format: ${FORMATS[side]}, base_url: "${stub}", api_keys: ["sk-upstream"], max_concurrent: 1000000, allow_private: true }`,
   )
-  const stubs = [...new Set(Object.values(SCENARIOS).map(scenario => scenario.stub))]
+  const scenarios = Object.values(SCENARIOS).map(scenario => scenario.stub)
+  const stubs = [...new Set([...scenarios, ...Object.values(SOAK_STUBS)])]
   const models = SIDES.flatMap(side =>
     stubs.map(
       name =>
