@@ -3,7 +3,7 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { admitCaller } from './admission.ts'
+import { admitCaller, admitWork } from './admission.ts'
 import { authenticateCaller } from './authentication.ts'
 import { readBytes } from './body.ts'
 import type { Listener } from './exchange.ts'
@@ -139,13 +139,18 @@ export interface IdempotentCall {
  */
 export async function answerOnce(gateway: Gateway, call: IdempotentCall): Promise<Response> {
   const { request, listener, answer } = call
+  try {
+    admitWork(gateway)
+  } catch (error) {
+    return errorResponse(asGatewayError(error), gateway.newRequestId(), call.surface)
+  }
   const caller = await authenticateCaller(gateway.authenticate, request)
     .then(found => {
       admitCaller(found, () => listener.addressOf(request))
       return found
     })
     .catch(() => undefined)
-  if (caller === undefined || gateway.draining) return answer(request)
+  if (caller === undefined) return answer(request)
   try {
     const key = readKey(request.headers)
     const body = await readBytes(request, gateway.maxBodyBytes)

@@ -50,6 +50,18 @@ test.each(Object.entries(CALLS))(
   },
 )
 
+test('an Idempotency-Key changes nothing of that', async () => {
+  await overloaded(async () => {
+    const response = await fetch(`${gateway.url}/v1/messages`, {
+      method: 'POST',
+      headers: { 'x-api-key': gateway.key, 'idempotency-key': 'once' },
+      body: 'no JSON',
+    })
+    expect(response.status).toBe(503)
+    expect(await response.json()).toMatchObject({ type: 'error', error: { type: 'overloaded_error' } })
+  })
+})
+
 test('a body that is still on its way is not waited for', async () => {
   await overloaded(async () => {
     const body = new ReadableStream({
