@@ -49,7 +49,7 @@ import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 
 export interface ServerOptions {
-  settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs'> &
+  settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs' | 'responsesWebSocket'> &
     Partial<Pick<Settings, 'publicApiUrl'>> & {
       /** Undefined: a worker, whose supervisor has that listener. */
       ops: Settings['ops'] | undefined
@@ -222,8 +222,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     hostname: settings.api.host,
     port: settings.api.port,
     isShared: settings.sharesPort,
+    webSocket: settings.responsesWebSocket,
   })
-  openRequests = () => api.server.pendingRequests
+  openRequests = () => api.pendingRequests()
   const ops =
     settings.ops === undefined
       ? undefined
@@ -236,7 +237,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
           { hostname: settings.ops.host, port: settings.ops.port },
         )
   return {
-    apiUrl: addressOf(api.server.url),
+    apiUrl: addressOf(api.url),
     opsUrl: ops && addressOf(ops.url),
     gateway,
     readings: {
@@ -250,12 +251,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     flush: () => Promise.all(gateway.settling).then(() => store.flush()),
     async stop() {
       gateway.draining = true
-      const ended = api.server.stop(false).then(() => gateway.idempotency.quiet())
+      const ended = api.drain().then(() => gateway.idempotency.quiet())
       await Promise.all([
         withinGrace(ended, settings.shutdownGraceMs, clock),
         responses.close(settings.shutdownGraceMs),
       ])
-      await api.server.stop(true)
+      await api.stop()
       await gateway.idempotency.close()
       await videoWatch.close()
       watchdog.stop()

@@ -37,6 +37,8 @@ export interface Settings {
   readonly logFormat: LogFormat
   /** Largest request body after decoding, in bytes. */
   readonly maxBodyBytes: number
+  /** Whether Responses are served over WebSocket, too; else the upgrade is a 426. */
+  readonly responsesWebSocket: boolean
   /** How long open streams may run on after SIGTERM, in ms. */
   readonly shutdownGraceMs: number
   /** What the console shows as the API's address, without a trailing slash; undefined: from the listener. */
@@ -79,6 +81,7 @@ export function readSettings(env: Environment, terminal = false): Settings {
     logLevel: read.oneOf('LOG_LEVEL', LOG_LEVELS) ?? 'info',
     logFormat: read.oneOf('LOG_FORMAT', LOG_FORMATS) ?? (terminal ? 'pretty' : 'json'),
     maxBodyBytes: read.integer('MAX_BODY_BYTES', 1, Number.MAX_SAFE_INTEGER) ?? 67_108_864,
+    responsesWebSocket: read.oneOf('RESPONSES_WEBSOCKET', ['on', 'off'] as const) !== 'off',
     // A timer holds 31 bits of milliseconds; a longer one would fire at once.
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_MS', 0, 2 ** 31 - 1) ?? 600_000,
     publicApiUrl: read.httpUrl('PUBLIC_API_URL'),

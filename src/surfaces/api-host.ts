@@ -13,12 +13,19 @@ import { gemini } from './gemini.ts'
 import { images } from './images.ts'
 import { messages } from './messages.ts'
 import { models } from './models.ts'
+import type { ResponseSocket } from './response-socket.ts'
+import { ResponseSockets } from './response-sockets.ts'
 import { responses } from './responses.ts'
 import { videos } from './videos.ts'
 
 export interface ApiHost {
-  server: Server<undefined>
   url: URL
+  /** Takes no more connections; resolves when the open ones have ended. */
+  drain(): Promise<void>
+  /** Requests that are being answered. */
+  pendingRequests(): number
+  /** Ends whatever is still open. */
+  stop(): Promise<void>
 }
 
 /** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
@@ -51,10 +58,12 @@ export interface ApiAddress {
   port: number
   /** Whether other processes may listen there too; each new connection then goes to one of them. */
   isShared: boolean
+  /** Whether Responses are served over WebSocket, too. */
+  webSocket: boolean
 }
 
 export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
-  let server: Server<undefined> | undefined
+  let server: Server<ResponseSocket> | undefined
   // Requests that we made in place of a caller's have no socket of their own.
   const received = new WeakMap<Request, Request>()
   const inPlaceOf = (original: Request, request: Request): Request => {
@@ -65,7 +74,8 @@ export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
     addressOf: request => server?.requestIP(received.get(request) ?? request)?.address,
   }
   const app = createApiHost(gateway, listener)
-  server = Bun.serve({
+  const sockets = new ResponseSockets(gateway)
+  const serving: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
     hostname: address.hostname,
     port: address.port,
     reusePort: address.isShared,
@@ -75,6 +85,9 @@ export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: incoming => {
       const request = inPlaceOf(incoming, withWholeUrl(incoming))
+      if (address.webSocket && ResponseSockets.isUpgrade(request)) {
+        return sockets.upgrade(serving, incoming, listener)
+      }
       if (request.method !== 'POST' || !request.headers.has('idempotency-key')) return app.fetch(request)
       return answerOnce(gateway, {
         request,
@@ -83,8 +96,17 @@ export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
         answer: again => Promise.resolve(app.fetch(inPlaceOf(request, again))),
       })
     },
+    websocket: sockets.handler,
   })
-  return { server, url: server.url }
+  server = serving
+  return {
+    url: serving.url,
+    drain: async () => {
+      await Promise.all([serving.stop(false), sockets.drain()])
+    },
+    pendingRequests: () => serving.pendingRequests,
+    stop: () => serving.stop(true),
+  }
 }
 
 /** Whose errors a path has; undefined: OpenAI's. */

@@ -27,6 +27,7 @@ test('an empty environment gives the documented defaults', () => {
     logLevel: 'info',
     logFormat: 'json',
     maxBodyBytes: 67_108_864,
+    responsesWebSocket: true,
     shutdownGraceMs: 600_000,
     publicApiUrl: undefined,
     publicConsoleUrl: undefined,
@@ -70,6 +71,7 @@ describe('a good value is read', () => {
     [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
     [{ LOG_FORMAT: 'pretty' }, { logFormat: 'pretty' }],
     [{ MAX_BODY_BYTES: '1048576' }, { maxBodyBytes: 1_048_576 }],
+    [{ RESPONSES_WEBSOCKET: 'off' }, { responsesWebSocket: false }],
     [{ SHUTDOWN_GRACE_MS: '0' }, { shutdownGraceMs: 0 }],
     [{ PUBLIC_API_URL: 'https://api.example.com/' }, { publicApiUrl: 'https://api.example.com' }],
     [

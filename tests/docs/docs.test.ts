@@ -7,7 +7,9 @@ import { START_MS } from '#tests/surfaces/calls.ts'
 /** Words that the output of each example of a page must hold, in their order. */
 const PAGES = {
   chat: { outputs: ['"Hello"', 'Hello\n'] },
-  responses: { outputs: ['"Hello"', 'Hello\n'] },
+  responses: {
+    outputs: ['"Hello"', 'Hello\n', '"store":true', 'What is my name?', 'Take your time.', 'Hello, socket.'],
+  },
   messages: { outputs: ['"Hello"', 'Hello\n'] },
   gemini: { outputs: ['"Hello"', 'Hello\n'] },
   embeddings: { outputs: ['"index":1', '2 vectors of 256', '2 vectors of 256'] },

@@ -16,6 +16,8 @@ export interface TestGatewayOptions {
   maxBodyBytes?: number
   /** PUBLIC_API_URL; else what a caller's own request says. */
   publicApiUrl?: string
+  /** False: an upgrade is a 426. */
+  responsesWebSocket?: boolean
   /** Upstream addresses by format; the simulator where none is given. */
   upstreams?: Partial<Record<'chat' | 'responses' | 'messages' | 'gemini', string>>
   /** Added to each channel, as YAML flow entries. */
@@ -106,6 +108,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       ops: { host: '127.0.0.1', port: 0 },
       sharesPort: false,
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
+      responsesWebSocket: options.responsesWebSocket ?? true,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: options.otlpEndpoint,
@@ -172,6 +175,7 @@ export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
       ops: { host: '127.0.0.1', port: 0 },
       sharesPort: false,
       maxBodyBytes: 64 * 1024 * 1024,
+      responsesWebSocket: true,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: undefined,

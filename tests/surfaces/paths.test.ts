@@ -5,7 +5,7 @@ import { CALLS, readError, START_MS, SURFACES, type Surface } from './calls.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {
-  gateway = await startTestGateway()
+  gateway = await startTestGateway({ responsesWebSocket: false })
 }, START_MS)
 afterAll(() => gateway.close())
 
@@ -173,20 +173,23 @@ describe('GET /v1/responses', () => {
     }
   })
 
-  test.each(['websocket', 'WebSocket'])('with an upgrade to %s is a JSON 426', async upgrade => {
-    const answer = await rawCall('GET /v1/responses HTTP/1.1', [
-      'host: localhost',
-      `authorization: Bearer ${gateway.key}`,
-      `upgrade: ${upgrade}`,
-      'connection: Upgrade',
-      'sec-websocket-version: 13',
-      'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
-    ])
-    expect(answer.status).toBe(426)
-    const { status, headers, text } = answer
-    const error = await readError(new Response(text, { status, headers }), 'responses')
-    expect(error.code).toBe('websocket_unsupported')
-  })
+  test.each(['websocket', 'WebSocket'])(
+    'with an upgrade to %s is a JSON 426 where it is switched off',
+    async upgrade => {
+      const answer = await rawCall('GET /v1/responses HTTP/1.1', [
+        'host: localhost',
+        `authorization: Bearer ${gateway.key}`,
+        `upgrade: ${upgrade}`,
+        'connection: Upgrade',
+        'sec-websocket-version: 13',
+        'sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==',
+      ])
+      expect(answer.status).toBe(426)
+      const { status, headers, text } = answer
+      const error = await readError(new Response(text, { status, headers }), 'responses')
+      expect(error.code).toBe('websocket_unsupported')
+    },
+  )
 })
 
 describe('the Host header', () => {

@@ -1,0 +1,206 @@
+import type { ServerWebSocket } from 'bun'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { IncomingCall } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse } from '@/exchange/reply.ts'
+import { runResponse } from '@/exchange/response-exchange.ts'
+import { warmUp } from '@/exchange/response-warm-up.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { spliceJson } from '@/json/splice.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+import { readBodyCall } from './body-call.ts'
+import { SocketMemory } from './socket-memory.ts'
+
+/** Requests that may wait on one connection for those before them. */
+const MAX_WAITING = 16
+
+/** Close codes (RFC 6455, 7.4.1). */
+const GOING_AWAY = 1001
+const POLICY_VIOLATION = 1008
+
+/** Keys of the envelope, which is no part of the request. `generate: false` asks for no answer at all. */
+const ENVELOPE = ['type', 'stream_id', 'generate', 'background'] as const
+
+/** Statuses after which nothing more can come of a connection. */
+const HOPELESS = new Set([401, 403])
+
+/**
+ * One connection of the Responses surface over WebSocket: each `response.create` frame is an exchange like a POST, and
+ * its events are frames. One runs at a time, the others wait.
+ */
+export class ResponseSocket {
+  readonly #gateway: Gateway
+  /** What the connection was opened with: its credentials go for every request on it. */
+  readonly #opened: Pick<Request, 'url' | 'headers'>
+  readonly #memory: SocketMemory
+  readonly #waiting: string[] = []
+  #ws: ServerWebSocket<ResponseSocket> | undefined
+  #running: Promise<void> | undefined
+  #abort = new AbortController()
+  #drained: (() => void) | undefined
+  #isLeaving = false
+
+  constructor(gateway: Gateway, opened: Request) {
+    this.#gateway = gateway
+    this.#memory = new SocketMemory(gateway.maxBodyBytes)
+    this.#opened = { url: opened.url, headers: requestHeaders(opened.headers) }
+  }
+
+  /** A request as this connection would send it, for looking at its credentials again. */
+  request(body?: Uint8Array): Request {
+    const { url, headers } = this.#opened
+    const init = body === undefined ? {} : { method: 'POST', body: Buffer.from(body) }
+    return new Request(url, { headers, signal: this.#abort.signal, ...init })
+  }
+
+  open(ws: ServerWebSocket<ResponseSocket>): void {
+    this.#ws = ws
+  }
+
+  message(message: string | Buffer): void {
+    if (typeof message !== 'string') {
+      return this.#tell(invalidRequest('type', 'expected a text frame with a JSON object'), undefined)
+    }
+    if (this.#waiting.length >= MAX_WAITING) {
+      const error = new GatewayError('too_many_concurrent', 'Too many requests wait on this connection', {
+        retryAfterMs: 1000,
+      })
+      return this.#tell(error, undefined)
+    }
+    this.#waiting.push(message)
+    this.#running ??= this.#work()
+  }
+
+  /** The caller's socket has room again. */
+  drain(): void {
+    this.#drained?.()
+  }
+
+  /** The connection is gone: whatever runs on it ends. */
+  closed(): void {
+    this.#waiting.length = 0
+    this.#abort.abort()
+    this.#drained?.()
+  }
+
+  /** Closes the connection once nothing runs on it. */
+  leave(): void {
+    this.#isLeaving = true
+    this.#waiting.length = 0
+    if (this.#running === undefined) this.#ws?.close(GOING_AWAY, 'This gateway is shutting down')
+  }
+
+  /** The key is not good any more: ends the connection, and what runs on it. */
+  refuse(error: GatewayError): void {
+    this.#tell(error, undefined)
+  }
+
+  async #work(): Promise<void> {
+    for (let frame = this.#waiting.shift(); frame !== undefined; frame = this.#waiting.shift()) {
+      await this.#serve(frame)
+    }
+    this.#running = undefined
+    if (this.#isLeaving) this.leave()
+  }
+
+  async #serve(frame: string): Promise<void> {
+    const json = parseObject(frame)
+    const lane = asString(json?.['stream_id'])
+    try {
+      if (json === undefined) throw new GatewayError('invalid_json', 'The frame is not a JSON object')
+      assertCreate(json)
+      if (json['generate'] === false) return await this.#warmUp(frame, lane)
+      const response = await runResponse(this.#gateway, this.#callOf(frame), this.#memory)
+      if (response.ok) await this.#forward(response, lane)
+      else await this.#tellResponse(response, lane)
+    } catch (error) {
+      this.#tell(asGatewayError(error), lane)
+    }
+  }
+
+  #callOf(frame: string): IncomingCall {
+    const edits = ENVELOPE.map(name => ({ path: [name], remove: true }) as const)
+    const body = spliceJson(Buffer.from(frame), [...edits, { path: ['stream'], value: true }])
+    return {
+      request: this.request(body),
+      listener: { addressOf: () => this.#ws?.remoteAddress },
+      surface: 'responses',
+      readCall: readBodyCall,
+    }
+  }
+
+  async #warmUp(frame: string, lane: string | undefined): Promise<void> {
+    for (const event of await warmUp(this.#gateway, this.#callOf(frame), this.#memory)) {
+      await this.#send(JSON.stringify(event), lane)
+    }
+  }
+
+  /** Sends a stream's events as frames, as fast as the caller takes them. */
+  async #forward({ body }: Response, lane: string | undefined): Promise<void> {
+    if (body === null) return
+    const reader = body.getReader()
+    const leave = () => void reader.cancel().catch(() => undefined)
+    this.#abort.signal.addEventListener('abort', leave)
+    const parser = createSseParser()
+    const events: SseEvent[] = []
+    try {
+      for (let read = await reader.read(); !read.done; read = await reader.read()) {
+        parser.push(read.value, event => events.push(event))
+        for (const { data } of events.splice(0)) if (data.startsWith('{')) await this.#send(data, lane)
+      }
+    } finally {
+      this.#abort.signal.removeEventListener('abort', leave)
+    }
+  }
+
+  async #send(data: string, lane: string | undefined): Promise<void> {
+    const frame = lane === undefined ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(1)}`
+    // -1: it waits in the socket's buffer, which is to be empty again before more is read.
+    if (this.#ws?.send(frame) !== -1) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#drained = resolve
+    if (this.#abort.signal.aborted) resolve()
+    await promise
+    this.#drained = undefined
+  }
+
+  #tell(error: GatewayError, lane: string | undefined): void {
+    const response = errorResponse(error, this.#gateway.newRequestId(), 'responses')
+    this.#tellResponse(response, lane).catch(() => undefined)
+  }
+
+  /** An error as OpenAI's frames have it: its HTTP status beside the error, which stands flat, too, as in streams. */
+  async #tellResponse(response: Response, lane: string | undefined): Promise<void> {
+    const error = asObject(parseObject(await response.text())?.['error']) ?? {}
+    const frame = {
+      type: 'error',
+      sequence_number: 0,
+      status: response.status,
+      code: error['code'] ?? null,
+      message: error['message'] ?? '',
+      param: error['param'] ?? null,
+      error,
+      headers: Object.fromEntries([...response.headers].filter(([name]) => TOLD_HEADERS.has(name))),
+    }
+    await this.#send(JSON.stringify(frame), lane)
+    if (HOPELESS.has(response.status)) this.#ws?.close(POLICY_VIOLATION, 'This API key may not be used')
+  }
+}
+
+const TOLD_HEADERS = new Set(['x-request-id', 'retry-after', 'retry-after-ms', 'x-should-retry'])
+
+/** What the handshake brought along that is no part of a request. */
+const HANDSHAKE = /^(?:sec-websocket-|upgrade$|connection$|content-|transfer-encoding$|idempotency-key$)/
+
+function requestHeaders(handshake: Headers): Headers {
+  const headers = new Headers({ 'content-type': 'application/json' })
+  for (const [name, value] of handshake) if (!HANDSHAKE.test(name)) headers.set(name, value)
+  return headers
+}
+
+function assertCreate(json: JsonObject): void {
+  if (json['type'] !== 'response.create') throw invalidRequest('type', 'expected response.create')
+  if (json['background'] === true) throw unsupported('background', 'is not served over WebSocket: use POST')
+}

@@ -1,0 +1,110 @@
+import type { Server, WebSocketHandler } from 'bun'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { admitCaller } from '@/exchange/admission.ts'
+import { authenticateCaller } from '@/exchange/authentication.ts'
+import type { Listener } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse } from '@/exchange/reply.ts'
+import { ResponseSocket } from './response-socket.ts'
+
+/** How often the keys of open connections are looked at again; a revoked one ends its connection. */
+const KEY_CHECK_MS = 2_000
+
+/** Without a pong for so long, in seconds, a connection is dead. */
+const IDLE_SECONDS = 120
+
+/** More than any one event: what is sent waits for the buffer to be empty, so nothing is ever dropped for its size. */
+const BUFFER_BYTES = 256 * 1024 * 1024
+
+/** The largest frame that Bun can be told to take. */
+const LARGEST_FRAME_BYTES = 2 ** 31 - 1
+
+/** All connections of the Responses surface over WebSocket. */
+export class ResponseSockets {
+  readonly #gateway: Gateway
+  readonly #open = new Set<ResponseSocket>()
+  readonly #stop: () => void
+  #isDraining = false
+  #onEmpty: () => void = () => {}
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway
+    this.#stop = gateway.clock.every(KEY_CHECK_MS, () => {
+      for (const socket of this.#open) this.#checkKey(socket)
+    })
+  }
+
+  /** True for a request that asks for such a connection. */
+  static isUpgrade(request: Request): boolean {
+    return (
+      request.method === 'GET' &&
+      request.headers.get('upgrade')?.toLowerCase() === 'websocket' &&
+      new URL(request.url).pathname === '/v1/responses'
+    )
+  }
+
+  /** Opens a connection for a caller who may call; undefined, or the answer to one who may not. */
+  async upgrade(
+    server: Server<ResponseSocket>,
+    request: Request,
+    listener: Listener,
+  ): Promise<Response | undefined> {
+    const gateway = this.#gateway
+    const requestId = gateway.newRequestId()
+    try {
+      if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
+      const caller = await authenticateCaller(gateway.authenticate, request)
+      admitCaller(caller, () => listener.addressOf(request))
+      const data = new ResponseSocket(gateway, request)
+      if (server.upgrade(request, { data, headers: { 'x-request-id': requestId } })) return undefined
+      throw new GatewayError('invalid_request', 'The WebSocket handshake is not complete')
+    } catch (error) {
+      return errorResponse(asGatewayError(error), requestId, 'responses')
+    }
+  }
+
+  get handler(): WebSocketHandler<ResponseSocket> {
+    return {
+      idleTimeout: IDLE_SECONDS,
+      sendPings: true,
+      perMessageDeflate: false,
+      maxPayloadLength: Math.min(this.#gateway.maxBodyBytes, LARGEST_FRAME_BYTES),
+      backpressureLimit: BUFFER_BYTES,
+      open: ws => {
+        this.#open.add(ws.data)
+        ws.data.open(ws)
+        if (this.#isDraining) ws.data.leave()
+      },
+      message: (ws, message) => ws.data.message(message),
+      drain: ws => ws.data.drain(),
+      close: ws => {
+        this.#open.delete(ws.data)
+        ws.data.closed()
+        if (this.#open.size === 0) this.#onEmpty()
+      },
+    }
+  }
+
+  /** Closes idle connections now and the others after what runs on them; resolves when none is left. */
+  async drain(): Promise<void> {
+    this.#isDraining = true
+    this.#stop()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#onEmpty = resolve
+    if (this.#open.size === 0) resolve()
+    for (const socket of this.#open) socket.leave()
+    await promise
+  }
+
+  #checkKey(socket: ResponseSocket): void {
+    authenticateCaller(this.#gateway.authenticate, socket.request())
+      .then(caller => {
+        if (caller.accountStatus === 'active') return
+        socket.refuse(new GatewayError('account_suspended', 'This account is suspended'))
+      })
+      .catch(error => {
+        // A database that is away says nothing about the key.
+        if (error instanceof GatewayError && error.status === 401) socket.refuse(error)
+      })
+  }
+}

@@ -1,0 +1,412 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { connect as connectSocket } from 'node:net'
+import OpenAI from 'openai'
+import type { ResponsesServerEvent } from 'openai/resources/responses/responses'
+import { ResponsesWS } from 'openai/resources/responses/ws'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  eventStream,
+  fedStream,
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { createSimulator } from '@/simulator/simulator.ts'
+import { START_MS } from './calls.ts'
+
+const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
+
+const simulator = createSimulator()
+const simulated: Script = ({ method, path, query, headers, body }) =>
+  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+const open: Connection[] = []
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+}, START_MS)
+afterAll(async () => {
+  for (const connection of open) connection.socket.close()
+  await gateway.close()
+  await upstream.stop()
+})
+beforeEach(() => {
+  answer = simulated
+})
+
+/** A connection, as a program without any SDK sees it. */
+interface Connection {
+  socket: WebSocket
+  frames: JsonObject[]
+  send(frame: object | string): void
+  /** Resolves with the frames of the next answer, up to its last one. */
+  answer(): Promise<JsonObject[]>
+  closed: Promise<CloseEvent>
+}
+
+const LAST = new Set(['response.completed', 'response.incomplete', 'response.failed', 'error'])
+
+async function connect(
+  headers: Record<string, string>,
+  query = '',
+  url = `${gateway.url.replace('http', 'ws')}/v1/responses${query}`,
+): Promise<Connection> {
+  const socket = new WebSocket(url, { headers } as never)
+  const frames: JsonObject[] = []
+  let read = 0
+  socket.addEventListener('message', event => frames.push(parseObject(String(event.data)) ?? {}))
+  const closed = new Promise<CloseEvent>(resolve => {
+    socket.addEventListener('close', resolve)
+  })
+  await new Promise<void>((resolve, reject) => {
+    socket.addEventListener('open', () => resolve())
+    socket.addEventListener('error', () => reject(new Error('no connection')))
+  })
+  const connection: Connection = {
+    socket,
+    frames,
+    closed,
+    send: frame => socket.send(typeof frame === 'string' ? frame : JSON.stringify(frame)),
+    async answer() {
+      const start = read
+      await until(() => frames.slice(start).some(({ type }) => LAST.has(String(type))))
+      read = frames.findIndex(({ type }, index) => index >= start && LAST.has(String(type))) + 1
+      return frames.slice(start, read)
+    },
+  }
+  open.push(connection)
+  return connection
+}
+
+const connectWithKey = (key = gateway.key) => connect({ authorization: `Bearer ${key}` })
+
+const create = (fields: object) => ({ type: 'response.create', ...fields })
+
+function textOf(frames: readonly JsonObject[]): string {
+  return frames
+    .filter(({ type }) => type === 'response.output_text.delta')
+    .map(({ delta }) => String(delta))
+    .join('')
+}
+
+function responseOf(frames: readonly JsonObject[]): JsonObject {
+  return asObject(frames.at(-1)?.['response']) ?? {}
+}
+
+function sentInput(): string {
+  return Buffer.from(upstream.seen.at(-1)?.body ?? []).toString()
+}
+
+/** The start of a chat answer. */
+const FIRST_WORDS =
+  'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"first"}}]}\n\n'
+
+describe.each(UPSTREAMS)('over %s', format => {
+  const model = `${format}/echo`
+
+  test('the frames are the events of a stream, numbered from 0', async () => {
+    const connection = await connectWithKey()
+    connection.send(create({ model, input: 'hello there' }))
+    const frames = await connection.answer()
+    expect(frames[0]).toMatchObject({ type: 'response.created', sequence_number: 0 })
+    expect(frames.map(frame => frame['sequence_number'])).toEqual(frames.map((_, index) => index))
+    expect(textOf(frames)).toBe('hello there')
+    expect(responseOf(frames)).toMatchObject({ status: 'completed', store: false })
+    expect(sentInput()).not.toContain('response.create')
+  })
+
+  test('an answer that nobody stored is gone on with on its own connection alone', async () => {
+    const connection = await connectWithKey()
+    connection.send(create({ model, input: 'my name is Ada', store: false }))
+    const first = responseOf(await connection.answer())
+    const { id } = first
+    connection.send(create({ model, input: 'who am I?', previous_response_id: id, store: false }))
+    const second = responseOf(await connection.answer())
+    expect(second).toMatchObject({ status: 'completed', previous_response_id: id, store: false })
+    expect(sentInput()).toContain('my name is Ada')
+    expect(sentInput()).toContain('who am I?')
+
+    connection.send(create({ model, input: 'again', previous_response_id: second['id'] }))
+    expect(responseOf(await connection.answer())).toMatchObject({ status: 'completed' })
+    expect(sentInput()).toContain('my name is Ada')
+
+    const other = await connectWithKey()
+    other.send(create({ model, input: 'who am I?', previous_response_id: id }))
+    expect((await other.answer()).at(-1)).toMatchObject({
+      type: 'error',
+      status: 400,
+      error: { code: 'previous_response_not_found', param: 'previous_response_id' },
+    })
+  })
+
+  test("OpenAI's own client speaks it", async () => {
+    const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1` })
+    const client = new ResponsesWS(openai)
+    const events: ResponsesServerEvent[] = []
+    client.on('event', event => events.push(event))
+    client.send({ type: 'response.create', model, input: 'hello SDK' })
+    await until(() => events.some(({ type }) => type === 'response.completed'))
+    const last = events.at(-1)
+    if (last?.type !== 'response.completed') throw new Error(`ended in ${last?.type}`)
+    const { id, output } = last.response
+    expect(JSON.stringify(output)).toContain('hello SDK')
+    events.length = 0
+    client.send({ type: 'response.create', model, input: 'go on', previous_response_id: id })
+    await until(() => events.some(({ type }) => type === 'response.completed'))
+    client.close()
+  })
+})
+
+describe('as Codex uses it', () => {
+  test('a request to get ready is answered with an empty response, which the next goes on from', async () => {
+    const connection = await connectWithKey()
+    const before = upstream.seen.length
+    const common = { model: 'chat/echo', instructions: 'Be brief.', tools: [], store: false, stream: true }
+    connection.send(
+      create({ ...common, generate: false, input: [{ role: 'developer', content: 'the long prompt' }] }),
+    )
+    const ready = await connection.answer()
+    expect(ready.map(({ type }) => type)).toEqual(['response.created', 'response.completed'])
+    expect(responseOf(ready)).toMatchObject({ status: 'completed', output: [], usage: { total_tokens: 0 } })
+    expect(upstream.seen.length).toBe(before)
+    const { id } = responseOf(ready)
+    connection.send(
+      create({ ...common, input: [{ role: 'user', content: 'now' }], previous_response_id: id }),
+    )
+    expect(responseOf(await connection.answer())).toMatchObject({
+      status: 'completed',
+      previous_response_id: id,
+    })
+    expect(sentInput()).toContain('the long prompt')
+    expect(sentInput()).toContain('Be brief.')
+  })
+
+  test('tool calls go on with outputs alone', async () => {
+    const connection = await connectWithKey()
+    const common = {
+      model: 'messages/tool',
+      tools: [{ type: 'function', name: 'weather', parameters: { type: 'object' }, strict: false }],
+      store: false,
+    }
+    connection.send(create({ ...common, input: 'how is the weather?' }))
+    const asked = responseOf(await connection.answer())
+    const call = asArray(asked['output'])
+      .map(asObject)
+      .find(item => item?.['type'] === 'function_call')
+    const output = { type: 'function_call_output', call_id: call?.['call_id'], output: '21 degrees' }
+    connection.send(create({ ...common, input: [output], previous_response_id: asked['id'] }))
+    expect(textOf(await connection.answer())).toContain('21 degrees')
+  })
+})
+
+test('one response runs at a time, the next waits for it', async () => {
+  const connection = await connectWithKey()
+  connection.send(create({ model: 'chat/long-20', input: 'one', stream_id: 'a' }))
+  connection.send(create({ model: 'chat/echo', input: 'two', stream_id: 'b' }))
+  const first = await connection.answer()
+  const second = await connection.answer()
+  expect(new Set(first.map(frame => frame['stream_id']))).toEqual(new Set(['a']))
+  expect(new Set(second.map(frame => frame['stream_id']))).toEqual(new Set(['b']))
+  expect(textOf(second)).toBe('two')
+})
+
+test('a stored answer is stored, and found from everywhere', async () => {
+  const connection = await connectWithKey()
+  connection.send(create({ model: 'gemini/echo', input: 'keep me', store: true }))
+  const { id, store } = responseOf(await connection.answer())
+  expect(store).toBe(true)
+  const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1` })
+  expect((await openai.responses.retrieve(String(id))).output_text).toBe('keep me')
+  const other = await connectWithKey()
+  other.send(create({ model: 'gemini/echo', input: 'go on', previous_response_id: id }))
+  expect(responseOf(await other.answer())).toMatchObject({ status: 'completed', previous_response_id: id })
+})
+
+describe('errors are frames, and the connection goes on', () => {
+  test.each<[string, object | string, number, string]>([
+    ['no JSON', 'hello', 400, 'invalid_json'],
+    ['another type', { type: 'response.steer' }, 400, 'invalid_request'],
+    ['no model', create({ input: 'hi' }), 400, 'invalid_request'],
+    ['a model that is not there', create({ model: 'nothing', input: 'hi' }), 400, 'model_not_found'],
+    [
+      'background',
+      create({ model: 'chat/echo', input: 'hi', background: true }),
+      400,
+      'unsupported_parameter',
+    ],
+    ['an upstream that fails', create({ model: 'chat/error-400', input: 'hi' }), 400, ''],
+  ])('%s', async (_what, frame, status, code) => {
+    const connection = await connectWithKey()
+    connection.send(frame)
+    const [error] = await connection.answer()
+    expect(error).toMatchObject({ type: 'error', status })
+    const inner = asObject(error?.['error'])
+    expect(inner?.['message']).toMatch(/\(request id: [0-9a-f-]{36}\)$/)
+    expect([error?.['message'], error?.['code'], error?.['param']]).toEqual([
+      inner?.['message'],
+      inner?.['code'],
+      inner?.['param'],
+    ])
+    if (code !== '') expect(inner?.['code']).toBe(code)
+    connection.send(create({ model: 'chat/echo', input: 'still here' }))
+    expect(textOf(await connection.answer())).toBe('still here')
+  })
+
+  test('a stream that breaks ends in response.failed', async () => {
+    const fed = fedStream()
+    fed.write(FIRST_WORDS)
+    answer = () => eventStream(fed.stream)
+    const connection = await connectWithKey()
+    connection.send(create({ model: 'chat/echo', input: 'hi' }))
+    await until(() => textOf(connection.frames) === 'first')
+    fed.close()
+    expect((await connection.answer()).at(-1)).toMatchObject({ type: 'response.failed' })
+  })
+})
+
+describe('who may connect', () => {
+  test.each<[string, () => [Record<string, string>, string]]>([
+    ['Authorization', () => [{ authorization: `Bearer ${gateway.key}` }, '']],
+    ['x-goog-api-key', () => [{ 'x-goog-api-key': gateway.key }, '']],
+    ['query key', () => [{}, `?key=${gateway.key}`]],
+  ])('the key comes as %s, for the connection and its requests', async (_carrier, credentials) => {
+    const connection = await connect(...credentials())
+    connection.send(create({ model: 'chat/echo', input: 'let me in' }))
+    expect(textOf(await connection.answer())).toBe('let me in')
+  })
+
+  test.each([
+    [{}, 'missing_api_key'],
+    [{ authorization: 'Bearer sk-nothing' }, 'invalid_api_key'],
+  ])('%j is refused with a JSON 401 before the upgrade', async (headers, code) => {
+    const response = await fetch(`${gateway.url}/v1/responses`, {
+      headers: {
+        ...headers,
+        connection: 'Upgrade',
+        upgrade: 'websocket',
+        'sec-websocket-version': '13',
+        'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==',
+      } as Record<string, string>,
+    })
+    expect(response.status).toBe(401)
+    const body = parseObject(await response.text())
+    expect(asObject(body?.['error'])?.['code']).toBe(code)
+  })
+
+  test('a key that is revoked ends its connection', async () => {
+    const { id, key } = await gateway.accounts.createKey({
+      accountId: gateway.accountId,
+      name: '',
+      models: undefined,
+      expiresAt: undefined,
+      allowIps: undefined,
+      cap: undefined,
+    })
+    const connection = await connectWithKey(key)
+    await gateway.accounts.revokeKey(id)
+    const { code } = await connection.closed
+    expect(code).toBe(1008)
+    expect(connection.frames.at(-1)).toMatchObject({ type: 'error', status: 401 })
+  })
+})
+
+test('every response has its own hold and is charged by itself', async () => {
+  const before = (await gateway.exchanges()).length
+  const connection = await connectWithKey()
+  for (const input of ['one', 'two']) {
+    connection.send(create({ model: 'chat/echo', input }))
+    await connection.answer()
+  }
+  await until(async () => (await gateway.exchanges()).length === before + 2)
+  const rows = (await gateway.exchanges()).slice(before)
+  for (const row of rows) {
+    expect(row).toMatchObject({ surface: 'responses', streamed: true, end_state: 'complete', status: 200 })
+    expect(BigInt(String(row['cost_nano']))).toBeGreaterThan(0n)
+  }
+})
+
+test('a caller who leaves ends what runs for them', async () => {
+  const fed = fedStream()
+  fed.write(FIRST_WORDS)
+  answer = () => eventStream(fed.stream)
+  const connection = await connectWithKey()
+  connection.send(create({ model: 'chat/echo', input: 'hi' }))
+  await until(() => connection.frames.some(({ type }) => type === 'response.output_text.delta'))
+  const aborted = upstream.aborted
+  connection.socket.close()
+  await until(() => upstream.aborted > aborted)
+  await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'client_gone')
+})
+
+test('when the process stops, idle connections close at once and the others after what runs on them', async () => {
+  const stopping = await startTestGateway({ upstreams: { chat: upstream.url } })
+  const url = `${stopping.url.replace('http', 'ws')}/v1/responses`
+  const headers = { authorization: `Bearer ${stopping.key}` }
+  const fed = fedStream()
+  fed.write(FIRST_WORDS)
+  answer = () => eventStream(fed.stream)
+  const idle = await connect(headers, '', url)
+  const busy = await connect(headers, '', url)
+  busy.send(create({ model: 'chat/echo', input: 'hi' }))
+  await until(() => textOf(busy.frames) === 'first')
+  const stopped = stopping.close()
+  expect((await idle.closed).code).toBe(1001)
+  fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+  fed.close()
+  expect(responseOf(await busy.answer())).toMatchObject({ status: 'completed' })
+  expect((await busy.closed).code).toBe(1001)
+  await stopped
+}, 30_000)
+
+test('a caller who does not read holds back the upstream', async () => {
+  const delta = JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(64 * 1024) } }] })
+  const MB = 1024 * 1024
+  let produced = 0
+  answer = () =>
+    eventStream(
+      new ReadableStream<Uint8Array>({
+        pull(controller) {
+          produced += delta.length
+          if (produced < 200 * MB) return controller.enqueue(Buffer.from(`data: ${delta}\n\n`))
+          controller.enqueue(
+            Buffer.from('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n'),
+          )
+          controller.close()
+        },
+      }),
+    )
+  const { hostname, port } = new URL(gateway.url)
+  const socket = connectSocket(Number(port), hostname)
+  socket.write(
+    `GET /v1/responses HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${gateway.key}\r\nconnection: Upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`,
+  )
+  await new Promise(resolve => socket.once('data', resolve))
+  socket.pause()
+  socket.write(
+    maskedFrame(JSON.stringify(create({ model: 'chat/echo', input: 'hi', max_output_tokens: 100_000_000 }))),
+  )
+  await until(() => produced > 0)
+  let seen = -1
+  await until(async () => {
+    const isStill = produced === seen
+    seen = produced
+    await Bun.sleep(300)
+    return isStill
+  }, 20_000)
+  expect(produced).toBeLessThan(100 * MB)
+  socket.destroy()
+}, 30_000)
+
+/** A text frame as a client sends it; the mask is zeros. */
+function maskedFrame(text: string): Buffer {
+  const bytes = Buffer.from(text)
+  const head = Buffer.from([0x81, 0x80 | 126, bytes.length >> 8, bytes.length & 255, 0, 0, 0, 0])
+  return Buffer.concat([head, bytes])
+}
