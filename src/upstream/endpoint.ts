@@ -46,11 +46,19 @@ const GEMINI_OPERATIONS = {
   'file-download': { method: 'GET', path: '/files/{id}:download?alt=media' },
 } as const satisfies Record<string, Endpoint>
 
+const OPERATIONS = { ...OPENAI_OPERATIONS, ...GEMINI_OPERATIONS }
+
+/** What an upstream of a format has beside conversations. */
+const OPERATIONS_OF: Record<Format, Readonly<Partial<Record<OperationKind, Endpoint>>>> = {
+  'openai-chat-completions': OPENAI_OPERATIONS,
+  'openai-responses': OPENAI_OPERATIONS,
+  'anthropic-messages': {},
+  'gemini-generate-content': GEMINI_OPERATIONS,
+}
+
 /** How a call is made. */
 export function methodOf({ kind }: UpstreamCall): Endpoint['method'] {
-  return kind === 'generate' || kind === 'count-tokens'
-    ? 'POST'
-    : { ...OPENAI_OPERATIONS, ...GEMINI_OPERATIONS }[kind].method
+  return kind === 'generate' || kind === 'count-tokens' ? 'POST' : OPERATIONS[kind].method
 }
 
 /** A base address that already ends in a version segment (`/v1`, `/v1beta`) is used as it is. */
@@ -96,13 +104,7 @@ function geminiName(upstreamModel: string): string {
 }
 
 function operationPath(format: Format, kind: OperationKind, { model, id }: UpstreamCall): string {
-  const operations: Readonly<Partial<Record<OperationKind, Endpoint>>> =
-    format === 'gemini-generate-content'
-      ? GEMINI_OPERATIONS
-      : format === 'anthropic-messages'
-        ? {}
-        : OPENAI_OPERATIONS
-  const endpoint = operations[kind]
+  const endpoint = OPERATIONS_OF[format][kind]
   if (endpoint === undefined) throw new Error(`${format} has no ${kind}`)
   return endpoint.path.replace('{model}', () => geminiName(model)).replace('{id}', () => encodePath(id ?? ''))
 }

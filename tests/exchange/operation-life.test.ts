@@ -168,6 +168,32 @@ test('the receipt of an image says what it was made of, and the audit agrees wit
   expect(report.ok).toBe(true)
 })
 
+test('with an Idempotency-Key an edit runs once and is billed once, whatever boundary its form has', async () => {
+  answer = () => Response.json(IMAGE)
+  const edit = () => {
+    const form = new FormData()
+    form.append('image', new File([new Uint8Array(100_000).fill(3)], 'a.png', { type: 'image/png' }))
+    form.append('model', 'one')
+    form.append('prompt', 'x')
+    return fetch(`${gateway.url}/v1/images/edits`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'idempotency-key': 'edit-1' },
+      body: form,
+    })
+  }
+  const charges = async () => {
+    await gateway.exchanges()
+    return (await gateway.database.sql`select * from entry where kind = 'usage'`).length
+  }
+  const before = await charges()
+  const first = await edit()
+  const second = await edit()
+  expect(await second.text()).toBe(await first.text())
+  expect(second.headers.get('x-request-id')).toBe(first.headers.get('x-request-id'))
+  expect(upstream.seen).toHaveLength(1)
+  expect((await charges()) - before).toBe(1)
+})
+
 describe('an upstream that is silent', () => {
   const clock = manualClock()
   test('is given up after its time', async () => {

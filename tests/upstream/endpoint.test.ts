@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'bun:test'
+import type { Format } from '@/generation/format.ts'
+import type { Channel } from '@/upstream/channel.ts'
+import { endpointUrl, methodOf, type UpstreamCall } from '@/upstream/endpoint.ts'
+
+function channel(format: Format, baseUrl = 'https://up.example'): Channel {
+  return {
+    id: 1,
+    name: 'c',
+    format,
+    baseUrl,
+    keys: [],
+    priority: 0,
+    weight: 1,
+    headers: {},
+    timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
+    maxConcurrent: undefined,
+    functionToolsOnly: false,
+    allowPrivate: false,
+    vendor: 'up.example',
+  }
+}
+
+function call(kind: UpstreamCall['kind'], more: Partial<UpstreamCall> = {}): UpstreamCall {
+  return { kind, model: 'm', stream: false, ...more }
+}
+
+const OPENAI = [
+  [call('generate'), 'POST', undefined],
+  [call('embeddings'), 'POST', '/v1/embeddings'],
+  [call('image-generation'), 'POST', '/v1/images/generations'],
+  [call('image-edit'), 'POST', '/v1/images/edits'],
+  [call('image-variation'), 'POST', '/v1/images/variations'],
+  [call('speech'), 'POST', '/v1/audio/speech'],
+  [call('transcription'), 'POST', '/v1/audio/transcriptions'],
+  [call('translation'), 'POST', '/v1/audio/translations'],
+  [call('video-create'), 'POST', '/v1/videos'],
+  [call('video-show', { id: 'v 1' }), 'GET', '/v1/videos/v%201'],
+  [
+    call('video-content', { id: 'v', query: 'variant=thumbnail' }),
+    'GET',
+    '/v1/videos/v/content?variant=thumbnail',
+  ],
+  [call('video-remix', { id: 'v' }), 'POST', '/v1/videos/v/remix'],
+  [call('video-delete', { id: 'v' }), 'DELETE', '/v1/videos/v'],
+] as const
+
+const GEMINI = [
+  [call('generate'), 'POST', '/v1beta/models/m:generateContent'],
+  [call('generate', { stream: true }), 'POST', '/v1beta/models/m:streamGenerateContent?alt=sse'],
+  [call('embed-content'), 'POST', '/v1beta/models/m:embedContent'],
+  [
+    call('batch-embed-contents', { model: 'tunedModels/a b' }),
+    'POST',
+    '/v1beta/tunedModels/a%20b:batchEmbedContents',
+  ],
+  [call('predict', { model: 'models/imagen:4' }), 'POST', '/v1beta/models/imagen%3A4:predict'],
+  [call('predict-long-running'), 'POST', '/v1beta/models/m:predictLongRunning'],
+  [call('operation', { id: 'models/m/operations/o1' }), 'GET', '/v1beta/models/m/operations/o1'],
+  [call('file-download', { id: 'f1' }), 'GET', '/v1beta/files/f1:download?alt=media'],
+] as const
+
+describe('where calls go', () => {
+  test.each(OPENAI)("on both of OpenAI's formats: %p", (one, method, path) => {
+    expect(methodOf(one)).toBe(method)
+    expect(endpointUrl(channel('openai-chat-completions'), one)).toBe(
+      `https://up.example${path ?? '/v1/chat/completions'}`,
+    )
+    expect(endpointUrl(channel('openai-responses'), one)).toBe(`https://up.example${path ?? '/v1/responses'}`)
+  })
+
+  test.each(GEMINI)("on Gemini's: %p", (one, method, path) => {
+    expect(methodOf(one)).toBe(method)
+    expect(endpointUrl(channel('gemini-generate-content'), one)).toBe(`https://up.example${path}`)
+  })
+
+  test('a base that ends in a version is used as it is', () => {
+    const versioned = channel('openai-responses', 'https://up.example/openai/v2')
+    expect(endpointUrl(versioned, call('embeddings'))).toBe('https://up.example/openai/v2/embeddings')
+  })
+
+  test('what a format does not have is asked of nobody', () => {
+    expect(() => endpointUrl(channel('anthropic-messages'), call('embeddings'))).toThrow('has no embeddings')
+    expect(() => endpointUrl(channel('gemini-generate-content'), call('speech'))).toThrow('has no speech')
+    expect(() => endpointUrl(channel('openai-responses'), call('predict'))).toThrow('has no predict')
+  })
+})
