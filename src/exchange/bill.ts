@@ -61,7 +61,7 @@ export class Bill {
   #isHeld = false
   #isExtending = false
   #looks = 0
-  /** The credit is used up: the stream ends when what is paid for was delivered. */
+  /** More was refused when it was last asked for: the stream ends when what is paid for was delivered. */
   #isLast = false
 
   constructor(options: BillOptions) {
@@ -125,7 +125,7 @@ export class Bill {
       )
     }
     const isLow = used * 2 >= this.#paidOutput && this.#paidOutput < this.quote.maxOutput
-    if (isLow && !this.#isLast && !this.#isExtending) this.#extend()
+    if (isLow && !this.#isExtending) this.#extend()
     return undefined
   }
 
@@ -137,8 +137,8 @@ export class Bill {
     ledger
       .extend({ ...exchange, amountNano: atLeastOne(this.quote.bound(output)) })
       .then(result => {
+        this.#isLast = !result.granted
         if (result.granted) this.#paidOutput = output
-        else this.#isLast = true
       })
       // A database that is away stops nobody's stream: what was used is charged in the end.
       .catch(() => undefined)

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
+import { until } from '#tests/support/upstream.ts'
 import { connect } from '@/db/connect.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
@@ -32,4 +33,37 @@ test('batches that name the same accounts in any order never wait for one anothe
   for (const { accountId } of payers) {
     expect(await store.balance(accountId)).toMatchObject({ balanceNano: 10n ** 9n - 180n, pendingNano: 0n })
   }
+})
+
+test('a hold that comes to have an owner again while the reaper waits for its wallet stays', async () => {
+  const payer = await fixture.payer(100n)
+  const owner = newId()
+  await store.register(owner, 'test')
+  const request = holdOf(payer, 7n)
+  await store.hold(owner, [request])
+  await database.sql`update hold set deadline = '-infinity' where id = ${request.id}`
+  const wallet = await database.sql.reserve()
+  await wallet`begin`
+  await wallet`select from wallet where account_id = ${payer.accountId} for no key update`
+  const reaping = store.reap(3_600_000, 10)
+  await until(async () => {
+    const [row] = await database.sql<{ waiting: bigint }[]>`
+      select count(*) as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_reap%'`
+    return row?.waiting === 1n
+  })
+  await wallet`update hold set deadline = now() + interval '1 hour' where id = ${request.id}`
+  await wallet`commit`
+  wallet.release()
+  expect(await reaping).toEqual([])
+  expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 7n })
+})
+
+test('every function of the ledger acts with the rights of its owner, by index, and is for nobody else', async () => {
+  const rows = await database.sql<{ name: string }[]>`
+    select p.proname as name from pg_proc p
+    where p.pronamespace = current_schema()::regnamespace and p.proname like 'ledger\_%' and p.provolatile = 'v'
+      and p.proname <> 'ledger_roll_up' and (not p.prosecdef or has_function_privilege('public', p.oid, 'execute')
+        or not p.proconfig @> array['plan_cache_mode=force_generic_plan', 'enable_seqscan=off'])`
+  expect(rows.map(({ name }) => name)).toEqual([])
 })

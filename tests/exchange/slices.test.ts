@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  eventStream,
+  fedStream,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
+
+/** Of the model: 1 and 1000 per million tokens, in nano. */
+const OUTPUT = 1_000_000n
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let fed: ReturnType<typeof fedStream>
+
+beforeAll(async () => {
+  upstream = scriptedUpstream(() => eventStream(fed.stream))
+  gateway = await startTestGateway({
+    upstreams: { chat: upstream.url },
+    models: `
+  - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }`,
+  })
+})
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+/** 100 tokens as the gateway counts them. */
+const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(400)}"}}]}\n\n`
+const END =
+  'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":1900,"total_tokens":2000}}\n\ndata: [DONE]\n\n'
+
+async function payer(creditNano: bigint): Promise<{ key: string; accountId: number }> {
+  const email = `${crypto.randomUUID()}@example.com`
+  const { id } = await gateway.accounts.createAccount({ email, creditNano, onTrial: false, models: [] })
+  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
+  return { accountId: id, key: (await gateway.accounts.createKey({ accountId: id, ...plain })).key }
+}
+
+const CHAT = ['/v1/chat/completions', '"stream":true,"messages":[{"role":"user","content":"hi"}]'] as const
+const SURFACES = {
+  chat: CHAT,
+  responses: ['/v1/responses', '"stream":true,"input":"hi"'],
+  messages: ['/v1/messages', '"stream":true,"max_tokens":3000,"messages":[{"role":"user","content":"hi"}]'],
+} as const satisfies Record<string, readonly [string, string]>
+
+function open(key: string, [path, body]: readonly [string, string] = CHAT): Promise<Response> {
+  fed = fedStream()
+  fed.write(DELTA)
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: `{"model":"dear",${body}}`,
+  })
+}
+
+function read(response: Response): Promise<string> {
+  return response.text()
+}
+
+function write(deltas: number): void {
+  for (let index = 0; index < deltas; index += 1) fed.write(DELTA)
+}
+
+const balanceOf = async (accountId: number) => gateway.server.gateway.ledger.balance(accountId)
+
+async function heldFor(accountId: number): Promise<bigint> {
+  return (await balanceOf(accountId))?.pendingNano ?? 0n
+}
+
+describe('a stream that costs more than was set aside at its start', () => {
+  test('has more set aside in time, in steps that double', async () => {
+    const { key, accountId } = await payer(10n ** 12n)
+    const answer = read(await open(key))
+    const first = await heldFor(accountId)
+    expect(first / OUTPUT).toBe(2048n)
+    write(11)
+    await until(async () => (await heldFor(accountId)) > first)
+    expect((await heldFor(accountId)) / OUTPUT).toBe(4096n)
+    write(10)
+    await until(async () => (await heldFor(accountId)) / OUTPUT === 8192n)
+    fed.write(END)
+    fed.close()
+    expect(await answer).toContain('[DONE]')
+    await until(async () => (await heldFor(accountId)) === 0n)
+  })
+
+  test.each([
+    ['chat', '"code":"credit_exhausted"', '[DONE]\n\n[DONE]'],
+    ['responses', 'insufficient_quota', 'response.completed'],
+  ] as const)(
+    'ends on %s in an error of its own grammar when the credit does',
+    async (surface, error, success) => {
+      // Pays for not quite a thousand tokens; the upstream does not keep to the limit that it was given.
+      const { key, accountId } = await payer(10n ** 9n)
+      const response = await open(key, SURFACES[surface])
+      expect(response.status).toBe(200)
+      const answer = read(response)
+      write(11)
+      const text = (await answer).replaceAll('x'.repeat(400), 'x')
+      expect(text).toContain('The credit of this account is used up, the answer ends here')
+      expect(text).toContain(error)
+      expect(text).not.toContain(success)
+      // What was delivered is charged, though it is more than there was.
+      await until(async () => (await heldFor(accountId)) === 0n)
+      const balance = (await balanceOf(accountId))?.balanceNano ?? 0n
+      expect(balance).toBeLessThan(0n)
+      expect(balance).toBeGreaterThan(-210n * OUTPUT)
+    },
+  )
+
+  test('ends so on messages, where the limit was paid for at the start and something else took the credit', async () => {
+    const { key, accountId } = await payer(3_100_000_000n)
+    const response = await open(key, SURFACES.messages)
+    expect(response.status).toBe(200)
+    const { ledger } = gateway.server.gateway
+    const debit = { id: Bun.randomUUIDv7(), accountId, kind: 'debit', amountNano: -(10n ** 9n) } as const
+    await ledger.post({ ...debit, reason: 'test' })
+    const answer = read(response)
+    write(22)
+    const text = (await answer).replaceAll('x'.repeat(400), 'x')
+    expect(text).toContain('The credit of this account is used up, the answer ends here')
+    expect(text).toContain('billing_error')
+    expect(text).not.toContain('message_stop')
+  })
+
+  test('goes on when credit comes in time', async () => {
+    const { key, accountId } = await payer(10n ** 9n)
+    const answer = read(await open(key))
+    const first = await heldFor(accountId)
+    write(6)
+    const { ledger } = gateway.server.gateway
+    // More was asked for and refused by now, or will be; either way it is asked for again.
+    await Bun.sleep(300)
+    await ledger.post({ id: Bun.randomUUIDv7(), accountId, kind: 'topup', amountNano: 10n ** 12n })
+    await until(async () => (await heldFor(accountId)) > first)
+    write(12)
+    fed.write(END)
+    fed.close()
+    const text = await answer
+    expect(text).toContain('[DONE]')
+    expect(text).not.toContain('credit_exhausted')
+  })
+})
