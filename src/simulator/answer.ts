@@ -4,6 +4,7 @@ import { chat } from './chat.ts'
 import { type Delivery, deliver } from './delivery.ts'
 import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
 import { Failure, simulatedFailure } from './failure.ts'
+import { type Film, readRange } from './film.ts'
 import { requireKey, requireModel } from './gate.ts'
 import { gemini } from './gemini.ts'
 import { createMedia } from './media.ts'
@@ -96,7 +97,28 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
     )
     const createdSeconds = Math.floor(now() / 1000)
     const answer = media({ route, fields, seed, createdSeconds, origin: url.origin })
-    return whole(answer.body, 200, seed, { 'content-type': answer.contentType })
+    const { body, contentType } = answer
+    if (typeof body !== 'string' && 'read' in body) return film(body, contentType, request, seed)
+    return whole(body, 200, seed, { 'content-type': contentType })
+  }
+
+  /** The bytes that a Range header asks for, as fast as they are read. */
+  function film(content: Film, contentType: string, request: Request, seed: string): Response {
+    const { size } = content
+    const range = readRange(request.headers.get('range'), size)
+    if (range === null) throw new Failure(416, 'The requested range is not satisfiable.')
+    const { from, to } = range ?? { from: 0, to: size }
+    const steering = requireModel('openai-chat-completions', 'echo')
+    return new Response(deliver(content.read(from, to), steering, request.signal, delivery), {
+      status: range === undefined ? 200 : 206,
+      headers: {
+        'content-type': contentType,
+        'accept-ranges': 'bytes',
+        'content-length': String(to - from),
+        ...(range === undefined ? {} : { 'content-range': `bytes ${from}-${to - 1}/${size}` }),
+        ...requestIds(seed),
+      },
+    })
   }
 
   function planExchange(

@@ -1,10 +1,11 @@
 import type { JsonObject } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
+import type { Film } from './film.ts'
 
-/** An answer that is ready in one piece; media answers are small. */
+/** An answer that is ready in one piece, but for a film. */
 export interface MediaAnswer {
   contentType: string
-  body: string | Uint8Array<ArrayBuffer>
+  body: string | Uint8Array<ArrayBuffer> | Film
 }
 
 export function json(value: JsonObject): MediaAnswer {

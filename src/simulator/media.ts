@@ -2,11 +2,13 @@ import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/j
 import { speech, transcription } from './audio.ts'
 import { geminiEmbedding, openaiEmbeddings } from './embeddings.ts'
 import { Failure } from './failure.ts'
+import { type Film, largeFilm, smallFilm } from './film.ts'
 import { images } from './images.ts'
-import { bytesOf, json, type MediaAnswer } from './media-answer.ts'
+import { json, type MediaAnswer } from './media-answer.ts'
 import type { MediaFields } from './media-fields.ts'
 import type { MediaRoute } from './media-route.ts'
 import { IMAGE_BASE64 } from './script.ts'
+import { readSteering } from './steering.ts'
 import { createVideoJobs, geminiOperation, isDone, openaiVideo, type VideoJob } from './video-jobs.ts'
 
 export interface MediaContext {
@@ -109,10 +111,9 @@ function videoList(jobs: VideoJob[]): JsonObject {
   }
 }
 
-function videoOf(job: VideoJob): Uint8Array<ArrayBuffer> {
-  if (isDone(job) && !job.refused) return VIDEO
+/** `long-N` makes a film of N MiB. */
+function videoOf(job: VideoJob): Film {
+  const { answer, length } = readSteering(job.model) ?? {}
+  if (isDone(job) && !job.refused) return answer === 'long' ? largeFilm(length ?? 1) : smallFilm()
   throw new Failure(404, 'Video is not ready yet. Use GET /v1/videos/{video_id} to check its status.')
 }
-
-/** The first box of an MP4 file: enough for whoever looks at the type. */
-const VIDEO = bytesOf('AAAAGGZ0eXBpc29tAAACAGlzb21tcDQx')

@@ -1,0 +1,513 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { until } from '#tests/support/upstream.ts'
+import { type VideoMaker, videoMaker } from '#tests/support/video-maker.ts'
+import { readError, START_MS } from '#tests/surfaces/calls.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+let maker: VideoMaker
+let gateway: TestGateway
+
+beforeAll(async () => {
+  maker = videoMaker()
+  gateway = await startTestGateway()
+  await gateway.apply(config())
+}, START_MS)
+afterAll(async () => {
+  await gateway.close()
+  await maker.stop()
+})
+beforeEach(async () => {
+  await settleAll()
+  maker.seen.length = 0
+  maker.withheld = 0
+  maker.state = 'in_progress'
+  maker.film = () => new Response('film', { headers: { 'content-type': 'video/mp4' } })
+})
+
+function config(keys = '["first-key", "second-key"]'): string {
+  return `channels:
+  - { name: sora, format: openai-responses, base_url: "${maker.url}", api_keys: ${keys}, allow_private: true }
+  - { name: veo, format: gemini-generate-content, base_url: "${maker.url}", api_keys: ["google-key"], allow_private: true }
+models:
+  - { id: sora, channels: [{ channel: sora, model: sora-2 }], prices: { per_video_second: 0.1, per_request: 0.01 } }
+  - { id: veo, aliases: [film], channels: [{ channel: veo, model: veo-3 }], prices: { per_video_second: 0.2 } }
+  - { id: by-request, channels: [{ channel: sora, model: sora-2 }], prices: { per_request: 0.5 } }
+  - { id: unpriced, channels: [{ channel: sora, model: sora-2 }], prices: { input: 1, output: 1 } }
+`
+}
+
+/** Nothing of one test is left to be looked at in the next. */
+async function settleAll(): Promise<void> {
+  maker.state = 'failed'
+  await gateway.database.sql`update video_job set look_at = now(), leased_until = null where money = 'held'`
+  await until(async () => {
+    const [row] = await gateway.database.sql`select from video_job where money = 'held'`
+    return row === undefined
+  })
+}
+
+function send(method: string, path: string, body?: JsonObject, headers: Record<string, string> = {}) {
+  return fetch(gateway.url + path, {
+    method,
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json', ...headers },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  })
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the body of an answer, which the expectations take apart
+type Body = any
+
+async function order(
+  model: string,
+  body: JsonObject = {},
+  headers: Record<string, string> = {},
+): Promise<Body> {
+  const response = await send('POST', '/v1/videos', { model, prompt: 'a cat', ...body }, headers)
+  expect(response.status).toBe(200)
+  return response.json()
+}
+
+async function orderAsGoogle(model: string, parameters: JsonObject = {}): Promise<Body> {
+  const body = { instances: [{ prompt: 'a cat' }], parameters }
+  const response = await send('POST', `/v1beta/models/${model}:predictLongRunning`, body)
+  expect(response.status).toBe(200)
+  return response.json()
+}
+
+const uuidOf = (id: string) =>
+  id.replace(/^.*?([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$/, '$1-$2-$3-$4-$5')
+
+/** Makes a job due now, as if its time had come. */
+async function makeDue(id: string): Promise<void> {
+  await gateway.database
+    .sql`update video_job set look_at = now(), leased_until = null where id = ${uuidOf(id)}`
+}
+
+async function jobOf(id: string): Promise<Body> {
+  const [row] = await gateway.database.sql`select * from video_job where id = ${uuidOf(id)}`
+  return row
+}
+
+async function balance() {
+  const found = await gateway.server.gateway.ledger.balance(gateway.accountId)
+  return { balance: found?.balanceNano ?? 0n, pending: found?.pendingNano ?? 0n }
+}
+
+async function show(id: string): Promise<Body> {
+  await makeDue(id)
+  return (await send('GET', `/v1/videos/${id}`)).json()
+}
+
+const audited = async () => (await gateway.server.gateway.ledger.audit()).ok
+
+describe('nobody asks after it', () => {
+  test('and it is charged all the same', async () => {
+    const before = await balance()
+    const { id } = await order('sora', { seconds: '8' })
+    expect((await balance()).pending).toBe(before.pending + 810_000_000n)
+    maker.state = 'completed'
+    await makeDue(id)
+    await until(async () => (await jobOf(id)).money === 'charged')
+    expect(await balance()).toEqual({ ...before, balance: before.balance - 810_000_000n })
+    expect(await audited()).toBe(true)
+  })
+
+  test.each(['in_progress', 'broken'] as const)(
+    'and past its deadline it is given back, the maker being %s',
+    async state => {
+      const before = await balance()
+      const { id } = await order('sora')
+      maker.state = state
+      await gateway.database
+        .sql`update video_job set deadline = now() - interval '1 second' where id = ${uuidOf(id)}`
+      await makeDue(id)
+      await until(async () => (await jobOf(id)).money === 'released')
+      expect(await balance()).toEqual(before)
+      const video = await show(id)
+      expect(video).toMatchObject({ status: 'failed', error: { code: 'video_expired' } })
+    },
+  )
+
+  test('and its maker has lost it: given back, but not while the maker may only be slow to know it', async () => {
+    const before = await balance()
+    const { id } = await order('sora')
+    maker.state = 'lost'
+    expect((await show(id)).status).toBe('queued')
+    await gateway.database
+      .sql`update video_job set created_at = now() - interval '2 minutes' where id = ${uuidOf(id)}`
+    expect(await show(id)).toMatchObject({ status: 'failed', error: { code: 'video_lost' } })
+    expect(await balance()).toEqual(before)
+  })
+
+  test('and several processes share the work: each look is one process', async () => {
+    const neighbours = await Promise.all([startNeighbour(gateway), startNeighbour(gateway)])
+    const ids = await Promise.all(Array.from({ length: 6 }, async () => (await order('sora')).id))
+    const before = maker.looks()
+    maker.state = 'completed'
+    for (const id of ids) await makeDue(id)
+    await until(async () => {
+      const jobs = await Promise.all(ids.map(jobOf))
+      return jobs.every(({ money }) => money === 'charged')
+    })
+    expect(maker.looks() - before).toBe(ids.length)
+    await Promise.all(neighbours.map(neighbour => neighbour.stop()))
+  })
+})
+
+describe('money', () => {
+  test('is not enough: refused before the maker hears of it', async () => {
+    const { id: accountId } = await gateway.accounts.createAccount({
+      email: `${crypto.randomUUID()}@example.com`,
+      creditNano: 100_000_000n,
+      onTrial: false,
+      models: [],
+    })
+    const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
+    const { key } = await gateway.accounts.createKey({ accountId, ...plain })
+    const body = { model: 'sora', prompt: 'a cat', seconds: '8' }
+    const refused = await send('POST', '/v1/videos', body, { authorization: `Bearer ${key}` })
+    expect(await readError(refused, 'chat')).toMatchObject({ status: 402, code: 'credit_exhausted' })
+    expect(maker.seen).toHaveLength(0)
+  })
+
+  test('comes back when the order itself fails', async () => {
+    const before = await balance()
+    maker.state = 'broken'
+    const failed = await send('POST', '/v1/videos', { model: 'sora', prompt: 'a cat' })
+    expect(failed.status).toBe(502)
+    await until(async () => (await balance()).pending === before.pending)
+    expect(await balance()).toEqual(before)
+  })
+
+  test('is per request where the price is, and none is refused', async () => {
+    const before = await balance()
+    const { id } = await order('by-request')
+    maker.state = 'completed'
+    expect((await show(id)).status).toBe('completed')
+    expect(await balance()).toEqual({ ...before, balance: before.balance - 500_000_000n })
+    const refused = await send('POST', '/v1/videos', { model: 'unpriced', prompt: 'a cat' })
+    expect(refused.status).toBe(503)
+  })
+
+  test.each([
+    [0, 3],
+    [2, 1],
+  ])('is for what was made: %p of three films withheld', async (withheld, made) => {
+    const before = await balance()
+    const { name } = await orderAsGoogle('veo', { sampleCount: 3, durationSeconds: 4 })
+    expect((await balance()).pending).toBe(before.pending + 2_400_000_000n)
+    maker.withheld = withheld
+    maker.state = 'completed'
+    await makeDue(name)
+    const operation: Body = await (await send('GET', `/v1beta/${name}`)).json()
+    expect(operation.response.generateVideoResponse.generatedSamples).toHaveLength(made)
+    expect(await balance()).toEqual({ ...before, balance: before.balance - BigInt(made) * 800_000_000n })
+  })
+
+  test('is by the prices of the order, whatever they are when it ends', async () => {
+    const before = await balance()
+    const { id } = await order('sora')
+    await gateway.apply(config().replace('per_video_second: 0.1', 'per_video_second: 9'))
+    maker.state = 'completed'
+    expect((await show(id)).status).toBe('completed')
+    expect(await balance()).toEqual({ ...before, balance: before.balance - 410_000_000n })
+    await gateway.apply(config())
+  })
+
+  test('is held once for an order that is repeated with its Idempotency-Key', async () => {
+    const headers = { 'idempotency-key': crypto.randomUUID() }
+    const [one, other] = [await order('sora', {}, headers), await order('sora', {}, headers)]
+    expect(other).toEqual(one)
+    expect(maker.seen).toHaveLength(1)
+  })
+})
+
+describe('what the maker is told', () => {
+  const lastBody = () => JSON.parse(Buffer.from(maker.seen.at(-1)?.body ?? '').toString())
+
+  test.each<[JsonObject, JsonObject]>([
+    [{}, { aspectRatio: '9:16', resolution: '720p', durationSeconds: 4 }],
+    [
+      { seconds: '8', size: '1280x720' },
+      { aspectRatio: '16:9', resolution: '720p', durationSeconds: 8 },
+    ],
+    [
+      { seconds: 12, size: '1792x1024' },
+      { aspectRatio: '16:9', resolution: '1080p', durationSeconds: 12 },
+    ],
+  ])('of an order %j at Veo', async (body, parameters) => {
+    await order('veo', body)
+    expect(lastBody()).toEqual({ instances: [{ prompt: 'a cat' }], parameters })
+    expect(maker.seen.at(-1)).toMatchObject({ path: '/v1beta/models/veo-3:predictLongRunning' })
+  })
+
+  test.each<[JsonObject, JsonObject]>([
+    [{}, { seconds: '8', size: '1280x720' }],
+    [
+      { durationSeconds: 4, aspectRatio: '9:16' },
+      { seconds: '4', size: '720x1280' },
+    ],
+    [{ resolution: '1080p' }, { seconds: '8', size: '1920x1080' }],
+  ])('of an operation %j at Sora', async (parameters, body) => {
+    await orderAsGoogle('sora', parameters)
+    expect(lastBody()).toEqual({ model: 'sora-2', prompt: 'a cat', ...body })
+  })
+
+  test('of a picture', async () => {
+    const image = { bytesBase64Encoded: 'AQID', mimeType: 'image/jpeg' }
+    await send('POST', '/v1beta/models/sora:predictLongRunning', { instances: [{ prompt: 'a cat', image }] })
+    expect(lastBody().input_reference).toEqual({ image_url: 'data:image/jpeg;base64,AQID' })
+    await order('veo', { input_reference: { image_url: 'data:image/jpeg;base64,AQID' } })
+    expect(lastBody().instances).toEqual([{ prompt: 'a cat', image }])
+  })
+
+  test('is all of it where it reads the same words, but for the name of the model', async () => {
+    await order('sora', { size: 'any', novelty: [1] })
+    expect(lastBody()).toEqual({ model: 'sora-2', prompt: 'a cat', size: 'any', novelty: [1] })
+    await orderAsGoogle('film', { novelty: [1], negativePrompt: 'dogs' })
+    expect(lastBody().parameters).toEqual({ novelty: [1], negativePrompt: 'dogs' })
+  })
+
+  test('is not what it has no word for, which the caller hears, or is refused over', async () => {
+    const body = { model: 'veo', prompt: 'a cat', user: 'me' }
+    const told = await send('POST', '/v1/videos', body)
+    expect(told.headers.get('x-tollgate-losses')).toBe('user')
+    const strict = await send('POST', '/v1/videos', body, { 'x-tollgate-strict': 'true' })
+    expect(await readError(strict, 'chat')).toMatchObject({ status: 400, code: 'unsupported_parameter' })
+    const google = {
+      instances: [{ prompt: 'a cat', lastFrame: {} }],
+      parameters: { sampleCount: 2, seed: 1 },
+    }
+    const lost = await send('POST', '/v1beta/models/sora:predictLongRunning', google)
+    expect(lost.headers.get('x-tollgate-losses')).toBe(
+      'instances[0].lastFrame, parameters.sampleCount, parameters.seed',
+    )
+  })
+
+  test.each<[JsonObject, string]>([
+    [{ seconds: 'soon' }, 'seconds'],
+    [{ seconds: -1 }, 'seconds'],
+    [{ size: 'big', model: 'veo' }, 'size'],
+    [{ input_reference: 'cat.png', model: 'veo' }, 'input_reference'],
+    [{ prompt: '', model: 'veo' }, 'prompt'],
+    [{ model: '' }, 'model'],
+  ])('is nothing of %j', async (body, param) => {
+    const refused = await send('POST', '/v1/videos', { model: 'sora', prompt: 'a cat', ...body })
+    expect(await readError(refused, 'chat')).toMatchObject({ status: 400, param })
+    expect(maker.seen).toHaveLength(0)
+  })
+
+  test('goes with the key that the order went with, and with no other', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const { id } = await order('sora')
+      await show(id)
+      const [made, looked] = maker.seen.slice(-2)
+      expect(looked?.method).toBe('GET')
+      expect(looked?.headers.get('authorization')).toBe(made?.headers.get('authorization') ?? '')
+    }
+  })
+
+  test('is nothing once the operator took that key away; the money comes back at the deadline', async () => {
+    const before = await balance()
+    const { id } = await order('sora')
+    const used = maker.seen.at(-1)?.headers.get('authorization')?.replace('Bearer ', '')
+    const looks = maker.looks()
+    await gateway.apply(config(used === 'first-key' ? '["second-key"]' : '["first-key"]'))
+    expect((await show(id)).status).toBe('queued')
+    expect(maker.looks()).toBe(looks)
+    await gateway.database.sql`update video_job set deadline = now() where id = ${uuidOf(id)}`
+    expect(await show(id)).toMatchObject({ status: 'failed', error: { code: 'video_expired' } })
+    expect(await balance()).toEqual(before)
+    await gateway.apply(config())
+  })
+})
+
+describe('another account', () => {
+  test.each<[string, 'chat' | 'gemini', (hex: string) => [string, string, JsonObject?]]>([
+    ['retrieve', 'chat', hex => ['GET', `/v1/videos/video_${hex}`]],
+    ['content', 'chat', hex => ['GET', `/v1/videos/video_${hex}/content`]],
+    ['delete', 'chat', hex => ['DELETE', `/v1/videos/video_${hex}`]],
+    ['remix', 'chat', hex => ['POST', `/v1/videos/video_${hex}/remix`, { prompt: 'a dog' }]],
+    ['list after', 'chat', hex => ['GET', `/v1/videos?after=video_${hex}`]],
+    ['operation', 'gemini', hex => ['GET', `/v1beta/models/sora/operations/${hex}`]],
+    ['operation of v1', 'gemini', hex => ['GET', `/v1/models/sora/operations/${hex}`]],
+    ['file', 'gemini', hex => ['GET', `/v1beta/files/${hex}:download?alt=media`]],
+  ])('gets the same 404 for a video of this one and for none: %s', async (_, surface, call) => {
+    const { id } = await order('sora')
+    maker.state = 'completed'
+    await show(id)
+    const stranger = await gateway.accounts.createAccount({
+      email: `${crypto.randomUUID()}@example.com`,
+      creditNano: 100_000_000_000n,
+      onTrial: false,
+      models: [],
+    })
+    const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
+    const { key } = await gateway.accounts.createKey({ accountId: stranger.id, ...plain })
+    const seen = maker.seen.length
+    const texts: string[] = []
+    for (const hex of [id.replace('video_', ''), crypto.randomUUID().replaceAll('-', '')]) {
+      const [method, path, body] = call(hex)
+      const refused = await send(method, path, body, { authorization: `Bearer ${key}` })
+      const told = await readError(refused, surface)
+      expect(told).toMatchObject({ status: 404, code: 'not_found' })
+      texts.push(told.message.replace(/\(request id.*/, ''))
+    }
+    expect(texts[0]).toBe(texts[1] ?? '')
+    expect(maker.seen).toHaveLength(seen)
+    const list: Body = await (
+      await send('GET', '/v1/videos', undefined, { authorization: `Bearer ${key}` })
+    ).json()
+    expect(list).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false })
+    // It is there for its owner, with another key as well.
+    const own = await gateway.accounts.createKey({ accountId: gateway.accountId, ...plain })
+    const found = await send('GET', `/v1/videos/${id}`, undefined, { authorization: `Bearer ${own.key}` })
+    expect(found.status).toBe(200)
+  })
+})
+
+test("a video is the same by either vendor's words, and keeps what its maker says beside", async () => {
+  const { id } = await order('sora', { seconds: '8' })
+  maker.state = 'in_progress'
+  expect(await show(id)).toMatchObject({ id, status: 'in_progress', progress: 40, maker_says: 'hello' })
+  const hex = id.replace('video_', '')
+  const operation: Body = await (await send('GET', `/v1beta/models/sora/operations/${hex}`)).json()
+  expect(operation).toEqual({ name: `models/sora/operations/${hex}` })
+  const { name } = await orderAsGoogle('film')
+  expect(name).toStartWith('models/film/operations/')
+  const veo = name.replace('models/film/operations/', 'video_')
+  expect(await show(veo)).toMatchObject({ id: veo, status: 'in_progress', progress: 0, model: 'film' })
+})
+
+test('a video that is deleted while it is made is paid when it is made, and then deleted at its maker', async () => {
+  const before = await balance()
+  const { id } = await order('sora')
+  expect((await send('DELETE', `/v1/videos/${id}`)).status).toBe(200)
+  expect((await send('GET', `/v1/videos/${id}`)).status).toBe(404)
+  maker.state = 'completed'
+  await makeDue(id)
+  await until(() => maker.seen.some(({ method }) => method === 'DELETE'))
+  expect(await balance()).toEqual({ ...before, balance: before.balance - 410_000_000n })
+})
+
+describe('content', () => {
+  async function made(model: string): Promise<string> {
+    const { id } = await order(model)
+    maker.state = 'completed'
+    expect((await show(id)).status).toBe('completed')
+    return id
+  }
+
+  test.each(['sora', 'veo'])(
+    'is asked of %s by the same range and variant, and told as the maker tells it',
+    async model => {
+      const id = await made(model)
+      maker.film = ({ headers }) =>
+        new Response('ilm', {
+          status: 206,
+          headers: {
+            'content-type': 'video/mp4',
+            'content-range': `bytes 1-3/4 ${headers.get('range')}`,
+            'accept-ranges': 'bytes',
+            etag: '"e"',
+            'x-secret': 'of the maker',
+            'set-cookie': 'a=b',
+          },
+        })
+      const response = await send('GET', `/v1/videos/${id}/content?variant=video`, undefined, {
+        range: 'bytes=1-3',
+      })
+      expect(response.status).toBe(206)
+      expect(await response.text()).toBe('ilm')
+      expect(Object.fromEntries(response.headers)).toMatchObject({
+        'content-type': 'video/mp4',
+        'content-range': 'bytes 1-3/4 bytes=1-3',
+        'accept-ranges': 'bytes',
+        etag: '"e"',
+      })
+      expect(response.headers.get('x-secret')).toBeNull()
+      expect(response.headers.get('set-cookie')).toBeNull()
+      const asked = maker.seen.at(-1)
+      expect(asked?.query).toBe(model === 'sora' ? '?variant=video' : '?alt=media')
+    },
+  )
+
+  test('has variants where its maker has', async () => {
+    const [sora, veo] = [await made('sora'), await made('veo')]
+    expect((await send('GET', `/v1/videos/${sora}/content?variant=thumbnail`)).status).toBe(200)
+    expect(maker.seen.at(-1)?.query).toBe('?variant=thumbnail')
+    const refused = await send('GET', `/v1/videos/${veo}/content?variant=thumbnail`)
+    expect(await readError(refused, 'chat')).toMatchObject({ status: 400, param: 'variant' })
+  })
+
+  test('is not there before it is made, nor beyond its end', async () => {
+    const { id } = await order('sora')
+    expect((await readError(await send('GET', `/v1/videos/${id}/content`), 'chat')).status).toBe(404)
+    const film = await made('sora')
+    maker.film = () => new Response('{"error":{"message":"no such range"}}', { status: 416 })
+    const beyond = await send('GET', `/v1/videos/${film}/content`, undefined, { range: 'bytes=9-' })
+    expect(beyond.status).toBe(416)
+  })
+
+  test('is several films of Veo, each at its own address', async () => {
+    const { name } = await orderAsGoogle('veo', { sampleCount: 2 })
+    maker.state = 'completed'
+    await makeDue(name)
+    const operation: Body = await (await send('GET', `/v1beta/${name}`)).json()
+    const uris = operation.response.generateVideoResponse.generatedSamples.map(
+      ({ video }: Body) => new URL(video.uri),
+    )
+    for (const [index, uri] of uris.entries()) {
+      expect(uri.origin).toBe(gateway.url)
+      expect((await send('GET', uri.pathname + uri.search)).status).toBe(200)
+      expect(maker.seen.at(-1)?.path).toBe(`/v1beta/files/f${index}:download`)
+      expect(maker.seen.at(-1)?.headers.get('x-goog-api-key')).toBe('google-key')
+    }
+    const file = `${uris[0].pathname.replace(':download', '')}`
+    expect((await send('GET', `${file}n7:download`)).status).toBe(404)
+    expect((await send('GET', file)).status).toBe(404)
+  })
+
+  test('is not fetched on for a caller who left', async () => {
+    const id = await made('sora')
+    let closed = false
+    maker.film = (_, signal) => {
+      signal.addEventListener('abort', () => {
+        closed = true
+      })
+      return new Response(
+        new ReadableStream({
+          async pull(controller) {
+            await Bun.sleep(1)
+            controller.enqueue(new Uint8Array(64 * 1024))
+          },
+        }),
+      )
+    }
+    const leaving = new AbortController()
+    const response = await fetch(`${gateway.url}/v1/videos/${id}/content`, {
+      headers: { authorization: `Bearer ${gateway.key}` },
+      signal: leaving.signal,
+    })
+    await response.body?.getReader().read()
+    leaving.abort()
+    expect(await until(() => closed)).toBeLessThan(1000)
+  })
+
+  test('that breaks off at the maker breaks off at the caller', async () => {
+    const id = await made('sora')
+    maker.film = () =>
+      new Response(
+        new ReadableStream({
+          async start(controller) {
+            controller.enqueue(new Uint8Array(1024))
+            await Bun.sleep(20)
+            controller.error(null)
+          },
+        }),
+      )
+    const response = await send('GET', `/v1/videos/${id}/content`)
+    await expect(response.arrayBuffer()).rejects.toThrow()
+  })
+})
