@@ -226,7 +226,12 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
     renameKey: (id, name) => changeKey(id, { name }),
     revokeKey: id =>
       changeKey(id, { status: 'revoked', revokedAt: sql`coalesce(${apiKey.revokedAt}, now())` }),
-    changeKeyLimits: (id, changes) => changeKey(id, limitColumns(changes)),
+    async changeKeyLimits(id, changes) {
+      const values = limitColumns(changes)
+      if (Object.keys(values).length > 0) return changeKey(id, values)
+      const [row] = await orm.select().from(apiKey).where(eq(apiKey.id, id))
+      return row === undefined ? refuse(`There is no key ${id}`) : toApiKey(row)
+    },
     async findKey(hash) {
       findKeyByHash ??= prepareFindKey(orm)
       const [row] = await findKeyByHash.execute({ hash })

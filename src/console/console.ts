@@ -1,6 +1,6 @@
 import type { ValueError } from '@sinclair/typebox/errors'
 import type { Server } from 'bun'
-import { Elysia, ValidationError } from 'elysia'
+import { Elysia, ParseError, ValidationError } from 'elysia'
 import { ConfigFileError } from '@/config/file.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { adminAccountsApi } from './api/admin-accounts.ts'
@@ -112,6 +112,8 @@ function misdirected(): ConsoleError {
 /** What failed, in words that may be shown; the rest goes to the log. */
 function consoleErrorOf(console: Console, error: unknown, code: unknown): ConsoleError {
   if (error instanceof ConsoleError) return error
+  // What a body's reader throws comes wrapped.
+  if (error instanceof ParseError && error.cause instanceof ConsoleError) return error.cause
   if (error instanceof Refusal) return new ConsoleError('refused', error.message, { cause: error })
   if (error instanceof ConfigFileError) {
     return new ConsoleError('invalid_request', error.lines[0] ?? error.message, { cause: error })

@@ -1,0 +1,215 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type RouteName, startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { createConsoleApi } from '@/console/console.ts'
+
+/** Who may call a route, as it was decided; the contracts say the same, or one of the two is wrong. */
+const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner'> = {
+  'GET /api/deployment': 'anyone',
+  'POST /api/session': 'anyone',
+  'DELETE /api/session': 'anyone',
+  'GET /api/sessions': 'holder',
+  'DELETE /api/sessions/:id': 'holder',
+  'DELETE /api/sessions': 'holder',
+  'POST /api/signup': 'anyone',
+  'POST /api/password-reset': 'anyone',
+  'POST /api/links/inspect': 'anyone',
+  'POST /api/links/accept': 'anyone',
+  'PUT /api/me/password': 'holder',
+  'POST /api/me/totp': 'holder',
+  'POST /api/me/totp/confirm': 'holder',
+  'POST /api/me/totp/remove': 'holder',
+  'GET /api/keys': 'holder',
+  'POST /api/keys': 'holder',
+  'PATCH /api/keys/:id': 'holder',
+  'POST /api/keys/:id/revoke': 'holder',
+  'GET /api/overview': 'holder',
+  'GET /api/usage': 'holder',
+  'GET /api/usage.csv': 'holder',
+  'GET /api/requests': 'holder',
+  'GET /api/requests/:id': 'holder',
+  'GET /api/live/requests': 'holder',
+  'GET /api/billing/entries': 'holder',
+  'GET /api/billing/entries.csv': 'holder',
+  'POST /api/billing/redeem': 'holder',
+  'POST /api/billing/checkout': 'holder',
+  'GET /api/billing/statements': 'holder',
+  'GET /api/billing/statements/:month': 'holder',
+  'POST /api/stripe/webhook': 'anyone',
+  'GET /api/models': 'holder',
+  'POST /api/playground': 'holder',
+  'GET /api/admin/accounts': 'reader',
+  'POST /api/admin/accounts': 'admin',
+  'GET /api/admin/accounts/:id': 'reader',
+  'POST /api/admin/accounts/:id/invite': 'admin',
+  'POST /api/admin/accounts/:id/credit': 'admin',
+  'POST /api/admin/accounts/:id/debit': 'admin',
+  'POST /api/admin/accounts/:id/suspend': 'admin',
+  'POST /api/admin/accounts/:id/resume': 'admin',
+  'PATCH /api/admin/accounts/:id/limits': 'admin',
+  'PUT /api/admin/accounts/:id/models': 'admin',
+  'GET /api/admin/accounts/:id/keys': 'reader',
+  'GET /api/admin/accounts/:id/entries': 'reader',
+  'POST /api/admin/keys/:id/revoke': 'admin',
+  'PATCH /api/admin/keys/:id/limits': 'admin',
+  'GET /api/admin/usage': 'reader',
+  'GET /api/admin/requests': 'reader',
+  'GET /api/admin/requests/:id': 'reader',
+  'GET /api/admin/live/requests': 'reader',
+  'GET /api/admin/users': 'reader',
+  'POST /api/admin/users/invite': 'owner',
+  'PUT /api/admin/users/:id/role': 'owner',
+  'POST /api/admin/users/:id/reset-link': 'admin',
+  'POST /api/admin/users/:id/totp/remove': 'admin',
+  'POST /api/admin/users/:id/sign-out': 'admin',
+  'POST /api/admin/users/:id/disable': 'admin',
+  'POST /api/admin/users/:id/enable': 'admin',
+  'GET /api/admin/channels': 'reader',
+  'GET /api/admin/channels/:name': 'reader',
+  'POST /api/admin/channels': 'admin',
+  'PUT /api/admin/channels/:name': 'admin',
+  'DELETE /api/admin/channels/:name': 'admin',
+  'POST /api/admin/channels/:name/test': 'admin',
+  'GET /api/admin/models': 'reader',
+  'GET /api/admin/models/:id': 'reader',
+  'POST /api/admin/models': 'admin',
+  'PUT /api/admin/models/:id': 'admin',
+  'DELETE /api/admin/models/:id': 'admin',
+  'POST /api/admin/models/:id/preview': 'admin',
+  'GET /api/admin/catalogue': 'reader',
+  'POST /api/admin/catalogue/import': 'admin',
+  'GET /api/admin/redeem-codes': 'reader',
+  'POST /api/admin/redeem-codes': 'admin',
+  'GET /api/admin/audits': 'reader',
+  'POST /api/admin/audits': 'admin',
+  'GET /api/admin/system': 'reader',
+  'GET /api/admin/log': 'reader',
+}
+
+const ROUTES = Object.entries(TABLE).map(([name, access]) => ({ name: name as RouteName, access }))
+const RANKS = { anyone: 0, holder: 1, reader: 2, admin: 3, owner: 4 }
+
+let gateway: TestGateway
+let site: TestConsole
+let owner: Visitor
+let victim: Visitor
+let victimKeyId: number
+let victimRequest: string
+const visitors = new Map<string, Visitor | undefined>()
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway)
+  owner = await site.signUp('first-owner@example.com', 'owner')
+  victim = await site.signUp('victim@example.com')
+  const { key, secret } = await site.call(victim, 'POST /api/keys', { body: { name: 'key-of-the-victim' } })
+  victimKeyId = key.id
+  const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+    body: '{"model":"chat/echo","messages":[{"role":"user","content":"mine"}]}',
+  })
+  victimRequest = answer.headers.get('x-request-id') ?? ''
+  await answer.text()
+  await gateway.server.flush()
+})
+afterAll(async () => {
+  await site.stop()
+  await gateway.close()
+})
+
+/** A request that gets as far as the handler, or to the check of its body at the latest. */
+function inputOf(name: RouteName, ids: { id: number | string; name?: string }): object {
+  const params = { id: ids.id, name: ids.name ?? 'no-such-channel', month: '2026-11' }
+  return { params, ...(name.startsWith('GET ') || name.startsWith('DELETE ') ? {} : { body: {} }) }
+}
+
+function idFor(name: RouteName): number | string {
+  if (name.includes('/requests/:id')) return victimRequest
+  if (name.includes('/models/:id')) return 'no/such-model'
+  return name.includes('/keys/:id') ? victimKeyId : 999_999
+}
+
+test('the table has every route that is served, and no other', () => {
+  const served = createConsoleApi(site.console, { addressOf: () => undefined }).routes
+  const names = served.map(({ method, path }) => `${method} ${path}`)
+  expect(names.sort()).toEqual(Object.keys(TABLE).sort())
+})
+
+describe.each([
+  ['nobody', undefined, 0],
+  ['another account', null, 1],
+  ['read-only', 'read_only', 2],
+  ['admin', 'admin', 3],
+  ['owner', 'owner', 4],
+] as const)('%s', (who, role, rank) => {
+  test.each(ROUTES)('$name', async ({ name, access }) => {
+    if (rank > 0 && !visitors.has(who))
+      visitors.set(who, await site.signUp(`${who.replace(' ', '-')}@example.com`, role ?? null))
+    const visitor = visitors.get(who)
+    const abort = new AbortController()
+    const response = await site.send(visitor, name, inputOf(name, { id: idFor(name) }), {
+      signal: abort.signal,
+    })
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    const text = isStream ? '' : await response.text()
+    abort.abort()
+    const code = response.ok || text === '' ? undefined : JSON.parse(text).error.code
+    if (rank >= RANKS[access]) {
+      expect(code).not.toBe('unauthenticated')
+      // Off here: signing up and paying by card.
+      if (name !== 'POST /api/signup' && !name.includes('stripe')) expect(code).not.toBe('forbidden')
+      expect(response.status).toBeLessThan(500)
+    } else {
+      expect({ status: response.status, code }).toEqual(
+        rank === 0 ? { status: 401, code: 'unauthenticated' } : { status: 403, code: 'forbidden' },
+      )
+    }
+    // Who ended the own session signs in again for the next route.
+    if (name.startsWith('DELETE /api/session')) visitors.delete(who)
+    if (!visitors.has(who) && visitor !== undefined) visitors.set(who, await again(visitor))
+  })
+
+  test('sees nothing of another account, whichever id is guessed', async () => {
+    const visitor = visitors.get(who)
+    if (rank !== 1 || visitor === undefined) return
+    const sessions = await site.call(victim, 'GET /api/sessions', {})
+    const guesses = [victimKeyId, victim.accountId, victim.userId, sessions.items[0]?.id ?? 0, victimRequest]
+    for (const { name } of ROUTES.filter(
+      route => route.access === 'holder' && !route.name.includes('live'),
+    )) {
+      for (const id of guesses) {
+        const response = await site.send(visitor, name, inputOf(name, { id }))
+        const text = await response.text()
+        for (const secret of ['victim', victimRequest]) expect(`${name} ${text}`).not.toContain(secret)
+        if (name.includes(':id')) expect([400, 404]).toContain(response.status)
+      }
+      if (name.startsWith('DELETE /api/sessions')) visitors.set(who, await again(visitor))
+      Object.assign(visitor, visitors.get(who))
+    }
+    expect((await site.call(victim, 'GET /api/keys', { query: {} })).items[0]?.status).toBe('active')
+    expect((await site.call(victim, 'GET /api/sessions', {})).items).toHaveLength(1)
+  })
+})
+
+/** The same user with a new session. */
+async function again(visitor: Visitor): Promise<Visitor> {
+  const response = await site.send(undefined, 'POST /api/session', {
+    body: { email: visitor.email, password: 'a good password' },
+  })
+  return { ...visitor, cookie: response.headers.get('set-cookie')?.split(';')[0] }
+}
+
+test('an administrator touches no other administrator', async () => {
+  const admin = await site.signUp('second-admin@example.com', 'admin')
+  for (const name of [
+    'POST /api/admin/users/:id/reset-link',
+    'POST /api/admin/users/:id/totp/remove',
+    'POST /api/admin/users/:id/sign-out',
+    'POST /api/admin/users/:id/disable',
+  ] as const) {
+    expect(await site.fail(admin, name, { params: { id: owner.userId } })).toMatchObject({
+      code: 'forbidden',
+    })
+  }
+})

@@ -1,0 +1,359 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { type RouteName, startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { sqlErrorOf } from '@/db/sql-error.ts'
+
+let gateway: TestGateway
+let site: TestConsole
+let owner: Visitor
+let ada: Visitor
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway)
+  owner = await site.signUp('owner@example.com', 'owner')
+  ada = await site.signUp('ada@example.com')
+})
+afterAll(async () => {
+  await site.stop()
+  await gateway.close()
+})
+
+async function lastAct() {
+  const { items } = await site.call(owner, 'GET /api/admin/log', { query: { limit: 1 } })
+  return items[0]
+}
+
+describe('an act on an account is in the log with what was before and after', () => {
+  const id = () => ({ id: ada.accountId })
+  test('credit and debit', async () => {
+    const body = { amount: '5.00', reason: 'a present' }
+    const { balance, entry_id } = await site.call(owner, 'POST /api/admin/accounts/:id/credit', {
+      params: id(),
+      body,
+    })
+    expect(balance).toBe('6.000000000')
+    expect(await lastAct()).toMatchObject({
+      email: 'owner@example.com',
+      user_id: owner.userId,
+      action: 'account.credit',
+      target: `account ${ada.accountId}`,
+      before: { balance: '1.000000000' },
+      after: { balance: '6.000000000', amount: '5.000000000', entry_id, reason: 'a present' },
+    })
+    await site.call(owner, 'POST /api/admin/accounts/:id/debit', {
+      params: id(),
+      body: { amount: '2.5', reason: 'a mistake' },
+    })
+    expect(await lastAct()).toMatchObject({ action: 'account.debit', after: { balance: '3.500000000' } })
+  })
+
+  test('suspend stops every key, resume lets them go on', async () => {
+    const { secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'k' } })
+    const status = async () =>
+      (await fetch(`${gateway.url}/v1/models`, { headers: { authorization: `Bearer ${secret}` } })).status
+    await site.call(owner, 'POST /api/admin/accounts/:id/suspend', {
+      params: id(),
+      body: { reason: 'abuse' },
+    })
+    expect(await lastAct()).toMatchObject({
+      before: { status: 'active' },
+      after: { status: 'suspended', reason: 'abuse' },
+    })
+    expect(await status()).toBe(403)
+    await site.call(owner, 'POST /api/admin/accounts/:id/resume', { params: id(), body: { reason: 'sorry' } })
+    expect(await status()).toBe(200)
+  })
+
+  test('limits and models', async () => {
+    const limits = { requests_per_minute: 7, tokens_per_minute: null }
+    const changed = await site.call(owner, 'PATCH /api/admin/accounts/:id/limits', {
+      params: id(),
+      body: limits,
+    })
+    expect(changed.limits.requests_per_minute).toBe(7)
+    expect(await lastAct()).toMatchObject({
+      before: { requests_per_minute: null },
+      after: { requests_per_minute: 7 },
+    })
+    await site.call(owner, 'PUT /api/admin/accounts/:id/models', {
+      params: id(),
+      body: { models: ['chat/echo'] },
+    })
+    expect(await lastAct()).toMatchObject({ before: { models: [] }, after: { models: ['chat/echo'] } })
+  })
+
+  test('an act that fails is not in the log, and did nothing', async () => {
+    const before = await lastAct()
+    const body = { email: 'ada@example.com', credit: '1.00' }
+    expect(await site.fail(owner, 'POST /api/admin/accounts', { body })).toMatchObject({ code: 'refused' })
+    expect(await lastAct()).toEqual(before)
+  })
+})
+
+test('an invited holder gets the account that was made for them, once', async () => {
+  const { account, url } = await site.call(owner, 'POST /api/admin/accounts', {
+    body: { email: 'holder@example.com', credit: '9.00', invite: true },
+  })
+  const token = url?.split('#')[1] ?? ''
+  const { user } = await site.call(undefined, 'POST /api/links/accept', {
+    body: { token, password: 'a good password' },
+  })
+  expect(user).toMatchObject({ email: 'holder@example.com', role: null, account_id: account.id })
+  const again = await site.fail(owner, 'POST /api/admin/accounts/:id/invite', { params: { id: account.id } })
+  expect(again.code).toBe('refused')
+})
+
+test('the last owner cannot be taken away', async () => {
+  const params = { id: owner.userId }
+  for (const [name, body] of [
+    ['PUT /api/admin/users/:id/role', { role: 'admin' }],
+    ['PUT /api/admin/users/:id/role', { role: null }],
+    ['POST /api/admin/users/:id/disable', undefined],
+  ] as const) {
+    const failure = await site.fail(owner, name, body === undefined ? { params } : { params, body })
+    expect(failure).toMatchObject({ status: 409, code: 'refused' })
+  }
+})
+
+describe('a channel', () => {
+  const KEY = 'sk-upstream-of-the-operator-0042'
+  const channel = () => ({
+    name: 'mine',
+    format: 'openai-chat-completions' as const,
+    base_url: gateway.simulator.url,
+    api_keys: [{ secret: KEY }],
+    headers: { 'x-team': 'gateway', 'x-secret-token': 'header-secret-value' },
+  })
+
+  test('is made, tested and used, and neither its key nor a secret header is ever told again', async () => {
+    const made = await site.call(owner, 'POST /api/admin/channels', { body: channel() })
+    expect(made.api_keys).toMatchObject([{ hint: '...0042' }])
+    expect(made.headers).toEqual({ 'x-team': 'gateway', 'x-secret-token': '********' })
+    const tested = await site.call(owner, 'POST /api/admin/channels/:name/test', {
+      params: { name: 'mine' },
+      body: { model: 'echo' },
+    })
+    expect(tested.items).toMatchObject([{ ok: true, status: 200 }])
+    const failing = await site.call(owner, 'POST /api/admin/channels/:name/test', {
+      params: { name: 'mine' },
+      body: { model: 'error-401' },
+    })
+    expect(failing.items).toMatchObject([{ ok: false, status: 401 }])
+    const model = {
+      id: 'mine/echo',
+      channels: [{ channel: 'mine', model: 'echo' }],
+      prices: { input: '3', output: '5' },
+    }
+    await site.call(owner, 'POST /api/admin/models', { body: model })
+    await gateway.server.reloadCatalog()
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: '{"model":"mine/echo","messages":[{"role":"user","content":"hi"}]}',
+    })
+    expect(answer.status).toBe(200)
+    const everything: string[] = []
+    for (const name of [
+      'GET /api/admin/channels',
+      'GET /api/admin/log',
+      'GET /api/admin/models',
+    ] satisfies RouteName[]) {
+      everything.push(await (await site.send(owner, name)).text())
+    }
+    expect(everything.join()).not.toContain(KEY)
+    expect(everything.join()).not.toContain('header-secret-value')
+    expect(site.logLines.join()).not.toContain(KEY)
+  })
+
+  test('keeps keys and hidden headers that are sent back as they were shown', async () => {
+    const params = { name: 'mine' }
+    const before = await site.call(owner, 'GET /api/admin/channels/:name', { params })
+    const { name: _, ...fields } = channel()
+    const body = {
+      ...fields,
+      api_keys: [...before.api_keys.map(({ id }) => ({ id })), { secret: 'another key of the pool' }],
+      headers: before.headers,
+      weight: 3,
+    }
+    const after = await site.call(owner, 'PUT /api/admin/channels/:name', { params, body })
+    expect(after.api_keys.map(({ id }) => id)[0]).toBe(before.api_keys[0]?.id ?? 0)
+    expect(after.api_keys).toHaveLength(2)
+    const { items } = await site.call(owner, 'POST /api/admin/channels/:name/test', {
+      params,
+      body: { model: 'echo' },
+    })
+    expect(items.every(({ ok }) => ok)).toBe(true)
+    const sent = gateway.simulator.simulator.recordings.all().slice(-2)
+    expect(sent.map(({ headers }) => headers['x-secret-token'])).toEqual([
+      'header-secret-value',
+      'header-secret-value',
+    ])
+    expect(await lastAct()).toMatchObject({
+      action: 'channel.change',
+      before: { weight: 1 },
+      after: { weight: 3 },
+    })
+  })
+
+  test.each([
+    ['an address that is none', { base_url: 'ftp://x' }, 'base_url'],
+    ['a password in the address', { base_url: 'https://user:pw@example.com' }, 'base_url'],
+    ['a header of the connection', { headers: { host: 'x' } }, 'headers.host'],
+    ['a key that is not there', { api_keys: [{ id: 99_999 }] }, 'api_keys[0]'],
+  ])('is refused with %s', async (_what, more, field) => {
+    const body = { ...channel(), name: 'refused', ...more }
+    const failure = await site.fail(owner, 'POST /api/admin/channels', { body })
+    expect(failure).toMatchObject({ status: 400, field })
+    expect(failure.message).not.toContain('pw@')
+  })
+
+  test('reads nothing from the environment', async () => {
+    const body = { ...channel(), name: 'environment', headers: { 'x-home': ['$', '{HOME}'].join('') } }
+    const made = await site.call(owner, 'POST /api/admin/channels', { body })
+    expect(made.headers['x-home']).toBe(['$', '{HOME}'].join(''))
+  })
+
+  test('that goes leaves models without one, which are named', async () => {
+    const gone = await site.call(owner, 'DELETE /api/admin/channels/:name', { params: { name: 'mine' } })
+    expect(gone.models_without_channel).toEqual(['mine/echo'])
+    expect(await lastAct()).toMatchObject({ action: 'channel.delete', after: null })
+  })
+})
+
+describe('a price', () => {
+  test('is previewed with its jumps and what the last month would have cost, and nothing is written', async () => {
+    const params = { id: 'chat/echo' }
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: '{"model":"chat/echo","messages":[{"role":"user","content":"hi"}]}',
+    })
+    await answer.text()
+    await gateway.server.flush()
+    const preview = await site.call(owner, 'POST /api/admin/models/:id/preview', {
+      params,
+      body: { prices: { input: '10', output: '2' } },
+    })
+    expect(preview.jumps).toEqual([expect.objectContaining({ rate: 'input', from: '1', to: '10' })])
+    expect(preview.requests).toBe(1)
+    expect(Number(preview.cost_after)).toBeGreaterThan(Number(preview.cost_before))
+    const { model, versions } = await site.call(owner, 'GET /api/admin/models/:id', { params })
+    expect(model.prices).toEqual({ input: '1', output: '2' })
+    expect(versions).toHaveLength(1)
+    const wrong = await site.fail(owner, 'POST /api/admin/models/:id/preview', {
+      params,
+      body: { prices: { input: '1.1234567' } },
+    })
+    expect(wrong.message).toContain('at most 6 decimal places')
+  })
+
+  test('that changes is a new version, told with its jumps', async () => {
+    const params = { id: 'chat/echo' }
+    const body = { channels: [{ channel: 'chat', model: 'echo' }], prices: { input: '4', output: '2' } }
+    const { jumps, model } = await site.call(owner, 'PUT /api/admin/models/:id', { params, body })
+    expect(jumps).toEqual([{ model: 'chat/echo', rate: 'input', from: '1', to: '4' }])
+    const { versions } = await site.call(owner, 'GET /api/admin/models/:id', { params })
+    expect(versions.map(({ prices, source }) => [prices?.input, source])).toEqual([
+      ['4', 'console'],
+      ['1', 'file'],
+    ])
+    expect(model.price_version).toBe(versions[0]?.version ?? '')
+  })
+})
+
+test('models of the catalogue are added to a channel, and those that are there keep what they have', async () => {
+  const { items } = await site.call(owner, 'GET /api/admin/catalogue', {})
+  const vendor = items.find(({ name }) => name === 'Anthropic')
+  const ids = vendor?.models.slice(0, 2).map(({ id }) => id) ?? []
+  const body = { vendor: 'Anthropic', channel: 'messages', models: ids }
+  expect(await site.call(owner, 'POST /api/admin/catalogue/import', { body })).toEqual({
+    added: ids,
+    present: [],
+  })
+  expect(await site.call(owner, 'POST /api/admin/catalogue/import', { body })).toEqual({
+    added: [],
+    present: ids,
+  })
+  const { model } = await site.call(owner, 'GET /api/admin/models/:id', { params: { id: ids[0] ?? '' } })
+  expect(model).toMatchObject({ channels: [{ channel: 'messages' }] })
+  expect(model.prices).toEqual(vendor?.models[0]?.prices ?? null)
+})
+
+describe('redeem codes', () => {
+  test('are shown once, and of two who race for the last use one gets it', async () => {
+    const bob = await site.signUp('bob@example.com')
+    const { codes } = await site.call(owner, 'POST /api/admin/redeem-codes', {
+      body: { amount: '3.00', count: 2 },
+    })
+    const [code = '', other = ''] = codes
+    const race = await Promise.all(
+      [ada, bob, ada, bob].map(visitor => site.call(visitor, 'POST /api/billing/redeem', { body: { code } })),
+    )
+    expect(race.filter(({ result }) => result === 'redeemed')).toHaveLength(1)
+    const { items } = await site.call(owner, 'GET /api/admin/redeem-codes', { query: { limit: 1 } })
+    expect(items).toHaveLength(1)
+    expect(JSON.stringify(await lastAct())).not.toContain(other)
+    const again = await site.call(bob, 'POST /api/billing/redeem', {
+      body: { code: ` ${other.toLowerCase()} ` },
+    })
+    expect(again).toMatchObject({ result: 'redeemed', amount: '3.000000000' })
+    expect(await site.call(bob, 'POST /api/billing/redeem', { body: { code: 'nonsense' } })).toMatchObject({
+      result: 'unknown',
+    })
+  })
+
+  test('are listed page by page without a gap, also those of one moment', async () => {
+    await site.call(owner, 'POST /api/admin/redeem-codes', { body: { amount: '1', count: 7 } })
+    const seen: string[] = []
+    for (let cursor: string | null | undefined; cursor !== null; ) {
+      const query: { limit: number; cursor?: string } =
+        cursor === undefined ? { limit: 2 } : { limit: 2, cursor }
+      const page = await site.call(owner, 'GET /api/admin/redeem-codes', { query })
+      seen.push(...page.items.map(({ id }) => id))
+      cursor = page.next
+    }
+    expect(new Set(seen).size).toBe(9)
+    expect(seen).toHaveLength(9)
+  })
+})
+
+test('an audit runs, is kept, and holds', async () => {
+  const run = await site.call(owner, 'POST /api/admin/audits', { body: {} })
+  expect(run).toMatchObject({ ok: true, full: true, by: 'owner@example.com' })
+  expect(run.checks.length).toBeGreaterThan(8)
+  const { items } = await site.call(owner, 'GET /api/admin/audits', { query: {} })
+  expect(items[0]?.at).toBe(run.at)
+})
+
+test("the system's health is told", async () => {
+  const health = await site.call(owner, 'GET /api/admin/system', {})
+  expect(health.database.ok).toBe(true)
+  expect(health.ledger?.healthy).toBe(true)
+  expect(health.processes).toHaveLength(1)
+})
+
+test('the log of acts cannot be changed, not even by hand', async () => {
+  const error = await gateway.database.sql`update admin_act set email = 'nobody'`.catch(
+    (thrown: unknown) => thrown,
+  )
+  expect(sqlErrorOf(error)?.code).toBe('TG004')
+})
+
+test('statements add up and print with a policy of their own, and hold nothing that a browser would run', async () => {
+  await site.call(owner, 'POST /api/admin/accounts/:id/credit', {
+    params: { id: ada.accountId },
+    body: { amount: '1', reason: '<script>alert(1)</script>' },
+  })
+  const { items } = await site.call(ada, 'GET /api/billing/statements', {})
+  const [latest] = items
+  const overview = await site.call(ada, 'GET /api/overview', {})
+  expect(latest?.closing).toBe(overview.balance)
+  const page = await site.send(ada, 'GET /api/billing/statements/:month', {
+    params: { month: latest?.month },
+  })
+  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'; style-src 'sha256-")
+  const html = await page.text()
+  expect(html).toContain('&lt;script&gt;')
+  expect(html).not.toContain('<script>')
+})

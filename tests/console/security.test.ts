@@ -1,0 +1,303 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Secret, TOTP } from 'otpauth'
+import { PASSWORD, startTestConsole, type TestConsole } from '#tests/support/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstream.ts'
+import { firstOwnerLink, linkMakerOf, makeLink } from '@/console/links.ts'
+import { consoleSession, consoleUser } from '@/db/schema.ts'
+
+const clock = manualClock(Date.now())
+let gateway: TestGateway
+let site: TestConsole
+let open: TestConsole
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway, { clock })
+  open = await startTestConsole(gateway, { clock, publicConsoleUrl: 'https://console.example.com' })
+  await gateway.apply('console: { signup: true }')
+})
+afterAll(async () => {
+  await site.stop()
+  await open.stop()
+  await gateway.close()
+})
+
+const tokenOf = (url: string) => url.split('#')[1] ?? ''
+const signIn = (email: string, password: string, more: object = {}) =>
+  site.send(undefined, 'POST /api/session', { body: { email, password, ...more } })
+
+describe('the session cookie', () => {
+  test('is out of reach of scripts and of other sites, and the database holds only its hash', async () => {
+    await site.signUp('cookie@example.com')
+    const cookie = (await signIn('cookie@example.com', PASSWORD)).headers.get('set-cookie') ?? ''
+    expect(cookie).toMatch(/^tollgate=[\w-]{43}; Path=\/; Max-Age=2592000; HttpOnly; SameSite=Strict$/)
+    const [, token = ''] = /=([\w-]+);/.exec(cookie) ?? []
+    const rows = JSON.stringify(await gateway.database.orm.select().from(consoleSession))
+    expect(rows).not.toContain(token)
+  })
+
+  test('is for TLS alone where the console is', async () => {
+    const response = await open.send(undefined, 'POST /api/session', {
+      body: { email: 'cookie@example.com', password: PASSWORD },
+    })
+    expect(response.headers.get('set-cookie')).toMatch(/^__Host-tollgate=.*; Secure$/)
+    expect(response.headers.get('strict-transport-security')).toContain('max-age=')
+  })
+
+  test('that is stolen is worth nothing after signing out everywhere', async () => {
+    const ada = await site.signUp('stolen@example.com')
+    const elsewhere = { ...ada, cookie: (await signIn(ada.email, PASSWORD)).headers.get('set-cookie') ?? '' }
+    expect((await site.call(ada, 'GET /api/sessions', {})).items).toHaveLength(2)
+    await site.call(ada, 'DELETE /api/sessions', {})
+    for (const visitor of [ada, elsewhere]) {
+      expect(await site.fail(visitor, 'GET /api/keys')).toMatchObject({
+        status: 401,
+        code: 'unauthenticated',
+      })
+    }
+  })
+
+  test('ends after a week without use, and after 30 days of it', async () => {
+    const idle = await site.signUp('idle@example.com')
+    const busy = await site.signUp('busy@example.com')
+    for (let day = 0; day < 8; day += 1) {
+      clock.advance(86_400_000)
+      await site.call(busy, 'GET /api/sessions', {})
+    }
+    expect((await site.send(idle, 'GET /api/sessions')).status).toBe(401)
+    for (let day = 0; day < 22; day += 1) {
+      clock.advance(86_399_000)
+      await site.send(busy, 'GET /api/sessions')
+    }
+    clock.advance(86_400_000)
+    expect((await site.send(busy, 'GET /api/sessions')).status).toBe(401)
+  })
+
+  test('of somebody who is disabled is none', async () => {
+    const owner = await site.signUp('disabling@example.com', 'owner')
+    const gone = await site.signUp('disabled@example.com')
+    await site.call(owner, 'POST /api/admin/users/:id/disable', { params: { id: gone.userId } })
+    expect((await site.send(gone, 'GET /api/keys')).status).toBe(401)
+    expect((await signIn('disabled@example.com', PASSWORD)).status).toBe(401)
+  })
+})
+
+describe('a change', () => {
+  test.each([
+    ['from another site', { origin: 'https://evil.example' }],
+    ['from a page of no origin', { origin: 'null' }],
+    ['that the browser says is cross-site', { 'sec-fetch-site': 'cross-site' }],
+    ['from another port of this host', { origin: 'http://127.0.0.1:1' }],
+  ])('%s is refused, with a good cookie', async (_what, headers) => {
+    const ada = await site.signUp(`csrf-${crypto.randomUUID()}@example.com`)
+    const response = await site.send(ada, 'POST /api/keys', { body: { name: 'x' } }, { headers })
+    expect(response.status).toBe(403)
+    expect((await site.call(ada, 'GET /api/keys', { query: {} })).items).toEqual([])
+  })
+
+  test('without an Origin is refused', async () => {
+    const response = await fetch(`${site.url}/api/session`, { method: 'DELETE' })
+    expect(response.status).toBe(403)
+  })
+
+  test('from the address that people are told is let through, behind whatever proxy', async () => {
+    const response = await open.send(
+      undefined,
+      'DELETE /api/session',
+      {},
+      {
+        headers: { origin: 'https://console.example.com' },
+      },
+    )
+    expect(response.status).toBe(200)
+  })
+
+  test('as a form is refused: a form needs no permission to be sent', async () => {
+    const response = await site.send(
+      undefined,
+      'POST /api/session',
+      {},
+      {
+        body: 'email=a@b.c&password=x',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      },
+    )
+    expect(response.status).toBe(400)
+  })
+})
+
+describe('every answer', () => {
+  test.each(['/', '/billing', '/api/deployment', '/api/nothing', '/nothing.js'])(
+    '%s is locked down',
+    async path => {
+      const { headers } = await fetch(`${site.url}${path}`)
+      expect(headers.get('content-security-policy')).toContain("script-src 'self'")
+      expect(headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+      expect(headers.get('content-security-policy')).not.toContain('unsafe')
+      expect(headers.get('x-content-type-options')).toBe('nosniff')
+    },
+  )
+
+  test('nothing of the API host is here, and nothing of this on the API host', async () => {
+    const relayed = await fetch(`${site.url}/v1/chat/completions`, { method: 'POST' })
+    expect(relayed.status).toBe(404)
+    const consoled = await fetch(`${gateway.url}/api/deployment`)
+    expect(consoled.status).toBe(404)
+  })
+
+  test('that fails repeats no password', async () => {
+    const response = await signIn('a@b.c', 'pass-word-of-somebody', { more: 1 })
+    expect(await response.text()).not.toContain('pass-word-of-somebody')
+    expect(site.logLines.join()).not.toContain('pass-word-of-somebody')
+  })
+})
+
+describe('signing in', () => {
+  test('tells nobody whether an address is known', async () => {
+    await site.signUp('known@example.com')
+    const known = await signIn('known@example.com', 'a wrong password')
+    const unknown = await signIn('unknown@example.com', 'a wrong password')
+    expect(known.status).toBe(401)
+    expect(await known.text()).toBe(await unknown.text())
+    for (const email of ['known@example.com', 'unknown@example.com']) {
+      expect(await site.call(undefined, 'POST /api/password-reset', { body: { email } })).toEqual({
+        ok: true,
+      })
+    }
+  })
+
+  test('is slowed down after ten wrong passwords, also for the right one, until time has passed', async () => {
+    await site.signUp('slow@example.com')
+    for (let time = 0; time < 10; time += 1) {
+      expect((await signIn('slow@example.com', 'a wrong password')).status).toBe(401)
+    }
+    const refused = await signIn('slow@example.com', PASSWORD)
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeWithin(1, 61)
+    clock.advance(60_000)
+    expect((await signIn('slow@example.com', PASSWORD)).status).toBe(200)
+  })
+
+  test('with the right password counts for nothing, however often', async () => {
+    await site.signUp('often@example.com')
+    clock.advance(3_600_000)
+    for (let time = 0; time < 15; time += 1) {
+      expect((await signIn('often@example.com', PASSWORD)).status).toBe(200)
+    }
+  })
+})
+
+describe('a second factor', () => {
+  test('is asked for, each code works once, and a recovery code in its place', async () => {
+    const ada = await site.signUp('factor@example.com')
+    const { secret, uri } = await site.call(ada, 'POST /api/me/totp', { body: { password: PASSWORD } })
+    expect(uri).toStartWith('otpauth://totp/')
+    const codeNow = () => new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() })
+    expect((await site.fail(ada, 'POST /api/me/totp/confirm', { body: { code: '000000' } })).field).toBe(
+      'code',
+    )
+    const { recovery_codes } = await site.call(ada, 'POST /api/me/totp/confirm', {
+      body: { code: codeNow() },
+    })
+    expect(recovery_codes).toHaveLength(10)
+
+    const without = await site.fail(undefined, 'POST /api/session', {
+      body: { email: ada.email, password: PASSWORD },
+    })
+    expect(without.code).toBe('second_factor_required')
+    // The code of the confirmation is used up.
+    expect((await signIn(ada.email, PASSWORD, { code: codeNow() })).status).toBe(401)
+    clock.advance(30_000)
+    expect((await signIn(ada.email, PASSWORD, { code: codeNow() })).status).toBe(200)
+    expect((await signIn(ada.email, PASSWORD, { code: codeNow() })).status).toBe(401)
+    const [recovery = ''] = recovery_codes
+    expect((await signIn(ada.email, PASSWORD, { code: recovery.toLowerCase() })).status).toBe(200)
+    expect((await signIn(ada.email, PASSWORD, { code: recovery })).status).toBe(401)
+    const stored = JSON.stringify(await gateway.database.orm.select().from(consoleUser))
+    expect(stored).not.toContain(secret)
+  })
+
+  test('is not guessed: six wrong codes, and it is slow', async () => {
+    const ada = await site.signUp('guessed@example.com')
+    const { secret } = await site.call(ada, 'POST /api/me/totp', { body: { password: PASSWORD } })
+    const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() })
+    await site.call(ada, 'POST /api/me/totp/confirm', { body: { code } })
+    const statuses: number[] = []
+    for (let time = 0; time < 6; time += 1) {
+      statuses.push((await signIn(ada.email, PASSWORD, { code: '123456' })).status)
+    }
+    expect(statuses.at(-1)).toBe(429)
+  })
+})
+
+describe('a one-time link', () => {
+  test('works once, of two at the same moment for one, and not after it expired', async () => {
+    const maker = linkMakerOf(site.console)
+    const terms = { kind: 'invite', email: 'once@example.com', role: 'read_only' } as const
+    const token = tokenOf(await makeLink(maker, gateway.database.orm, terms))
+    const accept = () =>
+      site.send(undefined, 'POST /api/links/accept', { body: { token, password: PASSWORD } })
+    const statuses = (await Promise.all([accept(), accept()])).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([200, 404])
+    expect((await accept()).status).toBe(404)
+    const late = tokenOf(await makeLink(maker, gateway.database.orm, { ...terms, email: 'late@example.com' }))
+    clock.advance(7 * 86_400_000 + 1)
+    expect((await site.send(undefined, 'POST /api/links/inspect', { body: { token: late } })).status).toBe(
+      404,
+    )
+  })
+
+  test('to a new password ends the sessions that there are', async () => {
+    const ada = await site.signUp('reset@example.com')
+    const terms = { kind: 'password_reset', email: 'reset@example.com', role: null } as const
+    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const body = { token, password: 'another good password' }
+    expect((await site.send(undefined, 'POST /api/links/accept', { body })).status).toBe(200)
+    expect((await site.send(ada, 'GET /api/keys')).status).toBe(401)
+    expect((await signIn(ada.email, PASSWORD)).status).toBe(401)
+    expect((await signIn(ada.email, 'another good password')).status).toBe(200)
+  })
+
+  test('for the first owner is none once somebody administers', async () => {
+    const maker = linkMakerOf(site.console)
+    const terms = { kind: 'first_owner', email: null, role: 'owner' } as const
+    const token = tokenOf(await makeLink(maker, gateway.database.orm, terms))
+    await site.signUp('somebody@example.com', 'owner')
+    expect(await firstOwnerLink(maker, gateway.database.orm)).toBeUndefined()
+    const body = { token, password: PASSWORD, email: 'intruder@example.com' }
+    expect((await site.send(undefined, 'POST /api/links/accept', { body })).status).toBe(404)
+  })
+})
+
+describe('signing up', () => {
+  test('gives the trial credit with the account, once, and takes no account that is there', async () => {
+    clock.advance(3_600_000)
+    const body = { email: 'New@Example.com', password: PASSWORD }
+    const { user } = await site.call(undefined, 'POST /api/signup', { body })
+    const account = await gateway.accounts.findAccount(user?.account_id ?? 0)
+    expect(account).toMatchObject({ email: 'new@example.com', balanceNano: 1_000_000_000n, onTrial: true })
+    expect((await site.send(undefined, 'POST /api/signup', { body })).status).toBe(409)
+    const taken = { email: 'test@example.com', password: PASSWORD }
+    expect((await site.send(undefined, 'POST /api/signup', { body: taken })).status).toBe(409)
+  })
+
+  test('with mail answers the same for whoever asks, and the link proves the address', async () => {
+    await gateway.apply('console: { signup: true, smtp: { host: localhost, from: "t@example.com" } }')
+    clock.advance(3_600_000)
+    await site.signUp('member@example.com')
+    for (const email of ['visitor@example.com', 'member@example.com']) {
+      const answer = await site.call(undefined, 'POST /api/signup', { body: { email } })
+      expect(answer).toEqual({ next: 'mail_sent', user: null })
+    }
+    await until(() => site.mails.length === 2, 5_000)
+    const mail = site.mails.find(({ to }) => to === 'visitor@example.com')
+    const token = /#([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? ''
+    const { user } = await site.call(undefined, 'POST /api/links/accept', {
+      body: { token, password: PASSWORD },
+    })
+    expect(user).toMatchObject({ email: 'visitor@example.com', role: null })
+    expect(site.mails.find(({ to }) => to === 'member@example.com')?.subject).toContain('password')
+  })
+})
