@@ -20,7 +20,7 @@ import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { Stop } from '@/ledger/types.ts'
 import { openLimiter } from '@/limits/limiter.ts'
-import { Load, openRequestsLimit } from '@/limits/load.ts'
+import { Load, socketLimit } from '@/limits/load.ts'
 import { serveOps } from '@/ops/ops.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { Homes } from '@/routing/affinity.ts'
@@ -145,9 +145,10 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
   })
   catalog.onReload(next => health.retain(channelsOf(next)))
+  const concurrency = new Concurrency(() => ledger.state().processes)
   const selector = new Selector({
     health,
-    concurrency: new Concurrency(() => ledger.state().processes),
+    concurrency,
     homes: new Homes(clock),
     clock,
     random: options.random,
@@ -167,8 +168,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock,
     steadyMs: () => performance.now(),
     random: options.random,
-    openRequests: () => openRequests(),
-    maxOpenRequests: openRequestsLimit(),
+    openSockets: () => openRequests() + concurrency.total,
+    maxSockets: socketLimit(),
   })
   const gateway: Gateway = {
     authenticate: keys.authenticate,

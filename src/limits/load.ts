@@ -7,14 +7,14 @@ export interface LoadOptions {
   steadyMs: () => number
   /** Numbers in [0, 1). */
   random: () => number
-  /** Requests of callers that are open now. */
-  openRequests: () => number
-  /** Most of them that this process can hold; see `openRequestsLimit`. */
-  maxOpenRequests: number
+  /** Sockets of callers and to upstreams that are open now. */
+  openSockets: () => number
+  /** Most of them that this process can have; see `socketLimit`. */
+  maxSockets: number
 }
 
 /** Why new work is turned away: the event loop is late, or there are no sockets left for it. */
-export type Overload = 'event-loop' | 'open-requests'
+export type Overload = 'event-loop' | 'sockets'
 
 /** How the load stands, for /metrics. */
 export interface LoadReading {
@@ -55,9 +55,9 @@ export class Load {
 
   /** Why a new request is to be turned away; undefined: it may come in. */
   overload(): Overload | undefined {
-    const { openRequests, maxOpenRequests, random } = this.#options
-    // The one that asks is open itself.
-    if (openRequests() > maxOpenRequests) return 'open-requests'
+    const { openSockets, maxSockets, random } = this.#options
+    // The one that asks has a socket already, and needs another.
+    if (openSockets() >= maxSockets) return 'sockets'
     return this.#refusedShare > 0 && random() < this.#refusedShare ? 'event-loop' : undefined
   }
 
@@ -94,15 +94,11 @@ export class Load {
 
 /** Files that the process has open beside sockets of requests: the database, Redis, logs, listeners. */
 const OTHER_FILES = 256
-/** A caller's and an upstream's. */
-const SOCKETS_EACH = 2
 
-/** How many requests the limit of open files leaves room for; without end where the system does not say. */
-export function openRequestsLimit(
-  read: () => string = () => readFileSync('/proc/self/limits', 'utf8'),
-): number {
+/** How many sockets the limit of open files leaves room for; without end where the system does not say. */
+export function socketLimit(read: () => string = () => readFileSync('/proc/self/limits', 'utf8')): number {
   const files = Number(/^Max open files +(\d+)/m.exec(quietly(read))?.[1] ?? Number.POSITIVE_INFINITY)
-  return Math.floor((files - Math.min(OTHER_FILES, files / 2)) / SOCKETS_EACH)
+  return files - Math.min(OTHER_FILES, files / 2)
 }
 
 function quietly(read: () => string): string {

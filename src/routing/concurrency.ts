@@ -6,6 +6,7 @@ import type { Channel } from '@/upstream/channel.ts'
  */
 export class Concurrency {
   readonly #running = new Map<number, Set<string>>()
+  #total = 0
   readonly #processes: () => number
 
   /**
@@ -23,17 +24,25 @@ export class Concurrency {
     if (this.isFull(channel)) return false
     if (running === undefined) this.#running.set(channel.id, new Set([requestId]))
     else running.add(requestId)
+    this.#total += 1
     return true
   }
 
   release(channel: Pick<Channel, 'id'>, requestId: string): void {
     const running = this.#running.get(channel.id)
-    if (running?.delete(requestId) && running.size === 0) this.#running.delete(channel.id)
+    if (!running?.delete(requestId)) return
+    this.#total -= 1
+    if (running.size === 0) this.#running.delete(channel.id)
   }
 
   /** Exchanges that run on the channel now. */
   running(channel: Pick<Channel, 'id'>): number {
     return this.#running.get(channel.id)?.size ?? 0
+  }
+
+  /** Exchanges that run on all channels together. */
+  get total(): number {
+    return this.#total
   }
 
   isFull(channel: Pick<Channel, 'id' | 'maxConcurrent'>): boolean {

@@ -86,9 +86,9 @@ test('the process stays ready, and says in its metrics what it turns away and wh
   await overloaded(async () => {
     await fetch(`${gateway.url}/v1/chat/completions`, { method: 'POST', body: '{}' })
     expect((await fetch(`${gateway.opsUrl}/readyz`)).status).toBe(200)
-  }, 'open-requests')
+  }, 'sockets')
   const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
-  expect(metrics).toContain('tollgate_shed_total{reason="open-requests"} 1')
+  expect(metrics).toContain('tollgate_shed_total{reason="sockets"} 1')
   expect(metrics).toContain('tollgate_shed_share 0')
   expect(metrics).toMatch(/tollgate_event_loop_lag_seconds \d/)
 })

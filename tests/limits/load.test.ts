@@ -1,20 +1,20 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { HIGH_LAG_MS, LOW_LAG_MS, Load, openRequestsLimit } from '@/limits/load.ts'
+import { HIGH_LAG_MS, LOW_LAG_MS, Load, socketLimit } from '@/limits/load.ts'
 
 const SAMPLE_MS = 250
 
-function underTest({ maxOpenRequests = 100 } = {}) {
+function underTest({ maxSockets = 100 } = {}) {
   const clock = manualClock()
   let steadyMs = 0
   let draw = 0
-  const open = { requests: 1 }
+  const open = { sockets: 1 }
   const load = new Load({
     clock,
     steadyMs: () => steadyMs,
     random: () => draw,
-    openRequests: () => open.requests,
-    maxOpenRequests,
+    openSockets: () => open.sockets,
+    maxSockets,
   })
   return {
     load,
@@ -77,32 +77,32 @@ describe('an event loop that is late', () => {
   })
 })
 
-describe('open requests', () => {
-  test('beyond what there are sockets for are turned away, and let in when others have ended', () => {
-    const { load, open } = underTest({ maxOpenRequests: 3 })
-    const answers = [3, 4, 3].map(requests => {
-      open.requests = requests
+describe('open sockets', () => {
+  test('leave no room for new work when there are as many as there can be, and again when others are closed', () => {
+    const { load, open } = underTest({ maxSockets: 3 })
+    const answers = [2, 3, 2].map(sockets => {
+      open.sockets = sockets
       return load.overload()
     })
-    expect(answers).toEqual([undefined, 'open-requests', undefined])
+    expect(answers).toEqual([undefined, 'sockets', undefined])
   })
 
   test.each([
     [
       'Limit Soft Hard Units\nMax open files            20000                20000                files\n',
-      9_872,
+      19_744,
     ],
-    ['Max open files            256                  256                  files\n', 64],
+    ['Max open files            256                  256                  files\n', 128],
     ['Max open files            unlimited            unlimited            files\n', Number.POSITIVE_INFINITY],
     ['', Number.POSITIVE_INFINITY],
   ])('are limited by what the system says: %j', (limits, most) => {
-    expect(openRequestsLimit(() => limits)).toBe(most)
+    expect(socketLimit(() => limits)).toBe(most)
   })
 
   test('are not limited where the system says nothing', () => {
     const missing = () => {
       throw new Error('ENOENT')
     }
-    expect(openRequestsLimit(missing)).toBe(Number.POSITIVE_INFINITY)
+    expect(socketLimit(missing)).toBe(Number.POSITIVE_INFINITY)
   })
 })
