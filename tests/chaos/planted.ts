@@ -73,6 +73,13 @@ const PLANTED: readonly Planted[] = [
     caughtBy: 'tests/ledger/settle.test.ts',
   },
   {
+    bug: 'the reaper does not ask again under the lock',
+    file: 'drizzle/0013_reap_checked_again.sql',
+    find: 'WHERE h.id = ANY (v_ids) AND h.owner <> ledger_job_owner() AND (h.owner = ANY (v_dead) OR h.deadline < clock_timestamp()',
+    replace: 'WHERE h.id = ANY (v_ids) AND (true OR h.owner = ANY (v_dead) OR h.deadline < clock_timestamp()',
+    caughtBy: 'tests/ledger/locks.test.ts',
+  },
+  {
     bug: 'refunds of a request have no bound together',
     file: FUNCTIONS,
     find: 'IF v_charged IS NULL OR v_refunded + p_amount > v_charged THEN',
@@ -166,8 +173,8 @@ const PLANTED: readonly Planted[] = [
   {
     bug: 'the audit takes the tier by the uncached tokens alone',
     file: 'src/ledger/audit-checks.ts',
-    find: 'and x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input > p.above',
-    replace: 'and x.input_uncached > p.above',
+    find: '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)',
+    replace: '(x.input_uncached)',
     caughtBy: 'tests/ledger/receipts.test.ts',
   },
   {

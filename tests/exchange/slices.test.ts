@@ -57,10 +57,6 @@ function open(key: string, [path, body]: readonly [string, string] = CHAT): Prom
   })
 }
 
-function read(response: Response): Promise<string> {
-  return response.text()
-}
-
 function write(deltas: number): void {
   for (let index = 0; index < deltas; index += 1) fed.write(DELTA)
 }
@@ -74,7 +70,7 @@ async function heldFor(accountId: number): Promise<bigint> {
 describe('a stream that costs more than was set aside at its start', () => {
   test('has more set aside in time, in steps that double', async () => {
     const { key, accountId } = await payer(10n ** 12n)
-    const answer = read(await open(key))
+    const answer = (await open(key)).text()
     const first = await heldFor(accountId)
     expect(first / OUTPUT).toBe(2048n)
     write(11)
@@ -98,7 +94,7 @@ describe('a stream that costs more than was set aside at its start', () => {
       const { key, accountId } = await payer(10n ** 9n)
       const response = await open(key, SURFACES[surface])
       expect(response.status).toBe(200)
-      const answer = read(response)
+      const answer = response.text()
       write(11)
       const text = (await answer).replaceAll('x'.repeat(400), 'x')
       expect(text).toContain('The credit of this account is used up, the answer ends here')
@@ -119,7 +115,7 @@ describe('a stream that costs more than was set aside at its start', () => {
     const { ledger } = gateway.server.gateway
     const debit = { id: Bun.randomUUIDv7(), accountId, kind: 'debit', amountNano: -(10n ** 9n) } as const
     await ledger.post({ ...debit, reason: 'test' })
-    const answer = read(response)
+    const answer = response.text()
     write(22)
     const text = (await answer).replaceAll('x'.repeat(400), 'x')
     expect(text).toContain('The credit of this account is used up, the answer ends here')
@@ -129,7 +125,7 @@ describe('a stream that costs more than was set aside at its start', () => {
 
   test('goes on when credit comes in time', async () => {
     const { key, accountId } = await payer(10n ** 9n)
-    const answer = read(await open(key))
+    const answer = (await open(key)).text()
     const first = await heldFor(accountId)
     write(6)
     const { ledger } = gateway.server.gateway
