@@ -97,23 +97,20 @@ describe('after its caller left', () => {
     ['ends without a usage', FINISH + DONE],
     ['says something that cannot be read', 'data: {"error":{"message":"broken"}}\n\n'],
     ['falls silent', ''],
-  ])(
-    'an answer that %s is as long as it was when the caller left, and ends within 100 ms',
-    async (_, rest) => {
-      const { outlet, upstream, ended, meter, ending } = await running()
-      outlet.abandon()
-      const start = performance.now()
-      if (rest !== '') upstream.write(rest)
-      await ended
-      expect(performance.now() - start).toBeLessThan(100)
-      expect(ending.aborted).toBe(true)
-      expect({ tokens: meter.estimatedOutput, finished: meter.finished, error: meter.error }).toEqual({
-        tokens: 100,
-        finished: false,
-        error: undefined,
-      })
-    },
-  )
+  ])('an answer that %s is as long as it was when the caller left, and ends soon', async (_, rest) => {
+    const { outlet, upstream, ended, meter, ending } = await running()
+    outlet.abandon()
+    const start = performance.now()
+    if (rest !== '') upstream.write(rest)
+    await ended
+    expect(performance.now() - start).toBeLessThan(2_000)
+    expect(ending.aborted).toBe(true)
+    expect({ tokens: meter.estimatedOutput, finished: meter.finished, error: meter.error }).toEqual({
+      tokens: 100,
+      finished: false,
+      error: undefined,
+    })
+  })
 
   test('an answer that breaks off is as long as it was', async () => {
     const { outlet, upstream, ended, meter } = await running()
