@@ -31,6 +31,7 @@ import { redisSharing } from '@/routing/health-redis.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
+import { compactions } from '@/stored-responses/compaction.ts'
 import { responseStore } from '@/stored-responses/store.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -156,6 +157,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const watchdog = new Watchdog(clock)
   const responses = new KeptResponses({
     store: responseStore({ database, secretBox: options.secretBox, now: clock.now }),
+    compactions: compactions(options.secretBox),
     clock,
     log,
   })

@@ -69,6 +69,8 @@ export interface CallFacts {
   model: string
   stream: boolean
   framing: 'sse' | 'json-array'
+  /** An answer, unless said. */
+  purpose?: Prompt['purpose']
 }
 
 /** What only the socket knows of a request. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import type { Compactions } from '@/stored-responses/compaction.ts'
 import { type AbruptEnd, abruptEvent, abruptResponse } from '@/stored-responses/ended.ts'
 import type { FindEnd, ResponseEnd, ResponseStore } from '@/stored-responses/store.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
@@ -31,6 +32,7 @@ const CANCELLED: AbruptEnd = { status: 'cancelled', error: null }
 
 export interface KeptResponsesOptions {
   store: ResponseStore
+  compactions: Compactions
   clock: Clock
   log: Log
 }
@@ -38,6 +40,8 @@ export interface KeptResponsesOptions {
 /** The stored responses of the deployment, and the background ones that run in this process. */
 export class KeptResponses {
   readonly store: ResponseStore
+  /** Summaries that callers carry themselves. */
+  readonly compactions: Compactions
   readonly #log: Log
   readonly #clock: Clock
   readonly #running = new Map<string, BackgroundRun>()
@@ -45,8 +49,9 @@ export class KeptResponses {
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stops: (() => void)[]
 
-  constructor({ store, clock, log }: KeptResponsesOptions) {
+  constructor({ store, compactions, clock, log }: KeptResponsesOptions) {
     this.store = store
+    this.compactions = compactions
     this.#log = log
     this.#clock = clock
     this.#stops = [

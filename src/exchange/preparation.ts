@@ -12,6 +12,7 @@ import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import type { Prompt } from './prompt.ts'
+import { summarising } from './summary.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** A prompt made ready for one route: what to send, and how to read what comes back. */
@@ -63,6 +64,10 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     decodeContext: { vendor: channel.vendor, newId: options.newId },
     reply: () => replyContext(prompt, options),
   }
+  if (prompt.purpose === 'compact' && isPassthrough(prompt, route)) {
+    const call = { ...common.call, kind: 'compact' } as const
+    return { ...common, call, ...passOn(prompt, route), losses: [], conversion: undefined }
+  }
   if (isPassthrough(prompt, route)) {
     return {
       ...common,
@@ -72,7 +77,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     }
   }
   const lowered = lowerRequest(
-    limited(withMedia(prompt.generation(), options.media), prompt.outputLimit),
+    limited(withMedia(asked(prompt), options.media), prompt.outputLimit),
     codec,
     targetOf(model, route),
     channel.functionToolsOnly,
@@ -94,6 +99,11 @@ export function targetOf(model: Model, { channel, upstreamModel }: Route): Targe
   return { model: upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens }
 }
 
+/** What a model is asked; for a compaction, the summary that it is made of. */
+function asked(prompt: Prompt): GenerationRequest {
+  return prompt.purpose === 'answer' ? prompt.generation() : summarising(prompt.generation())
+}
+
 /** The request with the output limit that the balance sets, where the caller set none. */
 function limited(request: GenerationRequest, limit: number | undefined): GenerationRequest {
   return limit === undefined ? request : { ...request, maxOutputTokens: limit }
@@ -101,7 +111,8 @@ function limited(request: GenerationRequest, limit: number | undefined): Generat
 
 /** Whether a route can be given the caller's own bytes. */
 export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
-  const passes = channel.format === prompt.format && !channel.functionToolsOnly
+  const passes =
+    channel.format === prompt.format && !channel.functionToolsOnly && prompt.purpose !== 'summary'
   return passes && !carriesWrappedSignature(prompt.body.bytes)
 }
 

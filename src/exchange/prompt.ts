@@ -21,6 +21,8 @@ export class Prompt {
   readonly framing: 'sse' | 'json-array'
   /** The caller's request headers, to take the few from that may pass. */
   readonly headers: Headers
+  /** What is wanted of the conversation: an answer; to have it compacted; a summary, whatever the upstream could do. */
+  readonly purpose: 'answer' | 'compact' | 'summary'
   #generation: GenerationRequest | undefined
 
   constructor(options: {
@@ -30,6 +32,7 @@ export class Prompt {
     stream: boolean
     framing: 'sse' | 'json-array'
     headers: Headers
+    purpose?: Prompt['purpose']
   }) {
     this.surface = options.surface
     this.format = SURFACE_FORMAT[options.surface]
@@ -38,6 +41,7 @@ export class Prompt {
     this.stream = options.stream
     this.framing = options.framing
     this.headers = options.headers
+    this.purpose = options.purpose ?? 'answer'
   }
 
   /** Set where the balance pays for no longer an answer, and the caller set no limit. */

@@ -11,7 +11,14 @@ import type { BackgroundRun } from './kept-responses.ts'
 import type { ExchangeRecord } from './record.ts'
 import { identityHeaders, limitsOf } from './reply.ts'
 import { eventResponse } from './response-events.ts'
-import { openTurn, outputItems, readStateFields, type Turn, type TurnMemory } from './turn.ts'
+import {
+  carriesCompaction,
+  openTurn,
+  outputItems,
+  readStateFields,
+  type Turn,
+  type TurnMemory,
+} from './turn.ts'
 import { type AnswerSink, finishStream, finishWhole, keep } from './turn-answer.ts'
 
 /**
@@ -35,8 +42,8 @@ export function stateForReading(gateway: Gateway): CallState {
     chain: undefined,
     resolve(body, record) {
       const fields = readStateFields(body.json)
-      if (fields?.previousId === undefined) return body
-      const reading = { previousId: fields.previousId, keeps: false, background: false }
+      if (fields?.previousId === undefined && !carriesCompaction(body.json)) return body
+      const reading = { previousId: fields?.previousId, keeps: false, background: false }
       return openTurn(gateway, record, body, reading, undefined).then(opened => opened.body)
     },
     admitted: async () => undefined,
@@ -69,8 +76,10 @@ class ResponseState implements CallState {
   }
 
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
-    const fields = readStateFields(body.json) ?? (this.#memory === undefined ? undefined : NOTHING_KEPT)
-    return fields === undefined ? body : this.#open(body, record, fields)
+    const fields = readStateFields(body.json)
+    if (fields !== undefined) return this.#open(body, record, fields)
+    const isPlain = this.#memory === undefined && !carriesCompaction(body.json)
+    return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
   }
 
   async #open(

@@ -1,9 +1,10 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'
-import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
 import type { StoredTurn } from '@/stored-responses/stored-response.ts'
 import type { RequestBody } from './body.ts'
 import type { Gateway } from './gateway.ts'
@@ -82,6 +83,7 @@ export async function openTurn(
   body: RequestBody,
   fields: StateFields,
   memory: TurnMemory | undefined,
+  purpose: 'answer' | 'compact' = 'answer',
 ): Promise<{ turn: Turn; body: RequestBody }> {
   const { accountId, storeAllowed } = callerOf(record)
   const { previousId, keeps, background } = fields
@@ -107,7 +109,30 @@ export async function openTurn(
     wire: body.json,
     createdAt: record.startedAt,
   }
-  return { turn, body: withoutState(body, turn, gateway.maxBodyBytes) }
+  const items = [...earlier, ...input].map(item =>
+    readCompaction(item, accountId, gateway.responses.compactions),
+  )
+  return { turn, body: withoutState(body, turn, items, gateway.maxBodyBytes, purpose) }
+}
+
+/** Whether a body brings back a summary that was made here (compact.ts). */
+export function carriesCompaction(json: JsonObject): boolean {
+  return asArray(json['input']).some(item => {
+    const object = asObject(item)
+    return object?.['type'] === 'compaction' && isOurs(object['encrypted_content'])
+  })
+}
+
+/** A summary of ours as the message that says it; any other item as it is. */
+function readCompaction(item: string, accountId: number, summaries: Compactions): string {
+  if (!item.includes('"compaction"')) return item
+  const json = parseObject(item)
+  if (json?.['type'] !== 'compaction' || !isOurs(json['encrypted_content'])) return item
+  const summary = summaries.open(accountId, json['encrypted_content'])
+  if (summary === undefined)
+    throw invalidRequest('input', 'holds a compaction item that was not made for this account')
+  const text = `The conversation before this was summarised:\n\n${summary}`
+  return JSON.stringify({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] })
 }
 
 function textField(json: JsonObject, name: string): string | undefined {
@@ -201,16 +226,22 @@ function isReadable(item: string): boolean {
 }
 
 /** The body as an upstream may see it: nothing in it is kept anywhere, nor refers to what is. */
-function withoutState(body: RequestBody, turn: Turn, maxBytes: number): RequestBody {
+function withoutState(
+  body: RequestBody,
+  turn: Turn,
+  items: readonly string[],
+  maxBytes: number,
+  purpose: 'answer' | 'compact',
+): RequestBody {
   const edits: JsonEdit[] = [
     { path: ['previous_response_id'], remove: true },
     { path: ['background'], remove: true },
-    { path: ['store'], value: false },
+    purpose === 'compact' ? { path: ['store'], remove: true } : { path: ['store'], value: false },
   ]
   if (turn.background) edits.push({ path: ['stream'], value: true })
-  if (turn.earlier.length > 0) {
-    edits.push({ path: ['input'], text: `[${[...turn.earlier, ...turn.input].join(',')}]` })
-  }
+  const isChanged =
+    items.length > turn.input.length || items.some((item, index) => item !== turn.input[index])
+  if (isChanged) edits.push({ path: ['input'], text: `[${items.join(',')}]` })
   const bytes = spliceJson(body.bytes, edits)
   if (bytes.length > maxBytes) throw tooLarge(maxBytes)
   return { bytes, json: asObject(JSON.parse(new TextDecoder().decode(bytes))) ?? {} }

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { compactResponse } from '@/exchange/compact.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
@@ -21,6 +22,9 @@ export function responses(gateway: Gateway, listener: Listener) {
         parse: 'none',
       },
     )
+    .post('/v1/responses/compact', ({ request }) => compactResponse(gateway, call(request)), {
+      parse: 'none',
+    })
     .use(storedResponses(gateway, listener))
     .get('/v1/responses', ({ request }) => {
       // Codex tries a WebSocket first and falls back to POST on a 426; a 404 would look like a missing route.

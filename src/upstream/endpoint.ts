@@ -34,6 +34,7 @@ const OPENAI_OPERATIONS = {
   'video-show': { method: 'GET', path: '/videos/{id}' },
   'video-content': { method: 'GET', path: '/videos/{id}/content' },
   'video-remix': { method: 'POST', path: '/videos/{id}/remix' },
+  compact: { method: 'POST', path: '/responses/compact' },
   'video-delete': { method: 'DELETE', path: '/videos/{id}' },
 } as const satisfies Record<string, Endpoint>
 

@@ -8,7 +8,15 @@ import { START_MS } from '#tests/surfaces/calls.ts'
 const PAGES = {
   chat: { outputs: ['"Hello"', 'Hello\n'] },
   responses: {
-    outputs: ['"Hello"', 'Hello\n', '"store":true', 'What is my name?', 'Take your time.', 'Hello, socket.'],
+    outputs: [
+      '"Hello"',
+      'Hello\n',
+      '"store":true',
+      'What is my name?',
+      'message compaction',
+      'Take your time.',
+      'Hello, socket.',
+    ],
   },
   messages: { outputs: ['"Hello"', 'Hello\n'] },
   gemini: { outputs: ['"Hello"', 'Hello\n'] },

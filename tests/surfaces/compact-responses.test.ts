@@ -1,0 +1,139 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
+import type { ResponseInputItem } from 'openai/resources/responses/responses'
+import { rejectionOf } from '#tests/sdk/rejection.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { createSimulator } from '@/simulator/simulator.ts'
+import { START_MS } from './calls.ts'
+
+const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
+
+const simulator = createSimulator()
+const simulated: Script = ({ method, path, query, headers, body }) =>
+  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+let openai: OpenAI
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  const { url } = upstream
+  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+}, START_MS)
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+beforeEach(() => {
+  answer = simulated
+  upstream.seen.length = 0
+})
+
+function lastSent(): string {
+  return Buffer.from(upstream.seen.at(-1)?.body ?? []).toString()
+}
+
+const TALK: ResponseInputItem[] = [
+  { role: 'user', content: 'we build a bridge' },
+  { role: 'assistant', content: 'of stone or of wood?' },
+  { role: 'user', content: 'of stone' },
+]
+
+describe.each(UPSTREAMS)('over %s', format => {
+  const model = `${format}/echo`
+
+  test('a conversation becomes what the user said and a summary, which is read when it comes back', async () => {
+    const compacted = await openai.responses.compact({ model, input: TALK })
+    expect(compacted).toMatchObject({ object: 'response.compaction' })
+    expect(compacted.usage.total_tokens).toBeGreaterThan(0)
+    expect(compacted.output.map(item => item.type)).toEqual(['message', 'message', 'compaction'])
+    expect(JSON.stringify(compacted.output)).toContain('we build a bridge')
+    expect(JSON.stringify(compacted.output)).not.toContain('of wood')
+    expect(lastSent()).toContain('of stone or of wood?')
+
+    // The echo repeats the task, so that is what the summary says.
+    await openai.responses.create({
+      model,
+      input: [...compacted.output, { role: 'user', content: 'and now?' }] as never,
+    })
+    expect(lastSent()).toContain('The conversation before this was summarised')
+    expect(lastSent()).toContain('Summarise the conversation above')
+    expect(lastSent()).not.toContain('tollgate.c1.')
+  })
+
+  test('a stored conversation is compacted by its id, and gone on with by the item', async () => {
+    const first = await openai.responses.create({ model, input: 'remember the bridge', store: true })
+    const compacted = await openai.responses.compact({ model, previous_response_id: first.id })
+    expect(lastSent()).toContain('remember the bridge')
+    const second = await openai.responses.create({ model, input: compacted.output as never, store: true })
+    await openai.responses.create({ model, input: 'more', previous_response_id: second.id })
+    expect(lastSent()).toContain('The conversation before this was summarised')
+    const count = await openai.responses.inputTokens.count({ model, input: compacted.output as never })
+    expect(count.input_tokens).toBeGreaterThan(20)
+  })
+})
+
+test('an upstream that compacts itself is asked to, and its answer is handed on and charged', async () => {
+  const compaction = {
+    id: 'resp_up',
+    object: 'response.compaction',
+    created_at: 1,
+    output: [{ id: 'cmp_1', type: 'compaction', encrypted_content: 'opaque to us' }],
+    usage: {
+      input_tokens: 1000,
+      input_tokens_details: { cached_tokens: 0 },
+      output_tokens: 500,
+      output_tokens_details: { reasoning_tokens: 0 },
+      total_tokens: 1500,
+    },
+  }
+  answer = () => Response.json(compaction)
+  const compacted = await openai.responses.compact({ model: 'responses/echo', input: TALK })
+  expect(compacted).toMatchObject(compaction as never)
+  expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/responses/compact'])
+  expect(JSON.parse(lastSent())).toEqual({ model: 'echo', input: TALK as never })
+  const row = (await gateway.exchanges()).at(-1)
+  expect(row).toMatchObject({ status: 200, end_state: 'complete', usage_source: 'reported' })
+  // 1 per million in, 2 per million out, in nano.
+  expect(BigInt(String(row?.['cost_nano']))).toBe(2_000_000n)
+})
+
+test('a summary is of use to the account alone that it was made for', async () => {
+  const compacted = await openai.responses.compact({ model: 'chat/echo', input: TALK })
+  const account = await gateway.accounts.createAccount({
+    email: 'reader@example.com',
+    creditNano: 1_000_000_000_000n,
+    onTrial: false,
+    models: [],
+  })
+  const { key } = await gateway.accounts.createKey({
+    accountId: account.id,
+    name: '',
+    models: undefined,
+    expiresAt: undefined,
+    allowIps: undefined,
+    cap: undefined,
+  })
+  const stranger = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
+  const refused = { status: 400, code: 'invalid_request', param: 'input' }
+  expect(
+    await rejectionOf(stranger.responses.create({ model: 'chat/echo', input: compacted.output as never })),
+  ).toMatchObject(refused)
+  const forged = [{ type: 'compaction', encrypted_content: 'tollgate.c1.AAAA' }]
+  expect(
+    await rejectionOf(openai.responses.create({ model: 'chat/echo', input: forged as never })),
+  ).toMatchObject(refused)
+})
+
+test('an upstream that fails is an error, and nothing is charged', async () => {
+  const before = (await gateway.exchanges()).length
+  expect(await rejectionOf(openai.responses.compact({ model: 'chat/error-400', input: TALK }))).toMatchObject(
+    { status: 400 },
+  )
+  const rows = (await gateway.exchanges()).slice(before)
+  expect(rows.map(row => row['cost_nano'])).toEqual([null])
+})
