@@ -146,8 +146,13 @@ function Menu({ onClose }: { onClose(): void }) {
   const openedAt = useRef(path)
   useEffect(() => {
     const dialog = element.current
+    const opener = document.activeElement
     dialog?.showModal()
-    return () => dialog?.close()
+    return () => {
+      dialog?.close()
+      // Back to the button, unless a link has led to another page, whose heading has the focus by then.
+      if (opener instanceof HTMLElement && path === location.pathname) opener.focus()
+    }
   }, [])
   useEffect(() => {
     if (path !== openedAt.current) onClose()

@@ -24,12 +24,17 @@ export function Dialog({ title, onClose, shape = 'dialog', held = false, childre
   const id = useId()
   useEffect(() => {
     const dialog = element.current
+    const opener = document.activeElement
     dialog?.showModal()
     // The browser would take the close button, which is the last thing that anybody opened this for.
     const first =
       dialog?.querySelector<HTMLElement>('[autofocus]') ?? dialog?.querySelector<HTMLElement>(FIRST)
     first?.focus()
-    return () => dialog?.close()
+    return () => {
+      dialog?.close()
+      // The browser does so only for a dialog that is still in the page.
+      if (opener instanceof HTMLElement) opener.focus()
+    }
   }, [])
   return (
     <dialog

@@ -12,14 +12,18 @@ export interface PageProps {
   children: ComponentChildren
 }
 
-/** A page: names the document, and takes the focus to its heading so that a screen reader says where one is. */
+/** The page that a document begins with has its focus from the browser, so that the first Tab finds the skip link. */
+let isFirst = true
+
+/** A page: names the document, and on a change of page takes the focus to its heading, for a screen reader to say. */
 export function Page({ title, lead, actions, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
     document.title = `${title} · Tollgate`
   }, [title])
   useEffect(() => {
-    heading.current?.focus({ preventScroll: true })
+    if (!isFirst) heading.current?.focus({ preventScroll: true })
+    isFirst = false
     window.scrollTo(0, 0)
   }, [])
   return (

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
@@ -17,9 +17,9 @@ type Link = ConsoleOutput<'POST /api/links/inspect'>
 
 /** Accepts a one-time link. Its token stands behind `#`, which a browser sends to no server. */
 export function LinkPage() {
-  const [token] = useState(() => location.hash.slice(1))
+  const token = useLinkToken()
   const link = useQuery(token, signal => call('POST /api/links/inspect', { body: { token } }, signal))
-  if (link.data !== undefined) return <AcceptLink token={token} link={link.data} />
+  if (link.data !== undefined) return <AcceptLink key={token} token={token} link={link.data} />
   return (
     <Gate
       title={link.failure === undefined ? 'One moment' : 'This link does not work'}
@@ -39,6 +39,17 @@ export function LinkPage() {
       )}
     </Gate>
   )
+}
+
+/** Another link in the same tab changes only the part behind `#`, which loads no page. */
+function useLinkToken(): string {
+  const [token, setToken] = useState(() => location.hash.slice(1))
+  useEffect(() => {
+    const read = () => setToken(location.hash.slice(1))
+    window.addEventListener('hashchange', read)
+    return () => window.removeEventListener('hashchange', read)
+  }, [])
+  return token
 }
 
 const WORDS: Record<Link['kind'], { title: string; lead: string; verb: string }> = {

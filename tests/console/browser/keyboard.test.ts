@@ -1,0 +1,170 @@
+import { afterAll, beforeAll, describe, expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { inOrder } from './in-order.ts'
+import { addressOf, OWNER, openStage, type Stage } from './stage.ts'
+
+/** The main tasks with nothing but a keyboard: no step here points at anything. */
+describe.skipIf(!HAS_BROWSER)('by keyboard alone', () => {
+  let stage: Stage
+  let owner: Visitor
+
+  beforeAll(async () => {
+    stage = await openStage()
+    owner = await stage.visitor()
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
+
+  const inThisOrder = inOrder(BROWSER_TIMEOUT_MS)
+  const step = (name: string, run: (page: Page) => Promise<void>) => inThisOrder(name, () => run(owner.page))
+
+  step('one becomes the owner', async page => {
+    await page.goto(stage.firstLink)
+    await page.getByLabel('Email').waitFor()
+    await type(page, 'Email', OWNER.email)
+    await type(page, 'Password', OWNER.password)
+    await page.keyboard.press('Enter')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  })
+
+  step('the first stop of every page skips the navigation', async page => {
+    await page.goto('/keys')
+    await page.getByRole('heading', { name: 'Keys' }).waitFor()
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toBe('Skip to the content')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await focused(page)).toContain('Create key')
+  })
+
+  step('one adds a channel', async page => {
+    await go(page, 'Channels')
+    await press(page, 'Add channel')
+    await page.getByRole('dialog', { name: 'Add a channel' }).waitFor()
+    await choose(page, 'Another')
+    await type(page, 'Your key there', 'a-key-of-the-vendor-1234')
+    await type(page, 'Name', 'simulator')
+    await type(page, 'Address', addressOf(stage.simulator))
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'simulator is added' }).waitFor()
+  })
+
+  step('Escape closes a dialog and gives the focus back', async page => {
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await go(page, 'Models and prices')
+    await press(page, 'Add by hand')
+    await page.getByRole('dialog').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    expect(await focused(page)).toBe('Add by hand')
+  })
+
+  step('one adds a model', async page => {
+    await press(page, 'Add by hand')
+    await page.getByRole('dialog').waitFor()
+    await type(page, 'Id', 'echo')
+    await type(page, 'Input', '1')
+    await type(page, 'Output', '2')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'echo', exact: true }).waitFor()
+  })
+
+  step('a dialog keeps the focus to itself', async page => {
+    await go(page, 'Keys')
+    await press(page, 'Create key')
+    await page.getByRole('dialog', { name: 'Create a key' }).waitFor()
+    for (let stop = 0; stop < 12; stop++) {
+      await page.keyboard.press('Tab')
+      const isInside = await page.evaluate<boolean>(
+        "document.activeElement === document.body || document.querySelector('dialog').contains(document.activeElement)",
+      )
+      expect(isInside).toBe(true)
+    }
+  })
+
+  step('one creates a key and reads its snippets', async page => {
+    await type(page, 'Name', 'laptop')
+    await page.keyboard.press('Enter')
+    await page.getByRole('dialog', { name: 'Your new key' }).waitFor()
+    await tabTo(page, 'curl')
+    await page.keyboard.press('ArrowRight')
+    expect(await focused(page)).toBe('OpenAI SDK')
+    await page.getByText('from openai import OpenAI').waitFor()
+    await press(page, 'I have copied it')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  step('one asks a model, and reads the receipt', async page => {
+    await go(page, 'Playground')
+    await tabTo(page, 'Message')
+    await page.keyboard.press('Control+Enter')
+    await page.getByTestId('answer').getByText('Say hello in five languages.').waitFor()
+    await go(page, 'Requests')
+    await press(page, 'echo receipt')
+    await page.getByRole('dialog', { name: 'Receipt' }).getByText('Complete').waitFor()
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
+  step('one revokes the key', async page => {
+    await go(page, 'Keys')
+    await press(page, 'Revoke laptop')
+    await press(page, 'Revoke key')
+    await page.getByRole('cell').getByText('Revoked').waitFor()
+  })
+})
+
+/** The words of whatever has the focus: its label, or its text. */
+function focused(page: Page): Promise<string> {
+  return page.evaluate<string>(
+    `(() => {
+      const element = document.activeElement
+      const words = element.labels?.[0]?.textContent ?? element.getAttribute('aria-label') ?? element.textContent ?? ''
+      return words.replace(/\\s+/g, ' ').replace(/ optional$/, '').trim()
+    })()`,
+  )
+}
+
+/** More stops than any page has. */
+const STOPS = 150
+
+async function tabTo(page: Page, name: string): Promise<void> {
+  const seen: string[] = []
+  for (let stop = 0; stop < STOPS; stop++) {
+    const words = await focused(page)
+    if (words === name) return
+    seen.push(words)
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab never came to "${name}", but to ${[...new Set(seen)].join(', ')}`)
+}
+
+async function type(page: Page, label: string, text: string): Promise<void> {
+  await tabTo(page, label)
+  await page.keyboard.press('Control+a')
+  await page.keyboard.type(text)
+}
+
+async function press(page: Page, name: string): Promise<void> {
+  await page.getByRole('button', { name, exact: true }).first().waitFor()
+  await tabTo(page, name)
+  await page.keyboard.press('Enter')
+}
+
+/** Follows the navigation and waits for the page. */
+async function go(page: Page, name: string): Promise<void> {
+  await tabTo(page, name)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
+}
+
+/** One of several radio buttons: Tab goes to the group, the arrows within it. */
+async function choose(page: Page, name: string): Promise<void> {
+  for (let stop = 0; stop < STOPS; stop++) {
+    const isRadio = await page.evaluate<boolean>("document.activeElement.type === 'radio'")
+    if (isRadio && (await focused(page)) === name) return
+    await page.keyboard.press(isRadio ? 'ArrowRight' : 'Tab')
+  }
+  throw new Error(`there is no "${name}" to choose`)
+}

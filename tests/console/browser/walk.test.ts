@@ -1,0 +1,233 @@
+import { afterAll, beforeAll, describe, expect } from 'bun:test'
+import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { inOrder } from './in-order.ts'
+import { addModel, addSimulator, becomeOwner, createKey, openStage, type Stage } from './stage.ts'
+
+const CUSTOMER = { email: 'customer@example.com', password: 'quite another password' }
+
+/** The whole life of a deployment and of one customer, in one order: each step stands on those before it. */
+describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a browser', () => {
+  let stage: Stage
+  let owner: Visitor
+  let customer: Visitor
+  let key = ''
+  let requestId = ''
+  let code = ''
+
+  beforeAll(async () => {
+    stage = await openStage()
+    owner = await stage.visitor()
+    customer = await stage.visitor()
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
+
+  const step = inOrder(BROWSER_TIMEOUT_MS)
+
+  step('the printed link makes the first administrator, once', async () => {
+    await becomeOwner(owner, stage)
+    await owner.page.getByRole('heading', { name: 'From here to your first answer' }).waitFor()
+    await customer.page.goto(stage.firstLink)
+    await customer.page.getByRole('heading', { name: 'This link does not work' }).waitFor()
+  })
+
+  step('a vendor is added with a key, and tested', async () => {
+    await addSimulator(owner, stage)
+    const dialog = owner.page.getByRole('dialog', { name: 'simulator is added' })
+    await dialog.getByLabel('Model').fill('echo')
+    await dialog.getByRole('button', { name: 'Test now' }).click()
+    await dialog.getByText('Works', { exact: true }).waitFor()
+    // The key itself is nowhere on the page any more.
+    expect(await owner.page.content()).not.toContain('a-key-of-the-vendor-1234')
+  })
+
+  step('a model is offered at a price, and the checklist goes on', async () => {
+    await addModel(owner, { id: 'acme/echo', there: 'echo', perRequest: '0.02' })
+    await owner.page.goto('/')
+    await owner.page.getByRole('link', { name: 'Create a key' }).first().waitFor()
+  })
+
+  step('an account is made, and its holder accepts the invitation', async () => {
+    await owner.page.goto('/admin/accounts?new=yes')
+    const dialog = owner.page.getByRole('dialog', { name: 'New account' })
+    await dialog.getByLabel('Email').fill(CUSTOMER.email)
+    await dialog.getByLabel('Credit in').fill('0.05')
+    await dialog.getByRole('button', { name: 'Create account' }).click()
+    const link = (await owner.page.getByTestId('link').textContent()) ?? ''
+
+    await customer.page.goto(link)
+    await customer.page.getByLabel('Password').fill(CUSTOMER.password)
+    await customer.page.getByRole('button', { name: 'Accept the invitation' }).click()
+    await customer.page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await customer.page.getByText('$0.05').first().waitFor()
+    // An account holder sees nothing of the administration.
+    expect(await customer.page.getByRole('navigation', { name: 'Administration' }).count()).toBe(0)
+  })
+
+  step('a key is made, shown once, and gets a streamed answer', async () => {
+    key = await createKey(customer, 'laptop')
+    expect(key).toMatch(/^sk-/)
+    expect(await customer.page.content()).not.toContain(key)
+    const answer = await stage.ask(key, 'acme/echo')
+    expect(answer.status).toBe(200)
+    expect(answer.text).toContain('data: [DONE]')
+    requestId = answer.id
+  })
+
+  step('its receipt says what it cost, by the price that was set', async () => {
+    await customer.page.goto(`/requests?receipt=${requestId}`)
+    const receipt = customer.page.getByRole('dialog', { name: 'Receipt' })
+    await receipt.getByTestId('charged').getByText('$0.02', { exact: true }).waitFor()
+    await receipt.getByText('acme/echo').waitFor()
+    await receipt.getByText('Complete').waitFor()
+  })
+
+  step('the chart of spending shows it', async () => {
+    await customer.page.goto('/')
+    await customer.page
+      .getByRole('img', { name: /Spend over time/ })
+      .locator('canvas')
+      .waitFor()
+    await customer.page.getByText('Show as a table').click()
+    const table = customer.page.getByRole('region', { name: 'Spend as a table' })
+    await table.getByText('acme/echo').waitFor()
+    await table.getByText('$0.02').waitFor()
+  })
+
+  step('a request appears in the live log as it ends', async () => {
+    await owner.page.goto('/admin/traffic')
+    await owner.page.getByLabel(/^Live/).check()
+    await owner.page.getByText('Live', { exact: true }).waitFor()
+    const before = await owner.page.getByRole('button', { name: 'acme/echo' }).count()
+    expect((await stage.ask(key, 'acme/echo')).status).toBe(200)
+    await owner.page.getByRole('button', { name: 'acme/echo' }).nth(before).waitFor()
+  })
+
+  step('a code is redeemed, once', async () => {
+    await owner.page.goto('/admin/redeem-codes')
+    await owner.page.getByRole('button', { name: 'Make codes' }).first().click()
+    const dialog = owner.page.getByRole('dialog', { name: 'Make redeem codes' })
+    await dialog.getByLabel('Amount in').fill('0.02')
+    await dialog.getByRole('button', { name: 'Make codes' }).click()
+    code = (await owner.page.getByTestId('codes').locator('pre').textContent())?.trim() ?? ''
+
+    await customer.page.goto('/billing')
+    await customer.page.getByTestId('balance').getByText('$0.01').waitFor()
+    await customer.page.getByLabel('Code', { exact: true }).fill(code)
+    await customer.page.getByRole('button', { name: 'Redeem' }).click()
+    await customer.page.getByTestId('balance').getByText('$0.03').waitFor()
+    await customer.page.getByLabel('Code', { exact: true }).fill(code)
+    await customer.page.getByRole('button', { name: 'Redeem' }).click()
+    await customer.page.getByText('You have redeemed this code already.').waitFor()
+  })
+
+  step('without credit the answer is 402, and the page says so', async () => {
+    expect((await stage.ask(key, 'acme/echo')).status).toBe(200)
+    expect((await stage.ask(key, 'acme/echo')).status).toBe(402)
+    await customer.page.goto('/requests?status=402')
+    await customer.page.getByRole('cell').getByText('Refused').first().waitFor()
+  })
+
+  step('topped up, it works again', async () => {
+    await owner.page.goto('/admin/accounts')
+    await owner.page.getByRole('link', { name: CUSTOMER.email }).click()
+    await owner.page.getByRole('button', { name: 'Credit' }).click()
+    const dialog = owner.page.getByRole('dialog', { name: 'Give credit' })
+    await dialog.getByRole('button', { name: 'Give credit' }).click()
+    await dialog.getByText('An amount such as 5.00.').waitFor()
+    await dialog.getByLabel('Amount').fill('1.00')
+    await dialog.getByLabel('Reason').fill('paid by transfer')
+    await dialog.getByRole('button', { name: 'Give credit' }).click()
+    await owner.page.getByTestId('balance').getByText('$1.01').waitFor()
+    expect((await stage.ask(key, 'acme/echo')).status).toBe(200)
+    await customer.page.goto('/billing')
+    await customer.page.getByText('paid by transfer').waitFor()
+  })
+
+  step('the playground streams words and events, and has the receipt', async () => {
+    const { page } = customer
+    await page.goto('/playground')
+    for (const surface of ['Responses', 'Messages', 'Gemini', 'Chat']) {
+      await page.getByText(surface, { exact: true }).click()
+      await page.getByLabel('Message', { exact: true }).fill(`Hello on ${surface}`)
+      await page.getByRole('button', { name: 'Send' }).click()
+      await page.getByTestId('answer').getByText(`Hello on ${surface}`).waitFor()
+      await page.getByText(/events in/).waitFor()
+    }
+    await page.getByTestId('events').getByText('data: [DONE]').waitFor()
+    await page.getByRole('button', { name: 'Show the receipt' }).click()
+    await page.getByTestId('charged').getByText('$0.02', { exact: true }).waitFor()
+  })
+
+  step('a revoked key stops', async () => {
+    await customer.page.goto('/keys')
+    await customer.page.getByRole('button', { name: 'Revoke laptop' }).click()
+    await customer.page.getByRole('button', { name: 'Revoke key' }).click()
+    await customer.page.getByRole('cell').getByText('Revoked').waitFor()
+    await becomes(() => stage.ask(key, 'acme/echo'), 401)
+  })
+
+  step('a suspended account stops, and goes on when it is resumed', async () => {
+    const second = await createKey(customer, 'second')
+    expect((await stage.ask(second, 'acme/echo')).status).toBe(200)
+    await owner.page.getByRole('button', { name: 'Suspend' }).click()
+    await owner.page.getByLabel('Reason').fill('a test')
+    await owner.page.getByRole('button', { name: 'Suspend account' }).click()
+    await owner.page.getByRole('button', { name: 'Resume' }).waitFor()
+    await becomes(() => stage.ask(second, 'acme/echo'), 403)
+    await owner.page.getByRole('button', { name: 'Resume' }).click()
+    await owner.page.getByLabel('Reason').fill('it passed')
+    await owner.page.getByRole('button', { name: 'Resume account' }).click()
+    await owner.page.getByRole('button', { name: 'Suspend' }).waitFor()
+    await becomes(() => stage.ask(second, 'acme/echo'), 200)
+  })
+
+  step('every act of the administrator is in the audit log', async () => {
+    await owner.page.goto('/admin/log')
+    for (const action of ['account.suspend', 'account.resume', 'account.credit']) {
+      await owner.page.getByText(action, { exact: true }).first().waitFor()
+    }
+  })
+
+  step('new prices show what they change before they do', async () => {
+    await owner.page.goto('/admin/models')
+    await owner.page.getByRole('link', { name: 'acme/echo' }).click()
+    await owner.page.getByRole('button', { name: 'Change prices' }).click()
+    await owner.page.getByText('More prices').click()
+    await owner.page.getByLabel('Each request').fill('0.20')
+    await owner.page.getByRole('button', { name: 'Preview' }).click()
+    await owner.page.getByText('more than a factor of two').waitFor()
+    await owner.page.getByRole('button', { name: 'Change prices' }).last().click()
+    await owner.page.getByText('$0.20').first().waitFor()
+  })
+
+  step('signing out ends the session, and the way back leads to where one was', async () => {
+    const { page } = customer
+    await page.goto('/keys')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.goto('/billing')
+    await page.getByLabel('Email').fill(CUSTOMER.email)
+    await page.getByLabel('Password').fill('a wrong password')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('alert').getByText(/./).first().waitFor()
+    await page.getByLabel('Password').fill(CUSTOMER.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Billing' }).waitFor()
+  })
+
+  step('nothing went wrong in any page, and nobody else was called', async () => {
+    expect(owner.faults).toEqual([])
+    expect(customer.faults).toEqual([])
+  })
+})
+
+/** A change reaches the relay by notification, a moment after the page says that it is done. */
+async function becomes(ask: () => Promise<{ status: number }>, status: number): Promise<void> {
+  const deadline = performance.now() + 20_000
+  for (;;) {
+    const answer = await ask()
+    if (answer.status === status) return
+    if (performance.now() > deadline) throw new Error(`still ${answer.status}, not ${status}`)
+    await Bun.sleep(50)
+  }
+}
