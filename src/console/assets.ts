@@ -5,8 +5,8 @@ export function serveAsset(bundle: Bundle, request: Request, pathname: string): 
   if (request.method !== 'GET' && request.method !== 'HEAD') return undefined
   const asset = bundle.assets.get(pathname)
   if (asset !== undefined) return respond(request, asset, 'public, max-age=31536000, immutable')
-  // A path of a page is decided in the browser; what looks like a file is one that is not there.
-  const isFile = /\.[a-z0-9]+$/i.test(pathname)
+  // Which page a path is of is decided in the browser. A model's page may end in `.1`, so that a file is known by its folder.
+  const isFile = pathname.startsWith('/assets/') || /^\/[^/]*\.[a-z0-9]+$/i.test(pathname)
   return isFile ? undefined : respond(request, bundle.index, 'no-cache')
 }
 

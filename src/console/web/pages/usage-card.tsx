@@ -83,6 +83,8 @@ function Drawn({ usage, measure }: { usage: Usage; measure: Measure }) {
   )
   const valueText = (value: number) =>
     measure === 'spend' ? shortMoney(asMoney(value), currency) : compactNumber(value)
+  const tickText = (value: number) =>
+    measure === 'spend' ? exactMoney(asMoney(value), currency) : compactNumber(value)
   const isDaily = usage.bucket === 'day'
   const timeText = (seconds: number) => bucketName(seconds, isDaily)
   return (
@@ -93,6 +95,7 @@ function Drawn({ usage, measure }: { usage: Usage; measure: Measure }) {
         series={series}
         isDaily={isDaily}
         valueText={valueText}
+        tickText={tickText}
         timeText={timeText}
       />
       <ul class="legend-list" aria-label="Series">

@@ -19,6 +19,8 @@ export interface ChartProps {
   /** Days of UTC, which are named by their UTC date. */
   isDaily: boolean
   valueText(value: number): string
+  /** The same for the round values of the axis: no two may look alike. */
+  tickText(value: number): string
   timeText(seconds: number): string
 }
 
@@ -79,12 +81,13 @@ function colourOf(index: number): string {
 
 function paint(
   element: HTMLElement,
-  { times, series, isDaily, valueText }: ChartProps,
+  { times, series, isDaily, tickText }: ChartProps,
   onTip: (tip: { index: number; left: number } | undefined) => void,
 ): uPlot {
   const ink = resolveColour(element, '--ink-faint')
   const line = resolveColour(element, '--line')
   const axis = { stroke: ink, font: '12px system-ui, sans-serif', ticks: { show: false } }
+  const halfBucket = ((times[1] ?? 3600) - (times[0] ?? 0)) / 2
   const bars = uPlot.paths.bars?.({ size: [0.72, 48], radius: [0.15, 0] })
   // The tallest stack is painted first and each lower one over it.
   const painted = stacked(series.map(({ values }) => values)).toReversed()
@@ -93,15 +96,19 @@ function paint(
     padding: [8, 4, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
-    scales: { y: { range: (_, __, highest) => [0, highest > 0 ? highest * 1.08 : 1] } },
+    scales: {
+      // Room for the first and the last bar, half of which lies beyond its moment.
+      x: { range: (_, first, last) => [first - halfBucket, last + halfBucket] },
+      y: { range: (_, __, highest) => [0, highest > 0 ? highest * 1.08 : 1] },
+    },
     axes: [
       {
         ...axis,
         size: 30,
         grid: { show: false },
-        values: (_, ticks) => ticks.map(tick => tickText(tick, isDaily)),
+        values: (_, ticks) => ticks.map(tick => momentText(tick, isDaily)),
       },
-      { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(valueText) },
+      { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(tickText) },
     ],
     series: [
       {},
@@ -131,7 +138,7 @@ const UTC_DAY = new Intl.DateTimeFormat('en-GB', { ...DAY, timeZone: 'UTC' })
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
 
 /** The hour, or at midnight the day. */
-function tickText(seconds: number, isDaily: boolean): string {
+function momentText(seconds: number, isDaily: boolean): string {
   if (isDaily) return UTC_DAY.format(seconds * 1000)
   const clock = CLOCK.format(seconds * 1000)
   return clock === '00:00' ? LOCAL_DAY.format(seconds * 1000) : clock

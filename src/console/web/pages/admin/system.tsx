@@ -51,7 +51,7 @@ export function SystemPage() {
 }
 
 const REDIS: Record<SystemHealth['redis'], { kind: BadgeKind; name: string }> = {
-  off: { kind: 'plain', name: 'Not used: limits are counted here' },
+  off: { kind: 'plain', name: 'Not used' },
   ok: { kind: 'good', name: 'Answers' },
   away: { kind: 'bad', name: 'Away' },
 }
