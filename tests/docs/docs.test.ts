@@ -24,6 +24,7 @@ const PAGES = {
   images: { outputs: ['"b64_json"', 'image_generation.completed\nedited: 1', '"bytesBase64Encoded"'] },
   models: { outputs: ['"prices"', 'models/demo/echo'] },
   idempotency: { outputs: ['"Hello"', 'true'] },
+  videos: { outputs: ['24 cat.mp4', 'completed 24', '"done":true'] },
 } as const
 
 const ROOT = new URL('../..', import.meta.url).pathname
@@ -38,6 +39,7 @@ beforeAll(async () => {
       '  - { id: demo/echo, channels: [{ channel: chat, model: echo }] }',
       '  - { id: text-embedding-3-small, channels: [{ channel: chat, model: echo }] }',
       '  - { id: gpt-image-1, channels: [{ channel: chat, model: echo }] }',
+      '  - { id: demo/video, channels: [{ channel: chat, model: echo }], prices: { per_video_second: 0.1 } }',
       '  - { id: imagen-4, channels: [{ channel: gemini, model: imagen/echo }] }',
     ].join('\n'),
   })
