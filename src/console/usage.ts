@@ -100,7 +100,7 @@ export async function readUsage(
 function select({ sql }: Database, { accountId, from, to, bucket, by }: UsageQuery): Promise<UsageRow[]> {
   const whose = accountId === undefined ? sql`` : sql`account_id = ${accountId} and`
   return sql<UsageRow[]>`
-    select floor(extract(epoch from started_at) / ${SECONDS[bucket]})::bigint as bucket, ${sql.unsafe(COLUMNS[by])} as id,
+    select floor(date_part('epoch', started_at) / ${SECONDS[bucket]})::bigint as bucket, ${sql.unsafe(COLUMNS[by])} as id,
       count(*) as requests, count(*) filter (where end_state <> 'complete') as failed,
       coalesce(sum(cost_nano), 0)::bigint as spend,
       sum(input_uncached + cache_read + cache_write5m + cache_write1h + audio_input)::bigint as input,

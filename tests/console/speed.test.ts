@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+
+const ROWS = 100_000
+let gateway: TestGateway
+let site: TestConsole
+let owner: Visitor
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway)
+  owner = await site.signUp('owner@example.com', 'owner')
+  const { key } = await site.call(owner, 'POST /api/keys', { body: { name: 'k' } })
+  // The last 30 days, evenly; ids as requests have them.
+  await gateway.database.sql`
+    insert into exchange (id, account_id, key_id, model, channel, surface, streamed, input_uncached, output_text,
+      usage_source, cost_nano, cost_pico, status, end_state, started_at, total_ms, attempts)
+    select encode(set_bit(set_bit(overlay(uuid_send(gen_random_uuid()) placing substring(
+        int8send(floor(extract(epoch from at) * 1000)::bigint) from 3) from 1 for 6), 52, 1), 53, 1), 'hex')::uuid,
+      ${owner.accountId}::bigint, ${key.id}::bigint, 'model-' || n % 30, 'chat', 'chat', true, 100, 50, 'reported',
+      1000 + n, (1000 + n) * 1000, case when n % 50 = 0 then 429 else 200 end,
+      case when n % 50 = 0 then 'refused' else 'complete' end, at, 900, 1
+    from generate_series(1, ${ROWS}::integer) n, lateral (select now() - n * interval '25 seconds' as at) t`
+  await gateway.database.sql`analyze exchange`
+}, 120_000)
+afterAll(async () => {
+  await site.stop()
+  await gateway.close()
+})
+
+test.each([
+  ['GET /api/overview', {}],
+  ['GET /api/usage', { query: { bucket: 'day' } }],
+  ['GET /api/usage', { query: { by: 'key', bucket: 'day' } }],
+  ['GET /api/requests', { query: { limit: 100 } }],
+  ['GET /api/requests', { query: { status: '429' } }],
+  ['GET /api/requests', { query: { model: 'model-that-nobody-called' } }],
+  ['GET /api/admin/requests', { query: { status: '5xx' } }],
+  ['GET /api/admin/requests', { query: { channel: 'none' } }],
+  ['GET /api/admin/usage', { query: { by: 'account', bucket: 'day' } }],
+  ['GET /api/billing/statements', {}],
+  ['GET /api/admin/system', {}],
+] as const)('%s %j answers within a second of 100,000 requests', async (name, input) => {
+  await site.send(owner, name, input)
+  const began = performance.now()
+  const response = await site.send(owner, name, input)
+  await response.text()
+  expect(response.status).toBe(200)
+  expect(performance.now() - began).toBeLessThan(1_000)
+})
+
+test('pages of the log follow one another without a gap or a repetition', async () => {
+  const seen: string[] = []
+  let cursor: string | null = null
+  for (let page = 0; page < 5; page += 1) {
+    const query: { limit: number; cursor?: string } = cursor === null ? { limit: 50 } : { limit: 50, cursor }
+    const answer = await site.call(owner, 'GET /api/requests', { query })
+    seen.push(...answer.items.map(({ id }) => id))
+    cursor = answer.next
+  }
+  expect(new Set(seen).size).toBe(250)
+  expect(seen).toEqual(seen.toSorted().reverse())
+})
