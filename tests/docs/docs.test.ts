@@ -22,6 +22,7 @@ const PAGES = {
   gemini: { outputs: ['"Hello"', 'Hello\n'] },
   embeddings: { outputs: ['"index":1', '2 vectors of 256', '2 vectors of 256'] },
   images: { outputs: ['"b64_json"', 'image_generation.completed\nedited: 1', '"bytesBase64Encoded"'] },
+  audio: { outputs: ['"text"', 'Transcript of morning.mp3.'] },
   models: { outputs: ['"prices"', 'models/demo/echo'] },
   idempotency: { outputs: ['"Hello"', 'true'] },
   videos: { outputs: ['24 cat.mp4', 'completed 24', '"done":true'] },
@@ -40,6 +41,8 @@ beforeAll(async () => {
       '  - { id: text-embedding-3-small, channels: [{ channel: chat, model: echo }] }',
       '  - { id: gpt-image-1, channels: [{ channel: chat, model: echo }] }',
       '  - { id: demo/video, channels: [{ channel: chat, model: echo }], prices: { per_video_second: 0.1 } }',
+      '  - { id: gpt-4o-mini-tts, channels: [{ channel: chat, model: echo }] }',
+      '  - { id: gpt-4o-transcribe, channels: [{ channel: chat, model: echo }] }',
       '  - { id: imagen-4, channels: [{ channel: gemini, model: imagen/echo }] }',
     ].join('\n'),
   })

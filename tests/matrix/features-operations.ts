@@ -32,6 +32,13 @@ export const OPERATION_FEATURES: readonly Feature[] = [
     run: variation,
     isForeign: foreign(['chat'], ['chat', 'responses'], ['whole']),
   },
+  { name: 'audio: speech', run: speech, isForeign: foreign(['chat'], ['chat', 'responses']) },
+  { name: 'audio: transcription', run: transcription, isForeign: foreign(['chat'], ['chat', 'responses']) },
+  {
+    name: 'audio: translation',
+    run: translation,
+    isForeign: foreign(['chat'], ['chat', 'responses'], ['whole']),
+  },
 ]
 
 function foreign(
@@ -127,4 +134,36 @@ async function variation(cell: Cell): Promise<void> {
   const image = await toFile(Buffer.from(IMAGE_BASE64, 'base64'), 'in.png', { type: 'image/png' })
   const answer = await openai(cell).images.createVariation({ model: cell.model('image'), image, n: 2 })
   equal(answer.data?.length, 2)
+}
+
+async function speech(cell: Cell): Promise<void> {
+  const request = { model: cell.model('echo'), voice: 'alloy', input: 'Good morning' } as const
+  const isStreamed = cell.mode === 'streamed'
+  const sound = await openai(cell).audio.speech.create(
+    isStreamed ? { ...request, stream_format: 'sse' } : request,
+  )
+  const bytes = Buffer.from(await sound.arrayBuffer()).toString('latin1')
+  if (isStreamed) ok(bytes.includes('speech.audio.done'))
+  else ok(bytes.startsWith('RIFF'))
+  ok((await cell.rig.stored()).input > 0)
+}
+
+const SAID = 'Transcript of in.wav.'
+
+async function transcription(cell: Cell): Promise<void> {
+  const request = { model: cell.model('echo'), file: await toFile(Buffer.alloc(400), 'in.wav') }
+  if (cell.mode === 'whole') {
+    equal((await openai(cell).audio.transcriptions.create(request)).text, SAID)
+    return
+  }
+  let text = ''
+  const stream = await openai(cell).audio.transcriptions.create({ ...request, stream: true })
+  for await (const event of stream) if (event.type === 'transcript.text.delta') text += event.delta
+  equal(text, SAID)
+}
+
+async function translation(cell: Cell): Promise<void> {
+  const file = await toFile(Buffer.alloc(400), 'in.wav')
+  const { text } = await openai(cell).audio.translations.create({ model: cell.model('echo'), file })
+  equal(text, SAID)
 }
