@@ -25,7 +25,13 @@ const simulated: Script = ({ method, path, query, headers, body }) =>
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
   const { url } = upstream
-  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  gateway = await startTestGateway({
+    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    models: [
+      '  - { id: whisper, channels: [{ channel: chat, model: echo }], prices: { per_audio_second: 0.0001 } }',
+      '  - { id: voice, channels: [{ channel: chat, model: echo }], prices: { per_million_characters: 1 } }',
+    ].join('\n'),
+  })
 }, START_MS)
 afterAll(async () => {
   await gateway.close()
@@ -303,6 +309,39 @@ test('takes a compressed body for what it says', async () => {
     }),
   )
   expect(second).toEqual({ ...first, replayed: 'true' })
+})
+
+test('takes a form for what it holds, whatever boundary it drew, and gives sound back as it was', async () => {
+  const post = (path: string, headers: Record<string, string>, body: FormData | string) =>
+    fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'idempotency-key': key, ...headers },
+      body,
+    })
+  const form = (content: string) => {
+    const parts = new FormData()
+    parts.set('model', 'whisper')
+    parts.set('file', new File([content], 'a.mp3', { type: 'audio/mpeg' }))
+    return parts
+  }
+  const first = await readAll(await post('/v1/audio/transcriptions', {}, form('sound')))
+  expect(first.status).toBe(200)
+  const second = await readAll(await post('/v1/audio/transcriptions', {}, form('sound')))
+  expect(second).toEqual({ ...first, replayed: 'true' })
+  expect((await post('/v1/audio/transcriptions', {}, form('noise'))).status).toBe(409)
+
+  key = crypto.randomUUID()
+  const speak = () =>
+    post(
+      '/v1/audio/speech',
+      { 'content-type': 'application/json' },
+      JSON.stringify({ model: 'voice', voice: 'alloy', input: 'Hello' }),
+    )
+  const [spoken, again] = [await speak(), await speak()]
+  expect(spoken.status).toBe(200)
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+  expect(again.headers.get('content-type')).toBe(spoken.headers.get('content-type'))
+  expect(Buffer.from(await again.arrayBuffer())).toEqual(Buffer.from(await spoken.arrayBuffer()))
 })
 
 test('keeps no content that can be read, and nothing at all without a key', async () => {
