@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { closeTestServer } from '#tests/support/database.ts'
 import { FURNISHED_MODEL, furnish } from './browser/furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './browser/places.ts'
-import { goTo, openStage } from './browser/stage.ts'
+import { becomeOwner, goTo, openStage } from './browser/stage.ts'
 
 /** `bun run screenshots [DIRECTORY]`: every page, wide and narrow, light and dark, for somebody to look at. */
 
@@ -21,6 +21,9 @@ try {
   await owner.page.getByRole('button', { name: 'Make me the owner' }).waitFor()
   mkdirSync(directory, { recursive: true })
   await owner.page.screenshot({ path: join(directory, '1440-light-first-link.png') })
+  await becomeOwner(owner, stage)
+  await owner.page.getByRole('heading', { name: 'From here to your first answer' }).waitFor()
+  await owner.page.screenshot({ path: join(directory, '1440-light-first-steps.png') })
   const { accountId, requestId } = await furnish(stage, owner)
   const signedIn: Place[] = [
     ...HOLDER_PLACES,

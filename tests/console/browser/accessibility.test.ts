@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
-import { goTo, openStage, type Stage } from './stage.ts'
+import { becomeOwner, goTo, openStage, type Stage } from './stage.ts'
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 390, height: 844 }
@@ -20,7 +20,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     stage = await openStage()
     owner = await stage.visitor()
     stranger = await stage.visitor()
-    ;({ accountId, requestId } = await furnish(stage, owner))
+    await becomeOwner(owner, stage)
   }, BROWSER_TIMEOUT_MS)
   afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
 
@@ -51,9 +51,17 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   }
 
   beforeAll(async () => {
+    await look(owner.page, { name: 'first-steps', path: '/', heading: 'From here to your first answer' })
+    ;({ accountId, requestId } = await furnish(stage, owner))
     for (const place of GATES) await look(stranger.page, place)
     for (const place of signedIn()) await look(owner.page, place)
     await owner.page.setViewportSize(WIDE)
+    // What is shown once has no address.
+    await owner.page.goto('/keys?new=yes')
+    await owner.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await owner.page.getByRole('dialog', { name: 'Your new key' }).waitFor()
+    serious.push(...(await faultsOf(owner.page, '{}')))
+    await owner.page.getByRole('button', { name: 'I have copied it' }).click()
   }, BROWSER_TIMEOUT_MS)
 
   test('has no serious fault that axe can find', () => {

@@ -1,14 +1,13 @@
 import type { Visitor } from '#tests/support/browser.ts'
-import { addModel, addSimulator, becomeOwner, createKey, type Stage } from './stage.ts'
+import { addModel, addSimulator, createKey, type Stage } from './stage.ts'
 
 export const FURNISHED_MODEL = 'acme/echo'
 
-/** Puts something on every page: vendor, models, keys, requests of many ends over a week, codes, entries. */
+/** Puts something on every page of an owner who is signed in: vendor, models, keys, requests of many ends over a week, codes, entries. */
 export async function furnish(
   stage: Stage,
   owner: Visitor,
 ): Promise<{ accountId: number; requestId: string }> {
-  await becomeOwner(owner, stage)
   await addSimulator(owner, stage)
   await addModel(owner, {
     id: FURNISHED_MODEL,

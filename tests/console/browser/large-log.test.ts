@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { furnish, seedRequests } from './furnish.ts'
-import { openStage, type Stage } from './stage.ts'
+import { becomeOwner, openStage, type Stage } from './stage.ts'
 
 const REQUESTS = 100_000
 /** Loads of each page; the quickest counts, since the machine does other work as well. */
@@ -14,6 +14,7 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   beforeAll(async () => {
     stage = await openStage()
     owner = await stage.visitor()
+    await becomeOwner(owner, stage)
     const { accountId } = await furnish(stage, owner)
     const [row] = await stage.database.sql`select id from api_key where account_id = ${accountId} limit 1`
     await seedRequests(stage, { accountId, keyId: Number(row?.['id']), count: REQUESTS, hours: 24 * 30 })

@@ -88,7 +88,7 @@ export function AuditPage() {
 }
 
 const CHECK_COLUMNS: readonly Column<Check>[] = [
-  { label: 'Check', kind: 'primary-cell', cell: check => check.title },
+  { label: 'Check', kind: 'primary-cell', cell: check => sentence(check.title) },
   {
     label: 'Result',
     kind: 'nowrap',
@@ -106,7 +106,15 @@ const CHECK_COLUMNS: readonly Column<Check>[] = [
     cell: check =>
       isZero(check.difference) ? <span class="soft">none</span> : <Money amount={check.difference} />,
   },
-  { label: 'First', cell: check => <code>{check.first.slice(0, 3).join(', ')}</code> },
+  {
+    label: 'First',
+    cell: check =>
+      check.first.length === 0 ? (
+        <span class="soft">none</span>
+      ) : (
+        <code>{check.first.slice(0, 3).join(', ')}</code>
+      ),
+  },
 ]
 
 const RUN_COLUMNS: readonly Column<AuditRun>[] = [
@@ -124,3 +132,7 @@ const RUN_COLUMNS: readonly Column<AuditRun>[] = [
   { label: 'Took', kind: 'number', cell: run => duration(run.ms) },
   { label: 'By', cell: run => run.by ?? <span class="soft">the clock</span> },
 ]
+
+function sentence(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
