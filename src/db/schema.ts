@@ -791,7 +791,7 @@ export const adminAct = pgTable(
 /** `unkept`: it ended well, but its answer cannot be given again. `failed`: the key is free again. */
 export type RunState = 'running' | 'complete' | 'unkept' | 'failed'
 
-/** The run of a request that came with an Idempotency-Key (src/exchange/idempotency.ts). No foreign keys. */
+/** The run of a request that came with an Idempotency-Key (src/exchange/idempotency/). No foreign keys. */
 export const idempotentRun = pgTable(
   'idempotent_run',
   {
@@ -841,7 +841,7 @@ export const idempotentChunk = pgTable(
 export type VideoState = 'queued' | 'in_progress' | 'completed' | 'failed'
 
 /**
- * A video that was ordered (src/exchange/video-jobs.ts). The table is ours: upstreams have no lists that can be told
+ * A video that was ordered (src/exchange/videos/). The table is ours: upstreams have no lists that can be told
  * apart by account, or none at all. No foreign keys: a job outlives its model and its channel.
  */
 export const videoJob = pgTable(

@@ -12,7 +12,7 @@ import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import type { Prompt } from './prompt.ts'
-import { summarising } from './summary.ts'
+import { summarising } from './responses/summary.ts'
 import { estimateTokens } from './token-estimate.ts'
 
 /** A prompt made ready for one route: what to send, and how to read what comes back. */

@@ -1,10 +1,10 @@
 import { Elysia } from 'elysia'
 import { readBody } from '@/exchange/body.ts'
 import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
-import { readForm } from '@/exchange/form.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { speechOperation } from '@/exchange/speech.ts'
-import { type TranscriptionKind, transcriptionOperation } from '@/exchange/transcription.ts'
+import { readForm } from '@/exchange/operations/form.ts'
+import { speechOperation } from '@/exchange/operations/speech.ts'
+import { type TranscriptionKind, transcriptionOperation } from '@/exchange/operations/transcription.ts'
 import { readModel } from './body-call.ts'
 
 /** OpenAI audio: text to speech, and sound to text. */

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia'
 import { readBody } from '@/exchange/body.ts'
-import { embeddingOperation } from '@/exchange/embeddings.ts'
 import { type Listener, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
+import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
 import { readModel } from './body-call.ts'
 
 /** OpenAI embeddings. */

@@ -1,10 +1,10 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
-import { videoContent } from '@/exchange/video-content.ts'
-import { readFileId, readOperationId, viewOf } from '@/exchange/video-view.ts'
+import { attend } from '@/exchange/videos/attendance.ts'
+import { videoContent } from '@/exchange/videos/video-content.ts'
+import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'
 import { findVideo, fresh, originOf } from './videos.ts'
 
 /** The operation that a path below `models/` names; undefined for what is a model. */

@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { compactResponse } from '@/exchange/compact.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/reply.ts'
-import { runResponse, stateForReading } from '@/exchange/response-exchange.ts'
+import { compactResponse } from '@/exchange/responses/compact.ts'
+import { runResponse, stateForReading } from '@/exchange/responses/response-exchange.ts'
 import { readBodyCall } from './body-call.ts'
 import { storedResponses } from './stored-responses.ts'
 

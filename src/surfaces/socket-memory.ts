@@ -1,4 +1,4 @@
-import type { TurnMemory } from '@/exchange/turn.ts'
+import type { TurnMemory } from '@/exchange/responses/turn.ts'
 
 /** Conversations that a connection may go on with. The last one is what clients go on with; the rest are for branches. */
 const CAPACITY = 8

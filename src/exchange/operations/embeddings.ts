@@ -1,0 +1,157 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { UsedUp } from '@/exchange/bill.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import {
+  noSuchThing,
+  type OperationAnswer,
+  type PreparedWhole,
+  type WholeOperation,
+} from '@/exchange/operation.ts'
+import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import * as gemini from '@/formats/gemini-generate-content/embeddings.ts'
+import * as openai from '@/formats/openai-embeddings.ts'
+import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import type { Route } from '@/routing/model.ts'
+import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import { dialectOf, geminiName, JSON_TYPE, readAnswer } from './operation-wire.ts'
+
+/** A call for embeddings as its surface read it. */
+export interface EmbeddingCall {
+  body: RequestBody
+  /** As the caller named it. */
+  model: string
+  /** Which of Gemini's two it is; undefined for OpenAI's. */
+  action: gemini.EmbeddingAction | undefined
+}
+
+/** Embeddings of texts, on upstreams of OpenAI's and of Gemini's kind; input tokens are all that is priced. */
+export function embeddingOperation(call: EmbeddingCall): WholeOperation {
+  const estimate = estimateInput(call.body.json)
+  return {
+    model: call.model,
+    format: call.action === undefined ? 'openai-chat-completions' : 'gemini-generate-content',
+    delivery: 'whole',
+    stream: false,
+    price: { work: 'embedding', ceiling: { inputTokens: withMargin(estimate), outputTokens: 0 } },
+    objection: route => objectionOf(call, route),
+    prepare: route => (isOwn(call, route) ? passOn(call, route, estimate) : convert(call, route, estimate)),
+  }
+}
+
+/** Whether an upstream takes the caller's own words. */
+function isOwn({ action }: EmbeddingCall, { channel }: Route): boolean {
+  return (dialectOf(channel.format) === 'gemini') === (action !== undefined)
+}
+
+function objectionOf(call: EmbeddingCall, route: Route): GatewayError | undefined {
+  if (dialectOf(route.channel.format) === undefined) return noSuchThing(call.model)
+  if (isOwn(call, route)) return undefined
+  try {
+    convert(call, route, 0)
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}
+
+function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
+  const { action } = call
+  return {
+    call: upstreamCall(action === undefined ? 'embeddings' : KINDS[action], route),
+    body: spliceJson(
+      call.body.bytes,
+      action === undefined ? renamed(call, route) : renamedInside(call, route),
+      call.body.json,
+    ),
+    headers: {},
+    losses: [],
+    read: bytes => {
+      const json = readAnswer(bytes)
+      const reported = action === undefined ? openai.reportedInput(json) : gemini.reportedInput(json)
+      return { body: bytes, contentType: JSON_TYPE, used: usedUp(reported, estimate) }
+    },
+  }
+}
+
+function renamed({ body }: EmbeddingCall, { upstreamModel }: Route): JsonEdit[] {
+  return body.json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
+}
+
+/** Gemini names the model in the path and may name it again in the body, for each request of a batch. */
+function renamedInside({ body: { json } }: EmbeddingCall, route: Route): JsonEdit[] {
+  const value = geminiName(route.upstreamModel)
+  const inner = asArray(json['requests']).flatMap((request, index) =>
+    asObject(request)?.['model'] === undefined ? [] : [{ path: ['requests', index, 'model'], value }],
+  )
+  return json['model'] === undefined ? inner : [{ path: ['model'], value }, ...inner]
+}
+
+function convert(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
+  const { action, body, model } = call
+  if (action === undefined) {
+    const request = openai.decodeEmbeddingRequest(body.json)
+    const encoding = openai.encodingOf(body.json)
+    const encoded = gemini.encodeEmbeddingRequest(request, geminiName(route.upstreamModel))
+    return {
+      call: upstreamCall(KINDS[encoded.action], route),
+      ...written(encoded.body, request),
+      read: bytes =>
+        reply(gemini.decodeEmbeddingAnswer(readAnswer(bytes)), request, estimate, (answer, inputTokens) =>
+          openai.encodeEmbeddingAnswer(answer, { model, encoding, inputTokens }),
+        ),
+    }
+  }
+  const request = gemini.decodeEmbeddingRequest(body.json, action)
+  return {
+    call: upstreamCall('embeddings', route),
+    ...written(openai.encodeEmbeddingRequest(request, route.upstreamModel), request),
+    read: bytes =>
+      reply(openai.decodeEmbeddingAnswer(readAnswer(bytes)), request, estimate, (answer, inputTokens) =>
+        gemini.encodeEmbeddingAnswer(answer, { action, inputTokens }),
+      ),
+  }
+}
+
+const KINDS = { embedContent: 'embed-content', batchEmbedContents: 'batch-embed-contents' } as const
+
+function upstreamCall(kind: UpstreamCall['kind'], { upstreamModel }: Route): UpstreamCall {
+  return { kind, model: upstreamModel, stream: false }
+}
+
+function written(body: JsonObject, { unsaid }: EmbeddingRequest) {
+  return { body: Buffer.from(JSON.stringify(body)), headers: {}, losses: [...unsaid].sort() }
+}
+
+/** An answer written anew. Vectors that do not belong to the inputs one by one are no answer. */
+function reply(
+  answer: EmbeddingAnswer | undefined,
+  { inputs }: EmbeddingRequest,
+  estimate: number,
+  encode: (answer: EmbeddingAnswer, inputTokens: number) => JsonObject,
+): OperationAnswer {
+  if (answer === undefined || answer.vectors.length !== inputs.length) {
+    throw new GatewayError('upstream_error', 'The upstream did not answer with one vector for each input', {
+      retry: 'next-channel',
+    })
+  }
+  const used = usedUp(answer.inputTokens, estimate)
+  const body = JSON.stringify(encode(answer, used.usage.inputUncached))
+  return { body, contentType: JSON_TYPE, used }
+}
+
+function usedUp(reported: number | undefined, estimate: number): UsedUp {
+  return {
+    usage: { ...NO_USAGE, inputUncached: reported ?? estimate },
+    source: reported === undefined ? 'estimated' : 'reported',
+  }
+}
+
+/** Tokens of all inputs, whatever the format: texts by rule of thumb, token arrays by their length. */
+function estimateInput(json: JsonObject): number {
+  const contents = [json, ...asArray(json['requests'])].map(request => asObject(request)?.['content'])
+  return [json['input'], ...contents].reduce<number>((sum, value) => sum + textTokens(value), 0)
+}

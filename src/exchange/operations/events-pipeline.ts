@@ -1,0 +1,117 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { faultInBody } from '@/exchange/attempt.ts'
+import type { UsedUp } from '@/exchange/bill.ts'
+import { Meter } from '@/exchange/meter.ts'
+import type { OperationPipeline } from '@/exchange/operation.ts'
+import type { Emit } from '@/exchange/pipeline.ts'
+import { createEventSplitter, eachEvent } from '@/formats/splitter.ts'
+import { runMachine } from '@/generation/machine.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import { createSseParser } from '@/sse/parser.ts'
+
+/** The longest event of an upstream: an image or a sound in base64. */
+const MAX_EVENT_BYTES = 64 * 1024 * 1024
+
+export interface EventsOptions {
+  /** The `type` of the events with which an answer is complete; each is read, the others pass unread. */
+  last: readonly string[]
+  /** How many of those there are; 1 unless said. */
+  lasts?: number
+  /** What one of those says was used; undefined: it does not say. */
+  reported: (data: JsonObject) => UsedUp | undefined
+  /** What an answer of which so many bytes came has used, as far as we can tell. */
+  estimated: (bytes: number, finished: boolean) => UsedUp
+  /** Adds up what several last events report. */
+  sum?: (one: UsedUp, other: UsedUp) => UsedUp
+  encodeError: (error: GatewayError) => string
+}
+
+/**
+ * An operation's event stream on its way, in the format of its caller: whole events at a time, of which only the last
+ * and errors are read.
+ */
+export class EventsPipeline implements OperationPipeline {
+  readonly meter = new Meter()
+  readonly done = false
+  readonly contentType = 'text/event-stream; charset=utf-8'
+  readonly #options: EventsOptions
+  readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
+  #bytes = 0
+  #lasts = 0
+  #reported: UsedUp | undefined
+
+  constructor(options: EventsOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Uint8Array, emit: Emit): void {
+    this.#splitter.push(chunk, run => this.#pass(run, emit))
+  }
+
+  end(emit: Emit): void {
+    if (this.meter.error !== undefined) return
+    const rest = this.#splitter.rest()
+    if (rest.length > 0 && readEvents(rest).length > 0) this.#pass(rest, emit)
+    if (this.meter.error !== undefined || this.meter.finished) return
+    this.meter.cut = true
+    this.fail(
+      new GatewayError('upstream_error', 'The upstream closed its stream before the end of the answer', {
+        retry: 'next-channel',
+      }),
+      emit,
+    )
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.meter.error = error
+    emit(Buffer.from(this.#options.encodeError(error)))
+  }
+
+  used(): UsedUp | undefined {
+    if (this.#reported !== undefined && this.meter.finished) return this.#reported
+    return this.meter.output ? this.#options.estimated(this.#bytes, this.meter.finished) : undefined
+  }
+
+  #pass(run: Buffer, emit: Emit): void {
+    if (this.meter.error !== undefined) return
+    if (this.#mayTell(run)) {
+      for (const data of readEvents(run)) this.#read(data)
+      if (this.meter.error !== undefined) return this.fail(this.meter.error, emit)
+    }
+    if (run.includes('data:')) this.meter.output = true
+    this.#bytes += run.length
+    emit(run)
+  }
+
+  #mayTell(run: Buffer): boolean {
+    return run.includes('"error"') || this.#options.last.some(type => run.includes(type))
+  }
+
+  #read(data: JsonObject): void {
+    const fault = faultInBody(data, () => JSON.stringify(data))
+    if (fault !== undefined) {
+      this.meter.error = fault
+      return
+    }
+    const { last, lasts = 1, reported, sum } = this.#options
+    if (!last.some(type => data['type'] === type)) return
+    const used = reported(data)
+    if (used !== undefined) {
+      this.#reported = this.#reported === undefined || sum === undefined ? used : sum(this.#reported, used)
+    }
+    this.#lasts += 1
+    this.meter.finished = this.#lasts >= lasts
+  }
+}
+
+/** What the whole events of a run hold, if it is JSON. */
+function readEvents(run: Buffer): JsonObject[] {
+  const found: JsonObject[] = []
+  eachEvent(run, event => {
+    for (const { data } of runMachine(createSseParser(), [event])) {
+      const json = parseObject(data)
+      if (json !== undefined) found.push(json)
+    }
+  })
+  return found
+}

@@ -1,0 +1,285 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { UsedUp } from '@/exchange/bill.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import {
+  noSuchThing,
+  type Operation,
+  type OperationPipeline,
+  type PrepareContext,
+  type PreparedStream,
+  type PreparedWhole,
+} from '@/exchange/operation.ts'
+import type { Prepared } from '@/exchange/routes.ts'
+import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import { unsupported } from '@/formats/invalid.ts'
+import * as openai from '@/formats/openai-images.ts'
+import { CODECS } from '@/formats/registry.ts'
+import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
+import type { Rates } from '@/generation/rates.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
+import { asNumber, asString, type JsonObject } from '@/json/json.ts'
+import { emptyLongStrings } from '@/json/skeleton.ts'
+import { spliceJson } from '@/json/splice.ts'
+import type { Route } from '@/routing/model.ts'
+import { EventsPipeline } from './events-pipeline.ts'
+import { Form } from './form.ts'
+import { addUse, type ImageFacts, imageCeiling, imageUse } from './image-price.ts'
+import {
+  type ImageWay,
+  type ImageWords,
+  type InputImage,
+  imageWayOf,
+  readImages,
+  writeImages,
+} from './image-upstream.ts'
+import { JSON_TYPE, readAnswer } from './operation-wire.ts'
+import { WholeAsEvents } from './whole-as-events.ts'
+
+/** A call for images as its surface read it. */
+export interface ImageCall {
+  action: openai.ImageAction
+  body: RequestBody | Form
+  /** As the caller named it. */
+  model: string
+}
+
+const WORDS: ImageWords = { shape: 'size', mediaType: 'output_format' }
+
+/** What the older models make if nothing is said, and what prices go by where an upstream does not say either. */
+const USUAL_SIZE = '1024x1024'
+
+/**
+ * Images made, edited or varied (`/v1/images/*`), whole or streamed, on upstreams of OpenAI's kind, on Imagen and on
+ * Gemini's models that answer with images.
+ * @throws GatewayError `invalid_request`
+ */
+export function imageOperation(call: ImageCall): Operation {
+  const asked = new ImageAsked(call)
+  const { body, model } = call
+  const common = {
+    model,
+    format: SURFACE_FORMAT.images,
+    price: {
+      work: 'image' as const,
+      ceiling: (rates: Rates) =>
+        imageCeiling({ ...asked, textTokens: withMargin(asked.textTokens), inputs: asked.inputs }, rates),
+    },
+    objection: (route: Route) => objectionOf(asked, route),
+    dispose: () => {
+      if (body instanceof Form) body.close()
+    },
+  }
+  return asked.stream
+    ? {
+        ...common,
+        delivery: 'events',
+        stream: true,
+        prepare: (route, context) => prepareStream(asked, route, context),
+      }
+    : {
+        ...common,
+        delivery: 'whole',
+        stream: false,
+        prepare: (route, context) => prepareWhole(asked, route, context),
+      }
+}
+
+/** What a call asks for, as far as it can be told whatever the upstream. */
+class ImageAsked {
+  readonly call: ImageCall
+  /** The fields of the body, those of a form as text. */
+  readonly fields: JsonObject
+  readonly count: number
+  readonly partial: number
+  readonly stream: boolean
+  readonly facts: ImageFacts
+  readonly textTokens: number
+  /** Images that are brought along. */
+  readonly inputs: number
+  #request: ImageRequest | undefined
+
+  constructor(call: ImageCall) {
+    this.call = call
+    this.fields = fieldsOf(call.body)
+    this.count = openai.countOf(this.fields) ?? 1
+    this.partial = Math.min(10, asNumber(Number(this.fields['partial_images'] ?? 0)) ?? 0)
+    this.stream = openai.asksForStream(this.fields)
+    this.facts = factsOf(this.fields)
+    this.textTokens = textTokens(this.fields['prompt'])
+    this.inputs = inputCount(call)
+  }
+
+  /**
+   * The request in no vendor's words; decoded only if a channel speaks another format.
+   * @throws GatewayError `invalid_request`
+   */
+  request(): ImageRequest {
+    this.#request ??= openai.decodeImageRequest(this.fields)
+    return this.#request
+  }
+}
+
+function fieldsOf(body: RequestBody | Form): JsonObject {
+  if (!(body instanceof Form)) return body.json
+  return Object.fromEntries(body.parts.flatMap(part => ('value' in part ? [[part.name, part.value]] : [])))
+}
+
+function inputCount({ body, action }: ImageCall): number {
+  if (action === 'generation') return 0
+  if (body instanceof Form) return body.files('image', 'image[]', 'mask').length
+  const { images, image } = body.json
+  const given = images ?? image
+  return Array.isArray(given) ? given.length : 1
+}
+
+/** What a request or an answer says of the price; `auto` is nobody's word. */
+function factsOf(fields: JsonObject): ImageFacts {
+  const size = saidIn(fields, 'size')
+  return { sizes: size === undefined ? [] : [size], quality: saidIn(fields, 'quality') }
+}
+
+function saidIn(fields: JsonObject, name: string): string | undefined {
+  const said = asString(fields[name])
+  return said === 'auto' ? undefined : said
+}
+
+function objectionOf(asked: ImageAsked, route: Route): GatewayError | undefined {
+  const { call, fields } = asked
+  const way = imageWayOf(route)
+  if (way === undefined) return noSuchThing(call.model)
+  if (way === 'openai') return undefined
+  // Imagen makes images from words only, and nobody but OpenAI varies one without being told how.
+  if (call.action === 'variation' || (call.action === 'edit' && way === 'imagen'))
+    return noSuchThing(call.model)
+  try {
+    if (hasMask(call)) throw unsupported('mask', "cannot be told to this model's upstream")
+    openai.refuseUrls(fields)
+    writeImages(asked.request(), inputImages(asked), route, WORDS)
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}
+
+function hasMask({ body }: ImageCall): boolean {
+  return body instanceof Form ? body.files('mask').length > 0 : (body.json['mask'] ?? null) !== null
+}
+
+/** The images that an edit brings along. */
+function inputImages({ call: { action, body } }: ImageAsked): InputImage[] {
+  if (action === 'generation') return []
+  return body instanceof Form ? body.files('image', 'image[]') : openai.decodeInputImages(body.json)
+}
+
+function prepareWhole(asked: ImageAsked, route: Route, { now, rates }: PrepareContext): PreparedWhole {
+  const way = imageWayOf(route) ?? 'openai'
+  if (way === 'openai') {
+    return {
+      ...passOn(asked, route),
+      read: bytes => {
+        // Of images that are handed on nobody needs a second copy in memory.
+        const json = readAnswer(emptyLongStrings(bytes))
+        const count = Array.isArray(json['data']) ? json['data'].length : asked.count
+        return { body: bytes, contentType: JSON_TYPE, used: useOf(asked, json, count, rates) }
+      },
+    }
+  }
+  return {
+    ...writeImages(asked.request(), inputImages(asked), route, WORDS),
+    read: bytes => {
+      const { answer, used, reply } = readForeign(asked, bytes, way, now, rates)
+      const body = JSON.stringify(openai.encodeImageAnswer(answer, reply))
+      return { body, contentType: JSON_TYPE, used }
+    },
+  }
+}
+
+function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext): PreparedStream {
+  const way = imageWayOf(route) ?? 'openai'
+  const { requestId, now, rates } = context
+  const encodeError = (error: GatewayError) =>
+    CODECS[SURFACE_FORMAT.images].encodeErrorEvent(error, requestId, undefined)
+  const whole = () =>
+    new WholeAsEvents({
+      encodeError,
+      read: bytes => {
+        const { answer, used, reply } = readForeign(asked, bytes, way, now, rates)
+        return { events: openai.encodeImageEvents(answer, reply, asked.call.action), used }
+      },
+    })
+  if (way !== 'openai') {
+    return { ...writeImages(asked.request(), inputImages(asked), route, WORDS), open: whole }
+  }
+  return {
+    ...passOn(asked, route),
+    // An upstream that does not stream images answers whole, whatever it was asked.
+    open: headers =>
+      /^application\/json/i.test(headers.get('content-type') ?? '')
+        ? whole()
+        : events(asked, rates, encodeError),
+  }
+}
+
+function events(
+  asked: ImageAsked,
+  rates: Rates | undefined,
+  encodeError: (error: GatewayError) => string,
+): OperationPipeline {
+  return new EventsPipeline({
+    last: openai.LAST_EVENTS,
+    reported: data => useOf(asked, data, 1, rates),
+    // Partial images show what is being made, so who has seen them has had the image.
+    estimated: () => ({ ...useOf(asked, {}, asked.count, rates), source: 'estimated' }),
+    sum: addUse,
+    encodeError,
+  })
+}
+
+/** The caller's own request, with nothing changed but the model. */
+function passOn({ call: { body, action }, stream }: ImageAsked, { upstreamModel }: Route): Prepared {
+  const call = { kind: KINDS[action], model: upstreamModel, stream }
+  if (body instanceof Form) return { call, ...body.encode({ model: upstreamModel }), losses: [] }
+  const isNamedSo = body.json['model'] === upstreamModel
+  const edits = isNamedSo ? [] : [{ path: ['model'], value: upstreamModel }]
+  return { call, body: spliceJson(body.bytes, edits), headers: {}, losses: [] }
+}
+
+const KINDS = {
+  generation: 'image-generation',
+  edit: 'image-edit',
+  variation: 'image-variation',
+} as const satisfies Record<openai.ImageAction, string>
+
+function readForeign(
+  asked: ImageAsked,
+  bytes: Uint8Array,
+  way: ImageWay,
+  now: number,
+  rates: Rates | undefined,
+): { answer: ImageAnswer; used: UsedUp; reply: openai.ImageReply } {
+  const json = readAnswer(bytes)
+  const answer = readImages(json, way)
+  const { facts, textTokens } = asked
+  const count = answer.images.length
+  const used =
+    way === 'openai'
+      ? useOf(asked, json, count, rates)
+      : imageUse({ facts: known(facts), count, usage: answer.usage, textTokens }, rates)
+  const reply = { createdAt: Math.floor(now / 1000), size: facts.sizes[0] }
+  return { answer, used, reply }
+}
+
+/** What an upstream of OpenAI's kind has used: what its answer says of size and quality goes before what was asked. */
+function useOf(asked: ImageAsked, json: JsonObject, count: number, rates: Rates | undefined): UsedUp {
+  const told = factsOf(json)
+  const facts = known({
+    sizes: told.sizes.length > 0 ? told.sizes : asked.facts.sizes,
+    quality: told.quality ?? asked.facts.quality,
+  })
+  return imageUse({ facts, count, usage: openai.decodeImageUsage(json), textTokens: asked.textTokens }, rates)
+}
+
+function known(facts: ImageFacts): ImageFacts {
+  return facts.sizes.length > 0 ? facts : { ...facts, sizes: [USUAL_SIZE] }
+}

@@ -1,0 +1,45 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { faultInBody } from '@/exchange/attempt.ts'
+import type { Format } from '@/generation/format.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+
+export const JSON_TYPE = 'application/json'
+
+/**
+ * Whose operations an upstream of a format has: OpenAI's two formats stand on one API with the same paths beside the
+ * conversation. Undefined where there are none.
+ */
+export function dialectOf(format: Format): 'openai' | 'gemini' | undefined {
+  switch (format) {
+    case 'openai-chat-completions':
+    case 'openai-responses':
+      return 'openai'
+    case 'gemini-generate-content':
+      return 'gemini'
+    case 'anthropic-messages':
+      return undefined
+  }
+}
+
+/** A model's full name at Gemini, as it stands in bodies. */
+export function geminiName(upstreamModel: string): string {
+  return /^(models|tunedModels)\//.test(upstreamModel) ? upstreamModel : `models/${upstreamModel}`
+}
+
+/**
+ * An upstream's whole answer in JSON.
+ * @throws GatewayError for an error inside a 200, and for what is no JSON object
+ */
+export function readAnswer(bytes: Uint8Array): JsonObject {
+  const text = new TextDecoder().decode(bytes)
+  const json = parseObject(text)
+  if (json === undefined) {
+    throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
+      retry: 'next-channel',
+      detail: `the body is ${bytes.length} bytes long`,
+    })
+  }
+  const fault = faultInBody(json, () => text)
+  if (fault !== undefined) throw fault
+  return json
+}

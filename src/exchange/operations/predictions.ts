@@ -1,0 +1,75 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import { noSuchThing, type PreparedWhole, type WholeOperation } from '@/exchange/operation.ts'
+import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import * as gemini from '@/formats/gemini-generate-content/images.ts'
+import { asArray, asObject } from '@/json/json.ts'
+import type { Route } from '@/routing/model.ts'
+import { imageCeiling, imageUse } from './image-price.ts'
+import { type ImageWords, imageWayOf, readImages, writeImages } from './image-upstream.ts'
+import { JSON_TYPE, readAnswer } from './operation-wire.ts'
+
+/** Images by Gemini's `:predict`, as Imagen is called: on Imagen, on OpenAI's models and on Gemini's own. */
+export function predictionOperation(body: RequestBody, model: string): WholeOperation {
+  const asked = {
+    facts: { sizes: gemini.predictionSizes(body.json), quality: undefined },
+    count: gemini.predictionCount(body.json),
+    text: textTokens(asArray(body.json['instances']).map(entry => asObject(entry)?.['prompt'] ?? null)),
+  }
+  return {
+    model,
+    format: 'gemini-generate-content',
+    delivery: 'whole',
+    stream: false,
+    price: {
+      work: 'image',
+      ceiling: rates =>
+        imageCeiling({ ...asked, partial: 0, textTokens: withMargin(asked.text), inputs: 0 }, rates),
+    },
+    objection: route => objectionOf(body, model, route),
+    prepare: (route, { rates }): PreparedWhole => {
+      const way = imageWayOf(route) ?? 'imagen'
+      const isOwn = way === 'imagen'
+      return {
+        ...(isOwn ? passOn(body, route) : write(body, route)),
+        read: bytes => {
+          const answer = readImages(readAnswer(bytes), way)
+          const made = { facts: asked.facts, count: answer.images.length, usage: answer.usage }
+          return {
+            body: isOwn ? bytes : JSON.stringify(gemini.encodePredictions(answer)),
+            contentType: JSON_TYPE,
+            used: imageUse({ ...made, textTokens: asked.text }, rates),
+          }
+        },
+      }
+    },
+  }
+}
+
+const WORDS: ImageWords = { shape: 'parameters.aspectRatio', mediaType: 'parameters.outputOptions' }
+
+function passOn({ bytes }: RequestBody, { upstreamModel }: Route) {
+  return {
+    call: { kind: 'predict', model: upstreamModel, stream: false } as const,
+    body: bytes,
+    headers: {},
+    losses: [],
+  }
+}
+
+function write(body: RequestBody, route: Route) {
+  return writeImages(gemini.decodePredictRequest(body.json), [], route, WORDS)
+}
+
+function objectionOf(body: RequestBody, model: string, route: Route): GatewayError | undefined {
+  const way = imageWayOf(route)
+  if (way === undefined) return noSuchThing(model)
+  if (way === 'imagen') return undefined
+  try {
+    write(body, route)
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}

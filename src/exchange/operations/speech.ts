@@ -1,0 +1,100 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { UsedUp } from '@/exchange/bill.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import { noSuchThing, type OperationPipeline, type StreamedOperation } from '@/exchange/operation.ts'
+import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
+import { readSpeechUsage } from '@/formats/openai-audio.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { spliceJson } from '@/json/splice.ts'
+import type { Route } from '@/routing/model.ts'
+import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
+import { EventsPipeline } from './events-pipeline.ts'
+import { dialectOf } from './operation-wire.ts'
+
+/** Spoken text comes to about so many characters in a second; the slowest voice to about half. */
+const CHARACTERS_PER_SECOND = 15
+const SLOWEST = 8
+/** What a second of sound is in tokens, at the vendors that meter speech so. */
+const TOKENS_PER_SECOND = 21
+
+/**
+ * Text spoken by a model (`/v1/audio/speech`): the sound itself, or an event stream of it. Characters are counted
+ * here; tokens are what the upstream reports, which it does in its event stream only, else an estimate.
+ * @throws GatewayError `invalid_request`
+ */
+export function speechOperation(body: RequestBody, model: string): StreamedOperation {
+  const text = body.json['input']
+  if (typeof text !== 'string') throw invalidRequest('input', 'expected the text that is to be spoken')
+  const isEvents = body.json['stream_format'] === 'sse'
+  const characters = [...text].length
+  const extras = { characters, audioSeconds: Math.ceil(characters / SLOWEST) }
+  return {
+    model,
+    format: SURFACE_FORMAT.audio,
+    delivery: isEvents ? 'events' : 'bytes',
+    stream: isEvents,
+    price: {
+      work: 'speech',
+      ceiling: {
+        inputTokens: withMargin(textTokens(text)),
+        outputTokens: extras.audioSeconds * TOKENS_PER_SECOND,
+        ...extras,
+      },
+    },
+    objection: route => objectionOf(model, route),
+    prepare: (route, { requestId }) => ({
+      call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
+      body: spliceJson(body.bytes, renamed(body.json, route), body.json),
+      headers: { accept: '*/*' },
+      losses: [],
+      open: headers => open(headers, text, requestId, isEvents),
+    }),
+  }
+}
+
+function objectionOf(model: string, { channel }: Route): GatewayError | undefined {
+  return dialectOf(channel.format) === 'openai' ? undefined : noSuchThing(model)
+}
+
+function renamed(json: JsonObject, { upstreamModel }: Route) {
+  return json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
+}
+
+function open(headers: Headers, text: string, requestId: string, isEvents: boolean): OperationPipeline {
+  const estimated = () => estimate(text)
+  if (!isEvents) {
+    return new BytesPipeline({
+      contentType: headers.get('content-type') ?? 'application/octet-stream',
+      length: lengthIn(headers),
+      used: estimated,
+    })
+  }
+  return new EventsPipeline({
+    last: ['speech.audio.done'],
+    reported: data => {
+      const usage = readSpeechUsage(data)
+      return usage && { ...estimated(), usage: usage.tokens, source: 'reported' }
+    },
+    estimated,
+    encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
+  })
+}
+
+/** The vendor speaks the whole text, however much of it the caller heard. */
+function estimate(text: string): UsedUp {
+  const characters = [...text].length
+  const audioSeconds = Math.ceil(characters / CHARACTERS_PER_SECOND)
+  return {
+    usage: {
+      ...NO_USAGE,
+      inputUncached: textTokens(text),
+      audioOutput: audioSeconds * TOKENS_PER_SECOND,
+    },
+    extras: { characters, audioSeconds },
+    source: 'estimated',
+  }
+}

@@ -1,0 +1,138 @@
+import type { UsedUp } from '@/exchange/bill.ts'
+import { noSuchThing, type Operation, type OperationPipeline } from '@/exchange/operation.ts'
+import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
+import { readTranscriptUsage } from '@/formats/openai-audio.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import type { Route } from '@/routing/model.ts'
+import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
+import { EventsPipeline } from './events-pipeline.ts'
+import type { Form } from './form.ts'
+import { dialectOf, JSON_TYPE } from './operation-wire.ts'
+import { type SoundLength, soundLength } from './sound-length.ts'
+
+/** What a second of sound is in tokens, at the vendors that meter it so; and the most that is said in one. */
+const TOKENS_PER_SECOND = 10
+const MOST_SAID_PER_SECOND = 10
+
+/** An answer that came whole although events were asked for is read for its usage if it is no longer than this. */
+const MAX_WHOLE_BYTES = 4 * 1024 * 1024
+
+export type TranscriptionKind = 'transcription' | 'translation'
+
+/**
+ * Sound turned into text (`/v1/audio/transcriptions`, `/v1/audio/translations`), in any of the format's shapes. The
+ * upstream's count of tokens or seconds is what is charged; where the shape has no place for one, the length of the
+ * sound as measured here.
+ * @throws GatewayError `invalid_request`
+ */
+export async function transcriptionOperation(form: Form, kind: TranscriptionKind): Promise<Operation> {
+  const model = form.value('model')
+  if (model === undefined || model === '') throw invalidRequest('model', 'expected the name of a model')
+  const [file] = form.files('file')
+  if (file === undefined) throw invalidRequest('file', 'expected a sound file')
+  const length = await soundLength(file)
+  const promptTokens = textTokens(form.value('prompt'))
+  const prepared = (route: Route) => ({
+    call: { kind, model: route.upstreamModel, stream: false } as const,
+    ...sent(form, route),
+    losses: [],
+  })
+  const common = {
+    model,
+    format: SURFACE_FORMAT.audio,
+    price: {
+      work: 'transcription' as const,
+      ceiling: {
+        inputTokens: withMargin(promptTokens + length.atMost * TOKENS_PER_SECOND),
+        outputTokens: withMargin(length.atMost * MOST_SAID_PER_SECOND),
+        audioSeconds: length.atMost,
+      },
+    },
+    objection: ({ channel }: Route) =>
+      dialectOf(channel.format) === 'openai' ? undefined : noSuchThing(model),
+    dispose: () => form.close(),
+  }
+  const estimate = (textBytes: number) => estimated(length, promptTokens, textBytes)
+  if (form.value('stream') === 'true') {
+    return {
+      ...common,
+      delivery: 'events',
+      stream: true,
+      prepare: (route, { requestId }) => ({
+        ...prepared(route),
+        open: headers => open(headers, requestId, estimate),
+      }),
+    }
+  }
+  return {
+    ...common,
+    delivery: 'whole',
+    stream: false,
+    prepare: route => ({
+      ...prepared(route),
+      read: (bytes, headers) => ({
+        body: bytes,
+        contentType: headers.get('content-type') ?? JSON_TYPE,
+        used: usedIn(parseObject(new TextDecoder().decode(bytes))) ?? estimate(bytes.length),
+      }),
+    }),
+  }
+}
+
+/** The form with the upstream's name of the model, to be answered in whatever shape the form asks for. */
+function sent(form: Form, { upstreamModel }: Route) {
+  const { body, headers } = form.encode({ model: upstreamModel })
+  return { body, headers: { ...headers, accept: '*/*' } }
+}
+
+function open(
+  headers: Headers,
+  requestId: string,
+  estimate: (textBytes: number) => UsedUp,
+): OperationPipeline {
+  const contentType = headers.get('content-type') ?? JSON_TYPE
+  // Whisper takes no notice of `stream`.
+  if (!contentType.startsWith('text/event-stream')) {
+    return new BytesPipeline({
+      contentType,
+      length: lengthIn(headers),
+      keptBytes: MAX_WHOLE_BYTES,
+      used: (bytes, kept) => usedIn(parseObject(kept.toString())) ?? estimate(bytes),
+    })
+  }
+  return new EventsPipeline({
+    last: ['transcript.text.done'],
+    reported: usedIn,
+    // An event has about as much around its text as the text is long.
+    estimated: bytes => estimate(bytes / 2),
+    encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
+  })
+}
+
+function usedIn(answer: JsonObject | undefined): UsedUp | undefined {
+  const usage = answer && readTranscriptUsage(answer)
+  if (usage === undefined) return undefined
+  const { tokens, seconds } = usage
+  return {
+    usage: tokens,
+    extras: seconds === undefined ? undefined : { audioSeconds: seconds },
+    source: 'reported',
+  }
+}
+
+function estimated({ seconds }: SoundLength, promptTokens: number, textBytes: number): UsedUp {
+  return {
+    usage: {
+      ...NO_USAGE,
+      inputUncached: promptTokens,
+      audioInput: seconds * TOKENS_PER_SECOND,
+      outputText: Math.ceil(textBytes / 4),
+    },
+    extras: { audioSeconds: seconds },
+    source: 'estimated',
+  }
+}

@@ -1,0 +1,61 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { UsedUp } from '@/exchange/bill.ts'
+import { Meter } from '@/exchange/meter.ts'
+import type { OperationPipeline } from '@/exchange/operation.ts'
+import type { Emit } from '@/exchange/pipeline.ts'
+
+export interface WholeAsEventsOptions {
+  /**
+   * Reads the whole answer and tells it as events.
+   * @throws GatewayError for what is no answer
+   */
+  read: (bytes: Uint8Array) => { events: string; used: UsedUp }
+  encodeError: (error: GatewayError) => string
+}
+
+/** An upstream that answers in one piece, for a caller who asked for a stream: all events come at its end. */
+export class WholeAsEvents implements OperationPipeline {
+  readonly meter = new Meter()
+  readonly done = false
+  readonly contentType = 'text/event-stream; charset=utf-8'
+  readonly #options: WholeAsEventsOptions
+  readonly #chunks: Uint8Array[] = []
+  #used: UsedUp | undefined
+
+  constructor(options: WholeAsEventsOptions) {
+    this.#options = options
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+  }
+
+  end(emit: Emit, broken = false): void {
+    try {
+      if (broken) throw brokenOff()
+      const { events, used } = this.#options.read(Buffer.concat(this.#chunks))
+      this.#used = used
+      this.meter.output = true
+      this.meter.finished = true
+      emit(Buffer.from(events))
+    } catch (error) {
+      this.meter.cut = broken
+      this.fail(asGatewayError(error), emit)
+    }
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.meter.error = error
+    emit(Buffer.from(this.#options.encodeError(error)))
+  }
+
+  used(): UsedUp | undefined {
+    return this.#used
+  }
+}
+
+function brokenOff(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream broke off in the middle of its answer', {
+    retry: 'next-channel',
+  })
+}

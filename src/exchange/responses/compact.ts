@@ -1,0 +1,111 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import { type CallFacts, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
+import { errorResponse } from '@/exchange/reply.ts'
+import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { openTurn, readStateFields, type Turn } from './turn.ts'
+
+/** What an upstream of the caller's format answers that has no call for compacting. */
+const HAS_NO_SUCH_CALL = new Set([404, 405, 501])
+
+/**
+ * Makes a conversation short: asked of an upstream of the same format, whose item only that vendor can read; of any
+ * other, and of one that cannot be asked, a summary, sealed for this account. Metered like any other exchange.
+ */
+export async function compactResponse(gateway: Gateway, call: IncomingCall): Promise<Response> {
+  const native = await compactBy(gateway, call, 'compact')
+  if (!HAS_NO_SUCH_CALL.has(native.response.status) || native.body === undefined) return native.response
+  const { headers, signal, url } = call.request
+  const request = new Request(url, { method: 'POST', headers: plain(headers), signal, body: native.body })
+  const listener = { addressOf: () => call.listener.addressOf(call.request) }
+  return (await compactBy(gateway, { ...call, request, listener }, 'summary')).response
+}
+
+async function compactBy(
+  gateway: Gateway,
+  call: IncomingCall,
+  purpose: 'compact' | 'summary',
+): Promise<{ response: Response; body: Buffer<ArrayBuffer> | undefined }> {
+  const seen: { turn: Turn | undefined; body: Buffer<ArrayBuffer> | undefined } = {
+    turn: undefined,
+    body: undefined,
+  }
+  const readCall = (body: RequestBody): CallFacts => ({ ...call.readCall(body), stream: false, purpose })
+  const response = await runExchange(gateway, {
+    ...call,
+    readCall,
+    state: {
+      signal: undefined,
+      chain: undefined,
+      admitted: async () => undefined,
+      async resolve(body, record) {
+        seen.body = Buffer.from(body.bytes)
+        const opened = await openCompaction(gateway, record, body)
+        seen.turn = opened.turn
+        return opened.body
+      },
+    },
+  })
+  const { turn, body } = seen
+  return {
+    response: turn === undefined || !response.ok ? response : await finish(gateway, response, turn),
+    body,
+  }
+}
+
+/** The headers of a request whose body was decoded. */
+function plain(headers: Headers): Headers {
+  const kept = new Headers(headers)
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) kept.delete(name)
+  return kept
+}
+
+function openCompaction(gateway: Gateway, record: ExchangeRecord, body: RequestBody) {
+  const previousId = readStateFields(body.json)?.previousId
+  const fields = { previousId, keeps: false, background: false }
+  return openTurn(gateway, record, body, fields, undefined, 'compact')
+}
+
+/** A vendor's own compaction as it is; a model's answer as one of ours. */
+async function finish(gateway: Gateway, response: Response, turn: Turn): Promise<Response> {
+  const text = await response.text()
+  const answer = parseObject(text) ?? {}
+  if (answer['object'] === 'response.compaction') return new Response(text, response)
+  const summary = summaryOf(answer)
+  if (summary === '') {
+    const error = new GatewayError('upstream_error', 'The model answered without a summary')
+    return errorResponse(asGatewayError(error), gateway.newRequestId(), 'responses')
+  }
+  const key = turn.id.replace(/^resp_/, '')
+  const encrypted = gateway.responses.compactions.seal(turn.accountId, summary)
+  const compacted = {
+    id: turn.id,
+    object: 'response.compaction',
+    created_at: Math.floor(turn.createdAt / 1000),
+    output: [
+      ...[...turn.earlier, ...turn.input].flatMap((item, index) => userMessage(item, `msg_${key}${index}`)),
+      { id: `cmp_${key}`, type: 'compaction', encrypted_content: encrypted },
+    ],
+    usage: answer['usage'] ?? null,
+  }
+  return new Response(JSON.stringify(compacted), response)
+}
+
+function summaryOf(answer: JsonObject): string {
+  return asArray(answer['output'])
+    .flatMap(item => asArray(asObject(item)?.['content']))
+    .map(part => asString(asObject(part)?.['text']) ?? '')
+    .join('')
+    .trim()
+}
+
+/** What the user said stays word for word. */
+function userMessage(item: string, id: string): JsonObject[] {
+  const message = parseObject(item)
+  if (message?.['role'] !== 'user') return []
+  const { content } = message
+  const parts = typeof content === 'string' ? [{ type: 'input_text', text: content }] : content
+  return [{ id, type: 'message', status: 'completed', role: 'user', content: parts }]
+}

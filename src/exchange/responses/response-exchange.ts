@@ -1,0 +1,206 @@
+import type { RequestBody } from '@/exchange/body.ts'
+import type { Reservation } from '@/exchange/charge.ts'
+import { type CallState, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
+import { identityHeaders, limitsOf } from '@/exchange/reply.ts'
+import { echo, responseState } from '@/formats/openai-responses/reply.ts'
+import { asObject, asString, parseObject } from '@/json/json.ts'
+import { sliceMember } from '@/json/slice.ts'
+import type { ResponseChain } from '@/routing/affinity.ts'
+import type { ResponseEnd } from '@/stored-responses/store.ts'
+import type { BackgroundRun } from './kept-responses.ts'
+import { eventResponse } from './response-events.ts'
+import {
+  carriesCompaction,
+  openTurn,
+  outputItems,
+  readStateFields,
+  type Turn,
+  type TurnMemory,
+} from './turn.ts'
+import { type AnswerSink, finishStream, finishWhole, keep } from './turn-answer.ts'
+
+/**
+ * A request of the Responses surface: an exchange that may go on from kept state and may be kept itself. One that
+ * does neither goes its way untouched.
+ */
+export async function runResponse(
+  gateway: Gateway,
+  call: IncomingCall,
+  memory?: TurnMemory,
+): Promise<Response> {
+  const state = new ResponseState(gateway, memory)
+  const answer = runExchange(gateway, { ...call, state }).then(response => state.finish(response))
+  return Promise.race([answer, state.detached])
+}
+
+/** The same body for a call that has no answer to keep: counting tokens. */
+export function stateForReading(gateway: Gateway): CallState {
+  return {
+    signal: undefined,
+    chain: undefined,
+    resolve(body, record) {
+      const fields = readStateFields(body.json)
+      if (fields?.previousId === undefined && !carriesCompaction(body.json)) return body
+      const reading = { previousId: fields?.previousId, keeps: false, background: false }
+      return openTurn(gateway, record, body, reading, undefined).then(opened => opened.body)
+    },
+    admitted: async () => undefined,
+  }
+}
+
+class ResponseState implements CallState {
+  /** Resolves with the first answer to the caller of a background response, which goes on without them. */
+  readonly detached: Promise<Response>
+  readonly #gateway: Gateway
+  readonly #memory: TurnMemory | undefined
+  #detach: (response: Response) => void = () => {}
+  #turn: Turn | undefined
+  #run: BackgroundRun | undefined
+
+  constructor(gateway: Gateway, memory: TurnMemory | undefined) {
+    this.#gateway = gateway
+    this.#memory = memory
+    this.detached = new Promise(resolve => {
+      this.#detach = resolve
+    })
+  }
+
+  get chain(): ResponseChain | undefined {
+    return this.#turn && { id: this.#turn.id, previousId: this.#turn.previousId }
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.#run?.signal
+  }
+
+  resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
+    const fields = readStateFields(body.json)
+    if (fields !== undefined) return this.#open(body, record, fields)
+    const isPlain = this.#memory === undefined && !carriesCompaction(body.json)
+    return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
+  }
+
+  async #open(
+    body: RequestBody,
+    record: ExchangeRecord,
+    fields: NonNullable<ReturnType<typeof readStateFields>>,
+  ): Promise<RequestBody> {
+    const opened = await openTurn(this.#gateway, record, body, fields, this.#memory)
+    this.#turn = opened.turn
+    if (opened.turn.background) this.#run = this.#gateway.responses.begin(opened.turn.id)
+    return opened.body
+  }
+
+  /** The money is there: a background response is stored, and its caller may leave. */
+  async admitted(record: ExchangeRecord, { granted }: Reservation): Promise<void> {
+    const turn = this.#turn
+    if (turn === undefined || this.#run === undefined) return
+    await granted
+    const { responses, clock } = this.#gateway
+    const response = queuedResponse(turn)
+    await responses.store.add({ ...turn, status: 'queued', response, events: [] })
+    this.#run.isStored = true
+    const headers = { ...identityHeaders(record.id, record.surface), ...limitsOf(record, clock.now()) }
+    this.#detach(
+      turn.streams
+        ? eventResponse(this.#gateway, turn, -1, headers)
+        : new Response(response, { headers: { 'content-type': 'application/json', ...headers } }),
+    )
+  }
+
+  /** What the caller gets of the exchange's answer; of a background one, who got theirs before, nobody waits for it. */
+  async finish(response: Response): Promise<Response> {
+    const turn = this.#turn
+    if (turn === undefined) return response
+    if (this.#run !== undefined) return this.#finishRun(response, turn, this.#run)
+    if (!response.ok) return response
+    const sink: AnswerSink = { ended: (text, events) => this.#keep(turn, { response: text, events }) }
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    return isStream ? finishStream(response, turn, sink) : finishWhole(response, turn, sink)
+  }
+
+  async #keep(turn: Turn, { response, events }: Pick<ResponseEnd, 'response' | 'events'>): Promise<boolean> {
+    const id = asString(parseObject(response)?.['id'])
+    if (id !== undefined) {
+      this.#memory?.remember(id, [...turn.earlier, ...turn.input, ...outputItems(response)])
+    }
+    if (!turn.keeps) return false
+    const { store } = this.#gateway.responses
+    const status = endStatus(response)
+    return keep(this.#gateway.log, turn.id, () => store.add({ ...turn, status, response, events }))
+  }
+
+  async #finishRun(response: Response, turn: Turn, run: BackgroundRun): Promise<Response> {
+    if (!response.ok) {
+      const body = await response.clone().text()
+      const error = asObject(parseObject(body)?.['error'])
+      await run.fail(
+        asString(error?.['code']) ?? 'server_error',
+        asString(error?.['message']) ?? 'The response failed',
+      )
+      return response
+    }
+    const cut = () => run.fail('server_error', 'The response ended before it was complete')
+    const told = finishStream(response, turn, {
+      event: event => run.event(event),
+      ended: async text => {
+        await run.end({ status: endStatus(text), response: text })
+        return true
+      },
+      cut,
+    })
+    try {
+      await readToEnd(told, run.signal)
+      // An exchange that is given up does not end its stream, since its reader is gone as a rule.
+      if (run.signal.aborted) await cut()
+    } catch (error) {
+      this.#gateway.log.error({ err: error, response: turn.id }, 'a background response broke off')
+      await cut()
+    }
+    return response
+  }
+}
+
+/** Reads an answer that nobody waits for, until it ends or is not wanted any more. */
+async function readToEnd({ body }: Response, signal: AbortSignal): Promise<void> {
+  const reader = body?.getReader()
+  const leave = () => void reader?.cancel().catch(() => undefined)
+  signal.addEventListener('abort', leave)
+  if (signal.aborted) leave()
+  try {
+    while ((await reader?.read())?.done === false);
+  } finally {
+    signal.removeEventListener('abort', leave)
+  }
+}
+
+const NOTHING_KEPT = { previousId: undefined, keeps: false, background: false }
+
+/** A background response as its caller first sees it. */
+function queuedResponse(turn: Turn): string {
+  return JSON.stringify({
+    ...echo(turn.wire),
+    ...responseState({
+      id: turn.id,
+      model: turn.model,
+      createdAt: Math.floor(turn.createdAt / 1000),
+      status: 'queued',
+      incompleteReason: null,
+      error: null,
+      output: [],
+      usage: null,
+      serviceTier: undefined,
+    }),
+    store: true,
+  })
+}
+
+const END_STATUSES = ['completed', 'incomplete', 'failed', 'cancelled'] as const
+
+/** The status that a response ended in; an upstream that says none has completed it. */
+function endStatus(response: string): ResponseEnd['status'] {
+  const text = sliceMember(Buffer.from(response), 'status')
+  return END_STATUSES.find(status => `"${status}"` === text) ?? 'completed'
+}

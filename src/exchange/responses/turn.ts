@@ -1,0 +1,248 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { responseId } from '@/formats/openai-responses/error.ts'
+import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { sliceItems } from '@/json/slice.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
+import type { StoredTurn } from '@/stored-responses/stored-response.ts'
+
+/** A request of the Responses surface that goes on from kept state, or asks for some to be kept. */
+export interface Turn {
+  /** The id that its response gets if it is kept. */
+  id: string
+  accountId: number
+  /** The response that it goes on from. */
+  previousId: string | undefined
+  keeps: boolean
+  background: boolean
+  /** Whether the caller asked for a stream; a background response always is one inside. */
+  streams: boolean
+  /** As the caller named it. */
+  model: string
+  /** The items of the conversation before this turn, as JSON texts. */
+  earlier: readonly string[]
+  /** The items of this turn's own input, as the caller spelled them. */
+  input: readonly string[]
+  /** The caller's own body. */
+  wire: JsonObject
+  /** Milliseconds since 1970. */
+  createdAt: number
+}
+
+/** The conversations of one connection, which need no storage to be gone on with. */
+export interface TurnMemory {
+  /** The items of the conversation up to and with a response; undefined: not known. */
+  find(id: string): readonly string[] | undefined
+  remember(id: string, items: readonly string[]): void
+}
+
+/** More input than this is not kept in one turn, in bytes. */
+const MAX_KEPT_INPUT_BYTES = 16 * 1024 * 1024
+
+/** What of a body touches kept state. */
+interface StateFields {
+  previousId: string | undefined
+  keeps: boolean
+  background: boolean
+}
+
+/**
+ * Whether a request touches kept state at all.
+ * @throws GatewayError `invalid_request`, `unsupported_parameter`
+ */
+export function readStateFields(json: JsonObject): StateFields | undefined {
+  const previousId = textField(json, 'previous_response_id')
+  const store = flagField(json, 'store')
+  const background = flagField(json, 'background') === true
+  if (json['conversation'] !== undefined && json['conversation'] !== null) {
+    throw unsupported(
+      'conversation',
+      'is not served here: use previous_response_id, or send the items themselves',
+    )
+  }
+  if (background && store === false) {
+    throw unsupported('background', 'cannot go with store: false, since its answer is fetched later')
+  }
+  const keeps = store === true || background
+  if (previousId === undefined && !keeps) return undefined
+  return { previousId, keeps, background }
+}
+
+/**
+ * Puts the conversation that a request goes on with in front of its input.
+ * @returns the turn, and the body to go on with: it refers to nothing that is kept here
+ * @throws GatewayError `previous_response_not_found`, `unsupported_parameter` where nothing may be kept, `body_too_large`
+ */
+export async function openTurn(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  body: RequestBody,
+  fields: StateFields,
+  memory: TurnMemory | undefined,
+  purpose: 'answer' | 'compact' = 'answer',
+): Promise<{ turn: Turn; body: RequestBody }> {
+  const { accountId, storeAllowed } = callerOf(record)
+  const { previousId, keeps, background } = fields
+  if (keeps && !storeAllowed) {
+    throw unsupported(
+      background ? 'background' : 'store',
+      'is not allowed: no content is kept for this account or key',
+    )
+  }
+  const input = ownItems(body)
+  if (keeps) assertKeepable(input)
+  const earlier = previousId === undefined ? [] : await earlierItems(gateway, accountId, previousId, memory)
+  const turn: Turn = {
+    id: responseId(record.id),
+    accountId,
+    previousId,
+    keeps,
+    background,
+    streams: body.json['stream'] === true,
+    model: String(body.json['model']),
+    earlier,
+    input,
+    wire: body.json,
+    createdAt: record.startedAt,
+  }
+  const items = [...earlier, ...input].map(item =>
+    readCompaction(item, accountId, gateway.responses.compactions),
+  )
+  return { turn, body: withoutState(body, turn, items, gateway.maxBodyBytes, purpose) }
+}
+
+/** Whether a body brings back a summary that was made here (compact.ts). */
+export function carriesCompaction(json: JsonObject): boolean {
+  return asArray(json['input']).some(item => {
+    const object = asObject(item)
+    return object?.['type'] === 'compaction' && isOurs(object['encrypted_content'])
+  })
+}
+
+/** A summary of ours as the message that says it; any other item as it is. */
+function readCompaction(item: string, accountId: number, summaries: Compactions): string {
+  if (!item.includes('"compaction"')) return item
+  const json = parseObject(item)
+  if (json?.['type'] !== 'compaction' || !isOurs(json['encrypted_content'])) return item
+  const summary = summaries.open(accountId, json['encrypted_content'])
+  if (summary === undefined)
+    throw invalidRequest('input', 'holds a compaction item that was not made for this account')
+  const text = `The conversation before this was summarised:\n\n${summary}`
+  return JSON.stringify({ type: 'message', role: 'user', content: [{ type: 'input_text', text }] })
+}
+
+function textField(json: JsonObject, name: string): string | undefined {
+  const value = json[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'string') return value
+  throw invalidRequest(name, 'expected string')
+}
+
+function flagField(json: JsonObject, name: string): boolean | undefined {
+  const value = json[name]
+  if (value === undefined || value === null) return undefined
+  if (typeof value === 'boolean') return value
+  throw invalidRequest(name, 'expected true or false')
+}
+
+/** The items of a body's input; a text is one message. */
+function ownItems({ bytes, json }: RequestBody): string[] {
+  const { input } = json
+  if (typeof input === 'string') {
+    const content = [{ type: 'input_text', text: input }]
+    return [JSON.stringify({ type: 'message', role: 'user', content })]
+  }
+  return sliceItems(bytes, 'input') ?? []
+}
+
+function assertKeepable(input: readonly string[]): void {
+  const size = input.reduce((sum, item) => sum + Buffer.byteLength(item), 0)
+  if (size <= MAX_KEPT_INPUT_BYTES) return
+  throw new GatewayError(
+    'body_too_large',
+    `The input is larger than the ${MAX_KEPT_INPUT_BYTES} bytes that are kept of one turn: send it without store`,
+    { param: 'input' },
+  )
+}
+
+async function earlierItems(
+  gateway: Gateway,
+  accountId: number,
+  id: string,
+  memory: TurnMemory | undefined,
+): Promise<readonly string[]> {
+  const remembered = memory?.find(id)
+  if (remembered !== undefined) return remembered
+  const turns = await gateway.responses.store.conversation({ accountId, id }, gateway.maxBodyBytes)
+  switch (turns) {
+    case 'missing':
+      throw notFound(id)
+    case 'running':
+      throw invalidRequest('previous_response_id', `the response '${id}' has not ended yet`)
+    case 'too-large':
+      throw tooLarge(gateway.maxBodyBytes)
+    default:
+      return turns.flatMap(itemsOf)
+  }
+}
+
+function notFound(id: string): GatewayError {
+  return new GatewayError(
+    'previous_response_not_found',
+    `Previous response with id '${id.slice(0, 100)}' not found: it was not stored, has expired, or was deleted`,
+    { param: 'previous_response_id' },
+  )
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError(
+    'body_too_large',
+    `The request with the conversation that it goes on with is larger than this gateway's limit of ${maxBytes} bytes`,
+  )
+}
+
+/** What a turn adds to its conversation. */
+export function itemsOf({ input, response }: StoredTurn): string[] {
+  return [...input, ...outputItems(response)]
+}
+
+/** The output of a response as input of the next turn. */
+export function outputItems(response: string): string[] {
+  return (sliceItems(Buffer.from(response), 'output') ?? []).filter(isReadable)
+}
+
+/** Reasoning of which only a summary is there cannot be read again by anybody, and its own vendor refuses it. */
+function isReadable(item: string): boolean {
+  if (!item.includes('"reasoning"')) return true
+  const json = parseObject(item)
+  if (json?.['type'] !== 'reasoning') return true
+  const encrypted = json['encrypted_content']
+  const { content } = json
+  return (typeof encrypted === 'string' && encrypted !== '') || (Array.isArray(content) && content.length > 0)
+}
+
+/** The body as an upstream may see it: nothing in it is kept anywhere, nor refers to what is. */
+function withoutState(
+  body: RequestBody,
+  turn: Turn,
+  items: readonly string[],
+  maxBytes: number,
+  purpose: 'answer' | 'compact',
+): RequestBody {
+  const edits: JsonEdit[] = [
+    { path: ['previous_response_id'], remove: true },
+    { path: ['background'], remove: true },
+    purpose === 'compact' ? { path: ['store'], remove: true } : { path: ['store'], value: false },
+  ]
+  if (turn.background) edits.push({ path: ['stream'], value: true })
+  const isChanged =
+    items.length > turn.input.length || items.some((item, index) => item !== turn.input[index])
+  if (isChanged) edits.push({ path: ['input'], text: `[${items.join(',')}]` })
+  const bytes = spliceJson(body.bytes, edits)
+  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
+  return { bytes, json: asObject(JSON.parse(new TextDecoder().decode(bytes))) ?? {} }
+}

@@ -1,0 +1,195 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { send } from '@/exchange/attempt.ts'
+import type { Charge } from '@/exchange/bill.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { dialectOf } from '@/exchange/operations/operation-wire.ts'
+import { passOf } from '@/exchange/pass.ts'
+import type { Extras } from '@/generation/extras.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import type { VideoFault } from '@/generation/video.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import { costOf, roundUp } from '@/pricing/cost.ts'
+import type { Channel } from '@/upstream/channel.ts'
+import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import type { LeasedJob, VideoJob, VideoNews } from './video-store.ts'
+import { makerIsGone, makerOf, readProgress } from './videos.ts'
+
+/** A maker that does not tell within this time is asked again later. */
+const LOOK_MS = 10_000
+
+/** A maker may not know its own job at once; after this long it has lost it. */
+const LOST_AFTER_MS = 60_000
+
+/** Between two looks: a twentieth of the job's age, within these bounds. */
+const SOONEST_MS = 3_000
+const LATEST_MS = 30_000
+
+/**
+ * Looks at a job that was leased for it: asks its maker, and ends it when the maker has. A film is charged once, by the
+ * prices of its order; one that failed, got lost or is past its deadline gets its money back.
+ */
+export async function lookAt(gateway: Gateway, leased: LeasedJob): Promise<VideoJob> {
+  const { job, ageMs, isOverdue } = leased
+  try {
+    const news = await ask(gateway, job).catch(error => lostNews(job, error, ageMs))
+    const seen = { ...job, ...news }
+    if (seen.state === 'completed') return await charge(gateway, seen, news)
+    if (seen.state === 'failed') return await release(gateway, seen, news)
+    if (isOverdue) return await release(gateway, seen, failed(seen, OVERDUE))
+    await gateway.videos.postpone(job.id, pauseAt(ageMs), news)
+    return seen
+  } catch (error) {
+    const { message, detail } = asGatewayError(error)
+    gateway.log.warn(
+      { job: job.id, channel: job.channel, error: message, detail },
+      'a video could not be looked at',
+    )
+    if (isOverdue) return release(gateway, job, failed(job, OVERDUE))
+    await gateway.videos.postpone(job.id, pauseAt(ageMs))
+    return job
+  }
+}
+
+function pauseAt(ageMs: number): number {
+  return Math.min(LATEST_MS, Math.max(SOONEST_MS, ageMs / 20))
+}
+
+/** What the maker says of a job. */
+async function ask(gateway: Gateway, job: VideoJob): Promise<VideoNews> {
+  const kind = dialectOf(job.channelFormat) === 'gemini' ? 'operation' : 'video-show'
+  const answer = await askMaker(gateway, job, kind)
+  const progress = readProgress(job, answer)
+  if (progress === undefined) throw untold()
+  const { state, percent, fault, files, seconds, keptUntil } = progress
+  return {
+    state,
+    percent,
+    keptUntil: keptUntil === undefined ? undefined : new Date(keptUntil * 1000),
+    content: { terms: job.content.terms, fault, files, answer, madeSeconds: seconds },
+  }
+}
+
+function untold(): GatewayError {
+  return new GatewayError('upstream_error', 'The maker of a video did not tell how it is')
+}
+
+/**
+ * One call to the channel and key that made a video, read as JSON.
+ * @throws GatewayError
+ */
+export async function askMaker(
+  gateway: Gateway,
+  job: VideoJob,
+  kind: UpstreamCall['kind'],
+): Promise<JsonObject> {
+  const maker = makerOf(job, channelsOf(gateway))
+  if (maker === undefined) throw makerIsGone()
+  const stop = new AbortController()
+  const cancel = gateway.clock.after(LOOK_MS, () =>
+    stop.abort(new GatewayError('upstream_timeout', 'No answer')),
+  )
+  try {
+    const response = await send(
+      {
+        call: { kind, model: job.upstreamModel, stream: false, id: job.upstreamId },
+        body: undefined,
+        headers: {},
+      },
+      {
+        route: { channel: maker.channel, upstreamModel: job.upstreamModel, priority: 0, weight: 1 },
+        key: maker.key,
+      },
+      { client: gateway.client, pass: passOf(job), now: gateway.clock.now, signal: stop.signal },
+    )
+    const answer = parseObject(await response.text())
+    if (answer === undefined) throw untold()
+    return answer
+  } finally {
+    cancel()
+  }
+}
+
+/** Every channel that some model uses. */
+export function* channelsOf({ catalog }: Gateway): Generator<Channel> {
+  for (const { routes } of catalog.list()) for (const { channel } of routes) yield channel
+}
+
+/** A job that its maker does not know, or whose own error its maker's answer is. */
+function lostNews(job: VideoJob, error: unknown, ageMs: number): VideoNews {
+  const failure = asGatewayError(error)
+  const isLost = failure.status === 404 && failure.kind === 'upstream_rejected' && ageMs > LOST_AFTER_MS
+  if (!isLost) throw failure
+  return failed(job, LOST)
+}
+
+const LOST: VideoFault = { code: 'video_lost', message: 'The maker of this video does not know it any more' }
+const OVERDUE: VideoFault = { code: 'video_expired', message: 'This video was not finished in time' }
+
+function failed(job: VideoJob, fault: VideoFault): VideoNews {
+  return { state: 'failed', percent: job.percent, keptUntil: undefined, content: { ...job.content, fault } }
+}
+
+async function charge(gateway: Gateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
+  const { ledger, videos, metrics, credit } = gateway
+  const rates = await videos.rates(job.priceVersion)
+  if (rates === undefined)
+    throw new Error(`price version ${job.priceVersion} of video ${job.id} is not there`)
+  const extras = { videoSeconds: news.content.madeSeconds ?? job.orderedSeconds }
+  const { pico } = costOf(NO_USAGE, rates, extras)
+  const cost = { pico, nano: roundUp(pico), priceVersion: job.priceVersion }
+  const result = await ledger.settle({ ...payerOf(job), costNano: cost.nano, costPico: cost.pico })
+  credit.answered(job.accountId, 0n, result.availableNano)
+  metrics.charges.inc({ source: 'reported', outcome: result.outcome })
+  metrics.overrunNano.inc(Number(result.overrunNano))
+  await completeResult(gateway, job, cost, extras)
+  return close(gateway, job, news, 'charged')
+}
+
+/** Results are written behind; that of a fast maker's order may not be there yet. */
+const RESULT_TRIES = 20
+const RESULT_PAUSE_MS = 100
+
+async function completeResult(
+  gateway: Gateway,
+  { id }: VideoJob,
+  cost: Charge,
+  extras: Extras,
+): Promise<void> {
+  for (let tries = 1; !(await gateway.videos.bill(id, cost, extras)); tries += 1) {
+    if (tries === RESULT_TRIES) return gateway.log.warn({ job: id }, 'the order of a video has no result')
+    await Bun.sleep(RESULT_PAUSE_MS)
+  }
+}
+
+async function release(gateway: Gateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
+  await gateway.ledger.void(payerOf(job))
+  return close(gateway, job, news, 'released')
+}
+
+/** The money is moved first: whoever comes again after a crash between the two finds it moved, and moves nothing. */
+async function close(
+  gateway: Gateway,
+  job: VideoJob,
+  news: VideoNews,
+  money: 'charged' | 'released',
+): Promise<VideoJob> {
+  await gateway.videos.close(job.id, news, money)
+  gateway.log.info(
+    { job: job.id, account: job.accountId, channel: job.channel, state: news.state, money },
+    'video',
+  )
+  if (job.deletedAt !== undefined) await forget(gateway, job)
+  return { ...job, ...news, money, endedAt: new Date(gateway.clock.now()) }
+}
+
+/** Has the maker delete a video whose owner did; where that is impossible, or fails, it goes when its time is up. */
+export async function forget(gateway: Gateway, job: VideoJob): Promise<void> {
+  if (dialectOf(job.channelFormat) !== 'openai') return
+  await askMaker(gateway, job, 'video-delete').catch(error =>
+    gateway.log.warn({ job: job.id, error: asGatewayError(error).message }, 'a video could not be deleted'),
+  )
+}
+
+function payerOf({ id, accountId, keyId }: VideoJob) {
+  return { id, accountId, keyId }
+}

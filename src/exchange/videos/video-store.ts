@@ -1,0 +1,267 @@
+import {
+  and,
+  asc,
+  desc,
+  eq,
+  getTableColumns,
+  gt,
+  inArray,
+  isNull,
+  lt,
+  lte,
+  or,
+  type SQL,
+  sql as sqlText,
+} from 'drizzle-orm'
+import type { Database } from '@/db/connect.ts'
+import { exchange, type VideoState, videoJob } from '@/db/schema.ts'
+import type { Charge } from '@/exchange/bill.ts'
+import type { Extras } from '@/generation/extras.ts'
+import type { Format } from '@/generation/format.ts'
+import type { Rates } from '@/generation/rates.ts'
+import type { VideoFault, VideoTerms } from '@/generation/video.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { readVersion } from '@/routing/price-store.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+
+/** A video that was ordered. */
+export interface VideoJob {
+  /** The request id of the order. */
+  id: string
+  accountId: number
+  keyId: number
+  model: string
+  /** The model as the caller named it. */
+  calledModel: string
+  /** By name. */
+  channel: string
+  channelFormat: Format
+  channelKeyHash: Uint8Array | undefined
+  upstreamModel: string
+  upstreamId: string
+  content: VideoContent
+  state: VideoState
+  percent: number
+  remixOf: string | undefined
+  /** All films together. */
+  orderedSeconds: number
+  priceVersion: bigint
+  money: 'held' | 'charged' | 'released'
+  createdAt: Date
+  endedAt: Date | undefined
+  keptUntil: Date | undefined
+  deletedAt: Date | undefined
+}
+
+/** What of a job is nobody's but its owner's. */
+export interface VideoContent {
+  terms: VideoTerms
+  fault: VideoFault | undefined
+  /** Where each film lies at its maker; empty where the job's id is enough. */
+  files: readonly string[]
+  /** What was made, all films together; undefined: as ordered. */
+  madeSeconds?: number | undefined
+  /** What the maker said last. */
+  answer: JsonObject
+}
+
+/** What a look at a job brought. */
+export interface VideoNews extends Pick<VideoJob, 'state' | 'percent' | 'content' | 'keptUntil'> {}
+
+export interface VideoPage {
+  jobs: VideoJob[]
+  hasMore: boolean
+}
+
+/** The only SQL of videos. Time is the database's. */
+export interface VideoStore {
+  /** Stores a new job and gives it the hold of its order, both or neither. */
+  add(job: VideoJob): Promise<void>
+  /** A job of this account that is not deleted. */
+  find(accountId: number, id: string): Promise<VideoJob | undefined>
+  /** A page of them by time, from the one after `after`. */
+  page(
+    accountId: number,
+    options: { after: string | undefined; limit: number; order: 'asc' | 'desc' },
+  ): Promise<VideoPage>
+  /** Takes a job to look at it: nobody else gets it meanwhile. Undefined: somebody has it, or nothing is left to see. */
+  lease(id: string): Promise<LeasedJob | undefined>
+  /** The same for jobs whose time has come. */
+  leaseDue(limit: number): Promise<LeasedJob[]>
+  /** Gives a job back that is not over; `lookInMs` is when it is due again. */
+  postpone(id: string, lookInMs: number, news?: VideoNews): Promise<void>
+  /** Closes a job whose money has been settled. */
+  close(id: string, news: VideoNews, money: 'charged' | 'released'): Promise<void>
+  /** Completes the result of the order with what it cost. False: that result is not written yet. */
+  bill(id: string, charge: Charge, extras: Extras): Promise<boolean>
+  /** Hides a job from its owner. */
+  hide(id: string): Promise<void>
+  /** What a job is charged by; versions are kept for good. */
+  rates(version: bigint): Promise<Rates | undefined>
+}
+
+export interface LeasedJob {
+  job: VideoJob
+  ageMs: number
+  /** Its deadline is past. */
+  isOverdue: boolean
+}
+
+/** A process that looks at a job for longer has died on it. */
+const LEASE_SECONDS = 60
+
+/** However often its owner asks, a maker is asked no sooner again. */
+const REST_SECONDS = 0.5
+
+/** What has not ended by then has failed. Vendors take minutes. */
+const DEADLINE_SECONDS = 4 * 60 * 60
+
+/** Nothing is done sooner. */
+const FIRST_LOOK_SECONDS = 3
+
+type Row = typeof videoJob.$inferSelect
+
+export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): VideoStore {
+  const toJob = (row: Row): VideoJob => ({
+    id: row.id,
+    accountId: row.accountId,
+    keyId: row.keyId,
+    model: row.model,
+    calledModel: row.calledModel,
+    channel: row.channel,
+    channelFormat: row.channelFormat,
+    channelKeyHash: row.channelKeyHash ?? undefined,
+    upstreamModel: row.upstreamModel,
+    upstreamId: row.upstreamId,
+    content: readContent(box.open(row.content)),
+    state: row.state,
+    percent: row.progress,
+    remixOf: row.remixOf ?? undefined,
+    orderedSeconds: row.orderedSeconds,
+    priceVersion: row.priceVersion,
+    money: row.money,
+    createdAt: row.createdAt,
+    endedAt: row.endedAt ?? undefined,
+    keptUntil: row.keptUntil ?? undefined,
+    deletedAt: row.deletedAt ?? undefined,
+  })
+  const seal = (content: VideoContent) => box.seal(JSON.stringify(content))
+
+  const lease = (which: SQL | undefined) =>
+    orm
+      .update(videoJob)
+      .set({ leasedUntil: inSeconds(LEASE_SECONDS) })
+      .where(and(which, eq(videoJob.money, 'held'), IS_FREE))
+      .returning({
+        ...getTableColumns(videoJob),
+        ageMs: sqlText<number>`(extract(epoch from now() - ${videoJob.createdAt}) * 1000)::float8`,
+        isOverdue: sqlText<boolean>`${videoJob.deadline} <= now()`,
+      })
+      .then(rows => rows.map(row => ({ job: toJob(row), ageMs: row.ageMs, isOverdue: row.isOverdue })))
+
+  const newsOf = ({ state, percent, content, keptUntil }: VideoNews) => ({
+    state,
+    progress: percent,
+    content: seal(content),
+    keptUntil: keptUntil ?? null,
+  })
+
+  return {
+    async add(job) {
+      await orm.transaction(async tx => {
+        await tx.insert(videoJob).values({
+          ...job,
+          progress: job.percent,
+          content: seal(job.content),
+          lookAt: inSeconds(FIRST_LOOK_SECONDS),
+          deadline: inSeconds(DEADLINE_SECONDS),
+        })
+        await tx.execute(
+          sqlText`select ledger_entrust(${job.id}, ${job.accountId}, ${inSeconds(DEADLINE_SECONDS)})`,
+        )
+      })
+    },
+    async find(accountId, id) {
+      const [row] = await orm
+        .select()
+        .from(videoJob)
+        .where(and(eq(videoJob.id, id), mineOf(accountId)))
+      return row && toJob(row)
+    },
+    async page(accountId, { after, limit, order }) {
+      const isAfter = order === 'asc' ? gt : lt
+      const rows = await orm
+        .select()
+        .from(videoJob)
+        .where(and(mineOf(accountId), after === undefined ? undefined : isAfter(videoJob.id, after)))
+        .orderBy(order === 'asc' ? asc(videoJob.id) : desc(videoJob.id))
+        .limit(limit + 1)
+      return { jobs: rows.slice(0, limit).map(toJob), hasMore: rows.length > limit }
+    },
+    async lease(id) {
+      const [found] = await lease(eq(videoJob.id, id))
+      return found
+    },
+    leaseDue(limit) {
+      const due = orm
+        .select({ id: videoJob.id })
+        .from(videoJob)
+        .where(and(eq(videoJob.money, 'held'), lte(videoJob.lookAt, sqlText`now()`), IS_FREE))
+        .orderBy(asc(videoJob.lookAt))
+        .limit(limit)
+        .for('update', { skipLocked: true })
+      return lease(inArray(videoJob.id, due))
+    },
+    async postpone(id, lookInMs, news) {
+      await orm
+        .update(videoJob)
+        .set({
+          ...(news && newsOf(news)),
+          leasedUntil: inSeconds(REST_SECONDS),
+          lookAt: inSeconds(lookInMs / 1000),
+        })
+        .where(eq(videoJob.id, id))
+    },
+    async close(id, news, money) {
+      await orm
+        .update(videoJob)
+        .set({ ...newsOf(news), money, endedAt: sqlText`now()`, leasedUntil: null })
+        .where(eq(videoJob.id, id))
+    },
+    async hide(id) {
+      await orm.update(videoJob).set({ deletedAt: sqlText`now()` }).where(eq(videoJob.id, id))
+    },
+    async bill(id, charge, extras) {
+      const rows = await orm
+        .update(exchange)
+        .set({
+          extras,
+          usageSource: 'reported',
+          priceVersion: charge.priceVersion,
+          costNano: charge.nano,
+          costPico: String(charge.pico),
+        })
+        .where(eq(exchange.id, id))
+        .returning({ id: exchange.id })
+      return rows.length > 0
+    },
+    async rates(version) {
+      return (await readVersion(orm, version))?.rates
+    },
+  }
+}
+
+const IS_FREE = or(isNull(videoJob.leasedUntil), lte(videoJob.leasedUntil, sqlText`now()`))
+
+function mineOf(accountId: number): SQL | undefined {
+  return and(eq(videoJob.accountId, accountId), isNull(videoJob.deletedAt))
+}
+
+function inSeconds(seconds: number): SQL<Date> {
+  return sqlText`now() + make_interval(secs => ${seconds})`
+}
+
+/** What was sealed here is of this shape; the type is all that the parser does not know. */
+function readContent(text: string): VideoContent {
+  return JSON.parse(text) as VideoContent
+}

@@ -1,0 +1,44 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { lookAt } from './video-look.ts'
+
+/** How often a process asks which jobs are due. */
+const TICK_MS = 1000
+
+/** Jobs that a process looks at together. */
+const AT_ONCE = 16
+
+/**
+ * Sees every job to its end, whether or not its owner asks and whatever became of the process that took the order: each
+ * process looks at those that are due, and the database gives each of them to one.
+ */
+export class VideoWatch {
+  readonly #gateway: Gateway
+  readonly #stop: () => void
+  #running: Promise<void> | undefined
+
+  constructor(gateway: Gateway, clock: Clock) {
+    this.#gateway = gateway
+    this.#stop = clock.every(TICK_MS, () => {
+      this.#running ??= this.look().finally(() => {
+        this.#running = undefined
+      })
+    })
+  }
+
+  /** Looks at what is due. Called by the clock; a test calls it itself. */
+  async look(): Promise<void> {
+    const { videos, log } = this.#gateway
+    try {
+      const due = await videos.leaseDue(AT_ONCE)
+      await Promise.all(due.map(leased => lookAt(this.#gateway, leased)))
+    } catch (error) {
+      log.warn({ err: error }, 'videos could not be looked at')
+    }
+  }
+
+  async close(): Promise<void> {
+    this.#stop()
+    await this.#running
+  }
+}

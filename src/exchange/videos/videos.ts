@@ -1,0 +1,263 @@
+import { createHash } from 'node:crypto'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import {
+  noSuchThing,
+  type OperationPrice,
+  type PrepareContext,
+  type PreparedWhole,
+  type Served,
+  type WholeOperation,
+} from '@/exchange/operation.ts'
+import type { Form } from '@/exchange/operations/form.ts'
+import { dialectOf, JSON_TYPE, readAnswer } from '@/exchange/operations/operation-wire.ts'
+import { callerOf } from '@/exchange/record.ts'
+import * as gemini from '@/formats/gemini-generate-content/videos.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import * as openai from '@/formats/openai-videos.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
+import type { VideoImage, VideoProgress, VideoTerms } from '@/generation/video.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
+import { spliceJson } from '@/json/splice.ts'
+import type { Route } from '@/routing/model.ts'
+import type { Channel, ChannelKey } from '@/upstream/channel.ts'
+import type { VideoJob, VideoStore } from './video-store.ts'
+import { type VideoDialect, viewOf } from './video-view.ts'
+
+/** A picture that a film begins with, where it has to be sent inside a JSON body. */
+const MAX_IMAGE_BYTES = 20 * 1024 * 1024
+
+/** An order as its surface read it. */
+export interface VideoOrder {
+  store: VideoStore
+  dialect: VideoDialect
+  /** As the caller named it. */
+  model: string
+  body: RequestBody | Form
+  /** Where callers reach this gateway. */
+  origin: string
+}
+
+/**
+ * A film to be made (`/v1/videos`, `predictLongRunning`). The whole price is set aside; the hold goes to a job of ours,
+ * which is charged when it ends well (video-look.ts).
+ * @throws GatewayError `invalid_request`
+ */
+export function videoOperation(order: VideoOrder): WholeOperation {
+  const { dialect, model, body } = order
+  const wire = wireOf(body)
+  const terms = dialect === 'openai' ? openai.videoTerms(wire) : gemini.videoTerms(wire)
+  return {
+    model,
+    format: dialect === 'openai' ? SURFACE_FORMAT.videos : 'gemini-generate-content',
+    delivery: 'whole',
+    stream: false,
+    price: priceOf(terms),
+    objection: ({ channel }) => objectionOf(order, wire, dialectOf(channel.format)),
+    prepare: async (route, context) => {
+      const isOwn = dialectOf(route.channel.format) === dialect
+      const sent = isOwn ? passOn(order, route) : await convert(order, wire, route)
+      return { ...sent, read: reader(order, terms, context, undefined) }
+    },
+    ...(isForm(body) ? { dispose: () => body.close() } : {}),
+  }
+}
+
+/**
+ * A film made anew from one that the account has (`/v1/videos/{id}/remix`), where that one was made and with the same
+ * key.
+ * @throws GatewayError `unsupported_parameter`
+ */
+export function remixOperation(order: VideoOrder & { body: RequestBody }, source: VideoJob): WholeOperation {
+  if (dialectOf(source.channelFormat) !== 'openai')
+    throw unsupported('video_id', 'is a video whose maker has no remix; order a new one')
+  const terms = { ...source.content.terms, prompt: asString(order.body.json['prompt']) ?? '' }
+  return {
+    model: source.calledModel,
+    format: SURFACE_FORMAT.videos,
+    delivery: 'whole',
+    stream: false,
+    price: priceOf(terms),
+    objection: ({ channel }) => (makerOf(source, [channel]) === undefined ? makerIsGone() : undefined),
+    narrow: route => ({ ...route, channel: makerOf(source, [route.channel])?.channel ?? route.channel }),
+    prepare: ({ upstreamModel }, context) => ({
+      call: { kind: 'video-remix', model: upstreamModel, stream: false, id: source.upstreamId },
+      body: order.body.bytes,
+      headers: {},
+      losses: [],
+      read: reader(order, terms, context, source.id),
+    }),
+  }
+}
+
+/** The channel that made a video, with the one key that sees it there; undefined once the operator took either away. */
+export function makerOf(
+  job: VideoJob,
+  channels: Iterable<Channel>,
+): { channel: Channel; key: ChannelKey | undefined } | undefined {
+  for (const channel of channels) {
+    if (channel.name !== job.channel || channel.format !== job.channelFormat) continue
+    const { channelKeyHash: hash } = job
+    if (hash === undefined) return { channel: { ...channel, keys: [] }, key: undefined }
+    const key = channel.keys.find(({ secret }) => Buffer.compare(hashOf(secret), hash) === 0)
+    if (key !== undefined) return { channel: { ...channel, keys: [key] }, key }
+  }
+  return undefined
+}
+
+export function makerIsGone(): GatewayError {
+  return new GatewayError('no_channel', 'The channel that made this video is not there any more')
+}
+
+function hashOf(secret: string): Uint8Array {
+  return createHash('sha256').update(secret).digest()
+}
+
+function priceOf({ seconds, samples }: VideoTerms): OperationPrice {
+  return { work: 'video', ceiling: { inputTokens: 0, outputTokens: 0, videoSeconds: seconds * samples } }
+}
+
+function objectionOf(
+  { dialect, model, body }: VideoOrder,
+  wire: JsonObject,
+  target: VideoDialect | undefined,
+): GatewayError | undefined {
+  if (target === undefined) return noSuchThing(model)
+  if (target === dialect) return undefined
+  try {
+    encode(dialect, wire, isForm(body) ? ANY_IMAGE : undefined, '')
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}
+
+/** Stands for a form's file, which is not read until a route needs it. */
+const ANY_IMAGE: VideoImage = { mediaType: 'image/png', base64: '' }
+
+const CREATE = { openai: 'video-create', gemini: 'predict-long-running' } as const
+
+/** To a maker that reads the caller's own words. */
+function passOn({ dialect, body }: VideoOrder, { upstreamModel }: Route) {
+  const call = { kind: CREATE[dialect], model: upstreamModel, stream: false } as const
+  if (isForm(body)) return { call, ...body.encode({ model: upstreamModel }), losses: [] }
+  const isSame = dialect === 'gemini' || body.json['model'] === upstreamModel
+  const bytes = isSame ? body.bytes : spliceJson(body.bytes, [{ path: ['model'], value: upstreamModel }])
+  return { call, body: bytes, headers: {}, losses: [] }
+}
+
+async function convert({ dialect, body }: VideoOrder, wire: JsonObject, { upstreamModel }: Route) {
+  const image = isForm(body) ? await imageIn(body) : undefined
+  const { json, losses } = encode(dialect, wire, image, upstreamModel)
+  const kind = CREATE[dialect === 'openai' ? 'gemini' : 'openai']
+  return {
+    call: { kind, model: upstreamModel, stream: false } as const,
+    body: Buffer.from(JSON.stringify(json)),
+    headers: {},
+    losses,
+  }
+}
+
+/** An order in the words of the other vendor. */
+function encode(dialect: VideoDialect, wire: JsonObject, file: VideoImage | undefined, model: string) {
+  const request =
+    dialect === 'openai' ? openai.decodeVideoRequest(wire, file) : gemini.decodeVideoRequest(wire)
+  const json =
+    dialect === 'openai' ? gemini.encodeVideoRequest(request) : openai.encodeVideoRequest(request, model)
+  return { json, losses: [...request.unsaid].sort() }
+}
+
+async function imageIn(form: Form): Promise<VideoImage | undefined> {
+  const [file] = form.files('input_reference')
+  if (file === undefined) return undefined
+  if (!file.mediaType.startsWith('image/'))
+    throw unsupported('input_reference', 'must be a picture for the upstream that makes this video')
+  if (file.size > MAX_IMAGE_BYTES)
+    throw invalidRequest(
+      'input_reference',
+      `larger than the ${MAX_IMAGE_BYTES} bytes that the upstream takes`,
+    )
+  const pieces: Uint8Array[] = []
+  for await (const piece of file.read()) pieces.push(piece)
+  return { mediaType: file.mediaType, base64: Buffer.concat(pieces).toString('base64') }
+}
+
+/** The values of a body, a form's included; the last of a name counts. */
+function wireOf(body: RequestBody | Form): JsonObject {
+  if (!isForm(body)) return body.json
+  return Object.fromEntries(body.parts.flatMap(part => ('value' in part ? [[part.name, part.value]] : [])))
+}
+
+function isForm(body: RequestBody | Form): body is Form {
+  return 'parts' in body
+}
+
+/** Takes in what a maker answered to an order: a job of ours comes of it, whose id the caller gets. */
+function reader(
+  { store, dialect, model, origin }: VideoOrder,
+  terms: VideoTerms,
+  context: PrepareContext,
+  remixOf: string | undefined,
+): PreparedWhole['read'] {
+  return (bytes, _headers, served) => {
+    const answer = readAnswer(bytes)
+    const job: VideoJob = {
+      ...orderOf(context, model, served),
+      ...beginningOf(answer, served, terms),
+      remixOf,
+      orderedSeconds: terms.seconds * terms.samples,
+    }
+    const body = JSON.stringify(viewOf(job, dialect, origin))
+    return { body, contentType: JSON_TYPE, used: undefined, entrust: () => store.add(job) }
+  }
+}
+
+/** Whose order it is, where it went, and its times. */
+function orderOf({ record, priceVersion, now }: PrepareContext, model: string, { route, key }: Served) {
+  const { accountId, keyId } = callerOf(record)
+  return {
+    id: record.id,
+    accountId,
+    keyId,
+    model: record.model ?? model,
+    calledModel: model,
+    channel: route.channel.name,
+    channelFormat: route.channel.format,
+    channelKeyHash: key && hashOf(key.secret),
+    upstreamModel: route.upstreamModel,
+    priceVersion: priceVersion ?? 0n,
+    money: 'held' as const,
+    createdAt: new Date(now),
+    endedAt: undefined,
+    deletedAt: undefined,
+  }
+}
+
+/** How it stands at its maker. One that is over at once is found so by the first look, which sees to its money. */
+function beginningOf(answer: JsonObject, { route }: Served, terms: VideoTerms) {
+  const isVeo = dialectOf(route.channel.format) === 'gemini'
+  const video = isVeo ? undefined : openai.decodeVideo(answer)
+  const upstreamId = isVeo ? gemini.operationName(answer) : video?.id
+  if (upstreamId === undefined) {
+    throw new GatewayError('upstream_error', 'The upstream took the order and did not say under which name')
+  }
+  const isRunning = video?.state === 'in_progress'
+  return {
+    upstreamId,
+    state: isRunning ? ('in_progress' as const) : ('queued' as const),
+    percent: isRunning ? video.percent : 0,
+    keptUntil: undefined,
+    content: { terms, fault: undefined, files: [], answer },
+  }
+}
+
+/** How a job stands, by what its maker says of it; undefined for what says nothing. */
+export function readProgress(
+  { channelFormat, content }: VideoJob,
+  answer: JsonObject,
+): VideoProgress | undefined {
+  return dialectOf(channelFormat) === 'gemini'
+    ? gemini.decodeOperation(answer, content.terms.seconds)
+    : openai.decodeVideo(answer)
+}

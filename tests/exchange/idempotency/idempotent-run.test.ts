@@ -1,0 +1,44 @@
+import { expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import type { RunEnd, RunStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { IdempotentRun, LINGER_MS } from '@/exchange/idempotency/idempotent-run.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+import { createLog } from '@/telemetry/log.ts'
+
+function setUp() {
+  const clock = manualClock()
+  const ends: RunEnd[] = []
+  const store: Pick<RunStore, 'end'> = {
+    end: async (_, end) => {
+      ends.push(end)
+    },
+  }
+  const run = new IdempotentRun({
+    id: 'run',
+    // A run that has no answer yet writes its end and nothing else.
+    store: store as RunStore,
+    box: secretBox('a secret for tests, long enough for everybody'),
+    clock,
+    log: createLog({ level: 'silent', format: 'json' }, { write: () => undefined }),
+    onEnd: () => undefined,
+  })
+  return { clock, ends, run }
+}
+
+test('goes on for ten minutes after its caller left, and no longer', async () => {
+  const { clock, ends, run } = setUp()
+  run.leave()
+  clock.advance(LINGER_MS - 1)
+  expect([run.isLingering, run.signal.aborted]).toEqual([true, false])
+  clock.advance(1)
+  expect(run.signal.reason).toMatchObject({ kind: 'client_closed' })
+  await run.fail()
+  expect(run.isLingering).toBe(false)
+  expect(ends).toMatchObject([{ state: 'failed' }])
+})
+
+test('goes on for as long as it takes while its caller is there', () => {
+  const { clock, run } = setUp()
+  clock.advance(10 * LINGER_MS)
+  expect(run.signal.aborted).toBe(false)
+})

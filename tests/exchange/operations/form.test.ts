@@ -1,0 +1,178 @@
+import { afterEach, describe, expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { type Form, readForm } from '@/exchange/operations/form.ts'
+
+const open: Form[] = []
+afterEach(() => {
+  for (const form of open.splice(0)) form.close()
+})
+
+const MAX = 8 * 1024 * 1024
+
+async function read(body: FormData, max = MAX): Promise<Form> {
+  const form = await readForm(new Request('http://x', { method: 'POST', body }), max)
+  open.push(form)
+  return form
+}
+
+function raw(text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Request {
+  return new Request('http://x', {
+    method: 'POST',
+    body: text,
+    headers: { 'content-type': 'multipart/form-data; boundary=b', ...headers },
+  })
+}
+
+/** What a server reads of the form that is sent on. */
+async function sent(form: Form, values: Record<string, string> = {}) {
+  const { body, headers } = form.encode(values)
+  const bytes = await new Response(body.open()).bytes()
+  expect(bytes.length).toBe(body.length)
+  return new Response(bytes, { headers }).formData()
+}
+
+async function errorOf(work: Promise<unknown>): Promise<GatewayError> {
+  try {
+    await work
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+const noise = (bytes: number) => {
+  const buffer = new Uint8Array(bytes)
+  for (let at = 0; at < bytes; at += 65536) crypto.getRandomValues(buffer.subarray(at, at + 65536))
+  return buffer
+}
+
+describe('a form', () => {
+  test('is sent on in its order, file for file, with nothing changed but the values that are named', async () => {
+    const one = noise(300_000)
+    const two = noise(5)
+    const body = new FormData()
+    body.append('image[]', new File([one], 'a "quoted"\r\nname.png', { type: 'image/png' }))
+    body.append('model', 'ours')
+    body.append('prompt', 'Grüße, 世界\r\n--b\r\n')
+    body.append('image[]', new File([two], 'zwei ü.webp', { type: 'image/webp' }))
+    body.append('empty', '')
+    const form = await read(body)
+    expect(form.value('model')).toBe('ours')
+    expect(form.value('nothing')).toBeUndefined()
+    expect(form.files('image', 'image[]').map(({ size, mediaType }) => [size, mediaType])).toEqual([
+      [300_000, 'image/png'],
+      [5, 'image/webp'],
+    ])
+    const upstream = await sent(form, { model: 'theirs' })
+    expect([...upstream.keys()]).toEqual(['image[]', 'model', 'prompt', 'image[]', 'empty'])
+    expect(upstream.get('model')).toBe('theirs')
+    expect(upstream.get('prompt')).toBe('Grüße, 世界\r\n--b\r\n')
+    const files = upstream.getAll('image[]').filter(value => value instanceof File)
+    expect(files.map(({ type }) => type)).toEqual(['image/png', 'image/webp'])
+    expect(files[1]?.name).toBe('zwei ü.webp')
+    expect(await files[0]?.bytes()).toEqual(one)
+    expect(await files[1]?.bytes()).toEqual(two)
+  })
+
+  test('can be sent as often as it takes, also at once', async () => {
+    const body = new FormData()
+    const content = noise(1_000_000)
+    body.append('file', new File([content], 'f'))
+    const form = await read(body)
+    const all = await Promise.all([sent(form), sent(form), sent(form)])
+    for (const one of all) {
+      const file = one.get('file')
+      expect(file instanceof File && Bun.hash(await file.bytes())).toBe(Bun.hash(content))
+    }
+  })
+
+  test('leaves no file with a name while it is open', async () => {
+    const before = process.env['TMPDIR']
+    const directory = mkdtempSync(join(tmpdir(), 'tollgate-form-'))
+    process.env['TMPDIR'] = directory
+    const body = new FormData()
+    body.append('file', new File([noise(100_000)], 'f'))
+    await read(body)
+    expect(readdirSync(directory)).toEqual([])
+    if (before === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = before
+    rmdirSync(directory)
+  })
+
+  test('that was closed cannot be read', async () => {
+    const body = new FormData()
+    body.append('file', new File([noise(100)], 'f'))
+    const form = await read(body)
+    form.close()
+    await expect(sent(form)).rejects.toThrow('closed')
+  })
+
+  test('may be compressed', async () => {
+    const text = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--b--\r\n'
+    const form = await readForm(raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' }), MAX)
+    open.push(form)
+    expect(form.value('model')).toBe('m')
+  })
+})
+
+test.skipIf(process.platform !== 'linux')(
+  'what breaks off in the middle of a file keeps no file open',
+  async () => {
+    const handles = () => readdirSync('/proc/self/fd').length
+    const before = handles()
+    const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n'
+    for (let round = 0; round < 20; round += 1) {
+      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), MAX))
+    }
+    Bun.gc(true)
+    await Bun.sleep(0)
+    expect(handles()).toBeLessThanOrEqual(before + 2)
+  },
+)
+
+describe('what is no form is a 400 that echoes nothing', () => {
+  const part = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nsecret'
+  test.each([
+    ['another type', raw('{}', { 'content-type': 'application/json' }), 'unsupported_media_type'],
+    ['no boundary', raw(part, { 'content-type': 'multipart/form-data' }), 'invalid_request'],
+    ['another boundary', raw('--c\r\n\r\n--c--'), 'invalid_request'],
+    ['an end in the middle of a file', raw(part), 'invalid_request'],
+    ['nothing', raw(''), 'invalid_request'],
+    ['an unknown encoding', raw(part, { 'content-encoding': 'lzma' }), 'unsupported_encoding'],
+    ['not so compressed', raw(part, { 'content-encoding': 'gzip' }), 'invalid_request'],
+    [
+      'a value that should be a file',
+      raw(`--b\r\ncontent-disposition: form-data; name="v"\r\n\r\n${'x'.repeat(2_000_000)}\r\n--b--\r\n`),
+      'invalid_request',
+    ],
+  ])('%s', async (_, request, kind) => {
+    const error = await errorOf(readForm(request, MAX))
+    expect(error.kind).toBe(kind as GatewayError['kind'])
+    expect(error.message).not.toContain('secret')
+  })
+
+  test('too large by its own account, by what arrives, by what it unpacks to', async () => {
+    const large = new FormData()
+    large.append('file', new File([noise(2_000_000)], 'f'))
+    expect((await errorOf(read(large, 1_000_000))).kind).toBe('body_too_large')
+    const bytes = await new Response(large).bytes()
+    const chunked = new ReadableStream({
+      start(controller) {
+        for (let at = 0; at < bytes.length; at += 50_000) controller.enqueue(bytes.slice(at, at + 50_000))
+        controller.close()
+      },
+    })
+    const streamed = new Request('http://x', {
+      method: 'POST',
+      body: chunked,
+      headers: { 'content-type': 'multipart/form-data; boundary=b' },
+    })
+    expect((await errorOf(readForm(streamed, 1_000_000))).kind).toBe('body_too_large')
+    const bomb = raw(Bun.gzipSync(new Uint8Array(5_000_000)), { 'content-encoding': 'gzip' })
+    expect((await errorOf(readForm(bomb, 1_000_000))).kind).toBe('body_too_large')
+  })
+})
