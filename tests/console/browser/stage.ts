@@ -35,7 +35,11 @@ export async function openStage(): Promise<Stage> {
     },
   })
   const firstLink = /https?:\/\/\S+\/link#\S+/.exec(server.output())?.[0]
-  if (firstLink === undefined) throw new Error(`no link was printed: ${server.output()}`)
+  if (firstLink === undefined) {
+    await Promise.all([server.close(), simulator.stop()])
+    await database.close()
+    throw new Error(`no link was printed: ${server.output()}`)
+  }
   const consoleUrl = new URL(firstLink).origin
   const browser = await launchBrowser()
   return {
