@@ -22,7 +22,7 @@ try {
   mkdirSync(directory, { recursive: true })
   await owner.page.screenshot({ path: join(directory, '1440-light-first-link.png') })
   await becomeOwner(owner, stage)
-  await owner.page.getByRole('heading', { name: 'From here to your first answer' }).waitFor()
+  await owner.page.getByRole('heading', { name: 'From here to your first answer', exact: true }).waitFor()
   await owner.page.screenshot({ path: join(directory, '1440-light-first-steps.png') })
   const { accountId, requestId } = await furnish(stage, owner)
   const signedIn: Place[] = [

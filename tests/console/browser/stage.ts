@@ -74,7 +74,7 @@ export async function becomeOwner({ page }: Visitor, stage: Stage): Promise<void
   await page.getByLabel('Email').fill(OWNER.email)
   await page.getByLabel('Password').fill(OWNER.password)
   await page.getByRole('button', { name: 'Make me the owner' }).click()
-  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
 }
 
 /** Adds the simulator as a vendor, in the format of Chat Completions. */

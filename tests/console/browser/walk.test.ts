@@ -25,9 +25,9 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
 
   step('the printed link makes the first administrator, once', async () => {
     await becomeOwner(owner, stage)
-    await owner.page.getByRole('heading', { name: 'From here to your first answer' }).waitFor()
+    await owner.page.getByRole('heading', { name: 'From here to your first answer', exact: true }).waitFor()
     await customer.page.goto(stage.firstLink)
-    await customer.page.getByRole('heading', { name: 'This link does not work' }).waitFor()
+    await customer.page.getByRole('heading', { name: 'This link does not work', exact: true }).waitFor()
   })
 
   step('a vendor is added with a key, and tested', async () => {
@@ -57,7 +57,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await customer.page.goto(link)
     await customer.page.getByLabel('Password').fill(CUSTOMER.password)
     await customer.page.getByRole('button', { name: 'Accept the invitation' }).click()
-    await customer.page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await customer.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
     await customer.page.getByText('$0.05').first().waitFor()
     // An account holder sees nothing of the administration.
     expect(await customer.page.getByRole('navigation', { name: 'Administration' }).count()).toBe(0)
@@ -204,7 +204,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     const { page } = customer
     await page.goto('/keys')
     await page.getByRole('button', { name: 'Sign out' }).click()
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
     await page.goto('/billing')
     await page.getByLabel('Email').fill(CUSTOMER.email)
     await page.getByLabel('Password').fill('a wrong password')
@@ -212,7 +212,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await page.getByRole('alert').getByText(/./).first().waitFor()
     await page.getByLabel('Password').fill(CUSTOMER.password)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('heading', { name: 'Billing' }).waitFor()
+    await page.getByRole('heading', { name: 'Billing', exact: true }).waitFor()
   })
 
   step('nothing went wrong in any page, and nobody else was called', async () => {
