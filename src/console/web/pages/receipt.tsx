@@ -33,13 +33,17 @@ export function ReceiptDrawer({
 
 const AGAIN_MS = 700
 const TIMES = 20
+/** The charge is in the books a moment before the rest is stored; until then it looks as if the process had died. */
+const TIMES_EXPIRED = 5
 
 /** A receipt is written when its request has ended, a moment after the last byte: until then it is asked for again. */
 export function ReceiptOf({ id, source }: { id: string; source: ReceiptSource }) {
   const receipt = useQuery(id, signal => source(id, signal))
   const [times, setTimes] = useState(0)
   const { data, failure, reload, busy } = receipt
-  const isToCome = (failure?.status === 404 || data?.end_state === 'running') && times < TIMES
+  const isToCome =
+    ((failure?.status === 404 || data?.end_state === 'running') && times < TIMES) ||
+    (data?.end_state === 'expired' && times < TIMES_EXPIRED)
   useEffect(() => {
     if (!isToCome || busy) return
     const timer = setTimeout(() => {
