@@ -44,9 +44,9 @@ export interface AnswerEvents {
 }
 
 /**
- * The caller's side of a streamed answer: one ReadableStream that outlives attempts. An attempt's bytes are held
+ * The caller's side of a streamed answer: one TransformStream that outlives attempts. An attempt's bytes are held
  * until its first real output, so that another may still take over; after that they flow, and nothing is ever
- * spliced. Backpressure: while what the caller has not taken fills the buffer, the upstream is not read.
+ * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
  */
 export class Outlet {
   /** The body of the answer. */
@@ -55,8 +55,9 @@ export class Outlet {
   readonly opened: Promise<void>
 
   readonly #options: OutletOptions
+  readonly #writable: WritableStream<Uint8Array>
   readonly #startedAt: number
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #controller: TransformStreamDefaultController<Uint8Array> | undefined
   #announce: () => void = () => {}
   #events: AnswerEvents | undefined
   #concluded = false
@@ -73,9 +74,7 @@ export class Outlet {
   /** Ends the upstream's answer. */
   #attempt: AbortController | undefined
   /** Ends the way from the upstream's answer to the caller, and leaves the answer to whoever drains it. */
-  #stopPump: (cause: unknown) => void = () => {}
-  /** Reads on after the caller has made room; undefined while nobody waits for that. */
-  #readOn: (() => void) | undefined
+  #piping: AbortController | undefined
   #idleMs = Number.POSITIVE_INFINITY
   #lastRead: number
   #lastWrite: number
@@ -88,20 +87,20 @@ export class Outlet {
     this.opened = new Promise(resolve => {
       this.#announce = resolve
     })
-    this.readable = new ReadableStream<Uint8Array>(
+    const transform = new TransformStream<Uint8Array, Uint8Array>(
       {
         start: controller => {
           this.#controller = controller
         },
-        pull: () => {
-          const readOn = this.#readOn
-          this.#readOn = undefined
-          readOn?.()
-        },
-        cancel: () => this.abandon(),
+        transform: chunk => this.#transform(chunk),
+        // Of the standard and of Bun, and not yet of the types.
+        ...{ cancel: () => this.abandon() },
       },
+      { highWaterMark: 1 },
       { highWaterMark: BUFFER_BYTES, size: chunk => chunk?.byteLength ?? 0 },
     )
+    this.readable = transform.readable
+    this.#writable = transform.writable
   }
 
   /** True once output of an attempt reached the caller: no other attempt may follow. */
@@ -112,6 +111,7 @@ export class Outlet {
   /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
+    this.#piping = new AbortController()
     if (this.#abandoned) this.#cancel(callerLeft())
     return this.#attempt
   }
@@ -131,10 +131,9 @@ export class Outlet {
     this.#pipeline = pipeline
     this.#idleMs = idleMs
     this.#lastRead = this.#options.clock.now()
-    const reading: Reading = { reader: body.getReader(), next: undefined }
-    const cause = await this.#pump(reading)
+    const cause = await this.#pump(body)
     this.#pipeline = undefined
-    if (this.#abandoned) return this.#drain(reading, pipeline)
+    if (this.#abandoned) return this.#drain(body, pipeline)
     this.#conclude(pipeline, cause)
     if (pipeline.meter.error !== undefined && !this.#committed) {
       this.#held = []
@@ -172,7 +171,7 @@ export class Outlet {
     this.#closed = true
     this.#leftEarly = this.#pipeline?.meter.finished !== true
     this.#held = []
-    if (drains) this.#stopPump(callerLeft())
+    if (drains) this.#piping?.abort(callerLeft())
     else this.#cancel(callerLeft())
     this.#announce()
   }
@@ -221,7 +220,7 @@ export class Outlet {
     this.#heldBytes += bytes.byteLength
   }
 
-  #take(chunk: Uint8Array): void {
+  #transform(chunk: Uint8Array): void {
     const pipeline = this.#pipeline
     if (pipeline === undefined || this.#closed) return
     this.#lastRead = this.#options.clock.now()
@@ -239,52 +238,39 @@ export class Outlet {
     this.#events?.onConclusion()
   }
 
-  /** Moves the answer through its pipeline; the result is why it stopped, undefined for a clean end. */
-  #pump(reading: Reading): Promise<unknown> {
-    const { promise, resolve } = Promise.withResolvers<unknown>()
-    let ended = false
-    const end = (cause: unknown) => {
-      ended = true
-      this.#readOn = undefined
-      resolve(cause)
+  /** Moves the body through the transform; the result is why it stopped, undefined for a clean end. */
+  async #pump(body: ReadableStream<Uint8Array>): Promise<unknown> {
+    const signal = this.#piping?.signal
+    try {
+      await body.pipeTo(this.#writable, {
+        preventAbort: true,
+        preventCancel: true,
+        preventClose: true,
+        ...(signal === undefined ? {} : { signal }),
+      })
+      return undefined
+    } catch (error) {
+      // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
+      if (this.#controller?.desiredSize === null) this.abandon()
+      return signal?.aborted ? signal.reason : error
     }
-    const read = () => {
-      reading.next = reading.reader.read()
-      reading.next.then(take, end)
-    }
-    const take = ({ done, value }: Read) => {
-      if (ended) return
-      if (done) return end(undefined)
-      this.#take(value)
-      if (ended) return
-      if (this.#hasRoom) read()
-      else this.#readOn = read
-    }
-    this.#stopPump = end
-    if (this.#attempt?.signal.aborted) end(this.#attempt.signal.reason)
-    else read()
-    return promise
-  }
-
-  get #hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 1) > 0
   }
 
   #cancel(reason?: GatewayError): void {
+    this.#piping?.abort(reason)
     this.#attempt?.abort(reason)
-    this.#stopPump(this.#attempt?.signal.reason)
   }
 
   /**
    * Reads on for a moment after the caller left. If the answer comes to its end meanwhile, its usage is what the
    * upstream reports; else the meter stays where it was when the caller left, since what came later reached nobody.
    */
-  async #drain(reading: Reading, pipeline: Pipeline): Promise<void> {
+  async #drain(body: ReadableStream<Uint8Array>, pipeline: Pipeline): Promise<void> {
     const attempt = this.#attempt
     if (attempt?.signal.aborted !== false) return
     const { meter } = pipeline
     const goBack = meter.bookmark()
-    const { reader } = reading
+    const reader = body.getReader()
     const end = () => {
       attempt.abort(callerLeft())
       reader.cancel().catch(() => undefined)
@@ -292,8 +278,7 @@ export class Outlet {
     const timer = setTimeout(end, DRAIN_MS)
     try {
       while (!meter.isConclusive && !pipeline.done && !attempt.signal.aborted) {
-        const { done, value } = await (reading.next ?? reader.read())
-        reading.next = undefined
+        const { done, value } = await reader.read()
         if (done) break
         pipeline.push(value, discard)
       }
@@ -353,7 +338,7 @@ export class Outlet {
     this.#closed = true
     this.#open()
     if (!afterError || !this.#options.breakAfterError) {
-      this.#controller?.close()
+      this.#controller?.terminate()
       return
     }
     await this.#drained()
@@ -368,21 +353,6 @@ export class Outlet {
       if ((this.#controller?.desiredSize ?? BUFFER_BYTES) >= BUFFER_BYTES) return
     }
   }
-}
-
-/** What is used of a stream's reader; the types know several of them. */
-interface Reader {
-  read(): Promise<Read>
-  cancel(): Promise<void>
-}
-
-type Read = { done: true; value?: unknown } | { done: false; value: Uint8Array }
-
-/** An answer that is being read. */
-interface Reading {
-  reader: Reader
-  /** The read that is under way: whoever goes on from another takes its result over. */
-  next: Promise<Read> | undefined
 }
 
 function discard(): void {}
