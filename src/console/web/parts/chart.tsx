@@ -24,6 +24,9 @@ export interface ChartProps {
   timeText(seconds: number): string
 }
 
+/** Steps of an axis of days, in seconds. */
+const DAYS = [1, 2, 7, 14, 28].map(days => days * 86_400)
+
 /** Bars of several series on top of one another, with what is under the pointer in words. */
 export function StackedBars(props: ChartProps) {
   const { label, times, series, valueText, timeText } = props
@@ -106,6 +109,8 @@ function paint(
         ...axis,
         size: 30,
         grid: { show: false },
+        // Names of days stand under their days, and each but once.
+        ...(isDaily ? { incrs: DAYS } : {}),
         values: (_, ticks) => ticks.map(tick => momentText(tick, isDaily)),
       },
       { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(tickText) },
