@@ -1,12 +1,15 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
+import { until } from '#tests/support/upstream.ts'
 import { IMAGE_BASE64 } from '@/simulator/script.ts'
 import type { Cell, Feature } from './cell.ts'
 import type { Side } from './talk.ts'
 
 /** Every upstream that has operations at all. */
 const ALL: readonly Side[] = ['chat', 'responses', 'gemini']
+
+const CONVERSE: readonly Side[] = ['chat', 'responses', 'messages', 'gemini']
 
 /**
  * What is no conversation. Called by OpenAI's SDK, which stands in the column of Chat Completions, and in Google's way
@@ -38,6 +41,17 @@ export const OPERATION_FEATURES: readonly Feature[] = [
     name: 'audio: translation',
     run: translation,
     isForeign: foreign(['chat'], ['chat', 'responses'], ['whole']),
+  },
+  { name: 'videos: ordered, made, fetched', run: video, isForeign: foreign(['chat'], ALL, ['whole']) },
+  {
+    name: 'responses: kept, and gone on from',
+    run: keptResponse,
+    isForeign: foreign(['responses'], CONVERSE),
+  },
+  {
+    name: 'responses: in the background',
+    run: backgroundResponse,
+    isForeign: foreign(['responses'], CONVERSE, ['whole']),
   },
 ]
 
@@ -166,4 +180,36 @@ async function translation(cell: Cell): Promise<void> {
   const file = await toFile(Buffer.alloc(400), 'in.wav')
   const { text } = await openai(cell).audio.translations.create({ model: cell.model('echo'), file })
   equal(text, SAID)
+}
+
+async function video(cell: Cell): Promise<void> {
+  const { videos } = openai(cell)
+  const { id } = await videos.create({ model: cell.model('video'), prompt: 'a toll gate', seconds: '4' })
+  await until(async () => (await videos.retrieve(id)).status === 'completed')
+  const film = await videos.downloadContent(id)
+  equal(film.headers.get('content-type'), 'video/mp4')
+  ok((await film.arrayBuffer()).byteLength > 0)
+}
+
+async function keptResponse(cell: Cell): Promise<void> {
+  const { responses } = openai(cell)
+  const model = cell.model('echo')
+  const first = await responses.create({ model, input: 'My name is Ada.', store: true })
+  equal((await responses.retrieve(first.id)).output_text, 'My name is Ada.')
+  const next = { model, input: 'Who am I?', previous_response_id: first.id }
+  if (cell.mode === 'whole') equal((await responses.create(next)).output_text, 'Who am I?')
+  else for await (const _ of await responses.create({ ...next, stream: true }));
+  ok(cell.sentText().includes('My name is Ada.'))
+}
+
+async function backgroundResponse(cell: Cell): Promise<void> {
+  const { responses } = openai(cell)
+  const { id, status } = await responses.create({
+    model: cell.model('echo'),
+    input: 'Take your time.',
+    background: true,
+  })
+  equal(status, 'queued')
+  await until(async () => (await responses.retrieve(id)).status === 'completed')
+  equal((await responses.retrieve(id)).output_text, 'Take your time.')
 }

@@ -39,14 +39,20 @@ const MODELS = [
   ['gemini', 'reason+parallel'],
 ]
 
+const VIDEO_MAKERS = ['chat', 'responses', 'gemini']
+
 /** @param functionToolsOnly true: upstreams take nothing but function tools, so that every request is written anew */
 export async function startRig({ functionToolsOnly = false } = {}): Promise<Rig> {
   const models = MODELS.map(
     ([side, model]) =>
       `  - { id: "${side}/${model}", channels: [{ channel: ${side}, model: "${model}" }], prices: { input: 1, output: 2 } }`,
   )
+  const films = VIDEO_MAKERS.map(
+    side =>
+      `  - { id: "${side}/video", channels: [{ channel: ${side}, model: echo }], prices: { per_video_second: 0.1 } }`,
+  )
   const gateway = await startTestGateway({
-    models: models.join('\n'),
+    models: [...models, ...films].join('\n'),
     channelOptions: `function_tools_only: ${functionToolsOnly}`,
   })
   const address = { url: gateway.url.replace(/\/$/, ''), key: gateway.key }
