@@ -22,10 +22,11 @@ RUN printf '#!/bin/sh\nexec bun /app/src/main.ts "$@"\n' > /usr/local/bin/tollga
 ENV NODE_ENV=production \
     BUN_CONFIG_MAX_HTTP_REQUESTS=65535 \
     DATA_DIR=/var/lib/tollgate/data \
+    CONSOLE_HOST=0.0.0.0 \
     OPS_HOST=0.0.0.0
 USER tollgate
 VOLUME /var/lib/tollgate
-EXPOSE 8080 9090
+EXPOSE 8080 8081 9090
 HEALTHCHECK --interval=10s --timeout=3s --start-period=30s \
   CMD ["bun", "-e", "process.exit((await fetch('http://127.0.0.1:' + (process.env.OPS_PORT || 9090) + '/readyz')).ok ? 0 : 1)"]
 ENTRYPOINT ["tini", "--", "tollgate"]
