@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import type { Prices } from '@/console/api/contract/words.ts'
 import { headerLines, readHeaderLines } from '@/console/web/format/header-lines.ts'
 import {
   compactNumber,
@@ -108,6 +109,26 @@ describe('prices as texts', () => {
       per_request: '0.000001',
       per_image: { default: '0.04' },
       tiers: [{ above_input_tokens: 200000, input: '2.5' }],
+    }
+    expect(readPriceTexts(priceTexts(prices))).toEqual({ prices })
+  })
+
+  test('no price is lost when a model is edited', () => {
+    const prices: Required<Prices> = {
+      input: '1',
+      cached_input: '2',
+      cache_write_5m: '3',
+      cache_write_1h: '4',
+      output: '5',
+      reasoning: '6',
+      input_audio: '7',
+      output_audio: '8',
+      per_request: '9',
+      per_video_second: '10',
+      per_audio_second: '0.0001',
+      per_million_characters: '15',
+      per_image: { default: '0.04' },
+      tiers: [{ above_input_tokens: 200000, output: '2.5' }],
     }
     expect(readPriceTexts(priceTexts(prices))).toEqual({ prices })
   })

@@ -7,8 +7,8 @@ export interface PriceTexts {
   more: string
 }
 
-/** The prices with a field of their own. */
-export const PRICE_FIELDS = [
+/** The token prices, in the order people read them; per million tokens. */
+export const TOKEN_PRICES = [
   { name: 'input', label: 'Input' },
   { name: 'output', label: 'Output' },
   { name: 'cached_input', label: 'Cached input' },
@@ -17,11 +17,23 @@ export const PRICE_FIELDS = [
   { name: 'reasoning', label: 'Reasoning' },
   { name: 'input_audio', label: 'Audio in' },
   { name: 'output_audio', label: 'Audio out' },
-  { name: 'per_request', label: 'Each request' },
-  { name: 'per_video_second', label: 'Second of video' },
 ] as const
 
-export type PriceField = (typeof PRICE_FIELDS)[number]['name']
+/** The prices of what is counted in units of its own, and what one is for. */
+export const UNIT_PRICES = [
+  { name: 'per_request', label: 'Request', unit: 'each' },
+  { name: 'per_video_second', label: 'Video', unit: 'per second' },
+  { name: 'per_audio_second', label: 'Sound', unit: 'per second' },
+  { name: 'per_million_characters', label: 'Speech', unit: 'per M characters' },
+] as const
+
+/** The prices with a field of their own. */
+export const PRICE_FIELDS: readonly { name: PriceField; label: string }[] = [
+  ...TOKEN_PRICES,
+  ...UNIT_PRICES.map(({ name, label, unit }) => ({ name, label: `${label}, ${unit}` })),
+]
+
+export type PriceField = (typeof TOKEN_PRICES | typeof UNIT_PRICES)[number]['name']
 
 export function priceTexts(prices: Prices | null): PriceTexts {
   const { per_image, tiers } = prices ?? {}
