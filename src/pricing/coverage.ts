@@ -1,4 +1,5 @@
 import type { Rates } from '@/generation/rates.ts'
+import type { Surface } from '@/generation/surface.ts'
 
 /** What a request asks a model to make. */
 export type Work = 'text' | 'embedding' | 'image' | 'video' | 'speech' | 'transcription'
@@ -35,4 +36,19 @@ export function isPriced(
     default:
       return work satisfies never
   }
+}
+
+/**
+ * What a model's prices tell it is for, where its operator does not say. A hint for people and clients that choose by it;
+ * a request is judged by `isPriced` and by its channels.
+ */
+export function surfacesPriced(rates: Rates): Surface[] {
+  const { tokens, perImage, perVideoSecond, perAudioSecond, perCharacter } = rates
+  const found: Surface[] = []
+  if (isPriced(rates, 'text')) found.push('chat', 'responses', 'messages', 'gemini')
+  if (tokens.input !== undefined && tokens.output === undefined) found.push('embeddings')
+  if (perImage.size > 0) found.push('images')
+  if (perVideoSecond !== undefined) found.push('videos')
+  if (perAudioSecond !== undefined || perCharacter !== undefined) found.push('audio')
+  return found
 }

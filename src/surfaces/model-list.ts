@@ -1,7 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { declareRates } from '@/generation/rate-text.ts'
 import type { Surface } from '@/generation/surface.ts'
-import { isPriced } from '@/pricing/coverage.ts'
+import { surfacesPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
 
 /** A model for OpenAI's and Anthropic's clients at once: their fields do not collide. */
@@ -36,22 +36,15 @@ function extras(model: Model) {
 
 const CONVERSATIONS = ['chat', 'responses', 'messages', 'gemini'] as const satisfies readonly Surface[]
 
-/**
- * Where a model is offered: as the operator says, else as its prices tell what it is for. A hint for clients that choose
- * by it; a request is judged by its channels.
- */
+/** Where a model is offered: as the operator says, else as its prices tell. Google's own paths to those are on its surface. */
 function surfacesOf({ surfaces, price }: Model): readonly Surface[] {
   if (surfaces !== undefined) return surfaces
-  if (price === undefined) return []
-  const { tokens, perImage, perVideoSecond, perAudioSecond, perCharacter } = price.rates
-  const found: Surface[] = []
-  if (isPriced(price.rates, 'text')) found.push(...CONVERSATIONS)
-  if (tokens.input !== undefined && tokens.output === undefined) found.push('gemini', 'embeddings')
-  if (perImage.size > 0) found.push('gemini', 'images')
-  if (perVideoSecond !== undefined) found.push('gemini', 'videos')
-  if (perAudioSecond !== undefined || perCharacter !== undefined) found.push('audio')
-  return [...new Set(found)]
+  const priced = price === undefined ? [] : surfacesPriced(price.rates)
+  return [...new Set(priced.flatMap(name => (GOOGLE_TOO.has(name) ? (['gemini', name] as const) : [name])))]
 }
+
+/** What has actions of its own at Google, beside the conversation. */
+const GOOGLE_TOO: ReadonlySet<Surface> = new Set(['embeddings', 'images', 'videos'])
 
 /** A page by Anthropic's parameters (`limit`, `after_id`, `before_id`) or OpenAI's (`limit`, `after`); all if none is asked for. */
 export function openaiPage(models: readonly Model[], query: URLSearchParams) {
