@@ -15,12 +15,10 @@ const MAX_EVENT_BYTES = 64 * 1024 * 1024
 export interface EventsOptions {
   /** The `type` of the events with which an answer is complete; each is read, the others pass unread. */
   last: readonly string[]
-  /** How many of those there are; 1 unless said. */
-  lasts?: number
   /** What one of those says was used; undefined: it does not say. */
   reported: (data: JsonObject) => UsedUp | undefined
   /** What an answer of which so many bytes came has used, as far as we can tell. */
-  estimated: (bytes: number, finished: boolean) => UsedUp
+  estimated: (bytes: number) => UsedUp
   /** Adds up what several last events report. */
   sum?: (one: UsedUp, other: UsedUp) => UsedUp
   encodeError: (error: GatewayError) => string
@@ -37,7 +35,6 @@ export class EventsPipeline implements OperationPipeline {
   readonly #options: EventsOptions
   readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
   #bytes = 0
-  #lasts = 0
   #reported: UsedUp | undefined
 
   constructor(options: EventsOptions) {
@@ -69,7 +66,7 @@ export class EventsPipeline implements OperationPipeline {
 
   used(): UsedUp | undefined {
     if (this.#reported !== undefined && this.meter.finished) return this.#reported
-    return this.meter.output ? this.#options.estimated(this.#bytes, this.meter.finished) : undefined
+    return this.meter.output ? this.#options.estimated(this.#bytes) : undefined
   }
 
   #pass(run: Buffer, emit: Emit): void {
@@ -93,14 +90,13 @@ export class EventsPipeline implements OperationPipeline {
       this.meter.error = fault
       return
     }
-    const { last, lasts = 1, reported, sum } = this.#options
+    const { last, reported, sum } = this.#options
     if (!last.some(type => data['type'] === type)) return
     const used = reported(data)
     if (used !== undefined) {
       this.#reported = this.#reported === undefined || sum === undefined ? used : sum(this.#reported, used)
     }
-    this.#lasts += 1
-    this.meter.finished = this.#lasts >= lasts
+    this.meter.finished = true
   }
 }
 

@@ -1,7 +1,9 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { faultInBody } from '@/exchange/attempt.ts'
+import { noSuchThing } from '@/exchange/operation.ts'
 import type { Format } from '@/generation/format.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
+import type { Route } from '@/routing/model.ts'
 
 export const JSON_TYPE = 'application/json'
 
@@ -19,6 +21,11 @@ export function dialectOf(format: Format): 'openai' | 'gemini' | undefined {
     case 'anthropic-messages':
       return undefined
   }
+}
+
+/** The objection to every channel without OpenAI's operations. */
+export function needsOpenai(model: string): (route: Route) => GatewayError | undefined {
+  return ({ channel }) => (dialectOf(channel.format) === 'openai' ? undefined : noSuchThing(model))
 }
 
 /** A model's full name at Gemini, as it stands in bodies. */

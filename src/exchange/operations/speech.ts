@@ -1,7 +1,6 @@
-import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { UsedUp } from '@/exchange/bill.ts'
 import type { RequestBody } from '@/exchange/body.ts'
-import { noSuchThing, type OperationPipeline, type StreamedOperation } from '@/exchange/operation.ts'
+import type { OperationPipeline, StreamedOperation } from '@/exchange/operation.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai-audio.ts'
@@ -13,7 +12,7 @@ import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
-import { dialectOf } from './operation-wire.ts'
+import { needsOpenai } from './operation-wire.ts'
 
 /** Spoken text comes to about so many characters in a second; the slowest voice to about half. */
 const CHARACTERS_PER_SECOND = 15
@@ -30,8 +29,9 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
   const text = body.json['input']
   if (typeof text !== 'string') throw invalidRequest('input', 'expected the text that is to be spoken')
   const isEvents = body.json['stream_format'] === 'sse'
-  const characters = [...text].length
-  const extras = { characters, audioSeconds: Math.ceil(characters / SLOWEST) }
+  const spoken = estimate(text)
+  const { characters } = spoken.extras
+  const audioSeconds = Math.ceil(characters / SLOWEST)
   return {
     model,
     format: SURFACE_FORMAT.audio,
@@ -40,52 +40,48 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
     price: {
       work: 'speech',
       ceiling: {
-        inputTokens: withMargin(textTokens(text)),
-        outputTokens: extras.audioSeconds * TOKENS_PER_SECOND,
-        ...extras,
+        inputTokens: withMargin(spoken.usage.inputUncached),
+        outputTokens: audioSeconds * TOKENS_PER_SECOND,
+        characters,
+        audioSeconds,
       },
     },
-    objection: route => objectionOf(model, route),
+    objection: needsOpenai(model),
     prepare: (route, { requestId }) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
       body: spliceJson(body.bytes, renamed(body.json, route), body.json),
       headers: { accept: '*/*' },
       losses: [],
-      open: headers => open(headers, text, requestId, isEvents),
+      open: headers => open(headers, spoken, requestId, isEvents),
     }),
   }
-}
-
-function objectionOf(model: string, { channel }: Route): GatewayError | undefined {
-  return dialectOf(channel.format) === 'openai' ? undefined : noSuchThing(model)
 }
 
 function renamed(json: JsonObject, { upstreamModel }: Route) {
   return json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
 }
 
-function open(headers: Headers, text: string, requestId: string, isEvents: boolean): OperationPipeline {
-  const estimated = () => estimate(text)
+function open(headers: Headers, spoken: UsedUp, requestId: string, isEvents: boolean): OperationPipeline {
   if (!isEvents) {
     return new BytesPipeline({
       contentType: headers.get('content-type') ?? 'application/octet-stream',
       length: lengthIn(headers),
-      used: estimated,
+      used: () => spoken,
     })
   }
   return new EventsPipeline({
     last: ['speech.audio.done'],
     reported: data => {
       const usage = readSpeechUsage(data)
-      return usage && { ...estimated(), usage: usage.tokens, source: 'reported' }
+      return usage && { ...spoken, usage: usage.tokens, source: 'reported' }
     },
-    estimated,
+    estimated: () => spoken,
     encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
   })
 }
 
 /** The vendor speaks the whole text, however much of it the caller heard. */
-function estimate(text: string): UsedUp {
+function estimate(text: string): UsedUp & { extras: { characters: number } } {
   const characters = [...text].length
   const audioSeconds = Math.ceil(characters / CHARACTERS_PER_SECOND)
   return {

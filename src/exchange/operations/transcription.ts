@@ -1,5 +1,5 @@
 import type { UsedUp } from '@/exchange/bill.ts'
-import { noSuchThing, type Operation, type OperationPipeline } from '@/exchange/operation.ts'
+import type { Operation, OperationPipeline } from '@/exchange/operation.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai-audio.ts'
@@ -11,7 +11,7 @@ import type { Route } from '@/routing/model.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
 import type { Form } from './form.ts'
-import { dialectOf, JSON_TYPE } from './operation-wire.ts'
+import { JSON_TYPE, needsOpenai } from './operation-wire.ts'
 import { type SoundLength, soundLength } from './sound-length.ts'
 
 /** What a second of sound is in tokens, at the vendors that meter it so; and the most that is said in one. */
@@ -52,8 +52,7 @@ export async function transcriptionOperation(form: Form, kind: TranscriptionKind
         audioSeconds: length.atMost,
       },
     },
-    objection: ({ channel }: Route) =>
-      dialectOf(channel.format) === 'openai' ? undefined : noSuchThing(model),
+    objection: needsOpenai(model),
     dispose: () => form.close(),
   }
   const estimate = (textBytes: number) => estimated(length, promptTokens, textBytes)
