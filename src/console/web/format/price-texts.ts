@@ -19,18 +19,23 @@ export const TOKEN_PRICES = [
   { name: 'output_audio', label: 'Audio out' },
 ] as const
 
-/** The prices of what is counted in units of its own, and what one is for. */
+/** The prices of what is counted in units of its own: how a list says them, and how a form asks for them. */
 export const UNIT_PRICES = [
-  { name: 'per_request', label: 'Request', unit: 'each' },
-  { name: 'per_video_second', label: 'Video', unit: 'per second' },
-  { name: 'per_audio_second', label: 'Sound', unit: 'per second' },
-  { name: 'per_million_characters', label: 'Speech', unit: 'per M characters' },
+  { name: 'per_request', label: 'Request', unit: 'each', field: 'Each request' },
+  { name: 'per_video_second', label: 'Video', unit: 'per second', field: 'Second of video' },
+  { name: 'per_audio_second', label: 'Sound', unit: 'per second', field: 'Second of sound' },
+  {
+    name: 'per_million_characters',
+    label: 'Speech',
+    unit: 'per M characters',
+    field: 'Million characters of speech',
+  },
 ] as const
 
 /** The prices with a field of their own. */
 export const PRICE_FIELDS: readonly { name: PriceField; label: string }[] = [
   ...TOKEN_PRICES,
-  ...UNIT_PRICES.map(({ name, label, unit }) => ({ name, label: `${label}, ${unit}` })),
+  ...UNIT_PRICES.map(({ name, field }) => ({ name, label: field })),
 ]
 
 export type PriceField = (typeof TOKEN_PRICES | typeof UNIT_PRICES)[number]['name']
