@@ -20,6 +20,7 @@ bun run bench soak [options]: whether it stays flat under load; see --help there
   --only a,b       targets whose name begins with one of these (nginx is always there)
   --rounds N       interleaved rounds, of which medians are taken; 3
   --secs N         seconds of each run; 3
+  --workers a,b    how many workers the gateway on DATABASE_URL and REDIS_URL has, a target for each; 1
   --json           one JSON value on stdout; the table goes to stderr
   --short          the form for CI: seconds, ratios only, against tests/bench/bounds.json
   --help
@@ -33,6 +34,7 @@ interface Options {
   only: readonly string[] | undefined
   rounds: number
   secs: number
+  workers: readonly number[]
   json: boolean
   short: boolean
 }
@@ -76,6 +78,7 @@ function readOptions(): Options | undefined {
       only: { type: 'string' },
       rounds: { type: 'string' },
       secs: { type: 'string' },
+      workers: { type: 'string', default: '1' },
       json: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
@@ -96,6 +99,7 @@ function readOptions(): Options | undefined {
     only: values.only?.split(',') ?? (short ? ['tollgate'] : undefined),
     rounds: Number(values.rounds ?? (short ? 2 : 3)),
     secs: Number(values.secs ?? (short ? 1.5 : 3)),
+    workers: values.workers.split(',').map(Number),
     json,
     short,
   }
@@ -105,7 +109,13 @@ async function compare(options: Options, directory: string, binaries: string): P
   const stub = await startStub(join(binaries, 'stub'))
   let deployments: readonly Deployment[] = []
   try {
-    const created = await createTargets({ directory, stub, pairs: options.pairs, stores: stores() })
+    const created = await createTargets({
+      directory,
+      stub,
+      pairs: options.pairs,
+      stores: stores(),
+      workers: options.workers,
+    })
     deployments = created.deployments
     const targets = created.targets.filter(target => isWanted(target, options))
     const results: Results = {}

@@ -26,6 +26,8 @@ export interface TargetOptions {
   pairs: readonly Pair[]
   /** Where the gateways keep their state, each under its name in the table. */
   stores: Readonly<Record<string, Stores>>
+  /** How many workers a gateway beside databases given by address has; a target for each. */
+  workers: readonly number[]
 }
 
 /** A conversion class: the caller's format, then the upstream's. */
@@ -62,8 +64,11 @@ export async function createTargets(
   for (const [name, stores] of Object.entries(options.stores)) {
     const deployment = await deploy(join(directory, name.replaceAll(/\W+/g, '-')), stub.url, stores)
     deployments.push(deployment)
-    const server = { start: deployment.start, isGateway: true }
-    for (const pair of options.pairs) targets.push(gatewayTarget(name, deployment.key, server, pair))
+    for (const workers of stores === 'embedded' ? [1] : options.workers) {
+      const server = { start: () => deployment.start(workers), isGateway: true }
+      const named = workers === 1 ? name : `${name} ${workers} workers,`
+      for (const pair of options.pairs) targets.push(gatewayTarget(named, deployment.key, server, pair))
+    }
   }
   return { targets, deployments }
 }

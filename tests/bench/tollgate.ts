@@ -12,7 +12,8 @@ export type Stores = 'embedded' | { databaseUrl: string; redisUrl: string }
 /** A deployment of Tollgate, with an account and a key, that can be started again and again. */
 export interface Deployment {
   key: string
-  start(): Promise<RunningServer>
+  /** With so many workers; more than one want databases given by address. */
+  start(workers?: number): Promise<RunningServer>
   /** Removes what is not in the directory. */
   remove(): Promise<void>
 }
@@ -52,7 +53,7 @@ export async function deploy(directory: string, stub: string, stores: Stores): P
   const { key } = await tollgate(env, ['key', 'create', '--account', String(account['id'])])
   return {
     key: String(key),
-    start: () => startGateway(env, stores),
+    start: (workers = 1) => startGateway({ ...env, WORKERS: String(workers) }, stores),
     remove: async () => database?.drop(),
   }
 }
