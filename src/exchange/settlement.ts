@@ -4,6 +4,7 @@ import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import { scrubName } from '@/telemetry/scrub.ts'
 import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 import type { ExchangeRecord } from './record.ts'
 
@@ -114,12 +115,27 @@ function spanOf(record: ExchangeRecord, totalMs: number): ExchangeSpan {
 }
 
 function report(record: ExchangeRecord, totalMs: number, log: Log): void {
+  const line = lineOf(record, totalMs)
+  if (isPlain(record)) log.plain(line, 'exchange')
+  else if (record.error?.kind === 'internal_error')
+    log.error({ ...line, err: record.error.cause }, 'exchange')
+  else log.info(line, 'exchange')
+}
+
+/** Whether a line holds nothing but what is ours: no text of an upstream, and no name that a caller or a vendor made up. */
+function isPlain({ error, losses, extras, usage }: ExchangeRecord): boolean {
+  if (error !== undefined || losses.length > 0 || extras !== undefined) return false
+  for (const _tool in usage?.serverTools) return false
+  return true
+}
+
+function lineOf(record: ExchangeRecord, totalMs: number) {
   const { error } = record
-  const line = {
+  return {
     request_id: record.id,
     surface: record.surface,
-    model: record.model,
-    channel: record.channel,
+    model: record.model && scrubName(record.model),
+    channel: record.channel && scrubName(record.channel),
     format: record.channelFormat,
     account: record.caller?.accountId,
     key: record.caller?.keyId,
@@ -135,6 +151,4 @@ function report(record: ExchangeRecord, totalMs: number, log: Log): void {
     losses: record.losses.length > 0 ? record.losses : undefined,
     error: error && { kind: error.kind, message: error.message, detail: error.detail },
   }
-  if (error?.kind === 'internal_error') log.error({ ...line, err: error.cause }, 'exchange')
-  else log.info(line, 'exchange')
 }

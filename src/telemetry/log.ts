@@ -1,8 +1,16 @@
 import pino, { type DestinationStream, type Logger } from 'pino'
 import pretty from 'pino-pretty'
+import { LineWriter } from './line-writer.ts'
 import { scrub } from './scrub.ts'
 
-export type Log = Logger
+/** Pino's logger, and a short way for the one line that there is for every exchange. */
+export interface Log extends Logger {
+  /**
+   * Writes what `info` would, but does not go through `scrub`: whoever calls this answers for it that the fields hold
+   * nothing but numbers, words and ids of ours, and names that went through `scrubName`.
+   */
+  plain(fields: object, message: string): void
+}
 
 export interface LogSettings {
   level: string
@@ -12,27 +20,43 @@ export interface LogSettings {
 }
 
 /**
- * The process's logger, on stdout unless told otherwise. Every line goes through `scrub` as a whole, so that no
- * field, message or stack trace can carry a credential out.
+ * The process's logger, on stdout unless told otherwise. Every line but a `plain` one goes through `scrub` as a whole,
+ * so that no field, message or stack trace can carry a credential out.
  */
 export function createLog(settings: LogSettings, destination?: DestinationStream): Log {
   const options = {
     level: settings.level,
     base: null,
-    timestamp: pino.stdTimeFunctions.isoTime,
+    timestamp: isoTime,
     hooks: { streamWrite: scrub },
   }
-  if (destination !== undefined) return pino(options, destination)
-  if (settings.format === 'pretty')
-    return pino(options, pretty({ colorize: process.stdout.isTTY, sync: true }))
-  return pino(
-    options,
-    pino.destination({ dest: 1, sync: false, ...BATCHES, ...(settings.isShared ? ATOMIC : {}) }),
-  )
+  if (destination === undefined && settings.format === 'pretty') {
+    const logger = pino(options, pretty({ colorize: process.stdout.isTTY, sync: true }))
+    return Object.assign(logger, {
+      plain: (fields: object, message: string) => logger.info(fields, message),
+    })
+  }
+  const lines =
+    destination ?? new LineWriter({ fd: STDOUT, maxWriteBytes: settings.isShared ? PIPE_BUF : undefined })
+  const logger = pino(options, lines)
+  return Object.assign(logger, {
+    plain(fields: object, message: string) {
+      if (logger.isLevelEnabled('info')) lines.write(plainLine(fields, message))
+    },
+  })
 }
 
-/** Lines go out together: a system call for each costs more than making the line. At the end of the process nothing is left. */
-const BATCHES = { minLength: 64 * 1024, maxWrite: 256 * 1024, periodicFlush: 100 }
+const { isoTime } = pino.stdTimeFunctions
 
-/** So much goes through a pipe in one piece (PIPE_BUF): lines of several processes do not end up inside one another. */
-const ATOMIC = { minLength: 2048, maxWrite: 4096 }
+const STDOUT = 1
+
+/** So much goes through a pipe in one piece: lines of several processes do not end up inside one another. */
+const PIPE_BUF = 4096
+
+const INFO = pino.levels.values['info']
+
+/** As pino writes it: level, time, the fields, the message. */
+function plainLine(fields: object, message: string): string {
+  const written = JSON.stringify(fields).slice(1, -1)
+  return `{"level":${INFO}${isoTime()}${written && ','}${written},"msg":${JSON.stringify(message)}}\n`
+}

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { until } from '#tests/support/upstream.ts'
 import { createLog } from '@/telemetry/log.ts'
@@ -39,6 +40,42 @@ describe('a log line', () => {
     log.info('quiet')
     log.warn('loud')
     expect(lines).toHaveLength(1)
+  })
+})
+
+describe('a plain line', () => {
+  const WITHOUT_TIME = /"time":"[^"]*"/
+
+  test('is to the letter what any line with these fields is', () => {
+    const { log, lines } = capture()
+    const text = fc.string({ unit: 'grapheme', maxLength: 20 })
+    const value = fc.oneof(
+      text,
+      fc.double(),
+      fc.boolean(),
+      fc.constant(undefined),
+      fc.record({ a: fc.nat() }),
+    )
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.stringMatching(/^[a-z_]{1,8}$/), value, { maxKeys: 6 }),
+        text,
+        (fields, message) => {
+          lines.length = 0
+          log.info(fields, message)
+          log.plain(fields, message)
+          const [line, plain] = lines.map(written => written.replace(WITHOUT_TIME, ''))
+          expect(plain).toBe(line)
+        },
+      ),
+      { numRuns: 500 },
+    )
+  })
+
+  test('is not written below the level', () => {
+    const { log, lines } = capture('warn')
+    log.plain({ a: 1 }, 'quiet')
+    expect(lines).toHaveLength(0)
   })
 })
 

@@ -1,0 +1,132 @@
+import { write, writeSync } from 'node:fs'
+
+export interface LineWriterOptions {
+  /** Where the lines go. It is nobody else's to write to in this process. */
+  fd: number
+  /** Most bytes of one write, unless a single line is longer; undefined: all that there is. */
+  maxWriteBytes?: number | undefined
+}
+
+/** Lines are written as soon as there are so many characters of them. */
+const BATCH_LENGTH = 64 * 1024
+/** And after this time in any case. */
+const BATCH_MS = 100
+/** What could not be written is tried again after this time. */
+const RETRY_MS = 100
+/** A reader that stands still costs lines, and not the process its memory. In characters. */
+const MOST_WAITING = 64 * 1024 * 1024
+
+const NEWLINE = 0x0a
+const NOTHING = Buffer.alloc(0)
+
+/** The other end is gone for good. */
+const OVER: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EBADF'])
+
+/**
+ * Writes lines to a file descriptor in the background and in order: many at once, since a system call for each costs
+ * more than making it, and always whole ones, so that processes that share a pipe do not write into one another's as
+ * long as a write is atomic there. At the end of the process nothing is left. Once nobody reads, nothing is written.
+ *
+ * Not pino's own destination (sonic-boom), which measures all that it has collected anew with each line.
+ */
+export class LineWriter {
+  readonly #fd: number
+  readonly #maxWriteBytes: number
+  #lines: string[] = []
+  /** Of the lines, in characters. */
+  #length = 0
+  /** What is being written now and what of it comes after. */
+  #rest: Uint8Array = NOTHING
+  /** How much of it the system has been given. */
+  #inFlight = 0
+  #isWriting = false
+  #isOver = false
+  #timer: Timer | undefined
+
+  constructor({ fd, maxWriteBytes = Number.POSITIVE_INFINITY }: LineWriterOptions) {
+    this.#fd = fd
+    this.#maxWriteBytes = maxWriteBytes
+    process.once('exit', () => this.flushSync())
+  }
+
+  /** Takes in one line, with its newline. */
+  write(line: string): void {
+    if (this.#isOver || this.#length > MOST_WAITING) return
+    this.#lines.push(line)
+    this.#length += line.length
+    if (this.#length >= BATCH_LENGTH) this.#begin()
+    else this.#timer ??= setTimeout(() => this.#due(), BATCH_MS).unref()
+  }
+
+  /** Writes what is there and returns when it is done: for the end of the process. */
+  flushSync(): void {
+    if (this.#isOver) return
+    this.#rest = Buffer.concat([this.#rest.subarray(this.#inFlight), this.#takeLines()])
+    this.#inFlight = 0
+    while (this.#rest.length > 0) {
+      try {
+        this.#rest = this.#rest.subarray(writeSync(this.#fd, this.#rest, 0, this.#pieceLength()))
+      } catch (error) {
+        if (!isBusy(error)) return
+        Bun.sleepSync(RETRY_MS)
+      }
+    }
+  }
+
+  #due(): void {
+    this.#timer = undefined
+    if (this.#lines.length > 0) this.#begin()
+  }
+
+  #begin(): void {
+    if (this.#isWriting) return
+    this.#isWriting = true
+    this.#rest = this.#takeLines()
+    this.#writePiece()
+  }
+
+  #takeLines(): Uint8Array {
+    const bytes = Buffer.from(this.#lines.join(''))
+    this.#lines = []
+    this.#length = 0
+    return bytes
+  }
+
+  #writePiece(): void {
+    this.#inFlight = this.#pieceLength()
+    write(this.#fd, this.#rest, 0, this.#inFlight, null, (error, written) => this.#wrote(error, written))
+  }
+
+  /** As many whole lines as one write may hold; one at least. */
+  #pieceLength(): number {
+    const rest = this.#rest
+    if (rest.length <= this.#maxWriteBytes) return rest.length
+    const fits = rest.lastIndexOf(NEWLINE, this.#maxWriteBytes - 1)
+    return fits >= 0 ? fits + 1 : rest.indexOf(NEWLINE) + 1 || rest.length
+  }
+
+  #wrote(error: NodeJS.ErrnoException | null, written: number): void {
+    this.#inFlight = 0
+    if (error !== null) return this.#failed(error)
+    this.#rest = this.#rest.subarray(written)
+    if (this.#rest.length > 0) return this.#writePiece()
+    this.#isWriting = false
+    if (this.#length >= BATCH_LENGTH) this.#begin()
+    else if (this.#lines.length > 0) this.#timer ??= setTimeout(() => this.#due(), BATCH_MS).unref()
+  }
+
+  #failed(error: NodeJS.ErrnoException): void {
+    if (!OVER.has(error.code)) {
+      setTimeout(() => this.#writePiece(), RETRY_MS).unref()
+      return
+    }
+    this.#isOver = true
+    this.#rest = NOTHING
+    this.#lines = []
+  }
+}
+
+/** The reader is slow, and nothing else is wrong. */
+function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && (error.code === 'EAGAIN' || error.code === 'EBUSY')
+}
