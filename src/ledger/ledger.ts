@@ -216,7 +216,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     const noted = running.get(id)?.notedPico
     running.delete(id)
     if (costPico !== (noted ?? 0n)) spill?.notes.add(settlement)
-    return settles.submit(settlement).finally(() => spill?.notes.done(id))
+    try {
+      return await settles.submit(settlement)
+    } finally {
+      spill?.notes.done(id)
+    }
   }
 
   async function checkpoint(): Promise<void> {

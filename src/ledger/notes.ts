@@ -56,7 +56,8 @@ export function openNotes(paths: readonly [string, string]): Notes {
       unwritten.push(settlement)
     },
     done(id) {
-      for (const page of pages) page.open.delete(id)
+      current.open.delete(id)
+      other.open.delete(id)
     },
     tidy() {
       if (closed) return

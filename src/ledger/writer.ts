@@ -44,17 +44,23 @@ const LONGEST_PAUSE_MS = 500
 const NOTHING = (): void => {}
 
 interface Waiting<Item, Result> {
-  item: Item
-  since: number
+  readonly item: Item
+  readonly since: number
   resolve(result: Result): void
   reject(error: unknown): void
   /** When its patience ends. */
   dueAt: number
+  /** It has its answer, and counts no more. */
+  done: boolean
 }
 
 export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>): BatchWriter<Item, Result> {
+  type Entry = Waiting<Item, Result>
   const { clock, gatherMs = 0 } = options
-  const waiting = new Set<Waiting<Item, Result>>()
+  /** Who waits, the oldest first. Those that are done leave it after each batch. */
+  let queue: Entry[] = []
+  /** How many of the queue are not done. */
+  let open = 0
   const answered = new Set<() => void>()
   let running = false
   let pauseMs = 0
@@ -62,10 +68,23 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
   let startedAt = Number.NEGATIVE_INFINITY
   let stopTimer = NOTHING
 
-  function finish(entry: Waiting<Item, Result>, answer: () => void): void {
-    if (!waiting.delete(entry)) return
-    answer()
-    if (waiting.size > 0) return
+  function resolve(entry: Entry, result: Result): void {
+    if (entry.done) return
+    entry.resolve(result)
+    close(entry)
+  }
+
+  function reject(entry: Entry, error: unknown): void {
+    if (entry.done) return
+    entry.reject(error)
+    close(entry)
+  }
+
+  function close(entry: Entry): void {
+    entry.done = true
+    open -= 1
+    if (open > 0) return
+    queue = []
     stopTimer()
     stopTimer = NOTHING
     for (const tell of answered) tell()
@@ -75,33 +94,34 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
   /** One timer for all who wait: a timer for each would cost as much as the rest of its way. */
   function watch(): void {
     let soonest = Number.POSITIVE_INFINITY
-    for (const { dueAt } of waiting) soonest = Math.min(soonest, dueAt)
+    for (const { dueAt, done } of queue) if (!done && dueAt < soonest) soonest = dueAt
     stopTimer = clock.after(Math.max(0, soonest - clock.now()), () => {
       stopTimer = NOTHING
       const now = clock.now()
-      for (const entry of waiting) if (entry.dueAt <= now) tellLate(entry, now)
-      if (waiting.size > 0) watch()
+      for (const entry of queue) if (!entry.done && entry.dueAt <= now) tellLate(entry, now)
+      if (open > 0) watch()
     })
   }
 
   /** What is to wait on has its patience once more. */
-  function tellLate(entry: Waiting<Item, Result>, now: number): void {
+  function tellLate(entry: Entry, now: number): void {
     entry.dueAt = now + options.patienceMs
     options.onLate(entry.item).then(
       result => {
-        if (result !== undefined) finish(entry, () => entry.resolve(result))
+        if (result !== undefined) resolve(entry, result)
       },
-      error => finish(entry, () => entry.reject(error)),
+      error => reject(entry, error),
     )
   }
 
   async function run(): Promise<void> {
     // Whoever else submits in this turn of the loop joins.
     await Promise.resolve()
-    while (waiting.size > 0) {
+    while (open > 0) {
       if (gatherMs > 0) await gather()
-      if (waiting.size > 0) await write(nextBatch(waiting, options.idOf))
-      if (pauseMs > 0) await new Promise<void>(resolve => clock.after(pauseMs, resolve))
+      if (open > 0) await write(nextBatch())
+      if (open > 0) queue = queue.filter(({ done }) => !done)
+      if (pauseMs > 0) await new Promise<void>(resume => clock.after(pauseMs, resume))
     }
     running = false
   }
@@ -109,12 +129,26 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
   /** Not while somebody waits for the queue to be empty. */
   async function gather(): Promise<void> {
     const waitMs = startedAt + gatherMs - clock.now()
-    if (waitMs > 0 && answered.size === 0) await new Promise<void>(resolve => clock.after(waitMs, resolve))
+    if (waitMs > 0 && answered.size === 0) await new Promise<void>(resume => clock.after(waitMs, resume))
     startedAt = clock.now()
   }
 
+  /** The oldest, no id twice: the second of an id sees what became of the first. */
+  function nextBatch(): Entry[] {
+    const batch: Entry[] = []
+    const ids = new Set<string>()
+    for (const entry of queue) {
+      if (batch.length === MAX_BATCH) break
+      const id = options.idOf(entry.item)
+      if (entry.done || ids.has(id)) continue
+      ids.add(id)
+      batch.push(entry)
+    }
+    return batch
+  }
+
   /** Tries a batch once. What was not answered stays in the queue, at its place. */
-  async function write(batch: readonly Waiting<Item, Result>[]): Promise<void> {
+  async function write(batch: readonly Entry[]): Promise<void> {
     try {
       const results = await options.write(batch.map(({ item }) => item))
       pauseMs = 0
@@ -125,18 +159,16 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
     }
   }
 
-  function answer(entry: Waiting<Item, Result>, result: Result | Error | undefined): void {
-    finish(entry, () => {
-      if (result === undefined) entry.reject(new Error('the batch was written without an answer'))
-      else if (result instanceof Error) entry.reject(result)
-      else entry.resolve(result)
-    })
+  function answer(entry: Entry, result: Result | Error | undefined): void {
+    if (result === undefined) reject(entry, new Error('the batch was written without an answer'))
+    else if (result instanceof Error) reject(entry, result)
+    else resolve(entry, result)
   }
 
   /** One row that the database cannot take must not keep the others from being written. */
-  async function bisect(batch: readonly Waiting<Item, Result>[], error: unknown): Promise<void> {
+  async function bisect(batch: readonly Entry[], error: unknown): Promise<void> {
     const [only] = batch
-    if (only !== undefined && batch.length === 1) return finish(only, () => only.reject(error))
+    if (only !== undefined && batch.length === 1) return reject(only, error)
     pauseMs = 0
     const half = Math.ceil(batch.length / 2)
     await write(batch.slice(0, half))
@@ -151,38 +183,26 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
   }
 
   return {
-    submit: item =>
-      new Promise((resolve, reject) => {
-        const since = clock.now()
-        waiting.add({ item, since, resolve, reject, dueAt: since + options.patienceMs })
-        if (stopTimer === NOTHING) watch()
-        if (running) return
+    submit(item) {
+      const { promise, resolve, reject } = Promise.withResolvers<Result>()
+      const since = clock.now()
+      queue.push({ item, since, resolve, reject, dueAt: since + options.patienceMs, done: false })
+      open += 1
+      if (stopTimer === NOTHING) watch()
+      if (!running) {
         running = true
         run()
-      }),
-    size: () => waiting.size,
+      }
+      return promise
+    },
+    size: () => open,
     waitMs() {
-      const [oldest] = waiting
-      return oldest === undefined ? 0 : clock.now() - oldest.since
+      for (const { done, since } of queue) if (!done) return clock.now() - since
+      return 0
     },
     failedAt: () => failedAt,
-    drain: () =>
-      waiting.size === 0 ? Promise.resolve() : new Promise(resolve => answered.add(() => resolve())),
+    drain: () => (open === 0 ? Promise.resolve() : new Promise(resolve => answered.add(resolve))),
   }
-}
-
-/** The oldest, no id twice: the second of an id sees what became of the first. */
-function nextBatch<Item, Result>(
-  waiting: ReadonlySet<Waiting<Item, Result>>,
-  idOf: (item: Item) => string,
-): Waiting<Item, Result>[] {
-  const batch = new Map<string, Waiting<Item, Result>>()
-  for (const entry of waiting) {
-    if (batch.size === MAX_BATCH) break
-    const id = idOf(entry.item)
-    if (!batch.has(id)) batch.set(id, entry)
-  }
-  return [...batch.values()]
 }
 
 /**

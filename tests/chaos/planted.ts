@@ -110,8 +110,8 @@ const PLANTED: readonly Planted[] = [
   {
     bug: 'the writer sends an id twice in one batch',
     file: 'src/ledger/writer.ts',
-    find: 'if (!batch.has(id)) batch.set(id, entry)',
-    replace: "batch.set(batch.has(id) ? id + ' again' : id, entry)",
+    find: 'if (entry.done || ids.has(id)) continue',
+    replace: 'if (entry.done) continue',
     caughtBy: 'tests/ledger/writer.test.ts',
   },
   {
