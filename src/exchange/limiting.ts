@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
+import type { LimitAnswer } from '@/limits/answer.ts'
 import { retryAfterSeconds } from '@/limits/headers.ts'
 import type { LimitName } from '@/limits/plan.ts'
 import type { Gateway } from './gateway.ts'
@@ -7,19 +8,23 @@ import type { ExchangeRecord } from './record.ts'
 
 /**
  * Takes the exchange's place within the limits of key, account and model; `tokens` is the estimate of its prompt and
- * what it may answer. Fills in the record's limits, which every answer tells.
+ * what it may answer. Fills in the record's limits, which every answer tells. Undefined: that is done already.
  * @throws GatewayError `rate_limited`, `too_many_concurrent`; `invalid_request` for what never fits; `overloaded`
  */
-export async function takeLimits(gateway: Gateway, record: ExchangeRecord, tokens: number): Promise<void> {
-  const { caller, model } = record
-  if (caller === undefined || model === undefined) return
-  const answer = await gateway.limiter.take({
-    id: record.id,
-    caller,
-    defaults: gateway.limits(),
-    model,
-    tokens,
-  })
+export function takeLimits(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  tokens: number,
+): Promise<void> | undefined {
+  const { id, caller, model } = record
+  if (caller === undefined || model === undefined) return undefined
+  const answer = gateway.limiter.take({ id, caller, defaults: gateway.limits(), model, tokens })
+  if (answer instanceof Promise) return answer.then(told => takeIn(gateway, record, told))
+  takeIn(gateway, record, answer)
+  return undefined
+}
+
+function takeIn(gateway: Gateway, record: ExchangeRecord, answer: LimitAnswer): void {
   record.limits = answer.limits
   record.limitsAreDegraded = answer.degraded
   if (answer.allowed) {
@@ -40,11 +45,8 @@ export function endLimits(gateway: Gateway, record: ExchangeRecord): void {
   const ended =
     endState === 'refused'
       ? limiter.refund(lease)
-      : Promise.all([
-          limiter.adjust(lease, usage === undefined ? 0 : inputTokens(usage) + outputTokens(usage)),
-          limiter.release(lease),
-        ])
-  ended.catch(error =>
+      : limiter.end(lease, usage === undefined ? 0 : inputTokens(usage) + outputTokens(usage))
+  ended?.catch(error =>
     log.warn({ err: error, request_id: record.id }, 'a place within the limits could not be ended'),
   )
 }

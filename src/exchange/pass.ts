@@ -38,7 +38,8 @@ export async function admitPaid(
   quote: Quote,
 ): Promise<{ pass: Pass; reservation: Reservation }> {
   callerOf(record)
-  await takeLimits(gateway, record, quote.inputTokens + quote.allowance)
+  const limited = takeLimits(gateway, record, quote.inputTokens + quote.allowance)
+  if (limited !== undefined) await limited
   const reservation = await reserve(gateway, record, quote)
   return { pass: new PassProof(), reservation }
 }

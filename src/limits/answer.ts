@@ -20,6 +20,8 @@ export interface LimitLease {
   readonly countedBy: 'redis' | 'process' | 'nobody'
   /** Number of processes the limits were shared among; 1 unless Redis was away. */
   readonly share: number
+  /** Whether what it really used has taken the place of its estimate: that happens once. */
+  isCorrected: boolean
 }
 
 export interface LimitGrant {
@@ -51,16 +53,17 @@ export interface Limited {
 
 export function limitStates({ buckets, leases }: Limited, result: TakeResult, share: number): LimitState[] {
   const states: LimitState[] = []
-  for (const [index, { name, limit, burstUs }] of buckets.entries()) {
-    const levelUs = result.levelsUs[index] ?? 0
+  let index = 0
+  for (const { name, limit, burstUs } of buckets) {
+    const levelUs = result.levelsUs[index++] ?? 0
     const remaining = Math.max(0, Math.floor(((burstUs - levelUs) * limit) / burstUs / share))
-    const { scope, kind } = name
-    states.push({ scope, kind, limit, remaining, resetMs: Math.ceil(levelUs / 1_000) })
+    states.push({ scope: name.scope, kind: name.kind, limit, remaining, resetMs: Math.ceil(levelUs / 1_000) })
   }
-  for (const [index, { name, limit }] of leases.entries()) {
+  index = 0
+  for (const { name, limit } of leases) {
+    const held = result.held[index++] ?? 0
     if (limit === Number.POSITIVE_INFINITY) continue
-    const slots = Math.max(1, Math.floor(limit / share))
-    const remaining = Math.max(0, slots - (result.held[index] ?? 0))
+    const remaining = Math.max(0, Math.max(1, Math.floor(limit / share)) - held)
     states.push({ scope: name.scope, kind: name.kind, limit, remaining, resetMs: 0 })
   }
   return states

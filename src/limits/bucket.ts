@@ -84,5 +84,10 @@ export function requestSize(limit: number): Omit<Bucket, 'key'> {
 
 /** `tokens` of `limit` per minute, rounded up to the microsecond. */
 export function tokenSize(limit: number, tokens: number): Omit<Bucket, 'key'> {
-  return { costUs: Math.ceil((tokens * WINDOW_US) / limit), burstUs: WINDOW_US }
+  return { costUs: tokenCostUs(limit, tokens), burstUs: WINDOW_US }
+}
+
+/** What that many tokens cost of a bucket that holds `limit`. */
+export function tokenCostUs(limit: number, tokens: number): number {
+  return Math.ceil((tokens * WINDOW_US) / limit)
 }

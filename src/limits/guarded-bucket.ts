@@ -71,6 +71,11 @@ export class GuardedBuckets implements BucketStore {
     return this.#call(() => this.#buckets.release(keys, id))
   }
 
+  /** An adjustment and a release in one call. */
+  finish(adjustment: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
+    return this.#call(() => this.#buckets.finish(adjustment, leaseKeys, id))
+  }
+
   async #call<Value>(work: () => Promise<Value>): Promise<Value> {
     this.#inFlight++
     try {

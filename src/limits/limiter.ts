@@ -14,19 +14,19 @@ import {
 } from './answer.ts'
 import { Arrears } from './arrears.ts'
 import { BlockList } from './block-list.ts'
-import type { Delta, TakeResult } from './bucket.ts'
+import type { TakeResult } from './bucket.ts'
 import { GuardedBuckets } from './guarded-bucket.ts'
 import { LocalBuckets } from './local-bucket.ts'
 import { leaseKeys, OpenLeases } from './open-leases.ts'
 import {
   corrections,
+  correctionUs,
   debits,
   type LimitedRequest,
   markerKey,
   neverFits,
   type Plan,
   planLimits,
-  refunds,
   type Slot,
   shareOf,
 } from './plan.ts'
@@ -71,7 +71,6 @@ export class Limiter {
   readonly #leases: OpenLeases
   readonly #blocks: BlockList
   readonly #arrears: Arrears
-  readonly #corrected = new WeakSet<LimitLease>()
   readonly #timers: (() => void)[] = []
 
   constructor(options: LimiterOptions) {
@@ -103,8 +102,8 @@ export class Limiter {
     return this.#leases.size
   }
 
-  /** Takes from every limit of the request, or from none. */
-  async take(request: LimitedRequest): Promise<LimitAnswer> {
+  /** Takes from every limit of the request, or from none. Where this process counts by itself, the answer is there at once. */
+  take(request: LimitedRequest): LimitAnswer | Promise<LimitAnswer> {
     const plan = planLimits(request, this.#namespace)
     const tooSmall = neverFits(plan)
     if (tooSmall !== undefined) return refusedForGood(tooSmall.name)
@@ -114,25 +113,28 @@ export class Limiter {
     if (shared.isBusy) return this.#takeShare(plan)
     const blocked = this.#blocks.find(plan)
     if (blocked !== undefined) return blocked
-    try {
-      return await this.#takeFromRedis(shared, plan)
-    } catch (error) {
+    return this.#takeFromRedis(shared, plan).catch(error => {
       // A command without an answer is carried out all the same when Redis goes on: it is not to be told again.
       const answer = this.#takeWithoutRedis(plan, !(error instanceof RedisTimeout))
       // Redis may have let it in, and only its answer was lost.
       if (!answer.allowed) void this.#leases.releaseInRedis(plan)
       return answer
-    }
+    })
+  }
+
+  /** The end of a request that was served: `adjust` and `release` in one. Undefined: it is done already. */
+  end(lease: LimitLease, tokens: number): Promise<void> | undefined {
+    return this.#end(lease, tokens)
+  }
+
+  /** Gives everything back: the request was turned away for another reason. Takes the place of `end`. */
+  refund(lease: LimitLease): Promise<void> | undefined {
+    return this.#end(lease, undefined)
   }
 
   /** Corrects the estimate to what was really used. Once for each lease; repeating it changes nothing. */
   async adjust(lease: LimitLease, tokens: number): Promise<void> {
-    await this.#giveBack(lease, slot => corrections(slot, tokens))
-  }
-
-  /** Gives everything back: the request was turned away for another reason. Takes the place of adjust and release. */
-  async refund(lease: LimitLease): Promise<void> {
-    await Promise.all([this.#giveBack(lease, refunds), this.release(lease)])
+    await this.#correct(lease, tokens)
   }
 
   /** Frees the request's slots. Repeating it changes nothing. */
@@ -188,7 +190,7 @@ export class Limiter {
       }
       taken.push(slot)
     }
-    return this.#grant({ id: plan.id, plan, countedBy: 'redis', share: 1 }, limits, false)
+    return this.#grant(plan, 'redis', 1, limits, false)
   }
 
   #takeWithoutRedis(plan: Plan, isUntold = true): LimitAnswer {
@@ -196,7 +198,7 @@ export class Limiter {
       case 'share':
         return this.#takeShare(plan, isUntold)
       case 'open':
-        return this.#grant({ id: plan.id, plan, countedBy: 'nobody', share: 1 }, [], true)
+        return this.#grant(plan, 'nobody', 1, [], true)
       case 'closed':
         return CLOSED
     }
@@ -214,10 +216,17 @@ export class Limiter {
     const limited = limitedBy(plan)
     const limits = limitStates(limited, result, share)
     if (!result.allowed) return refusal(limited, result, limits, degraded)
-    return this.#grant({ id: plan.id, plan, countedBy: 'process', share }, limits, degraded)
+    return this.#grant(plan, 'process', share, limits, degraded)
   }
 
-  #grant(lease: LimitLease, limits: readonly LimitState[], degraded: boolean): LimitGrant {
+  #grant(
+    plan: Plan,
+    countedBy: LimitLease['countedBy'],
+    share: number,
+    limits: readonly LimitState[],
+    degraded: boolean,
+  ): LimitGrant {
+    const lease: LimitLease = { id: plan.id, plan, countedBy, share, isCorrected: false }
     this.#leases.add(lease)
     return { allowed: true, lease, limits, degraded }
   }
@@ -239,29 +248,57 @@ export class Limiter {
     return answer
   }
 
-  async #giveBack(lease: LimitLease, deltasOf: (slot: Slot) => Delta[]): Promise<void> {
-    const { countedBy, id, plan, share } = lease
-    if (countedBy === 'nobody') return
+  #end(lease: LimitLease, tokens: number | undefined): Promise<void> | undefined {
     const shared = this.#shared
-    if (shared === undefined) return this.#giveBackHere(lease, deltasOf)
+    if (shared === undefined) {
+      this.#leases.remove(lease)
+      this.#correctHere(lease, tokens)
+      return undefined
+    }
+    const inOneCall = lease.countedBy === 'redis' && !shared.isAway && !lease.isCorrected
+    if (inOneCall && this.#leases.remove(lease)) return this.#endInRedis(lease, tokens)
+    return Promise.all([this.#correct(lease, tokens), this.release(lease)]).then(() => undefined)
+  }
+
+  #endInRedis(lease: LimitLease, tokens: number | undefined): Promise<void> {
+    this.#correctHere(lease, tokens)
+    this.#blocks.forget(leaseKeys(lease.plan))
+    return this.#leases.releaseInRedis(lease.plan, slot => {
+      const deltas = corrections(slot, tokens)
+      this.#blocks.forget(deltas.map(({ key }) => key))
+      return deltas
+    })
+  }
+
+  /** `tokens` undefined gives everything back. */
+  async #correct(lease: LimitLease, tokens: number | undefined): Promise<void> {
+    const { countedBy, id, plan, isCorrected } = lease
+    if (isCorrected) return
+    this.#correctHere(lease, tokens)
+    const shared = this.#shared
+    if (shared === undefined || countedBy === 'nobody') return
     for (const slot of plan.slots) {
-      const deltas = deltasOf(slot)
+      const deltas = corrections(slot, tokens)
       if (deltas.length === 0) continue
-      const marker = markerKey(slot, id)
-      const shares = deltas.map(({ key, deltaUs }) => ({ key, deltaUs: deltaUs * share }))
-      const isFirst = this.#local.adjust({ markerKey: marker, buckets: shares })
       this.#blocks.forget(deltas.map(({ key }) => key))
       if (countedBy === 'redis' && !shared.isAway) {
-        await shared.adjust({ markerKey: marker, buckets: deltas }).catch(() => undefined)
-      } else if (isFirst) this.#arrears.add(slot, deltas)
+        await shared.adjust({ markerKey: markerKey(slot, id), buckets: deltas }).catch(() => undefined)
+      } else this.#arrears.add(slot, deltas)
     }
   }
 
-  /** Where nobody else counts, the lease itself is what remembers that it was done. */
-  #giveBackHere(lease: LimitLease, deltasOf: (slot: Slot) => Delta[]): void {
-    if (this.#corrected.has(lease)) return
-    this.#corrected.add(lease)
-    for (const slot of lease.plan.slots) this.#local.adjustOnce(deltasOf(slot))
+  /** In the buckets of this process, which follow those of Redis. The lease remembers that it was done. */
+  #correctHere(lease: LimitLease, tokens: number | undefined): void {
+    const { countedBy, share, plan } = lease
+    if (lease.isCorrected) return
+    lease.isCorrected = true
+    if (countedBy === 'nobody') return
+    for (const { buckets } of plan.slots) {
+      for (const bucket of buckets) {
+        const deltaUs = correctionUs(bucket, tokens) * share
+        if (deltaUs !== 0) this.#local.move(bucket.key, deltaUs)
+      }
+    }
   }
 
   async #tellArrears(): Promise<void> {
@@ -288,7 +325,7 @@ function limitedBy({ slots }: Plan): Limited {
 /** All or none over two slots: the second one's refusal undoes the first. */
 async function takeBack(shared: GuardedBuckets, slot: Slot): Promise<void> {
   const keys = slot.leases.map(({ key }) => key)
-  const adjustment = { markerKey: markerKey(slot, slot.id), buckets: refunds(slot) }
+  const adjustment = { markerKey: markerKey(slot, slot.id), buckets: corrections(slot, undefined) }
   await Promise.allSettled([shared.adjust(adjustment), shared.release(keys, slot.id)])
 }
 

@@ -24,41 +24,35 @@ export class LocalBuckets implements BucketStore {
 
   take({ id, buckets, leases }: Take): TakeResult {
     const now = this.#nowUs()
-    const { retryAfterUs, refusedBy } = this.#longestWait(id, buckets, leases, now)
-    const [first] = leases
-    const repeated = first !== undefined && this.#stands(first.key, id, now)
-    const allowed = repeated || retryAfterUs === 0
-    if (allowed) {
-      if (!repeated) for (const { key, costUs } of buckets) this.#move(key, costUs, now)
-      for (const { key } of leases) this.#holdOne(key, id, now)
+    const levelsUs: number[] = []
+    const held: number[] = []
+    let retryAfterUs = 0
+    let refusedBy = 0
+    let repeated = false
+    for (const { key, costUs, burstUs } of buckets) {
+      const levelUs = this.#read(key, now) - now
+      const waitUs = levelUs + costUs - burstUs
+      if (waitUs > retryAfterUs) {
+        retryAfterUs = waitUs
+        refusedBy = levelsUs.length
+      }
+      levelsUs.push(levelUs)
     }
-    return {
-      allowed,
-      refusedBy: allowed ? undefined : refusedBy,
-      retryAfterUs: allowed ? 0 : retryAfterUs,
-      levelsUs: buckets.map(({ key }) => this.#read(key, now) - now),
-      held: leases.map(({ key }) => this.#standing(key, now)),
+    for (const { key, limit } of leases) {
+      const members = this.#standing(key, now)
+      const standing = members?.size ?? 0
+      const isOwn = members?.has(id) === true
+      if (isOwn && held.length === 0) repeated = true
+      if (!isOwn && standing >= limit && SLOT_WAIT_US > retryAfterUs) {
+        retryAfterUs = SLOT_WAIT_US
+        refusedBy = buckets.length + held.length
+      }
+      held.push(standing)
     }
-  }
-
-  /** How long everything would have to wait, and which of it the longest; the first of those that are as long. */
-  #longestWait(
-    id: string,
-    buckets: Take['buckets'],
-    leases: Take['leases'],
-    now: number,
-  ): { retryAfterUs: number; refusedBy: number } {
-    let longest = { retryAfterUs: 0, refusedBy: 0 }
-    for (const [index, { key, costUs, burstUs }] of buckets.entries()) {
-      const wait = this.#read(key, now) + costUs - now - burstUs
-      if (wait > longest.retryAfterUs) longest = { retryAfterUs: wait, refusedBy: index }
-    }
-    for (const [index, { key, limit }] of leases.entries()) {
-      if (limit === Number.POSITIVE_INFINITY || this.#hasSlot(key, id, limit, now)) continue
-      if (SLOT_WAIT_US > longest.retryAfterUs)
-        longest = { retryAfterUs: SLOT_WAIT_US, refusedBy: buckets.length + index }
-    }
-    return longest
+    if (!repeated && retryAfterUs > 0) return { allowed: false, refusedBy, retryAfterUs, levelsUs, held }
+    if (!repeated) this.#debit(buckets, levelsUs, now)
+    this.#holdAll(leases, id, held, now)
+    return { allowed: true, refusedBy: undefined, retryAfterUs: 0, levelsUs, held }
   }
 
   adjust({ markerKey, buckets }: Adjustment): boolean {
@@ -70,21 +64,23 @@ export class LocalBuckets implements BucketStore {
   }
 
   /** An adjustment of which the caller knows that it is made once. */
-  adjustOnce(buckets: Adjustment['buckets']): void {
-    const now = this.#nowUs()
-    for (const { key, deltaUs } of buckets) this.#move(key, deltaUs, now)
+  move(key: string, deltaUs: number): void {
+    this.#move(key, deltaUs, this.#nowUs())
   }
 
   renew(key: string, ids: readonly string[]): void {
-    this.#hold(key, ids, this.#nowUs())
+    const now = this.#nowUs()
+    for (const id of ids) this.#hold(key, id, now)
   }
 
+  /** A set that has become empty stays until `sweep`: its next member mostly comes at once. */
   release(keys: readonly string[], id: string): void {
-    for (const key of keys) {
-      const members = this.#leases.get(key)
-      members?.delete(id)
-      if (members?.size === 0) this.#leases.delete(key)
-    }
+    for (const key of keys) this.#leases.get(key)?.delete(id)
+  }
+
+  /** The same of lease sets as they were taken. */
+  releaseFrom(leases: Take['leases'], id: string): void {
+    for (const { key } of leases) this.#leases.get(key)?.delete(id)
   }
 
   /** Takes over what Redis said of a bucket, unless more was taken here than Redis knows of. */
@@ -98,7 +94,7 @@ export class LocalBuckets implements BucketStore {
     const now = this.#nowUs()
     for (const [key, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(key)
     for (const [key, until] of this.#markers) if (until <= now) this.#markers.delete(key)
-    for (const key of this.#leases.keys()) if (this.#standing(key, now) === 0) this.#leases.delete(key)
+    for (const key of this.#leases.keys()) if (!this.#standing(key, now)?.size) this.#leases.delete(key)
   }
 
   /** Entries of all kinds, for tests and metrics. */
@@ -118,41 +114,48 @@ export class LocalBuckets implements BucketStore {
     else this.#fullAt.delete(key)
   }
 
-  #hasSlot(key: string, id: string, limit: number, now: number): boolean {
-    return this.#stands(key, id, now) || this.#standing(key, now) < limit
-  }
-
-  #stands(key: string, id: string, now: number): boolean {
-    return (this.#leases.get(key)?.get(id) ?? now) > now
-  }
-
-  /** Leases are in the order in which they end, since all last equally long: only the first ones can be over. */
-  #standing(key: string, now: number): number {
-    const members = this.#leases.get(key)
-    for (const [id, ends] of members ?? []) {
-      if (ends > now) break
-      members?.delete(id)
+  /** What a take costs; `levelsUs` are then those after it. */
+  #debit(buckets: Take['buckets'], levelsUs: number[], now: number): void {
+    let index = 0
+    for (const { key, costUs } of buckets) {
+      const levelUs = (levelsUs[index] ?? 0) + costUs
+      if (costUs !== 0) this.#fullAt.set(key, now + levelUs)
+      levelsUs[index] = levelUs
+      index += 1
     }
-    return members?.size ?? 0
   }
 
-  #hold(key: string, ids: readonly string[], now: number): void {
-    const members = this.#leases.get(key) ?? new Map<string, number>()
-    this.#leases.set(key, members)
-    for (const id of ids) this.#holdIn(members, id, now)
+  /** A place in each; `held` are then those who stand with it. */
+  #holdAll(leases: Take['leases'], id: string, held: number[], now: number): void {
+    let index = 0
+    for (const { key } of leases) {
+      const members = this.#hold(key, id, now)
+      held[index] = members.size
+      index += 1
+    }
   }
 
-  #holdOne(key: string, id: string, now: number): void {
+  /**
+   * Those whose lease has not ended. Leases are in the order in which they end, since all last equally long: only the
+   * first ones can be over.
+   */
+  #standing(key: string, now: number): ReadonlyMap<string, number> | undefined {
+    const members = this.#leases.get(key)
+    if (members === undefined) return undefined
+    for (const [id, ends] of members) {
+      if (ends > now) break
+      members.delete(id)
+    }
+    return members
+  }
+
+  #hold(key: string, id: string, now: number): Map<string, number> {
     let members = this.#leases.get(key)
     if (members === undefined) {
       members = new Map()
       this.#leases.set(key, members)
     }
-    this.#holdIn(members, id, now)
-  }
-
-  #holdIn(members: Map<string, number>, id: string, now: number): void {
     members.delete(id)
-    members.set(id, now + LEASE_TTL_US)
+    return members.set(id, now + LEASE_TTL_US)
   }
 }

@@ -1,11 +1,16 @@
 import type { LimitLease } from './answer.ts'
-import { LEASE_TTL_US } from './bucket.ts'
+import { type Delta, LEASE_TTL_US } from './bucket.ts'
 import type { GuardedBuckets } from './guarded-bucket.ts'
 import { inGroups } from './in-groups.ts'
 import type { LocalBuckets } from './local-bucket.ts'
-import type { Plan } from './plan.ts'
+import { markerKey, type Plan, type Slot } from './plan.ts'
 
 const LEASE_TTL_MS = LEASE_TTL_US / 1_000
+
+/** How far a slot's buckets move when it is over. */
+export type Correction = (slot: Slot) => readonly Delta[]
+
+const NONE: Correction = () => []
 
 /** The slots that requests of this process hold, here and in Redis: one list for both, so that neither drifts. */
 export class OpenLeases {
@@ -33,7 +38,7 @@ export class OpenLeases {
   /** Held here as well, whoever counted it: the buckets of this process may have to go on from it. */
   add(lease: LimitLease): void {
     this.#open.set(lease.id, lease)
-    this.#owed.delete(lease.id)
+    if (this.#owed.size > 0) this.#owed.delete(lease.id)
     if (lease.countedBy === 'process') return
     for (const key of leaseKeys(lease.plan)) this.#local.renew(key, [lease.id])
   }
@@ -41,22 +46,25 @@ export class OpenLeases {
   /** False if it was released before. Redis is told by `releaseInRedis`. */
   remove(lease: LimitLease): boolean {
     if (!this.#open.delete(lease.id)) return false
-    this.#local.release(leaseKeys(lease.plan), lease.id)
+    for (const { leases } of lease.plan.slots) this.#local.releaseFrom(leases, lease.id)
     return true
   }
 
-  /** Frees the slots of something that is over. What cannot be told now is told when Redis is back. Never throws. */
-  async releaseInRedis(plan: Plan): Promise<void> {
+  /**
+   * Frees the slots of something that is over, and corrects its buckets in the same call. Slots that cannot be told of
+   * now are told of when Redis is back. Never throws.
+   */
+  async releaseInRedis(plan: Plan, correction: Correction = NONE): Promise<void> {
     const shared = this.#shared
     if (shared === undefined) return
     this.#owed.set(plan.id, { plan, untilMs: this.#steadyMs() + LEASE_TTL_MS })
     if (shared.isAway) return
-    const calls = plan.slots.map(({ leases }) =>
-      shared.release(
-        leases.map(({ key }) => key),
-        plan.id,
-      ),
-    )
+    const calls = plan.slots.map(slot => {
+      const keys = slot.leases.map(({ key }) => key)
+      const deltas = correction(slot)
+      if (deltas.length === 0) return shared.release(keys, plan.id)
+      return shared.finish({ markerKey: markerKey(slot, plan.id), buckets: deltas }, keys, plan.id)
+    })
     const results = await Promise.allSettled(calls)
     if (results.every(({ status }) => status === 'fulfilled')) this.#owed.delete(plan.id)
   }

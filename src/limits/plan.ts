@@ -1,4 +1,12 @@
-import { type Bucket, type Delta, type LeaseSet, requestSize, type Take, tokenSize } from './bucket.ts'
+import {
+  type Bucket,
+  type Delta,
+  type LeaseSet,
+  requestSize,
+  type Take,
+  tokenCostUs,
+  tokenSize,
+} from './bucket.ts'
 
 /** Limits per minute and at once; undefined is the default, and without a default no limit. */
 export interface LimitValues {
@@ -76,7 +84,9 @@ export interface Plan {
 /** The buckets and leases of a request. `namespace` comes first in every key. */
 export function planLimits(request: LimitedRequest, namespace: string): Plan {
   const { id, tokens } = request
-  return { id, tokens, slots: shapesOf(request, namespace).map(shape => fill(shape, id, tokens)) }
+  const slots: Slot[] = []
+  for (const shape of shapesOf(request, namespace)) slots.push(fill(shape, id, tokens))
+  return { id, tokens, slots }
 }
 
 /** A slot without what differs from request to request: its token buckets cost nothing yet. */
@@ -108,10 +118,13 @@ function shapesOf({ caller, defaults, model }: LimitedRequest, namespace: string
 }
 
 function fill({ buckets, leases, markerPrefix }: SlotShape, id: string, tokens: number): Slot {
-  const filled = buckets.map(bucket =>
-    bucket.name.kind === 'tokens' ? { ...bucket, ...tokenSize(bucket.limit, tokens) } : bucket,
-  )
+  const filled: PlannedBucket[] = []
+  for (const bucket of buckets) filled.push(bucket.name.kind === 'tokens' ? costing(bucket, tokens) : bucket)
   return { id, buckets: filled, leases, markerPrefix }
+}
+
+function costing({ key, name, limit, burstUs }: PlannedBucket, tokens: number): PlannedBucket {
+  return { key, costUs: tokenCostUs(limit, tokens), burstUs, name, limit }
 }
 
 function accountShape(
@@ -187,8 +200,7 @@ function isLimited(limits: LimitValues | undefined): limits is LimitValues {
 /** The bucket that could not hold this request even when full. */
 export function neverFits(plan: Plan): PlannedBucket | undefined {
   for (const { buckets } of plan.slots) {
-    const found = buckets.find(({ costUs, burstUs }) => costUs > burstUs)
-    if (found !== undefined) return found
+    for (const bucket of buckets) if (bucket.costUs > bucket.burstUs) return bucket
   }
   return undefined
 }
@@ -220,20 +232,23 @@ export function markerKey(slot: Slot, id: string): string {
   return `${slot.markerPrefix}:${id}`
 }
 
-/** How far each token bucket moves when the request turns out to have used `tokens`. */
-export function corrections(slot: Slot, tokens: number): Delta[] {
-  return slot.buckets
-    .filter(({ name }) => name.kind === 'tokens')
-    .map(({ key, limit, costUs }) => ({ key, deltaUs: tokenSize(limit, tokens).costUs - costUs }))
-    .filter(({ deltaUs }) => deltaUs !== 0)
+/** How far a bucket moves when the request turns out to have used `tokens`; undefined gives back all it took. */
+export function correctionUs({ name, limit, costUs }: PlannedBucket, tokens: number | undefined): number {
+  if (tokens === undefined) return -costUs
+  return name.kind === 'tokens' ? tokenCostUs(limit, tokens) - costUs : 0
+}
+
+/** The corrections of a slot's buckets that move at all. */
+export function corrections(slot: Slot, tokens: number | undefined): Delta[] {
+  const deltas: Delta[] = []
+  for (const bucket of slot.buckets) {
+    const deltaUs = correctionUs(bucket, tokens)
+    if (deltaUs !== 0) deltas.push({ key: bucket.key, deltaUs })
+  }
+  return deltas
 }
 
 /** Everything a slot takes. */
 export function debits(slot: Slot): Delta[] {
   return slot.buckets.map(({ key, costUs }) => ({ key, deltaUs: costUs }))
-}
-
-/** The way back of everything a slot took. */
-export function refunds(slot: Slot): Delta[] {
-  return slot.buckets.map(({ key, costUs }) => ({ key, deltaUs: -costUs }))
 }

@@ -92,15 +92,21 @@ function operations.take()
   return reply
 end
 
--- KEYS: marker, then buckets. ARGV: ttl of the marker, delta of each bucket. Returns whether it was done now.
-function operations.adjust()
+-- Moves the buckets that follow the marker by the deltas that begin at the given argument, unless that was done.
+local function adjust(buckets, first)
   if read(KEYS[1]) > now then return 0 end
   write(KEYS[1], now + ARGV[3])
-  for index = 2, #KEYS do
-    local full_at = read(KEYS[index]) + ARGV[2 + index]
-    if full_at > now then write(KEYS[index], full_at) else redis.call('DEL', KEYS[index]) end
+  for index = 1, buckets do
+    local key = KEYS[1 + index]
+    local full_at = read(key) + ARGV[first - 1 + index]
+    if full_at > now then write(key, full_at) else redis.call('DEL', key) end
   end
   return 1
+end
+
+-- KEYS: marker, then buckets. ARGV: ttl of the marker, delta of each bucket. Returns whether it was done now.
+function operations.adjust()
+  return adjust(#KEYS - 1, 4)
 end
 
 -- What moved while Redis was not told: as if it had been told when it happened, so that time since then counts once.
@@ -115,6 +121,14 @@ function operations.catch_up()
     -- Kept even if it has passed: the next process adds its part to it.
     write(KEYS[index], full_at)
   end
+  return 1
+end
+
+-- The end of a request. KEYS: marker, buckets, then lease sets. ARGV: ttl of the marker, id, delta of each bucket.
+function operations.finish()
+  local buckets = #ARGV - 4
+  adjust(buckets, 5)
+  for index = 2 + buckets, #KEYS do redis.call('ZREM', KEYS[index], ARGV[4]) end
   return 1
 end
 

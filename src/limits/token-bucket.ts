@@ -84,6 +84,13 @@ export class RedisBuckets implements BucketStore {
     await this.#run('release', keys, [id])
   }
 
+  /** `adjust` and `release` in one step. The keys share one hash tag with the adjustment's. */
+  async finish({ markerKey, buckets }: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
+    const keys = [markerKey, ...buckets.map(({ key }) => key), ...leaseKeys]
+    const deltas = buckets.map(({ deltaUs }) => deltaUs)
+    await this.#run('finish', keys, [MARKER_TTL_US, id, ...deltas])
+  }
+
   #run(operation: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
     return this.#redis.run(SCRIPT, keys, [operation, this.#nowUs(), ...args])
   }

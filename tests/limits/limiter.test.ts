@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
+import type { RedisConnection } from '@/redis/redis.ts'
 import { ask, granted, refused } from './limited.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
@@ -160,6 +161,47 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
+  test.each(['end', 'adjust and release'])(
+    'the end of a request corrects and frees, once: by %s',
+    async how => {
+      const limiter = await open()
+      const options = {
+        accountLimits: { requestsPerMinute: 100, tokensPerMinute: 1_000, concurrentRequests: 1 },
+        modelLimits: { tokensPerMinute: 10_000, concurrentRequests: 1 },
+      }
+      const { lease } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
+      for (let time = 0; time < 2; time++) {
+        if (how === 'end') await limiter.end(lease, 600)
+        await limiter.adjust(lease, 600)
+        await limiter.release(lease)
+      }
+      expect(limiter.openLeases).toBe(0)
+      const next = granted(await limiter.take(ask({ ...options, tokens: 100 })))
+      const left = (scope: string, kind: string) =>
+        next.limits.find(limit => limit.scope === scope && limit.kind === kind)?.remaining
+      expect(left('account', 'requests')).toBe(98)
+      expect(left('account', 'tokens')).toBeWithin(300, 320)
+      expect(left('account', 'concurrent')).toBe(0)
+      expect(left('model', 'tokens')).toBeWithin(9_300, 9_320)
+      await limiter.close()
+    },
+  )
+
+  test('what was corrected or released already is only brought to its end', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { tokensPerMinute: 1_000, concurrentRequests: 1 } }
+    for (const before of ['adjust', 'release'] as const) {
+      const key = before === 'adjust' ? 1 : 2
+      const { lease } = granted(await limiter.take(ask({ ...options, account: key, tokens: 500 })))
+      if (before === 'adjust') await limiter.adjust(lease, 100)
+      else await limiter.release(lease)
+      await limiter.end(lease, before === 'adjust' ? 900 : 100)
+      const next = granted(await limiter.take(ask({ ...options, account: key, tokens: 0 })))
+      expect(next.limits[0]?.remaining).toBeWithin(900, 920)
+    }
+    await limiter.close()
+  })
+
   test('an underestimate is paid by who comes next', async () => {
     const limiter = await open()
     const options = { accountLimits: { tokensPerMinute: 1_000 } }
@@ -214,4 +256,33 @@ describe.each(modes)('limits counted %s', mode => {
     expect(limiter.openLeases).toBe(100)
     await limiter.close()
   }, 30_000)
+})
+
+test.skipIf(redis === undefined)('a request asks Redis twice: when it begins and when it ends', async () => {
+  if (redis === undefined) return
+  const asked: unknown[] = []
+  const counting: RedisConnection = {
+    ...redis,
+    run(script, keys, args) {
+      asked.push(args[0])
+      return redis.run(script, keys, args)
+    },
+  }
+  const limiter = await openLimiter({
+    redis: counting,
+    clock: manualClock(),
+    log: SILENT,
+    namespace: `${server?.namespace}counted:`,
+  })
+  const all = { requestsPerMinute: 10, tokensPerMinute: 1_000, concurrentRequests: 5 }
+  const request = ask({ tokens: 100, accountLimits: all, keyLimits: all, accountModelLimits: all })
+  const { lease } = granted(await limiter.take(request))
+  await limiter.end(lease, 30)
+  expect(asked).toEqual(['take', 'finish'])
+  const { lease: refunded } = granted(await limiter.take({ ...request, id: 'b' }))
+  await limiter.refund(refunded)
+  expect(asked).toEqual(['take', 'finish', 'take', 'finish'])
+  const { limits } = granted(await limiter.take({ ...request, id: 'c' }))
+  expect(limits.find(({ kind }) => kind === 'requests')?.remaining).toBe(8)
+  await limiter.close()
 })

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
 import { RedisBuckets } from '@/limits/token-bucket.ts'
-import { bucketContract, requests, take } from './contract.ts'
+import { bucketContract, requests, take, tokens } from './contract.ts'
 import { playOnBoth } from './trace.ts'
 
 const server = await openTestRedis()
@@ -44,6 +44,33 @@ if (server === undefined) {
       expect(fullAt).toMatch(/^\d{16}$/)
       // Within a minute of this machine's clock, whichever machine Redis runs on.
       expect(Math.abs(Number(fullAt) / 1_000 - Date.now())).toBeLessThan(60_000)
+    })
+
+    test('ends a request in one call: its buckets move once, its places are free whenever it is told', async () => {
+      const prefix = scope()
+      const store = new RedisBuckets(redis, () => 1_700_000_000_000_000)
+      const single = (id: string) => ({
+        ...take(prefix, id, requests(prefix, 60), tokens(prefix, 600, 100)),
+        leases: [
+          { key: `${prefix}cc`, limit: 1 },
+          { key: `${prefix}k1:cc`, limit: 1 },
+        ],
+      })
+      const keys = [`${prefix}cc`, `${prefix}k1:cc`]
+      const correction = {
+        markerKey: `${prefix}adjusted:a`,
+        buckets: [{ key: `${prefix}tpm`, deltaUs: -7_000_000 }],
+      }
+      for (const id of ['a', 'b']) {
+        expect((await store.take(single(id))).allowed).toBe(true)
+        // The second time the marker says that it was done.
+        await store.finish(correction, keys, id)
+      }
+      expect(await store.take(single('c'))).toMatchObject({
+        allowed: true,
+        levelsUs: [3_000_000, 23_000_000],
+        held: [1, 1],
+      })
     })
 
     describe('told of what was let in without it', () => {
