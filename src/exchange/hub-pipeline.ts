@@ -1,17 +1,19 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Raiser } from '@/formats/lowering.ts'
+import { PlainLane } from '@/formats/plain-lane.ts'
+import type { StreamDecoder, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import { createSseParser } from '@/sse/parser.ts'
+import { createSseTextParser, createUtf8Decoder, endOfEvent } from '@/sse/parser.ts'
 import { Meter } from './meter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
 export interface HubMachines {
-  decoder: StreamMachine<SseEvent, GenerationEvent>
+  decoder: StreamDecoder
   /** Undoes on the answer what was done to the request. */
   raiser: Raiser | undefined
-  encoder: StreamMachine<GenerationEvent, string>
+  encoder: StreamEncoder
   /** Turns events into another framing of the same format (Gemini's JSON array). */
   framer: StreamMachine<string, string> | undefined
 }
@@ -21,17 +23,30 @@ const utf8 = new TextEncoder()
 /** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
 export class HubPipeline implements Pipeline {
   readonly meter = new Meter()
-  readonly #parser = createSseParser()
-  readonly #decoder: StreamMachine<SseEvent, GenerationEvent>
+  readonly #utf8 = createUtf8Decoder()
+  readonly #parser = createSseTextParser()
+  readonly #decoder: StreamDecoder
   readonly #raiser: Raiser | undefined
   readonly #writer: StreamMachine<GenerationEvent, string>
+  readonly #framer: StreamMachine<string, string> | undefined
+  /** The short way of text; undefined where all of it must be looked at. */
+  readonly #lane: PlainLane | undefined
+  /** True when all that the parser was given are whole events. */
+  #isBetween = true
+  /** The beginning of an event that is not given to the parser yet. */
+  #waiting = ''
+  /** Of the event that was decoded last: its text, and whether it gave anything else. */
+  #delta: Extract<GenerationEvent, { type: 'text-delta' }> | undefined
+  #gaveMore = false
   #text = ''
 
-  constructor(machines: HubMachines) {
-    this.#decoder = machines.decoder
-    this.#raiser = machines.raiser
-    this.#writer =
-      machines.framer === undefined ? machines.encoder : compose(machines.encoder, machines.framer)
+  constructor({ decoder, raiser, encoder, framer }: HubMachines) {
+    this.#decoder = decoder
+    this.#raiser = raiser
+    this.#writer = framer === undefined ? encoder : compose(encoder, framer)
+    this.#framer = framer
+    const { plain } = decoder
+    if (plain !== undefined && raiser?.readsText !== true) this.#lane = new PlainLane(plain, encoder)
   }
 
   get done(): boolean {
@@ -39,7 +54,7 @@ export class HubPipeline implements Pipeline {
   }
 
   push(chunk: Uint8Array, emit: Emit): void {
-    this.#parser.push(chunk, this.#onEvent)
+    this.#utf8.push(chunk, this.#onRead)
     this.#flush(emit)
   }
 
@@ -49,6 +64,8 @@ export class HubPipeline implements Pipeline {
   }
 
   end(emit: Emit): void {
+    this.#utf8.end(this.#onRead)
+    this.#parser.push(this.#waiting, this.#onEvent)
     this.#parser.end(this.#onEvent)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
@@ -74,11 +91,55 @@ export class HubPipeline implements Pipeline {
     this.#flush(emit)
   }
 
+  readonly #onRead = (read: string): void => {
+    const lane = this.#lane
+    const text = this.#waiting + read
+    this.#waiting = ''
+    if (lane === undefined || lane.isHopeless) return this.#parser.push(text, this.#onEvent)
+    let at = 0
+    while (at < text.length) {
+      if (this.#isBetween) at = lane.take(text, at, this.#onPlain)
+      const end = endOfEvent(text, at)
+      if (end >= 0) {
+        this.#pushEvent(text.slice(at, end), lane)
+        at = end
+      } else if (this.#isBetween && lane.mayBegin(text, at)) {
+        this.#waiting = text.slice(at)
+        break
+      } else {
+        this.#isBetween &&= at === text.length
+        this.#parser.push(text.slice(at), this.#onEvent)
+        break
+      }
+    }
+    this.#settle(lane)
+  }
+
+  /** Takes the end of an event the general way, or all of it. */
+  #pushEvent(text: string, lane: PlainLane): void {
+    const isWhole = this.#isBetween
+    this.#isBetween = true
+    this.#delta = undefined
+    this.#gaveMore = false
+    this.#parser.push(text, this.#onEvent)
+    if (isWhole && this.#delta !== undefined && !this.#gaveMore) lane.open(text, this.#delta)
+  }
+
   readonly #onEvent = (event: SseEvent): void => {
+    if (this.#lane !== undefined) {
+      this.#settle(this.#lane)
+      this.#lane.close()
+    }
     if (this.meter.error === undefined) this.#decoder.push(event, this.#onDecoded)
   }
 
   readonly #onDecoded = (event: GenerationEvent): void => {
+    if (event.type === 'text-delta' && this.#delta === undefined) this.#delta = event
+    else if (event.type !== 'usage') this.#gaveMore = true
+    this.#raise(event)
+  }
+
+  readonly #raise = (event: GenerationEvent): void => {
     if (this.#raiser === undefined) this.#onRaised(event)
     else this.#raiser.push(event, this.#onRaised)
   }
@@ -87,6 +148,16 @@ export class HubPipeline implements Pipeline {
     if (this.meter.error !== undefined) return
     this.meter.observe(event)
     this.#writer.push(event, this.#onText)
+  }
+
+  readonly #onPlain = (event: string): void => {
+    if (this.#framer === undefined) this.#text += event
+    else this.#framer.push(event, this.#onText)
+  }
+
+  #settle(lane: PlainLane): void {
+    const text = lane.settle(this.#raise)
+    if (text !== '') this.meter.addUnread(Buffer.byteLength(text))
   }
 
   readonly #onText = (text: string): void => {

@@ -1,13 +1,11 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { SseEvent } from '@/sse/event.ts'
+import type { StreamDecoder, StreamEncoder } from './plain-text.ts'
 
 /**
  * All that Tollgate knows about one wire format. decode is wire to generation, encode is generation to wire; both
@@ -43,10 +41,10 @@ export interface Codec {
    * Reads an upstream's stream. A stream that ends without its terminal mark, and an error inside it, come out as an
    * `error` event; no exception escapes whatever the upstream sends.
    */
-  createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent>
+  createStreamDecoder(context: DecodeContext): StreamDecoder
 
   /** Writes a stream for the caller: whole server-sent events as text, any number in one string. */
-  createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string>
+  createStreamEncoder(context: ReplyContext): StreamEncoder
 
   /** Writes an error as the body of an answer. The message ends in the request id (contract.md 6). */
   encodeError(error: GatewayError, requestId: string): JsonObject

@@ -24,6 +24,8 @@ export interface LoweredRequest {
 export interface Raiser extends StreamMachine<GenerationEvent, GenerationEvent> {
   /** True when nothing of what the upstream may still send is wanted. */
   readonly done: boolean
+  /** False when every text passes as it is. */
+  readonly readsText: boolean
 }
 
 /**
@@ -95,6 +97,7 @@ function createRaiser(
     get done() {
       return stopper.hit
     },
+    readsText: stop.length > 0,
     push: (event, emit) => machine.push(event, emit),
     end: emit => machine.end(emit),
   }

@@ -1,5 +1,5 @@
 import { createParser, type EventSourceParser } from 'eventsource-parser'
-import type { StreamMachine } from '@/generation/machine.ts'
+import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from './event.ts'
 
 /**
@@ -7,20 +7,47 @@ import type { SseEvent } from './event.ts'
  * fields are skipped; a last event without its blank line still counts, as long as it has data.
  */
 export function createSseParser(): StreamMachine<Uint8Array, SseEvent> {
-  const decoder = new TextDecoder()
+  return compose(createUtf8Decoder(), createSseTextParser())
+}
+
+/** The same for text. */
+export function createSseTextParser(): StreamMachine<string, SseEvent> {
   let sink: (event: SseEvent) => void = () => {}
   const parser: EventSourceParser = createParser({
     onEvent: event => sink({ event: event.event, data: event.data }),
   })
   return {
-    push(chunk, emit) {
+    push(text, emit) {
       sink = emit
-      parser.feed(decoder.decode(chunk, { stream: true }))
+      parser.feed(text)
     },
     end(emit) {
       sink = emit
-      parser.feed(decoder.decode())
       parser.feed('\n\n')
     },
   }
 }
+
+const STREAM = { stream: true }
+
+/** UTF-8 to text, across chunk borders; what is no UTF-8 becomes U+FFFD. */
+export function createUtf8Decoder(): StreamMachine<Uint8Array, string> {
+  const decoder = new TextDecoder()
+  return {
+    push: (chunk, emit) => emit(decoder.decode(chunk, STREAM)),
+    end: emit => emit(decoder.decode()),
+  }
+}
+
+/** Where the event ends that begins there, its empty line included; -1 when its end is not there, or ends lines in CR alone. */
+export function endOfEvent(text: string, start: number): number {
+  for (let at = text.indexOf('\n', start); at >= 0; at = text.indexOf('\n', at + 1)) {
+    const next = text.charCodeAt(at + 1)
+    if (next === LF) return at + 2
+    if (next === CR && text.charCodeAt(at + 2) === LF) return at + 3
+  }
+  return -1
+}
+
+const LF = 0x0a
+const CR = 0x0d

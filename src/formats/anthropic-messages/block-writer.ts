@@ -1,4 +1,5 @@
 import { fitCallId } from '@/formats/call-id.ts'
+import type { PlainWriter } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
@@ -107,6 +108,14 @@ export class BlockWriter {
     if (current.kind === 'tool') return this.#endTool(undefined, emit)
     if (current.shown) this.#stop(emit)
     this.#forget()
+  }
+
+  /** See StreamEncoder. */
+  plainText(block: number): PlainWriter | undefined {
+    const current = this.#current
+    if (current?.kind !== 'text' || current.block !== block || !current.shown) return undefined
+    const before = `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":"`
+    return { delta: escaped => `${before}${escaped}"}}\n\n`, said: () => {} }
   }
 
   #text(text: string, emit: Emit): void {

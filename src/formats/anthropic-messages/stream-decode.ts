@@ -1,8 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/fault.ts'
+import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
 import {
   asArray,
   asNumber,
@@ -24,13 +24,22 @@ type Emit = (event: GenerationEvent) => void
  * Reads an upstream's stream by the grammar of wire-formats 4.3, with what vendors really send: pings anywhere, a
  * message_start that is repeated or already holds content, several message_deltas, blocks left open at the end.
  */
-export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
-  return new StreamDecoder(context)
+export function createStreamDecoder(context: DecodeContext): StreamDecoder {
+  return new EventDecoder(context)
 }
 
-class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+const PLAIN: PlainShape = { text: ['delta', 'text'], loose: [], usage: undefined }
+
+class EventDecoder implements StreamDecoder {
+  readonly plain: PlainReader = {
+    shape: PLAIN,
+    isPlain: () => this.#added?.kind === 'text' && this.#added.held === '',
+    skip: () => {},
+  }
   readonly #context: DecodeContext
   readonly #open = new Map<number, OpenBlock>()
+  /** The block that the last event added to, if it was a delta. */
+  #added: OpenBlock | undefined
   #started = false
   #done = false
   #messageId: string | undefined
@@ -46,6 +55,7 @@ class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   push(event: SseEvent, emit: Emit): void {
+    this.#added = undefined
     if (this.#done || event.data === '' || event.data.trim() === '[DONE]') return
     const data = parseObject(event.data)
     if (data === undefined) return this.#fail(brokenEvent(), emit)
@@ -136,6 +146,7 @@ class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       this.#startBlock(index, content, emit)
       open = this.#open.get(index)
     }
+    this.#added = open
     if (open !== undefined) addDelta(open, delta, emit)
   }
 

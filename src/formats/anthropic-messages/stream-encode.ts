@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import type { PlainWriter, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { formatEvent } from '@/sse/event.ts'
@@ -18,11 +18,11 @@ type Emit = (text: string) => void
  * the open one ends, while the open block's own deltas flow at once. The end is written when the upstream has ended,
  * because the true usage may come after the finish.
  */
-export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
-  return new StreamEncoder(context)
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  return new EventEncoder(context)
 }
 
-class StreamEncoder implements StreamMachine<GenerationEvent, string> {
+class EventEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #writer: BlockWriter
   readonly #thoughts: boolean
@@ -73,6 +73,10 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
     }
     emit(formatEvent('message_delta', JSON.stringify(this.#messageDelta(finish))))
     emit('event: message_stop\ndata: {"type":"message_stop"}\n\n')
+  }
+
+  plainText(block: number): PlainWriter | undefined {
+    return this.#failed ? undefined : this.#writer.plainText(block)
   }
 
   #start(emit: Emit, serviceTier?: string): void {

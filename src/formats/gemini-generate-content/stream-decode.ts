@@ -1,6 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
 import { parseExact } from '@/json/exact.ts'
@@ -16,6 +15,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
+import type { PlainReader, PlainShape, StreamDecoder } from '../plain-text.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason } from './finish.ts'
 import { decodeCitations } from './grounding.ts'
@@ -40,10 +40,27 @@ interface CandidateState {
   finished: boolean
 }
 
+const PLAIN: PlainShape = {
+  text: ['candidates', 0, 'content', 'parts', 0, 'text'],
+  loose: [],
+  usage: ['usageMetadata'],
+}
+
+/** What else a chunk or its candidate may tell that is read here. */
+const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citationMetadata', 'promptFeedback']
+
 /** Reads the chunks of an answer, whose parts are increments (wire-formats 5.2). One answer, whole or streamed. */
-export class GeminiDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+export class GeminiDecoder implements StreamDecoder {
+  readonly plain: PlainReader = {
+    shape: PLAIN,
+    isPlain: () => this.#chunk !== undefined && this.#isPlain(this.#chunk),
+    skip: (text, usage, emit) => this.#skip(text, usage, emit),
+  }
   readonly #context: DecodeContext
   readonly #candidates = new Map<number, CandidateState>()
+  /** The last chunk, and the text that it continued. */
+  #chunk: JsonObject | undefined
+  #text: Extract<OpenBlock, { type: 'text' }> | undefined
   #blocks = 0
   #started = false
   #failed = false
@@ -77,12 +94,28 @@ export class GeminiDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       return
     }
     this.#start(chunk, emit)
+    this.#chunk = chunk
+    this.#text = undefined
     const candidates = asArray(chunk['candidates']).filter(isJsonObject)
     for (const candidate of candidates) this.#readParts(candidate, emit)
     const usage = asObject(chunk['usageMetadata'])
     if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
     for (const candidate of candidates) this.#readFinish(candidate, emit)
     this.#readPromptFeedback(asObject(chunk['promptFeedback']), emit)
+  }
+
+  #isPlain(chunk: JsonObject): boolean {
+    const [candidate, ...others] = asArray(chunk['candidates'])
+    if (!isJsonObject(candidate) || others.length > 0) return false
+    const [part, ...more] = asArray(asObject(candidate['content'])?.['parts'])
+    if (!isJsonObject(part) || more.length > 0 || Object.keys(part).length > 1) return false
+    if (TELLING.some(name => (chunk[name] ?? candidate[name] ?? null) !== null)) return false
+    return this.#text !== undefined && this.#text.signature === undefined
+  }
+
+  #skip(text: string, usage: JsonObject | undefined, emit: Emit): void {
+    if (this.#text !== undefined) this.#text.text += text
+    if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
   }
 
   #start(chunk: JsonObject, emit: Emit): void {
@@ -154,6 +187,7 @@ export class GeminiDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     }
     open.text += text
     open.signature = signature
+    this.#text = open
     if (text !== '') emit({ type: 'text-delta', block: open.block, text })
   }
 
@@ -292,6 +326,6 @@ function parseChunk(text: string): unknown {
   return text.includes('"functionCall"') ? parseExact(text) : parseJson(text)
 }
 
-export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
+export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   return new GeminiDecoder(context)
 }

@@ -1,11 +1,11 @@
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
 import type { Citation, ReasoningPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ReplyContext } from '../codec.ts'
+import type { PlainWriter, StreamEncoder } from '../plain-text.ts'
 import { encodeErrorEvent } from './error.ts'
 import { encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
@@ -66,7 +66,7 @@ type Block =
  * chunk must hold something: of every text its last character, and every other part, waits for what comes next.
  * That also keeps surrogate pairs together and gives a text's signature a part to stand on.
  */
-class StreamEncoder implements StreamMachine<GenerationEvent, string> {
+class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #shows: boolean
   /** The end of every chunk. */
@@ -157,6 +157,30 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
         return this.#fail(event, emit)
       default:
         event satisfies never
+    }
+  }
+
+  /** Writes what is held together with each delta but its last character, as `#write` does. */
+  plainText(block: number): PlainWriter | undefined {
+    const open = this.#blocks.get(block)
+    if (open?.type !== 'text' || open.of.pending !== undefined) return undefined
+    const { held, index } = open.of
+    if (typeof held !== 'object' || held.thought || held.signature !== undefined) return undefined
+    if (!held.text.isWellFormed()) return undefined
+    const before = `data: {"candidates":[{"content":{"parts":[{"text":"`
+    const after = `"}],"role":"model"},"index":${index}}]${this.#tail}`
+    let last = JSON.stringify(held.text).slice(1, -1)
+    return {
+      delta: escaped => {
+        const cut = lastCharacter(escaped)
+        const event = `${before}${last}${escaped.slice(0, cut)}${after}`
+        last = escaped.slice(cut)
+        return event
+      },
+      said: text => {
+        open.text += text
+        held.text = text.slice(-lastCharacterLength(text))
+      },
     }
   }
 
@@ -343,12 +367,21 @@ function textJson(text: string, thought: boolean, thoughtSignature: string | und
   return JSON.stringify({ text, thought: thought ? true : undefined, thoughtSignature })
 }
 
+/** Where the last character begins in text as JSON.stringify escapes it. */
+function lastCharacter(escaped: string): number {
+  const end = escaped.length
+  // The longest escape has six characters.
+  if (!escaped.includes('\\', end - 6)) return end - lastCharacterLength(escaped)
+  const text: string = JSON.parse(`"${escaped}"`)
+  return end - JSON.stringify(text.slice(-lastCharacterLength(text))).length + 2
+}
+
 function lastCharacterLength(text: string): 1 | 2 {
   const last = text.charCodeAt(text.length - 1)
   const before = text.charCodeAt(text.length - 2)
   return last >= 0xdc00 && last <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? 2 : 1
 }
 
-export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
-  return new StreamEncoder(context)
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  return new ChunkEncoder(context)
 }

@@ -59,6 +59,11 @@ export class CandidateDecoder {
     return this.#finish !== undefined
   }
 
+  /** True when the next text continues the open block as it comes. */
+  get isInText(): boolean {
+    return this.#open === 'text' && this.#half === ''
+  }
+
   push(delta: JsonObject, emit: Emit): void {
     const thought = asString(delta['reasoning_content']) || asString(delta['reasoning'])
     if (thought !== undefined && thought !== '') {

@@ -1,4 +1,5 @@
 import type { ReplyContext } from '@/formats/codec.ts'
+import type { PlainWriter } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart } from '@/generation/part.ts'
@@ -128,6 +129,21 @@ export class CandidateEncoder {
         return this.#show(event.media, emit)
       default:
         event satisfies never
+    }
+  }
+
+  /** See StreamEncoder. */
+  plainText(block: number): PlainWriter | undefined {
+    const open = this.#texts[block]
+    if (open === undefined || open.half !== '') return undefined
+    const before = `${this.#content.before}"`
+    const after = `"${this.#content.after}`
+    return {
+      delta: escaped => `${before}${escaped}${after}`,
+      said: text => {
+        this.#contentLength += text.length
+        open.length += text.length
+      },
     }
   }
 

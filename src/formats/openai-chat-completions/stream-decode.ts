@@ -1,9 +1,17 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFault, decodeFaultValue, faultError } from '@/formats/fault.ts'
+import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
-import { asArray, asIndex, asObject, asString, type JsonObject, parseJson } from '@/json/json.ts'
+import {
+  asArray,
+  asIndex,
+  asObject,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  parseJson,
+} from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources } from './citations.ts'
@@ -12,12 +20,28 @@ import { decodeUsage } from './usage.ts'
 type Emit = (event: GenerationEvent) => void
 
 /** Reads a stream of chunks, as OpenAI and every vendor of wire-formats 2.3 writes them. */
-export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
-  return new StreamDecoder(context)
+export function createStreamDecoder(context: DecodeContext): StreamDecoder {
+  return new ChunkDecoder(context)
 }
 
-class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+/** OpenAI pads its chunks so that their length says nothing; local servers write the time of each. */
+const PLAIN: PlainShape = {
+  text: ['choices', 0, 'delta', 'content'],
+  loose: [['obfuscation'], ['created']],
+  usage: ['usage'],
+}
+
+class ChunkDecoder implements StreamDecoder {
+  readonly plain: PlainReader = {
+    shape: PLAIN,
+    isPlain: () => this.#chunk !== undefined && this.#answer.isPlain(this.#chunk),
+    skip: (_text, usage, emit) => {
+      if (usage !== undefined) this.#answer.count({ usage }, emit)
+    },
+  }
   readonly #answer: AnswerDecoder
+  /** The last event, if it was a chunk of the answer. */
+  #chunk: JsonObject | undefined
   #isOver = false
 
   constructor(context: DecodeContext) {
@@ -25,6 +49,7 @@ class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   push(event: SseEvent, emit: Emit): void {
+    this.#chunk = undefined
     if (this.#isOver || event.data === '') return
     if (isDone(event.data)) return this.#done(emit)
     const chunk = parseChunk(event.data)
@@ -34,6 +59,7 @@ class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       return this.#fail(faultError(decodeFaultValue(200, chunk)), emit)
     }
     this.#answer.push(chunk, 'delta', emit)
+    this.#chunk = chunk
   }
 
   end(emit: Emit): void {
@@ -89,6 +115,17 @@ export class AnswerDecoder {
     if (this.#candidates.size === 0) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
+  }
+
+  /** See PlainReader, for the chunk that was pushed last. */
+  isPlain(chunk: JsonObject): boolean {
+    const [choice, ...others] = asArray(chunk['choices'])
+    if (!isJsonObject(choice) || others.length > 0 || chunk['x_groq'] !== undefined) return false
+    const { index, delta, logprobs, usage, finish_reason } = choice
+    if (![logprobs, usage, finish_reason].every(isEmpty)) return false
+    if (!isJsonObject(delta) || typeof delta['content'] !== 'string') return false
+    const { content, role, ...more } = delta
+    return Object.values(more).every(isEmpty) && this.#candidates.get(asIndex(index) ?? 0)?.isInText === true
   }
 
   push(chunk: JsonObject, field: 'delta' | 'message', emit: Emit): void {
@@ -160,6 +197,11 @@ export class AnswerDecoder {
       serviceTier: asString(chunk['service_tier']) || undefined,
     })
   }
+}
+
+/** Says nothing, whatever it is called. */
+function isEmpty(value: unknown): boolean {
+  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 function isDone(data: string): boolean {

@@ -1,8 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { openaiTier } from '@/formats/openai-tier.ts'
+import type { PlainWriter, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { StreamMachine } from '@/generation/machine.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { CandidateEncoder, type ChunkWriter } from './candidate-encode.ts'
@@ -14,11 +14,11 @@ type Emit = (output: string) => void
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
 
 /** Writes a stream of chunks: constant id, created and model; usage only if asked for; `[DONE]` at a true end. */
-export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
-  return new StreamEncoder(context)
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  return new ChunkEncoder(context)
 }
 
-class StreamEncoder implements StreamMachine<GenerationEvent, string> {
+class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #candidates: CandidateEncoder[] = []
   /** Which candidate each block belongs to. */
@@ -85,6 +85,10 @@ class StreamEncoder implements StreamMachine<GenerationEvent, string> {
       emit(this.#chunks().usage(encodeUsage(this.#usage)))
     }
     emit('data: [DONE]\n\n')
+  }
+
+  plainText(block: number): PlainWriter | undefined {
+    return this.#isOver ? undefined : this.#owners[block]?.plainText(block)
   }
 
   #fail(error: GatewayError, emit: Emit): void {

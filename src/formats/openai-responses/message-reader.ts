@@ -55,6 +55,11 @@ export class MessageReader implements ItemReader {
     if (part !== undefined) this.#logprobs(part, event['logprobs'], emit)
   }
 
+  /** Text of the open part that came past `textDelta`. */
+  skip(text: string): void {
+    if (this.#open !== undefined) this.#open.length += text.length
+  }
+
   refusalDelta(event: JsonObject, emit: Emit): void {
     const part = this.#part(event, 'refusal', emit)
     const text = asString(event['delta'])

@@ -1,3 +1,4 @@
+import type { PlainWriter } from '@/formats/plain-text.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeAnnotation } from './content.ts'
@@ -75,6 +76,19 @@ export class MessageWriter implements ItemWriter {
     return part.kind === 'text'
       ? this.#line('response.output_text.delta', part, `"delta":${JSON.stringify(text)},"logprobs":[]`)
       : this.#line('response.refusal.delta', part, `"delta":${JSON.stringify(text)}`)
+  }
+
+  /** See StreamEncoder. */
+  plainText(part: ContentPart): PlainWriter | undefined {
+    if (part.kind !== 'text') return undefined
+    const { lines } = this.#place
+    const before = `${part.head},"delta":"`
+    return {
+      delta: escaped => lines.line('response.output_text.delta', `${before}${escaped}","logprobs":[]`),
+      said: text => {
+        part.text += text
+      },
+    }
   }
 
   cite(part: ContentPart, citation: Citation): string {

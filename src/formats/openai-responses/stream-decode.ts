@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
+import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
@@ -22,14 +23,27 @@ type Emit = (event: GenerationEvent) => void
  * Reads a Responses stream. Items are told apart by `output_index` alone, since Copilot changes their ids between
  * events; an item's `done` event fills in whatever its deltas did not say.
  */
-export function createStreamDecoder(context: DecodeContext): StreamMachine<SseEvent, GenerationEvent> {
-  return compose(new StreamDecoder(context), createPairJoiner())
+export function createStreamDecoder(context: DecodeContext): StreamDecoder {
+  const decoder = new EventDecoder(context)
+  const joiner = createPairJoiner()
+  const plain: PlainReader = {
+    shape: PLAIN,
+    isPlain: () => decoder.isPlain && !joiner.isWaiting,
+    skip: text => decoder.skip(text),
+  }
+  return { ...compose(decoder, joiner), plain }
 }
 
-class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+/** Every event has its number, and padding so that its length says nothing. */
+const PLAIN: PlainShape = { text: ['delta'], loose: [['sequence_number'], ['obfuscation']], usage: undefined }
+
+class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   readonly #context: DecodeContext
   readonly #items = new Map<number, ItemReader>()
   readonly #seen: Seen = { calls: false, refusal: false }
+  /** The last event, if it was a delta of text, and the message that it belongs to. */
+  #textDelta: JsonObject | undefined
+  #speaking: MessageReader | undefined
   #lastIndex = 0
   #blocks = 0
   #started = false
@@ -39,14 +53,27 @@ class StreamDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     this.#context = context
   }
 
+  /** See PlainReader. */
+  get isPlain(): boolean {
+    return this.#textDelta !== undefined && asArray(this.#textDelta['logprobs']).length === 0
+  }
+
+  /** See PlainReader. */
+  skip(text: string): void {
+    this.#speaking?.skip(text)
+  }
+
   push(input: SseEvent, emit: Emit): void {
+    this.#textDelta = undefined
     if (this.#ended) return
     const event = parseObject(input.data)
     if (event === undefined) return
     const name = eventType(event, input)
     switch (name) {
       case 'response.output_text.delta':
-        return this.#message(event, emit)?.textDelta(event, emit)
+        this.#textDelta = event
+        this.#speaking = this.#message(event, emit)
+        return this.#speaking?.textDelta(event, emit)
       case 'response.refusal.delta':
         return this.#message(event, emit)?.refusalDelta(event, emit)
       case 'response.output_text.done':

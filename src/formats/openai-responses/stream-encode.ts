@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import type { PlainWriter, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
@@ -23,8 +24,13 @@ import { WholeWriter } from './whole-writer.ts'
 type Emit = (text: string) => void
 
 /** Writes a Responses stream: the whole lifecycle of wire-formats 3.3, for strict readers. */
-export function createStreamEncoder(context: ReplyContext): StreamMachine<GenerationEvent, string> {
-  return compose(createPairJoiner(), new ReplyWriter(context))
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  const joiner = createPairJoiner()
+  const writer = new ReplyWriter(context)
+  return {
+    ...compose(joiner, writer),
+    plainText: block => (joiner.isWaiting ? undefined : writer.plainText(block)),
+  }
 }
 
 /** A block that is being written. */
@@ -134,6 +140,13 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     if (this.#ended) return
     if (this.#finish !== undefined) return this.#complete(this.#finish, emit)
     this.#fail(new GatewayError('upstream_error', 'The answer ended before it was complete'), emit)
+  }
+
+  /** See StreamEncoder. */
+  plainText(block: number): PlainWriter | undefined {
+    const open = this.#blocks.get(block)
+    if (this.#ended || open?.type !== 'content' || this.#otherCandidates.has(block)) return undefined
+    return open.writer.plainText(open.part)
   }
 
   /** The response object as it stands. */

@@ -1,0 +1,57 @@
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+
+/*
+ * The short way of text. Most events of an answer are plain: they differ from the one before in a piece of text, and
+ * in nothing else that matters. Such an event need not be parsed: its text, which is JSON already, is taken out of the
+ * upstream's event and put into the caller's as it is (formats/plain-lane.ts). Everything else goes the general way,
+ * through `push`, and so does an event about which there is the least doubt. What comes out is the same, byte by byte.
+ */
+
+/** Reads a stream of some format. */
+export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> {
+  /** Undefined: no event of this stream is plain. */
+  readonly plain: PlainReader | undefined
+}
+
+/** Writes a stream of some format: whole events as text. */
+export interface StreamEncoder extends StreamMachine<GenerationEvent, string> {
+  /**
+   * Writes the text of this block past `push`; undefined where that would not be the same. Good until the next push.
+   */
+  plainText(block: number): PlainWriter | undefined
+}
+
+/** The part of a decoder that knows about plain events. */
+export interface PlainReader {
+  readonly shape: PlainShape
+  /**
+   * Asked when a push gave one `text-delta`, with or without a `usage` behind it, and nothing else. True when the same
+   * event with another text would give just that text for the same block, were it pushed next; and so on. The text is
+   * well-formed and not empty. The other places that the shape names may differ as well.
+   */
+  isPlain(): boolean
+  /** Takes note of plain events that were not pushed: what they said together, and the usage that the last one told. */
+  skip(text: string, usage: JsonObject | undefined, emit: (event: GenerationEvent) => void): void
+}
+
+/** Where in the JSON of an event something stands: keys and places in lists. */
+export type JsonPath = readonly (string | number)[]
+
+export interface PlainShape {
+  text: JsonPath
+  /** Strings and counts that differ from event to event and mean nothing to the decoder. */
+  loose: readonly JsonPath[]
+  /** An object whose counts differ from event to event, each replacing the one before. */
+  usage: JsonPath | undefined
+}
+
+/** Writes deltas of one open block of text. */
+export interface PlainWriter {
+  /** The event for a delta; `escaped` is its text as JSON.stringify writes it, without the quotes. */
+  delta(escaped: string): string
+  /** Takes note of what the deltas since the last call said together. */
+  said(text: string): void
+}
