@@ -57,7 +57,7 @@ async function testKey(
       call: { kind: 'generate', model, stream: false },
       body: new TextEncoder().encode(JSON.stringify(bodyOf(channel.format, model))),
       headers: channel.format === 'anthropic-messages' ? { 'anthropic-version': '2023-06-01' } : {},
-      signal: patience.signal,
+      attempt: patience,
     })
     const text = await answer.text()
     return told(answer.ok, answer.status, answer.ok ? 'It answers.' : text)

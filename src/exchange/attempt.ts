@@ -16,7 +16,8 @@ export interface SendOptions {
   client: GuardedClient
   pass: Pass
   now: () => number
-  signal: AbortSignal
+  /** Ends the attempt, as does whoever has a reason to. */
+  attempt: AbortController
 }
 
 /**
@@ -35,7 +36,7 @@ export async function send(
     body,
     headers,
     followsRedirects: followsRedirects ?? false,
-    signal: options.signal,
+    attempt: options.attempt,
   })
   if (response.ok) return response
   const text = await readFault(response)

@@ -2,6 +2,7 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { wholeCounts } from '@/generation/usage.ts'
 import { Bill, type Charge, type UsedUp } from './bill.ts'
 import type { Gateway } from './gateway.ts'
+import type { Interruption } from './interruption.ts'
 import type { Quote } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
@@ -12,16 +13,21 @@ export interface Reservation {
   outputLimit: number | undefined
   /** Resolves when the hold is durable. Until then no byte reaches the caller. */
   granted: Promise<void>
-  /** Aborts with the error of a hold that was refused after the upstream was called already. */
-  refused: AbortSignal
+  /** True once the hold was refused after the upstream was called already; the exchange is interrupted then. */
+  isRefused: boolean
 }
 
 /**
  * Sets money aside. The upstream may be called before the hold is durable if the account's credit is ample and the
- * ledger well (ledger.md 5.8); else this resolves with the hold.
+ * ledger well (ledger.md 5.8); else this resolves with the hold. One that is refused after that interrupts.
  * @throws GatewayError of 402, `billing_unavailable`
  */
-export async function reserve(gateway: Gateway, record: ExchangeRecord, quote: Quote): Promise<Reservation> {
+export async function reserve(
+  gateway: Gateway,
+  record: ExchangeRecord,
+  quote: Quote,
+  interruption: Interruption,
+): Promise<Reservation> {
   const { ledger, credit, clock } = gateway
   const caller = callerOf(record)
   const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
@@ -30,18 +36,19 @@ export async function reserve(gateway: Gateway, record: ExchangeRecord, quote: Q
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }
   const early = !caller.onTrial && isWell(gateway) && credit.isAmple(caller.accountId, bill.expectedNano)
-  const abort = new AbortController()
   if (!early) {
     const outputLimit = await bill.reserve()
-    return { bill, outputLimit, granted: Promise.resolve(), refused: abort.signal }
+    return { bill, outputLimit, granted: Promise.resolve(), isRefused: false }
   }
   const granted = bill.reserve().then(() => undefined)
+  const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }
   granted.catch(error => {
     credit.distrust(caller.accountId)
     gateway.metrics.wastedStarts.inc()
-    abort.abort(asGatewayError(error))
+    reservation.isRefused = true
+    interruption.interrupt(asGatewayError(error))
   })
-  return { bill, outputLimit: undefined, granted, refused: abort.signal }
+  return reservation
 }
 
 /** How long a hold may wait before nothing is begun without one. */

@@ -17,7 +17,7 @@ export interface Conversation extends Admitted<Preparation> {
 
 /** The conversation that a prompt is, on all the routes of its model. */
 export function converse(
-  admitted: Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | 'pass' | 'reservation' | 'signal'>,
+  admitted: Omit<Conversation, 'routes' | 'traits' | 'prepare'>,
   chain?: ResponseChain,
 ): Conversation {
   const { gateway, record, prompt, model } = admitted
@@ -37,11 +37,11 @@ export function converse(
 
 /** Makes the prompt ready for a route; media that its format cannot take by address are fetched first, if they may be. */
 function preparer(
-  { gateway, prompt, model, signal }: Pick<Conversation, 'gateway' | 'prompt' | 'model' | 'signal'>,
+  { gateway, prompt, model, interruption }: Omit<Conversation, 'routes' | 'traits' | 'prepare'>,
   options: PrepareOptions,
 ): Conversation['prepare'] {
   if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)
-  const fetchAll = mediaOf(gateway, prompt, model, signal)
+  const fetchAll = mediaOf(gateway, prompt, model, interruption)
   return async route => prepare(prompt, model, route, { ...options, media: await fetchAll(route) })
 }
 

@@ -10,6 +10,7 @@ import { faultInBody, send } from './attempt.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
 import { callerLeft, type IncomingCall, readPrompt, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
+import { interruptionBy } from './interruption.ts'
 import { endLimits } from './limiting.ts'
 import { admitFree } from './pass.ts'
 import { isPassthrough, type Preparation, passOn } from './preparation.ts'
@@ -29,7 +30,7 @@ interface TokenCount {
 }
 
 /** What a count needs of an admitted call; nothing of money. */
-type Counting = Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | 'pass' | 'signal'>
+type Counting = Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | 'pass' | 'interruption'>
 
 /**
  * How many tokens a prompt has: asked of an upstream where its format can be asked, else estimated, which a header
@@ -43,7 +44,8 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
       readPrompt(gateway, record, call),
     )
     const pass = await admitFree(gateway, record)
-    const count = await countFor({ gateway, record, prompt, model, pass, signal })
+    const interruption = interruptionBy(signal)
+    const count = await countFor({ gateway, record, prompt, model, pass, interruption })
     report(gateway, record, count.by)
     return new Response(count.body, {
       headers: {
@@ -67,16 +69,15 @@ export async function countTokens(gateway: Gateway, call: IncomingCall): Promise
  * estimate then; only what is wrong with the request itself is.
  */
 async function countFor(counting: Counting): Promise<TokenCount> {
-  const { gateway, record, prompt, model, signal } = counting
+  const { gateway, record, prompt, model, interruption } = counting
   const { selector } = gateway
   const ways = selector.select(model.routes, traitsOf(record, prompt, model)).ready.flatMap(countingWay)
   // Nobody else would say what is wrong with the request.
   if (ways.length === 0) decodeCounted(prompt)
-  const deadline = new AbortController()
-  const stopTimer = gateway.clock.after(COUNT_MS, () => deadline.abort(tooSlow()))
+  const stopTimer = gateway.clock.after(COUNT_MS, () => interruption.interrupt(tooSlow()))
   try {
     for (const way of ways.slice(0, MAX_ATTEMPTS)) {
-      const answer = await ask(counting, way, AbortSignal.any([deadline.signal, signal]))
+      const answer = await ask(counting, way)
       if (!(answer instanceof GatewayError)) return { body: answer, by: 'upstream' }
       record.error = answer
     }
@@ -101,30 +102,31 @@ function countingWay(candidate: Candidate): CountingWay[] {
  * The answer of one route as text for the caller, or why there is none.
  * @throws GatewayError that the caller has to know of
  */
-async function ask(
-  counting: Counting,
-  way: CountingWay,
-  signal: AbortSignal,
-): Promise<string | GatewayError> {
+async function ask(counting: Counting, way: CountingWay): Promise<string | GatewayError> {
   const { candidate } = way
   const { route } = candidate
-  const { gateway, record, prompt, pass } = counting
+  const { gateway, record, prompt, pass, interruption } = counting
   const { client, clock, metrics } = gateway
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
   const call = prepareCount(counting, way)
+  const attempt = new AbortController()
+  const giveUp = (reason: GatewayError) => attempt.abort(reason)
+  interruption.listen(giveUp)
   try {
-    const response = await send(call, candidate, { client, pass, now: clock.now, signal })
+    const response = await send(call, candidate, { client, pass, now: clock.now, attempt })
     const answer = readCount(await response.text(), prompt, way.codec)
     metrics.attempts.inc({ channel, outcome: 'ok' })
     return answer
   } catch (error) {
-    const failure = callerLeft(counting.signal) ?? asUpstreamError(error)
+    const failure = asUpstreamError(attempt.signal.aborted ? attempt.signal.reason : error)
     metrics.attempts.inc({ channel, outcome: failure.kind })
     if (isCallersFault(failure)) throw failure
     return failure
+  } finally {
+    interruption.unlisten(giveUp)
   }
 }
 

@@ -9,6 +9,7 @@ import { type RequestBody, readBody } from './body.ts'
 import { closeBill, type Reservation } from './charge.ts'
 import { converse, relayConversation } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
+import { type Interruption, interruptionBy } from './interruption.ts'
 import { endLimits } from './limiting.ts'
 import { type Operation, undertake } from './operation.ts'
 import { admitFree, admitPaid } from './pass.ts'
@@ -85,11 +86,12 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
     const { asked: prompt, model } = await receive(gateway, record, call, () =>
       readPrompt(gateway, record, call),
     )
-    const { pass, reservation } = await admitPaid(gateway, record, quote(prompt, model, callerOf(record)))
+    const interruption = interruptionOf(call)
+    const order = quote(prompt, model, callerOf(record))
+    const { pass, reservation } = await admitPaid(gateway, record, order, interruption)
     prompt.outputLimit = reservation.outputLimit
-    const signal = endOf(call, reservation)
     const conversation = converse(
-      { gateway, record, prompt, model, pass, reservation, signal },
+      { gateway, record, prompt, model, pass, reservation, interruption },
       call.state?.chain,
     )
     return billed(gateway, record, reservation, async onEnd => {
@@ -109,15 +111,16 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
     })
     const strict = call.request.headers.get('x-tollgate-strict') === 'true'
     const work = { ...undertake(gateway, record, operation, model, strict), operation }
+    const interruption = interruptionOf(call)
     if (operation.price === undefined) {
       const pass = await admitFree(gateway, record)
-      const { signal } = call.request
-      return relayOperation({ ...work, pass, signal, reservation: undefined }, () => close(gateway, record))
+      const free = { ...work, pass, interruption, reservation: undefined }
+      return relayOperation(free, () => close(gateway, record))
     }
-    const { pass, reservation } = await admitPaid(gateway, record, quoteOperation(operation.price, model))
-    const signal = endOf(call, reservation)
+    const order = quoteOperation(operation.price, model)
+    const { pass, reservation } = await admitPaid(gateway, record, order, interruption)
     return billed(gateway, record, reservation, onEnd =>
-      relayOperation({ ...work, pass, signal, reservation }, onEnd),
+      relayOperation({ ...work, pass, interruption, reservation }, onEnd),
     )
   })
 }
@@ -194,9 +197,9 @@ export async function readPrompt(
   })
 }
 
-/** Aborts when nothing is to come of the exchange: the caller left, or there is no money. */
-function endOf(call: Call, { refused }: Reservation): AbortSignal {
-  return AbortSignal.any([signalOf(call), refused])
+/** What gives the exchange up: the caller leaves; or, as admission hears later, there is no money. */
+function interruptionOf(call: Call): Interruption {
+  return interruptionBy(signalOf(call))
 }
 
 /** Relays and settles: a streamed exchange ends when its stream does, long after this returned. */

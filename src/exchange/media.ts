@@ -4,6 +4,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { Gateway } from './gateway.ts'
+import type { Interruption } from './interruption.ts'
 import { isPassthrough, targetOf } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 
@@ -20,13 +21,19 @@ export function mediaOf(
   { fetchMedia }: Pick<Gateway, 'fetchMedia'>,
   prompt: Prompt,
   model: Model,
-  signal: AbortSignal,
+  interruption: Interruption,
 ): (route: Route) => Promise<FetchedByUrl | undefined> {
   const fetched = new Map<string, Fetched>()
   let bytesLeft = MAX_MEDIA_BYTES
 
   async function fetchOne(url: string, { kind, mediaType }: MediaPart): Promise<void> {
-    const media = await fetchMedia({ url, kind, mediaType, maxBytes: bytesLeft, signal })
+    const fetching = new AbortController()
+    const giveUp = (reason: GatewayError) => fetching.abort(reason)
+    interruption.listen(giveUp)
+    const { signal } = fetching
+    const media = await fetchMedia({ url, kind, mediaType, maxBytes: bytesLeft, signal }).finally(() =>
+      interruption.unlisten(giveUp),
+    )
     bytesLeft -= media.bytes.length
     fetched.set(url, { mediaType: media.mediaType, base64: Buffer.from(media.bytes).toString('base64') })
   }

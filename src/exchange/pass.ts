@@ -1,6 +1,7 @@
 import type { UpstreamClient, UpstreamRequest } from '@/upstream/client.ts'
 import { type Reservation, reserve } from './charge.ts'
 import type { Gateway } from './gateway.ts'
+import type { Interruption } from './interruption.ts'
 import { takeLimits } from './limiting.ts'
 import type { Quote } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
@@ -29,18 +30,20 @@ export function behindDoor(client: UpstreamClient): GuardedClient {
 }
 
 /**
- * Takes the request's place within the limits and sets its money aside. The record must name caller and model.
+ * Takes the request's place within the limits and sets its money aside, which may fail later and interrupts the exchange
+ * then. The record must name caller and model.
  * @throws GatewayError of limits and of money
  */
 export async function admitPaid(
   gateway: Gateway,
   record: ExchangeRecord,
   quote: Quote,
+  interruption: Interruption,
 ): Promise<{ pass: Pass; reservation: Reservation }> {
   callerOf(record)
   const limited = takeLimits(gateway, record, quote.inputTokens + quote.allowance)
   if (limited !== undefined) await limited
-  const reservation = await reserve(gateway, record, quote)
+  const reservation = await reserve(gateway, record, quote, interruption)
   return { pass: new PassProof(), reservation }
 }
 

@@ -35,13 +35,12 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   flow: Flow<P, F>,
   onEnd: () => void,
 ): Promise<Response> {
-  const { gateway, record, signal, reservation } = admitted
+  const { gateway, record, interruption, reservation } = admitted
   const outlet = new Outlet({ ...flow.outlet, clock: gateway.clock })
   const running: Running<F> = { pipeline: undefined }
   const watched = { tick: (now: number) => watch(outlet, flow, running, now) }
-  const leave = () => (reservation?.refused.aborted ? outlet.refuse() : outlet.abandon())
-  signal.addEventListener('abort', leave)
-  if (signal.aborted) leave()
+  const leave = () => (reservation?.isRefused === true ? outlet.refuse() : outlet.abandon())
+  interruption.listen(leave)
   gateway.watchdog.add(watched)
   gateway.running.set(record.id, error => outlet.stop(error))
   // The first output decides which route it is.
@@ -52,9 +51,9 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   ).finally(() => {
     gateway.watchdog.remove(watched)
     gateway.running.delete(record.id)
-    signal.removeEventListener('abort', leave)
+    interruption.unlisten(leave)
   })
-  // Refused money aborts the signal, and with it the work; the reason is the hold's to tell.
+  // Refused money interrupts, and with it ends the work; the reason is the hold's to tell.
   work.catch(() => undefined)
   await Promise.race([outlet.opened, work])
   await reservation?.granted
@@ -105,8 +104,7 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
   const { client, clock } = gateway
   let pipeline: F | undefined
   try {
-    const { signal } = attempt
-    const response = await send(preparation, candidate, { client, pass, now: clock.now, signal })
+    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt })
     if (response.body === null) throw emptyAnswer()
     const flowing = flow.open(preparation, response.headers)
     pipeline = flowing
@@ -124,7 +122,7 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
   } finally {
     takeReadings(record, pipeline?.meter, outlet)
     // What there is no money for was not given, whatever of it had come by then.
-    if (reservation?.refused.aborted === false) {
+    if (reservation?.isRefused === false) {
       charge(record, pipeline && flow.used(pipeline), reservation.bill)
     }
   }

@@ -3,6 +3,7 @@ import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { Route } from '@/routing/model.ts'
 import { charge, type Reservation } from './charge.ts'
+import type { Interruption } from './interruption.ts'
 import type {
   Operation,
   OperationPipeline,
@@ -22,7 +23,7 @@ interface AdmittedOperation<O extends Operation> extends Undertaking {
   pass: Pass
   /** Undefined for what is free. */
   reservation: Reservation | undefined
-  signal: AbortSignal
+  interruption: Interruption
 }
 
 /**

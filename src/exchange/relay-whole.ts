@@ -33,23 +33,17 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
  * @throws GatewayError that says whether another route could do better
  */
 export async function fetchWhole<P extends Prepared, Answer>(
-  { gateway, record, pass, signal }: Admitted<P>,
+  { gateway, record, pass, interruption }: Admitted<P>,
   { preparation, candidate }: Try<P>,
   read: (bytes: Uint8Array, headers: Headers) => Answer,
 ): Promise<Answer> {
   const attempt = new AbortController()
-  const leave = () => attempt.abort(leaveReason(signal))
-  if (signal.aborted) leave()
-  signal.addEventListener('abort', leave)
+  const giveUp = (reason: GatewayError) => attempt.abort(reason)
+  interruption.listen(giveUp)
   const { client, clock } = gateway
   const stopTimers: (() => void)[] = []
   try {
-    const response = await send(preparation, candidate, {
-      client,
-      pass,
-      now: clock.now,
-      signal: attempt.signal,
-    })
+    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt })
     stopTimers.push(clock.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled())))
     const bytes = new Uint8Array(await response.arrayBuffer())
     record.firstByteMs = clock.now() - record.startedAt
@@ -58,14 +52,8 @@ export async function fetchWhole<P extends Prepared, Answer>(
     throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
   } finally {
     for (const stop of stopTimers) stop()
-    signal.removeEventListener('abort', leave)
+    interruption.unlisten(giveUp)
   }
-}
-
-/** Why an exchange is given up: an error of ours, or the caller's leaving. */
-function leaveReason(signal: AbortSignal): GatewayError {
-  if (signal.reason instanceof GatewayError) return signal.reason
-  return new GatewayError('client_closed', 'The caller left before the answer')
 }
 
 function stalled(): GatewayError {

@@ -6,6 +6,7 @@ import { afterFailure, type Candidate } from '@/routing/order.ts'
 import type { Attempt } from '@/routing/selector.ts'
 import type { Sendable } from './attempt.ts'
 import type { Gateway } from './gateway.ts'
+import type { Interruption } from './interruption.ts'
 import type { Pass } from './pass.ts'
 import type { ExchangeRecord } from './record.ts'
 
@@ -33,8 +34,8 @@ export interface Admitted<P extends Prepared> {
   traits: ConversationTraits
   /** @throws GatewayError for what the route cannot be asked for */
   prepare: (route: Route) => P | Promise<P>
-  /** Aborts when the caller leaves, or when there is no money for the answer. */
-  signal: AbortSignal
+  /** Tells when the caller leaves, and when there is no money for the answer. */
+  interruption: Interruption
 }
 
 /** One try on one candidate. */

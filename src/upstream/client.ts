@@ -14,8 +14,11 @@ export interface UpstreamRequest {
   body: Uint8Array | StreamedBody | undefined
   /** Headers of the format (`anthropic-version`) and those of the caller that may pass. */
   headers: Readonly<Record<string, string>>
-  /** Aborts the attempt at any point: the caller left, the stream stalled, the answer was cut on purpose. */
-  signal: AbortSignal
+  /**
+   * Ends the attempt at any point, its answer's body included: the caller left, the stream stalled, the answer was cut on
+   * purpose; and here, when there is no connection or no head in time.
+   */
+  attempt: AbortController
   /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
   followsRedirects?: boolean
 }
@@ -53,12 +56,8 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
   const { clock, guard, simulatorUrl } = options
   const connections = new Connections(clock)
   return async request => {
-    const { signal } = request
+    const { attempt } = request
     const channel = resolveSimulator(request.channel, simulatorUrl)
-    const attempt = new AbortController()
-    const abort = () => attempt.abort(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort)
     const stopTimer = clock.after(channel.timeouts.firstByteMs, () => {
       attempt.abort(timeoutError(channel))
     })

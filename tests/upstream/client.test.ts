@@ -12,7 +12,7 @@ afterAll(() => upstream.stop())
 
 const TIMEOUTS = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
 
-function send(channel: Partial<Channel>, lookup: Lookup, signal = new AbortController().signal) {
+function send(channel: Partial<Channel>, lookup: Lookup, attempt = new AbortController()) {
   const guard = createAddressGuard({ clock: systemClock, lookup })
   const client = createUpstreamClient({ clock: systemClock, guard, simulatorUrl: () => upstream.url })
   return client({
@@ -21,7 +21,7 @@ function send(channel: Partial<Channel>, lookup: Lookup, signal = new AbortContr
     call: { kind: 'generate', model: 'm', stream: false },
     body: Buffer.from('{}'),
     headers: {},
-    signal,
+    attempt,
   })
 }
 
@@ -59,7 +59,7 @@ describe('looking up a name', () => {
 
   test('ends when the caller leaves', async () => {
     const caller = new AbortController()
-    const sent = send({ baseUrl: 'http://slow.example' }, never, caller.signal)
+    const sent = send({ baseUrl: 'http://slow.example' }, never, caller)
     caller.abort(new Error('left'))
     await expect(sent).rejects.toThrow('left')
   })

@@ -18,7 +18,7 @@ function clientTo(baseUrl: string, clock: ManualClock, reach?: Reach) {
       call: { kind: 'generate', model: 'm', stream: false },
       body: Buffer.from('{"model":"m"}'),
       headers: {},
-      signal: new AbortController().signal,
+      attempt: new AbortController(),
     })
 }
 

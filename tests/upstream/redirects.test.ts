@@ -60,7 +60,7 @@ function download(id: string, followsRedirects = true): Promise<Response> {
     call: { kind: 'file-download', model: 'veo', stream: false, id },
     body: undefined,
     headers: { range: 'bytes=0-9', accept: '*/*' },
-    signal: new AbortController().signal,
+    attempt: new AbortController(),
     followsRedirects,
   })
 }

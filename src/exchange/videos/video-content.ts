@@ -68,7 +68,7 @@ export async function videoContent(
         followsRedirects: true,
       },
       { route, key: maker.key },
-      { client: gateway.client, pass, now: gateway.clock.now, signal: attempt.signal },
+      { client: gateway.client, pass, now: gateway.clock.now, attempt },
     )
     return new Response(bodyOf(response, upstreamCall), {
       status: response.status,

@@ -99,7 +99,7 @@ export async function askMaker(
         route: { channel: maker.channel, upstreamModel: job.upstreamModel, priority: 0, weight: 1 },
         key: maker.key,
       },
-      { client: gateway.client, pass: passOf(job), now: gateway.clock.now, signal: stop.signal },
+      { client: gateway.client, pass: passOf(job), now: gateway.clock.now, attempt: stop },
     )
     const answer = parseObject(await response.text())
     if (answer === undefined) throw untold()
