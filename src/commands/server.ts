@@ -125,7 +125,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     redis,
     clock: options.ledgerClock ?? clock,
     log,
-    processes: () => ledger.state().processes,
+    processes: ledger.processes,
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
     ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
   })
@@ -146,7 +146,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
   })
   catalog.onReload(next => health.retain(channelsOf(next)))
-  const concurrency = new Concurrency(() => ledger.state().processes)
+  const concurrency = new Concurrency(ledger.processes)
   const selector = new Selector({
     health,
     concurrency,

@@ -61,6 +61,8 @@ export interface Ledger {
   /** Whether new exchanges may be admitted. */
   healthy(): boolean
   state(): LedgerState
+  /** Processes that are alive, this one included. */
+  processes(): number
   /** Heartbeat, checkpoints, reaper, journal. Called by the clock; a test calls it itself. */
   beat(): Promise<void>
   /** Partitions, expiry of credit, daily totals. Called by the clock; a test calls it itself. */
@@ -348,6 +350,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       clock.now() - beatAt < timings.deadAfterMs &&
       holds.waitMs() < timings.holdPatienceMs,
     state,
+    processes: () => presence.alive(),
     beat,
     maintain,
     inspect,

@@ -18,6 +18,8 @@ export type Standing =
   /** `until` is when to ask again, in ms since 1970. */
   | { kind: 'paused'; until: number }
 
+export const READY: Standing = Object.freeze({ kind: 'ready' })
+
 /** What an attempt told about the subject of a breaker. */
 export type Signal =
   | { kind: 'ok' }
@@ -103,8 +105,13 @@ export class Breaker {
     this.#random = random
   }
 
+  /** Whether every attempt may go, and none of them is a probe. */
+  get isClosed(): boolean {
+    return this.#open === undefined
+  }
+
   standing(now: number): Standing {
-    if (this.#open === undefined) return { kind: 'ready' }
+    if (this.#open === undefined) return READY
     if (now < this.#open.until) return { kind: 'paused', until: this.#open.until }
     if (now >= this.#probeUntil) return { kind: 'probe' }
     return { kind: 'paused', until: Math.min(this.#probeUntil, now + PROBE_WAIT_MS) }

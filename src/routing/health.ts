@@ -1,7 +1,15 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
-import { Breaker, type BreakerView, type Opened, type Signal, type Standing, type Ticket } from './breaker.ts'
+import {
+  Breaker,
+  type BreakerView,
+  type Opened,
+  READY,
+  type Signal,
+  type Standing,
+  type Ticket,
+} from './breaker.ts'
 import type { HealthSharing } from './health-sharing.ts'
 
 /** How an attempt ended, as far as the upstream's health is concerned. */
@@ -34,7 +42,7 @@ export interface HealthTicket {
    * Takes in how it went: once when the first output came or the attempt failed, and again if it failed after its
    * first output. An attempt that never tells counts for nothing; a lost probe is given up after a while.
    */
-  report(outcome: Outcome, timings?: Timings): void
+  report: (outcome: Outcome, timings?: Timings) => void
 }
 
 /** The health of a channel and its keys, for the console and /metrics. Holds no secret. */
@@ -92,9 +100,10 @@ interface Entry {
  */
 export class Health {
   readonly #options: HealthOptions
-  readonly #entries = new Map<string, Entry>()
+  /** By `channelSubject` and `keySubject`. */
+  readonly #entries = new Map<number, Entry>()
   /** Models that keys were refused for; there are few, so nobody else's request looks here. */
-  readonly #models = new Map<string, Entry & { keyName: string; model: string }>()
+  readonly #models = new Map<string, Entry & { ofKey: number; model: string }>()
 
   constructor(options: HealthOptions) {
     this.#options = options
@@ -102,41 +111,58 @@ export class Health {
   }
 
   /** Whether an attempt may be made now: the worse of what its channel and its key allow. Takes nothing. */
-  standing(channel: Channel, key: ChannelKey | undefined, model: string): Standing {
-    const now = this.#options.clock.now()
-    const name = keyName(channel.id, key?.id)
+  standing(
+    channel: Channel,
+    key: ChannelKey | undefined,
+    model: string,
+    now = this.#options.clock.now(),
+  ): Standing {
+    const ofKey = keySubject(channel.id, key?.id)
     const standing = worse(
-      this.#entries.get(channelName(channel.id))?.breaker.standing(now) ?? READY,
-      this.#entries.get(name)?.breaker.standing(now) ?? READY,
+      this.#standingOf(this.#entries.get(channelSubject(channel.id)), now),
+      this.#standingOf(this.#entries.get(ofKey), now),
     )
     if (this.#models.size === 0) return standing
-    return worse(standing, this.#models.get(modelName(name, model))?.breaker.standing(now) ?? READY)
+    return worse(standing, this.#standingOf(this.#models.get(modelName(ofKey, model)), now))
   }
 
   /** Begins an attempt; undefined if it may not be made, since another took the probe in the meantime. */
   begin(channel: Channel, key: ChannelKey | undefined, model: string): HealthTicket | undefined {
-    const isPaused = this.standing(channel, key, model).kind === 'paused'
-    return isPaused ? undefined : this.beginAnyway(channel, key, model)
+    const now = this.#options.clock.now()
+    const isPaused = this.standing(channel, key, model, now).kind === 'paused'
+    return isPaused ? undefined : this.beginAnyway(channel, key, model, now)
   }
 
   /** Begins an attempt on what is paused: the last resort where nothing else is left. */
-  beginAnyway(channel: Channel, key: ChannelKey | undefined, model: string): HealthTicket {
-    const now = this.#options.clock.now()
-    const refused = this.#models.get(modelName(keyName(channel.id, key?.id), model))
-    let modelTicket = refused?.breaker.begin(now) ?? { startedAt: now, isProbe: false }
-    let channelTicket = this.#begin(channelName(channel.id), now)
-    let keyTicket = this.#begin(keyName(channel.id, key?.id), now)
+  beginAnyway(
+    channel: Channel,
+    key: ChannelKey | undefined,
+    model: string,
+    now = this.#options.clock.now(),
+  ): HealthTicket {
+    const keyId = key?.id
+    const ofKey = keySubject(channel.id, keyId)
+    const plain: Ticket = { startedAt: now, isProbe: false }
+    const refused = this.#models.size === 0 ? undefined : this.#models.get(modelName(ofKey, model))
+    let modelTicket = ticketOf(refused, plain)
+    let channelTicket = ticketOf(this.#entries.get(channelSubject(channel.id)), plain)
+    let keyTicket = ticketOf(this.#entries.get(ofKey), plain)
     return {
-      report: (outcome, timings = {}) => {
+      report: (outcome, timings) => {
+        const toldAt = this.#options.clock.now()
         const signals = signalsOf(outcome)
-        this.#report(channel, undefined, channelTicket, signals.channel)
-        this.#report(channel, { id: key?.id }, keyTicket, signals.key)
-        this.#reportModel(channel, { id: key?.id, model }, modelTicket, signals.model)
+        const entry = this.#entry(channelSubject(channel.id), channel.baseUrl)
+        const opened = entry.breaker.report(channelTicket, signals.channel, toldAt)
+        if (opened !== undefined) this.#tell(opened, channel, undefined, undefined)
+        const keyEntry = this.#entry(ofKey, channel.baseUrl)
+        const keyOpened = keyEntry.breaker.report(keyTicket, signals.key, toldAt)
+        if (keyOpened !== undefined) this.#tell(keyOpened, channel, { id: keyId }, undefined)
+        this.#reportModel(channel, { id: keyId, model }, modelTicket, signals.model)
         // A probe has told what it was for; what comes after is news of an attempt like any other.
-        channelTicket = { ...channelTicket, isProbe: false }
-        keyTicket = { ...keyTicket, isProbe: false }
-        modelTicket = { ...modelTicket, isProbe: false }
-        if (outcome.kind === 'ok') this.#observe(channel, timings.firstByteMs)
+        channelTicket = plain
+        keyTicket = plain
+        modelTicket = plain
+        if (outcome.kind === 'ok' && timings?.firstByteMs !== undefined) observe(entry, timings.firstByteMs)
       },
     }
   }
@@ -145,32 +171,32 @@ export class Health {
     return [...channels].map(channel => ({
       channelId: channel.id,
       channel: channel.name,
-      breaker: this.#view(channelName(channel.id)),
-      firstByteMs: this.#entries.get(channelName(channel.id))?.firstByteMs,
+      breaker: this.#view(channelSubject(channel.id)),
+      firstByteMs: this.#entries.get(channelSubject(channel.id))?.firstByteMs,
       keys: pool(channel).map((key, position) => ({
         keyId: key?.id,
         position,
-        breaker: this.#view(keyName(channel.id, key?.id)),
-        refusedModels: this.#refusedModels(keyName(channel.id, key?.id)),
+        breaker: this.#view(keySubject(channel.id, key?.id)),
+        refusedModels: this.#refusedModels(keySubject(channel.id, key?.id)),
       })),
     }))
   }
 
   /** Forgets what the catalog no longer has, and what was learnt of a channel at another address. */
   retain(channels: Iterable<Channel>): void {
-    const addresses = new Map<string, string>()
+    const addresses = new Map<number, string>()
     for (const channel of channels) {
-      addresses.set(channelName(channel.id), channel.baseUrl)
-      for (const key of pool(channel)) addresses.set(keyName(channel.id, key?.id), channel.baseUrl)
+      addresses.set(channelSubject(channel.id), channel.baseUrl)
+      for (const key of pool(channel)) addresses.set(keySubject(channel.id, key?.id), channel.baseUrl)
     }
-    for (const [name, entry] of this.#entries) {
-      const address = addresses.get(name)
+    for (const [subject, entry] of this.#entries) {
+      const address = addresses.get(subject)
       if (address === undefined || (entry.address !== UNKNOWN && entry.address !== address)) {
-        this.#entries.delete(name)
+        this.#entries.delete(subject)
       }
     }
-    for (const [name, { keyName, address }] of this.#models) {
-      const current = addresses.get(keyName)
+    for (const [name, { ofKey, address }] of this.#models) {
+      const current = addresses.get(ofKey)
       if (current === undefined || (address !== UNKNOWN && address !== current)) this.#models.delete(name)
     }
   }
@@ -181,16 +207,8 @@ export class Health {
   }
 
   /** A breaker that nobody reported on is closed, and needs no place in memory. */
-  #begin(name: string, now: number): Ticket {
-    return this.#entries.get(name)?.breaker.begin(now) ?? { startedAt: now, isProbe: false }
-  }
-
-  #report(channel: Channel, key: Opening['key'], ticket: Ticket, signal: Signal): void {
-    const name = key === undefined ? channelName(channel.id) : keyName(channel.id, key.id)
-    const { breaker } = this.#entry(name, channel.baseUrl)
-    const opened = breaker.report(ticket, signal, this.#options.clock.now())
-    if (opened === undefined) return
-    this.#tell({ ...opened, channelId: channel.id, key, model: undefined })
+  #standingOf(entry: Entry | undefined, now: number): Standing {
+    return entry === undefined ? READY : entry.breaker.standing(now)
   }
 
   /** Only a refusal is remembered: how models do in general is what the breakers of channel and key count. */
@@ -200,70 +218,67 @@ export class Health {
     ticket: Ticket,
     signal: Signal,
   ): void {
-    const name = modelName(keyName(channel.id, id), model)
+    if (signal.kind !== 'pause' && this.#models.size === 0) return
+    const name = modelName(keySubject(channel.id, id), model)
     if (signal.kind !== 'pause' && !this.#models.has(name)) return
     const { breaker } = this.#modelEntry(channel.id, id, model, channel.baseUrl)
     const opened = breaker.report(ticket, signal, this.#options.clock.now())
-    if (opened !== undefined) this.#tell({ ...opened, channelId: channel.id, key: { id }, model })
+    if (opened !== undefined) this.#tell(opened, channel, { id }, model)
     else if (signal.kind === 'ok') this.#models.delete(name)
   }
 
-  #tell(opening: Opening): void {
+  #tell(opened: Opened, channel: Channel, key: Opening['key'], model: string | undefined): void {
+    const opening: Opening = { ...opened, channelId: channel.id, key, model }
     this.#options.onOpening?.(opening)
     this.#options.sharing?.publish(opening)
   }
 
-  #observe(channel: Channel, firstByteMs: number | undefined): void {
-    if (firstByteMs === undefined) return
-    const entry = this.#entry(channelName(channel.id), channel.baseUrl)
-    const before = entry.firstByteMs ?? firstByteMs
-    entry.firstByteMs = before + (firstByteMs - before) * NEWEST_SHARE
-  }
-
   #takeIn(opening: Opening): void {
     const { channelId, key, model } = opening
-    const name = key === undefined ? channelName(channelId) : keyName(channelId, key.id)
+    const subject = key === undefined ? channelSubject(channelId) : keySubject(channelId, key.id)
     const entry =
-      model === undefined ? this.#entry(name, UNKNOWN) : this.#modelEntry(channelId, key?.id, model, UNKNOWN)
+      model === undefined
+        ? this.#entry(subject, UNKNOWN)
+        : this.#modelEntry(channelId, key?.id, model, UNKNOWN)
     entry.breaker.openFor(opening, this.#options.clock.now())
   }
 
-  #entry(name: string, address: string): Entry {
-    const found = this.#entries.get(name)
+  #entry(subject: number, address: string): Entry {
+    const found = this.#entries.get(subject)
     if (found !== undefined) {
       if (found.address === UNKNOWN) found.address = address
       return found
     }
     const entry = { breaker: new Breaker(this.#options.random), address, firstByteMs: undefined }
-    this.#entries.set(name, entry)
+    this.#entries.set(subject, entry)
     forgetOldest(this.#entries)
     return entry
   }
 
   #modelEntry(channelId: number, keyId: number | undefined, model: string, address: string) {
-    const owner = keyName(channelId, keyId)
-    const name = modelName(owner, model)
+    const ofKey = keySubject(channelId, keyId)
+    const name = modelName(ofKey, model)
     const found = this.#models.get(name)
     if (found !== undefined) {
       if (found.address === UNKNOWN) found.address = address
       return found
     }
     const breaker = new Breaker(this.#options.random)
-    const entry = { breaker, address, firstByteMs: undefined, keyName: owner, model }
+    const entry = { breaker, address, firstByteMs: undefined, ofKey, model }
     this.#models.set(name, entry)
     forgetOldest(this.#models)
     return entry
   }
 
-  #refusedModels(owner: string): { model: string; breaker: BreakerView }[] {
+  #refusedModels(key: number): { model: string; breaker: BreakerView }[] {
     const now = this.#options.clock.now()
     return [...this.#models.values()]
-      .filter(({ keyName }) => keyName === owner)
+      .filter(({ ofKey }) => ofKey === key)
       .map(({ model, breaker }) => ({ model, breaker: breaker.view(now) }))
   }
 
-  #view(name: string): BreakerView {
-    return (this.#entries.get(name)?.breaker ?? UNTOUCHED).view(this.#options.clock.now())
+  #view(subject: number): BreakerView {
+    return (this.#entries.get(subject)?.breaker ?? UNTOUCHED).view(this.#options.clock.now())
   }
 }
 
@@ -276,16 +291,22 @@ export function outcomeOf(error: GatewayError): Outcome {
   return kind === undefined ? { kind: 'ignored' } : { kind, retryAfterMs, reason }
 }
 
+interface Signals {
+  readonly channel: Signal
+  readonly key: Signal
+  readonly model: Signal
+}
+
 /**
  * Which of the two an outcome is about. A failing upstream counts against both, so that a pool's one bad key goes
  * before its channel does; a limit or a refusal is the key's own.
  */
-function signalsOf(outcome: Outcome): { channel: Signal; key: Signal; model: Signal } {
+function signalsOf(outcome: Outcome): Signals {
   switch (outcome.kind) {
     case 'ok':
-      return { channel: OK, key: OK, model: OK }
+      return ALL_OK
     case 'ignored':
-      return { channel: NEUTRAL, key: NEUTRAL, model: NEUTRAL }
+      return ALL_NEUTRAL
     case 'upstream_error':
     case 'upstream_timeout': {
       const { retryAfterMs, reason } = outcome
@@ -306,9 +327,10 @@ function signalsOf(outcome: Outcome): { channel: Signal; key: Signal; model: Sig
   }
 }
 
-const READY: Standing = { kind: 'ready' }
 const OK: Signal = { kind: 'ok' }
 const NEUTRAL: Signal = { kind: 'neutral' }
+const ALL_OK: Signals = { channel: OK, key: OK, model: OK }
+const ALL_NEUTRAL: Signals = { channel: NEUTRAL, key: NEUTRAL, model: NEUTRAL }
 /** The address of a breaker that is only known from another process. */
 const UNKNOWN = ''
 const UNTOUCHED = new Breaker(() => 0)
@@ -319,27 +341,40 @@ function worse(one: Standing, other: Standing): Standing {
   return other.kind === 'paused' || one.kind === 'ready' ? other : one
 }
 
+const NO_KEY: readonly undefined[] = [undefined]
+
 /** An upstream that wants no key is a pool of one. */
 export function pool(channel: Channel): readonly (ChannelKey | undefined)[] {
-  return channel.keys.length === 0 ? [undefined] : channel.keys
+  return channel.keys.length === 0 ? NO_KEY : channel.keys
 }
 
-function channelName(channelId: number): string {
-  return `channel:${channelId}`
+/** A number for each that has a breaker: channels, keys, and the pools of channels that want no key. */
+function channelSubject(channelId: number): number {
+  return channelId * 3
 }
 
-function modelName(ofKey: string, model: string): string {
+function keySubject(channelId: number, keyId: number | undefined): number {
+  return keyId === undefined ? channelId * 3 + 1 : keyId * 3 + 2
+}
+
+function modelName(ofKey: number, model: string): string {
   return `${ofKey}/${model}`
 }
 
-function forgetOldest(entries: Map<string, unknown>): void {
+/** What an attempt begins with: on a closed breaker none is a probe. */
+function ticketOf(entry: Entry | undefined, plain: Ticket): Ticket {
+  return entry === undefined || entry.breaker.isClosed ? plain : entry.breaker.begin(plain.startedAt)
+}
+
+function observe(entry: Entry, firstByteMs: number): void {
+  const before = entry.firstByteMs ?? firstByteMs
+  entry.firstByteMs = before + (firstByteMs - before) * NEWEST_SHARE
+}
+
+function forgetOldest<Name>(entries: Map<Name, unknown>): void {
   if (entries.size <= MAX_ENTRIES) return
   for (const oldest of entries.keys()) {
     entries.delete(oldest)
     return
   }
-}
-
-function keyName(channelId: number, keyId: number | undefined): string {
-  return keyId === undefined ? `keyless:${channelId}` : `key:${keyId}`
 }

@@ -56,10 +56,6 @@ const FULL_RETRY_MS = 1_000
  * its priority. What is full is left out, what is paused is apart.
  */
 export function orderCandidates(candidates: readonly Candidate[], options: OrderOptions, now: number): Order {
-  const [only] = candidates
-  if (candidates.length === 1 && only?.standing.kind === 'ready' && !only.isFull) {
-    return { ready: [only], paused: [], homeIsFull: false, retryAfterMs: undefined }
-  }
   const sorted = candidates.map(candidate => rank(candidate, options)).sort(compare)
   const free = sorted.filter(({ candidate }) => !candidate.isFull)
   const ready = free.filter(({ candidate }) => candidate.standing.kind !== 'paused')

@@ -39,8 +39,11 @@ export class Selector {
 
   select(routes: readonly Route[], traits: ConversationTraits): Selection {
     const { clock, random } = this.#options
-    const candidates = this.#candidates(routes)
-    // Where there is nothing to choose between, it does not matter whose conversation it is.
+    const now = clock.now()
+    const candidates = this.#candidates(routes, now)
+    const [only] = candidates
+    // The way of most: nothing to draw, and where there is nothing to choose it does not matter whose conversation it is.
+    if (candidates.length === 1 && only?.standing.kind === 'ready' && !only.isFull) return alone(candidates)
     const conversation = candidates.length > 1 ? conversationName(traits) : undefined
     const options = {
       format: traits.format,
@@ -52,7 +55,7 @@ export class Selector {
       conversation === undefined || traits.chain === undefined
         ? undefined
         : chainName(traits, traits.chain.id)
-    return { conversation, chain, ...orderCandidates(candidates, options, clock.now()) }
+    return { conversation, chain, ...orderCandidates(candidates, options, now) }
   }
 
   /**
@@ -65,24 +68,24 @@ export class Selector {
     options: { lastResort?: boolean } = {},
   ): Attempt | undefined {
     const { health, concurrency } = this.#options
-    const { channel, upstreamModel } = candidate.route
+    const { route, key } = candidate
+    const { channel, upstreamModel } = route
     if (!concurrency.acquire(channel, requestId)) return undefined
     const ticket = options.lastResort
-      ? health.beginAnyway(channel, candidate.key, upstreamModel)
-      : health.begin(channel, candidate.key, upstreamModel)
+      ? health.beginAnyway(channel, key, upstreamModel)
+      : health.begin(channel, key, upstreamModel)
     const release = () => concurrency.release(channel, requestId)
-    if (ticket === undefined) {
-      release()
-      return undefined
-    }
-    return { report: (outcome, timings) => ticket.report(outcome, timings), release }
+    if (ticket !== undefined) return { report: ticket.report, release }
+    release()
+    return undefined
   }
 
   /** The request was served here, so the conversation stays here: its prefix is in this upstream's cache now. */
   served({ conversation, chain, homeIsFull }: Selection, candidate: Candidate): void {
     if (homeIsFull) return
     const { homes } = this.#options
-    for (const name of [conversation, chain]) if (name !== undefined) homes.served(name, placeOf(candidate))
+    if (conversation !== undefined) homes.served(conversation, placeOf(candidate))
+    if (chain !== undefined) homes.served(chain, placeOf(candidate))
   }
 
   /** What a request says it goes on from tells more than how it begins: instructions may have changed meanwhile. */
@@ -93,16 +96,28 @@ export class Selector {
     return home ?? homes.of(conversation)
   }
 
-  #candidates(routes: readonly Route[]): Candidate[] {
+  #candidates(routes: readonly Route[], now: number): Candidate[] {
     const { health, concurrency } = this.#options
     const candidates: Candidate[] = []
     for (const route of routes) {
       const isFull = concurrency.isFull(route.channel)
       for (const key of pool(route.channel)) {
-        const standing = health.standing(route.channel, key, route.upstreamModel)
+        const standing = health.standing(route.channel, key, route.upstreamModel, now)
         candidates.push({ route, key, standing, isFull })
       }
     }
     return candidates
+  }
+}
+
+/** One candidate and no question. */
+function alone(ready: Candidate[]): Selection {
+  return {
+    conversation: undefined,
+    chain: undefined,
+    ready,
+    paused: [],
+    homeIsFull: false,
+    retryAfterMs: undefined,
   }
 }

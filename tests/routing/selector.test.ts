@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { Homes } from '@/routing/affinity.ts'
+import { MAX_STREAK, PAUSES } from '@/routing/breaker.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { Health, type Outcome } from '@/routing/health.ts'
 import type { Route } from '@/routing/model.ts'
-import { afterFailure, type Candidate } from '@/routing/order.ts'
+import { afterFailure, type Candidate, orderCandidates } from '@/routing/order.ts'
 import { Selector } from '@/routing/selector.ts'
 import { channelOf, routeOf, seededRandom } from './channels.ts'
 
@@ -65,6 +66,33 @@ describe('an attempt', () => {
     expect(selector.begin(candidate, 'two', { lastResort: true })).toBeDefined()
   })
 })
+
+test.each([
+  ['ready', { kind: 'ok' }, 0, 'ready'],
+  ['paused', FAILED, 0, 'paused'],
+  ['a probe', FAILED, 2 * PAUSES.failing.firstMs, 'probe'],
+  ['full', { kind: 'ok' }, 0, 'ready'],
+] as const)(
+  'a single candidate that is %s is selected as by the order of all',
+  (what, outcome, afterMs, kind) => {
+    const route = routeOf(channelOf(1, { maxConcurrent: 1 }))
+    const { selector, select, health, clock } = underTest([route])
+    for (let count = 0; count < MAX_STREAK; count += 1)
+      health.beginAnyway(route.channel, route.channel.keys[0], 'model').report(outcome)
+    clock.advance(afterMs)
+    const [key] = route.channel.keys
+    const standing = health.standing(route.channel, key, 'model')
+    expect(standing.kind).toBe(kind)
+    if (what === 'full') selector.begin({ route, key, standing, isFull: false }, 'somebody else')
+    const candidates = [{ route, key, standing, isFull: what === 'full' }]
+    const options = { format: 'openai-chat-completions', seed: '', home: undefined } as const
+    expect(select('session')).toEqual({
+      conversation: undefined,
+      chain: undefined,
+      ...orderCandidates(candidates, options, clock.now()),
+    })
+  },
+)
 
 test('a conversation whose home is full goes elsewhere and comes back', () => {
   const routes = [routeOf(channelOf(1, { maxConcurrent: 1 })), routeOf(channelOf(2), { priority: 1 })]
