@@ -177,9 +177,10 @@ export class Bill {
 
   /** The same for an answer that came whole. */
   usedUpWhole(response: GenerationResponse): UsedUp {
+    if (response.usage !== undefined) return { usage: response.usage, source: 'reported' }
     const meter = new Meter()
     for (const event of replay(response)) meter.observe(event)
-    return meter.usage === undefined ? this.#soFar(meter) : { usage: meter.usage, source: 'reported' }
+    return this.#soFar(meter)
   }
 
   #soFar(meter: Meter): UsedUp {

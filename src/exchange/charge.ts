@@ -74,24 +74,26 @@ export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: B
  * Charges what was noted, or gives the hold back. No caller waits for it, and it does not fail: what cannot be
  * committed is journaled. Resolves with the answer of the ledger.
  */
-export function closeBill(
-  gateway: Gateway,
-  record: ExchangeRecord,
-  { bill, granted }: Reservation,
-): Promise<void> {
+export function closeBill(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): Promise<void> {
   const { settling } = gateway
-  const closed = granted
-    .then(() =>
-      record.charge === undefined ? bill.release() : settleBill(gateway, record, record.charge, bill),
-    )
-    .catch(error => {
-      // The hold was refused, which its caller was told.
-      if (error instanceof GatewayError) return
-      gateway.log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
-    })
-    .finally(() => settling.delete(closed))
+  const closed = endBill(gateway, record, reservation).then(() => {
+    settling.delete(closed)
+  })
   settling.add(closed)
   return closed
+}
+
+async function endBill(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): Promise<void> {
+  const { bill, granted } = reservation
+  try {
+    await granted
+    if (record.charge === undefined) await bill.release()
+    else await settleBill(gateway, record, record.charge, bill)
+  } catch (error) {
+    // The hold was refused, which its caller was told.
+    if (error instanceof GatewayError) return
+    gateway.log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
+  }
 }
 
 async function settleBill(
@@ -102,5 +104,5 @@ async function settleBill(
 ): Promise<void> {
   const { outcome, overrunNano } = await bill.settle(charge)
   metrics.charges.inc({ source: record.usageSource ?? 'estimated', outcome })
-  metrics.overrunNano.inc(Number(overrunNano))
+  if (overrunNano > 0n) metrics.overrunNano.inc(Number(overrunNano))
 }

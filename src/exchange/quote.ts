@@ -3,7 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
-import { affordableOutput, boundOf } from '@/pricing/bound.ts'
+import { affordableOutput, areDearer, boundOf } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
@@ -55,7 +55,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   if (price === undefined || !isPriced(price.rates, 'text')) throw unpriced(prompt.model)
   const { rates, version } = price
   const inputTokens = estimateTokens(prompt.body.json, prompt.body.bytes.length)
-  const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt) }
+  const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt, rates) }
   const stated = statedMaxOutput(prompt.format, prompt.body.json)
   const answers = statedAnswers(prompt.format, prompt.body.json)
   const statedOutput = stated === undefined ? undefined : answers * stated
@@ -112,13 +112,13 @@ export function isWorthBeginning(outputTokens: number): boolean {
   return outputTokens >= LEAST_OUTPUT
 }
 
-/** Kinds of tokens that this request cannot use, so that its hold needs not reckon with them. */
-function impossibleKinds(prompt: Prompt): TokenRateName[] {
-  const body = Buffer.from(
-    prompt.body.bytes.buffer,
-    prompt.body.bytes.byteOffset,
-    prompt.body.bytes.byteLength,
-  )
+/** Kinds of tokens that most requests cannot use, and that some models charge more for. */
+const UNUSUAL_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio', 'cache_write_1h']
+
+/** Those of them that this request cannot use, so that its hold needs not reckon with them: looked for if it matters. */
+function impossibleKinds({ body: { bytes } }: Prompt, rates: Rates): readonly TokenRateName[] {
+  if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
+  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const kinds: TokenRateName[] = []
   if (!body.includes('audio')) kinds.push('input_audio', 'output_audio')
   if (!body.includes('"1h"')) kinds.push('cache_write_1h')

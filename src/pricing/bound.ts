@@ -1,5 +1,11 @@
 import type { Extras } from '@/generation/extras.ts'
-import { type Rates, type TokenRateName, type TokenRates, tokenRatesFor } from '@/generation/rates.ts'
+import {
+  type Rates,
+  TOKEN_RATE_NAMES,
+  type TokenRateName,
+  type TokenRates,
+  tokenRatesFor,
+} from '@/generation/rates.ts'
 import { count, dearest, extraLines } from './cost.ts'
 
 /** The most that a request can use, as far as is known before it runs. */
@@ -63,16 +69,36 @@ interface Case {
   perOutputToken: bigint
 }
 
-/** By the kinds that are left out. Rates never change, a price gets new ones. */
-const known = new WeakMap<Rates, Map<string, readonly Case[]>>()
+/**
+ * Whether it makes any difference to a bound that these kinds of tokens are left out. Where it does not, nobody needs
+ * to find out whether a request can use them.
+ */
+export function areDearer(kinds: readonly TokenRateName[], rates: Rates): boolean {
+  const withThem = casesOf(rates)
+  return casesOf(rates, kinds).some(({ perInputToken, perOutputToken }, index) => {
+    const other = withThem[index]
+    return perInputToken !== other?.perInputToken || perOutputToken !== other.perOutputToken
+  })
+}
+
+/** By the kinds that are left out, as bits. Rates never change, a price gets new ones. */
+const known = new WeakMap<Rates, (readonly Case[] | undefined)[]>()
 
 /** The cases of the base rates, which are always in reach, and of each tier. */
 function casesOf(rates: Rates, without: readonly TokenRateName[] = []): readonly Case[] {
-  const name = without.length === 0 ? '' : without.join()
-  const ofRates = known.get(rates) ?? new Map<string, readonly Case[]>()
-  const found = ofRates.get(name)
+  let bits = 0
+  for (const kind of without) bits |= 1 << TOKEN_RATE_NAMES.indexOf(kind)
+  const ofRates = known.get(rates) ?? []
+  const found = ofRates[bits]
   if (found !== undefined) return found
-  const made = [-1n, ...rates.tiers.map(({ aboveInputTokens }) => aboveInputTokens)].map(above => {
+  const made = makeCases(rates, without)
+  ofRates[bits] = made
+  known.set(rates, ofRates)
+  return made
+}
+
+function makeCases(rates: Rates, without: readonly TokenRateName[]): Case[] {
+  return [-1n, ...rates.tiers.map(({ aboveInputTokens }) => aboveInputTokens)].map(above => {
     const perToken = tokenRatesFor(rates, above + 1n)
     return {
       above,
@@ -80,8 +106,6 @@ function casesOf(rates: Rates, without: readonly TokenRateName[] = []): readonly
       perOutputToken: dearestOf(perToken, OUTPUT_KINDS, without),
     }
   })
-  known.set(rates, ofRates.set(name, made))
-  return made
 }
 
 function extrasOf(extras: Extras, rates: Rates): bigint {

@@ -64,17 +64,41 @@ const EMPTY: Row = {
   losses: [],
 }
 
+/** Whatever can be left out of its JSON, and what only looks like it. */
+const NAUGHT: Row = {
+  ...EMPTY,
+  id: '0198c0de-0000-7000-8000-000000000003',
+  streamed: false,
+  inputUncached: 0,
+  cacheRead: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  outputText: 0,
+  reasoning: 0,
+  audioInput: 0,
+  audioOutput: 0,
+  priceVersion: 0n,
+  costNano: 0n,
+  costPico: '0',
+  startedAt: new Date('2026-01-02T03:04:06.007Z'),
+  firstByteMs: 0,
+  totalMs: 0,
+  attempts: 0,
+}
+
 test('every column of a row comes back as it was given, and a second row of an id changes nothing', async () => {
   const log = createLog({ level: 'silent', format: 'json' })
   const writer = new ExchangeWriter(database, log, createMetrics({ processMetrics: false }))
   writer.add(FULL)
   writer.add(EMPTY)
+  writer.add(NAUGHT)
   writer.add({ ...FULL, status: 500 })
   await writer.flush()
   const stored = { storedAt: expect.any(Date) }
   expect(await database.orm.select().from(exchange).orderBy(exchange.id)).toEqual([
     { ...FULL, ...stored },
     { ...EMPTY, ...stored },
+    { ...NAUGHT, ...stored },
   ])
 })
 

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readPrices } from '@/generation/rate-text.ts'
+import { TOKEN_RATE_NAMES, type TokenRateName } from '@/generation/rates.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
-import { affordableOutput, boundOf, LARGEST_COUNT } from '@/pricing/bound.ts'
+import { affordableOutput, areDearer, boundOf, LARGEST_COUNT } from '@/pricing/bound.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import { anyRates, anyUsage, usageOf } from './samples.ts'
 
@@ -37,6 +38,52 @@ test('takes every token to be of the dearest kind', () => {
 test('leaves out kinds that the request cannot use', () => {
   const ceiling = { inputTokens: 10, outputTokens: 2, requests: 0 }
   expect(boundOf({ ...ceiling, without: ['cache_write_1h', 'reasoning'] }, RATES)).toBe(60_000_000n)
+})
+
+describe('kinds that are not dearer', () => {
+  test('change no bound when they are left out, whatever the rates and tiers', () => {
+    const kinds = fc.subarray([...TOKEN_RATE_NAMES])
+    const nano = fc.bigInt({ min: 0n, max: 10n ** 10n })
+    fc.assert(
+      fc.property(
+        anyRates,
+        kinds,
+        fc.nat(2_000_000),
+        fc.nat(100_000),
+        nano,
+        (rates, without, inputTokens, outputTokens, available) => {
+          fc.pre(!areDearer(without, rates))
+          const all = { inputTokens, outputTokens }
+          expect(boundOf({ ...all, without }, rates)).toBe(boundOf(all, rates))
+          const fewer = affordableOutput({ inputTokens, without }, rates, available)
+          expect(fewer).toBe(affordableOutput({ inputTokens }, rates, available))
+        },
+      ),
+      { numRuns: 3_000, maxSkipsPerRun: 1_000 },
+    )
+  })
+
+  test.each<[TokenRateName[], boolean]>([
+    [[], false],
+    [['input_audio', 'output_audio'], false],
+    [['cache_write_1h'], true],
+    [['input_audio', 'cache_write_1h'], true],
+    [['reasoning'], true],
+  ])('%j: %p', (kinds, are) => {
+    expect(areDearer(kinds, RATES)).toBe(are)
+  })
+
+  test('may be so only in a tier, or only together', () => {
+    const tiered = readPrices({
+      input: '3',
+      output: '15',
+      tiers: [{ above_input_tokens: 9, input_audio: '5' }],
+    })
+    expect(areDearer(['input_audio'], tiered)).toBe(true)
+    const alike = readPrices({ input: '3', output: '15', input_audio: '6', cache_write_1h: '6' })
+    expect(areDearer(['input_audio'], alike)).toBe(false)
+    expect(areDearer(['input_audio', 'cache_write_1h'], alike)).toBe(true)
+  })
 })
 
 test('a cheaper tier does not lower it: the prompt may turn out shorter', () => {
