@@ -215,7 +215,8 @@ export class Outlet {
   }
 
   readonly #emit = (bytes: Uint8Array): void => {
-    if (this.#committed) return this.#write(bytes)
+    // What a read becomes is written when it was read, as far as keepalives go: one look at the clock a read will do.
+    if (this.#committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)
     this.#heldBytes += bytes.byteLength
   }
@@ -322,9 +323,9 @@ export class Outlet {
     this.#held = []
   }
 
-  #write(bytes: Uint8Array): void {
+  #write(bytes: Uint8Array, now = this.#options.clock.now()): void {
     if (this.#closed) return
-    this.#lastWrite = this.#options.clock.now()
+    this.#lastWrite = now
     try {
       this.#controller?.enqueue(bytes)
     } catch {

@@ -1,5 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Codec } from '@/formats/codec.ts'
+import { indexOfMark } from '@/formats/mark.ts'
 import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
@@ -13,6 +14,8 @@ import type { Emit, Pipeline } from './pipeline.ts'
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
 
 const COLON = 0x3a
+
+const EMPTY_LINE = Buffer.from('\n\n')
 
 export interface PassthroughOptions {
   codec: Codec
@@ -28,7 +31,7 @@ export interface PassthroughOptions {
 /**
  * The way of a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
  * listening on the side. Until the first output every event is looked at; after it only those that may tell of usage,
- * the end or an error.
+ * the end or an error. A read of whole events that tell nothing, which most are, is searched and handed on as it is.
  */
 export class PassthroughPipeline implements Pipeline {
   readonly meter = new Meter()
@@ -49,7 +52,11 @@ export class PassthroughPipeline implements Pipeline {
 
   push(chunk: Uint8Array, emit: Emit): void {
     this.#emit = emit
-    this.#splitter.push(chunk, this.#onRun)
+    if (this.#splitter.wouldPass(chunk) && this.#isPlain(chunk)) {
+      this.#countUnread(chunk)
+      this.#trail?.followRead(chunk)
+      emit(chunk)
+    } else this.#splitter.push(chunk, this.#onRun)
   }
 
   end(emit: Emit): void {
@@ -67,11 +74,18 @@ export class PassthroughPipeline implements Pipeline {
 
   readonly #onRun = (run: Buffer): void => {
     if (this.meter.error !== undefined) return
-    const { codec, hidesComments } = this.#options
-    const isPlain = this.meter.output && !hidesComments && !codec.isTelling(run)
-    if (isPlain) this.#passUnread(run)
-    else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
+    if (this.#isPlain(run)) {
+      this.#countUnread(run)
+      this.#pass(run)
+    } else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
     this.#writeError()
+  }
+
+  /** Whether these whole events may pass without being looked at one by one. */
+  #isPlain(run: Uint8Array): boolean {
+    const { codec, hidesComments, framer } = this.#options
+    const { output, error } = this.meter
+    return output && error === undefined && !hidesComments && framer === undefined && !codec.isTelling(run)
   }
 
   /** Looks at one event and says whether the caller gets it. */
@@ -108,11 +122,13 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   /** Events that nobody parses count by their length, less what the last parsed one had around its text. */
-  #passUnread(run: Buffer): void {
+  #countUnread(run: Uint8Array): void {
     let events = 0
-    for (let at = run.indexOf('\n\n'); at >= 0; at = run.indexOf('\n\n', at + 2)) events += 1
+    for (let at = indexOfMark(run, EMPTY_LINE); at >= 0; ) {
+      events += 1
+      at = at + 2 < run.length ? indexOfMark(run, EMPTY_LINE, at + 2) : -1
+    }
     this.meter.addUnread(Math.max(events, run.length - Math.max(events, 1) * this.#envelope))
-    this.#pass(run)
   }
 
   #pass(run: Buffer): void {
@@ -173,16 +189,25 @@ const TRAIL_BYTES = 4096
 /** What a stream said first and last. Keeps copies, since a view would hold all of the read it is part of. */
 class EventTrail {
   #first: Buffer | undefined
-  #last = Buffer.alloc(0)
+  #last: Uint8Array = Buffer.alloc(0)
 
   follow(run: Buffer): void {
     this.#first ??= Buffer.from(firstEvent(run))
     this.#last = Buffer.from(run.subarray(-TRAIL_BYTES))
   }
 
+  /** The same for a later read that is a run as a whole: it need not be copied, as long as it is short. */
+  followRead(read: Uint8Array): void {
+    this.#last = read.length <= TRAIL_BYTES ? read : Buffer.from(read.subarray(-TRAIL_BYTES))
+  }
+
   /** The number of the last event, beside the response that the first one announced. */
   lastData(): JsonObject | undefined {
-    const numbers = [...this.#last.toString('latin1').matchAll(/"sequence_number"\s*:\s*(\d+)/g)]
+    const numbers = [
+      ...Buffer.from(this.#last)
+        .toString('latin1')
+        .matchAll(/"sequence_number"\s*:\s*(\d+)/g),
+    ]
     const response =
       this.#first && parseObject(runMachine(createSseParser(), [this.#first])[0]?.data ?? '')?.['response']
     const last = numbers.at(-1)?.[1]

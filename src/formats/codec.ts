@@ -68,7 +68,7 @@ export interface Codec {
    * Whether an event of a passthrough stream may say something about usage, the end or an error, judged from its
    * bytes without parsing. False negatives lose money, false positives cost a parse.
    */
-  isTelling(event: Buffer): boolean
+  isTelling(event: Uint8Array): boolean
 
   /**
    * How each neutral field is spelled in a request of this format, for loss reports and errors. Where a caller may

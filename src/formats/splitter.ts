@@ -10,6 +10,8 @@ export interface EventSplitter {
    * @throws GatewayError `upstream_error` when an event that has not ended is longer than the bound.
    */
   push(chunk: Uint8Array, emit: (run: Buffer) => void): void
+  /** True for a chunk that would come out as it is: nothing is held back, and an event ends where it does. */
+  wouldPass(chunk: Uint8Array): boolean
   /** What has come of an event that has not ended. */
   rest(): Buffer
 }
@@ -77,6 +79,11 @@ class TailSplitter implements EventSplitter {
     const end = lastBorder(bytes, start)
     if (end > start) emit(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end))
     if (end < bytes.length) this.#hold(bytes.subarray(end))
+  }
+
+  wouldPass(chunk: Uint8Array): boolean {
+    const last = chunk.length - 1
+    return this.#length === 0 && chunk[last] === LF && endsEmptyLine(chunk, last, 0)
   }
 
   rest(): Buffer {
@@ -192,7 +199,7 @@ function lastIndexOf(bytes: Buffer, byte: number, from: number): number {
 }
 
 /** Whether the line end whose last byte is at `at` ends an empty line of the event that begins at `start`. */
-function endsEmptyLine(bytes: Buffer, at: number, start: number): boolean {
+function endsEmptyLine(bytes: Uint8Array, at: number, start: number): boolean {
   const isCrlf = bytes[at] === LF && at > start && bytes[at - 1] === CR
   const before = isCrlf ? at - 2 : at - 1
   return before < start || bytes[before] === LF || bytes[before] === CR

@@ -49,6 +49,26 @@ const STREAMS: [string, string][] = [
   ['no end', 'data: 1\n\ndata: cut'],
 ]
 
+test('says of a chunk that it would pass exactly when it comes out as it is, at once', () => {
+  const bytes = fc
+    .array(fc.constantFrom('a', '\n', '\r', '\n\n', '\r\n'), { maxLength: 6 })
+    .map(parts => parts.join(''))
+  fc.assert(
+    fc.property(bytes, bytes, (before, text) => {
+      const splitter = createEventSplitter(MANY)
+      splitter.push(Buffer.from(before), () => {})
+      const isHeld = splitter.rest().length > 0
+      const chunk = new TextEncoder().encode(text)
+      const would = splitter.wouldPass(chunk)
+      const runs: string[] = []
+      splitter.push(chunk, run => runs.push(run.toString()))
+      const passed = !isHeld && runs.length === 1 && runs[0] === text && splitter.rest().length === 0
+      expect(would).toBe(passed)
+    }),
+    { numRuns: 2000 },
+  )
+})
+
 describe.each(STREAMS)('%s', (_, stream) => {
   test('in one chunk', () => {
     const { events, rest, runs } = split([stream])

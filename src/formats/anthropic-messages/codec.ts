@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/fault.ts'
+import { hasMark } from '@/formats/mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
@@ -47,6 +48,8 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   toolResultError: 'messages.content.is_error',
 }
 
+const TELLING = [Buffer.from('message_'), Buffer.from('"error"')]
+
 /** Anthropic's Messages API. */
 export const anthropicMessages: Codec = {
   format: FORMAT,
@@ -62,7 +65,7 @@ export const anthropicMessages: Codec = {
   decodeFault,
   keepalive: 'event: ping\ndata: {"type":"ping"}\n\n',
   // The three message_ events hold usage and the end; "error" is the type of an error event and its object's name.
-  isTelling: event => event.includes('message_') || event.includes('"error"'),
+  isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
   takesUrl: () => true,

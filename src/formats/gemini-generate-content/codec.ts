@@ -1,5 +1,6 @@
 import type { Codec } from '../codec.ts'
 import { decodeFault } from '../fault.ts'
+import { hasMark } from '../mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { canFetch } from './media.ts'
 import { modelTraits } from './models.ts'
@@ -69,7 +70,7 @@ export const geminiGenerateContent: Codec = {
   decodeFault,
   // An empty line: the SDK of Gemini CLI dies of comments and event names (clients.md, surprise 2).
   keepalive: '\n',
-  isTelling: event => TELLING.some(mark => event.includes(mark)),
+  isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,
   toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
   takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model).fetchesUrls),

@@ -1,8 +1,9 @@
+import { hasMark, indexOfMark } from '../mark.ts'
+
 const USAGE = Buffer.from('"usage"')
 const FINISH_REASON = Buffer.from('"finish_reason"')
 const ERROR = Buffer.from('"error"')
-const ERROR_EVENT = Buffer.from('event: error')
-const DONE = Buffer.from('[DONE]')
+const OTHERS = [Buffer.from('event: error'), Buffer.from('[DONE]')]
 
 const QUOTE = 0x22
 const BRACE = 0x7b
@@ -12,19 +13,18 @@ const LETTER_N = 0x6e
  * Whether an event may say something about usage, the end or an error. A quote inside a JSON string is escaped, so
  * these keys cannot be found in the answer's text.
  */
-export function isTelling(event: Buffer): boolean {
+export function isTelling(event: Uint8Array): boolean {
   return (
     hasValue(event, USAGE, startsObject) ||
     hasValue(event, FINISH_REASON, startsFilledString) ||
     hasValue(event, ERROR, startsSomething) ||
-    event.includes(ERROR_EVENT) ||
-    event.includes(DONE)
+    hasMark(event, OTHERS)
   )
 }
 
 /** True when a value of this key passes the test, which is given the position of the value's first byte. */
-function hasValue(event: Buffer, key: Buffer, test: (event: Buffer, at: number) => boolean): boolean {
-  for (let at = event.indexOf(key); at !== -1; at = event.indexOf(key, at + 1)) {
+function hasValue(event: Uint8Array, key: Buffer, test: (event: Uint8Array, at: number) => boolean): boolean {
+  for (let at = indexOfMark(event, key); at !== -1; at = indexOfMark(event, key, at + 1)) {
     let value = at + key.length
     while (isGap(event[value])) value += 1
     if (test(event, value)) return true
@@ -37,14 +37,14 @@ function isGap(byte: number | undefined): boolean {
   return byte === 0x3a || byte === 0x20 || byte === 0x09 || byte === 0x0a || byte === 0x0d
 }
 
-function startsObject(event: Buffer, at: number): boolean {
+function startsObject(event: Uint8Array, at: number): boolean {
   return event[at] === BRACE
 }
 
-function startsFilledString(event: Buffer, at: number): boolean {
+function startsFilledString(event: Uint8Array, at: number): boolean {
   return event[at] === QUOTE && event[at + 1] !== QUOTE
 }
 
-function startsSomething(event: Buffer, at: number): boolean {
+function startsSomething(event: Uint8Array, at: number): boolean {
   return event[at] !== LETTER_N
 }

@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/fault.ts'
+import { hasMark } from '@/formats/mark.ts'
 import { encodeOpenaiError } from '@/formats/openai-error.ts'
 import { asNumber } from '@/json/json.ts'
 import { encodeErrorEvent } from './error.ts'
@@ -8,6 +9,8 @@ import { encodeCountRequest, encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
+
+const TELLING = [Buffer.from('"response"'), Buffer.from('"error"')]
 
 /** OpenAI's Responses API. */
 export const openaiResponses: Codec = {
@@ -24,7 +27,7 @@ export const openaiResponses: Codec = {
   decodeFault,
   keepalive: ': keepalive\n\n',
   // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.
-  isTelling: event => event.includes('"response"') || event.includes('"error"'),
+  isTelling: event => hasMark(event, TELLING),
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }) => kind !== 'audio',
   tokenCount: {
