@@ -1,4 +1,4 @@
-import type { Caller } from './account.ts'
+import type { Caller, KeyRecord } from './account.ts'
 import { hashHex, parseKey, sameHash } from './api-key.ts'
 import type { KeyCache } from './key-cache.ts'
 
@@ -8,24 +8,35 @@ export type Authentication =
 
 /**
  * Tells who presents a key. Of the account it says only what its status is: refusing a suspended one is the caller's
- * business, with another answer. Rejects only if the database cannot be asked.
+ * business, with another answer. At once where the key is known; rejects only if the database cannot be asked.
  */
-export type Authenticate = (presented: string) => Promise<Authentication>
+export type Authenticate = (presented: string) => Authentication | Promise<Authentication>
 
 /** `now` in ms. */
 export function authenticator(cache: KeyCache, now: () => number): Authenticate {
-  return async presented => {
+  return presented => {
     const hash = hashHex(presented)
+    const known = cache.known(hash)
+    if (known !== undefined) return judge(known, now)
     // What was asked for before has a good checksum.
-    if (!cache.has(hash) && parseKey(presented) === undefined) return { ok: false, reason: 'malformed' }
-    const record = await cache.find(hash)
-    if (record === undefined || !sameHash(record.hash, Buffer.from(hash, 'hex')))
-      return { ok: false, reason: 'unknown' }
-    if (record.revoked) return { ok: false, reason: 'revoked' }
-    const { caller } = record
-    if (caller.expiresAt !== undefined && caller.expiresAt.getTime() <= now()) {
-      return { ok: false, reason: 'expired' }
-    }
-    return { ok: true, caller }
+    if (!cache.has(hash) && parseKey(presented) === undefined) return MALFORMED
+    return cache
+      .find(hash)
+      .then(found => (found !== undefined && isOf(found, hash) ? judge(found, now) : UNKNOWN))
   }
+}
+
+const MALFORMED: Authentication = { ok: false, reason: 'malformed' }
+const UNKNOWN: Authentication = { ok: false, reason: 'unknown' }
+
+function isOf(record: KeyRecord, hash: string): boolean {
+  return sameHash(record.hash, Buffer.from(hash, 'hex'))
+}
+
+function judge({ revoked, caller }: KeyRecord, now: () => number): Authentication {
+  if (revoked) return { ok: false, reason: 'revoked' }
+  if (caller.expiresAt !== undefined && caller.expiresAt.getTime() <= now()) {
+    return { ok: false, reason: 'expired' }
+  }
+  return { ok: true, caller }
 }

@@ -4,6 +4,8 @@ import type { KeyRecord } from './account.ts'
 export interface KeyCache {
   /** The record of a key; undefined if there is no such key. `hash` is SHA-256 in hexadecimal. */
   find(hash: string): Promise<KeyRecord | undefined>
+  /** The same where it is in memory and may still be believed; undefined says nothing. */
+  known(hash: string): KeyRecord | undefined
   /** Whether this hash was asked for lately, whatever came of it. */
   has(hash: string): boolean
   /** Forgets what a message of the channel `tollgate_keys` names: `key:HASH` or `account:ID`. */
@@ -104,6 +106,10 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
     async find(hash) {
       const entry = touch(known, hash) ?? touch(unknown, hash)
       return entry !== undefined && isFresh(entry) ? entry.value : load(hash)
+    },
+    known(hash) {
+      const entry = touch(known, hash)
+      return entry !== undefined && isFresh(entry) ? entry.value : undefined
     },
     has: hash => known.has(hash) || unknown.has(hash),
     onMessage(message) {

@@ -1,4 +1,4 @@
-import { authenticator } from '@/accounts/authenticate.ts'
+import { type Authentication, authenticator } from '@/accounts/authenticate.ts'
 import { keyCache } from '@/accounts/key-cache.ts'
 import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
 import type { Clock } from '@/clock/clock.ts'
@@ -326,11 +326,14 @@ async function openKeys({ database, clock, random, log }: ServerOptions) {
   }
   const stopNoting = clock.every(NOTE_USE_MS, () => void noteUse())
   const authenticate = authenticator(cache, clock.now)
+  const note = (answer: Authentication) => {
+    if (answer.ok) used.add(answer.caller.keyId)
+    return answer
+  }
   return {
-    authenticate: async (presented: string) => {
-      const answer = await authenticate(presented)
-      if (answer.ok) used.add(answer.caller.keyId)
-      return answer
+    authenticate: (presented: string) => {
+      const answer = authenticate(presented)
+      return answer instanceof Promise ? answer.then(note) : note(answer)
     },
     async close() {
       stopNoting()

@@ -1,5 +1,5 @@
 import type { Caller } from '@/accounts/account.ts'
-import type { Authenticate } from '@/accounts/authenticate.ts'
+import type { Authenticate, Authentication } from '@/accounts/authenticate.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { readCredential } from './credentials.ts'
 
@@ -12,12 +12,15 @@ const REFUSALS = {
 } as const
 
 /**
- * Who calls.
+ * Who calls; at once where the key is known.
  * @throws GatewayError `missing_api_key`, `invalid_api_key`; `billing_unavailable` if the database does not answer
  */
-export async function authenticateCaller(authenticate: Authenticate, request: Request): Promise<Caller> {
-  const credential = readCredential(request)
-  const result = await authenticate(credential).catch(unavailable)
+export function authenticateCaller(authenticate: Authenticate, request: Request): Caller | Promise<Caller> {
+  const result = authenticate(readCredential(request))
+  return result instanceof Promise ? result.catch(unavailable).then(callerOf) : callerOf(result)
+}
+
+function callerOf(result: Authentication): Caller {
   if (result.ok) return result.caller
   throw new GatewayError('invalid_api_key', REFUSALS[result.reason])
 }

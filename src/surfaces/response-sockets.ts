@@ -30,7 +30,7 @@ export class ResponseSockets {
   constructor(gateway: Gateway) {
     this.#gateway = gateway
     this.#stop = gateway.clock.every(KEY_CHECK_MS, () => {
-      for (const socket of this.#open) this.#checkKey(socket)
+      for (const socket of this.#open) void this.#checkKey(socket)
     })
   }
 
@@ -96,15 +96,14 @@ export class ResponseSockets {
     await promise
   }
 
-  #checkKey(socket: ResponseSocket): void {
-    authenticateCaller(this.#gateway.authenticate, socket.request())
-      .then(caller => {
-        if (caller.accountStatus === 'active') return
-        socket.refuse(new GatewayError('account_suspended', 'This account is suspended'))
-      })
-      .catch(error => {
-        // A database that is away says nothing about the key.
-        if (error instanceof GatewayError && error.status === 401) socket.refuse(error)
-      })
+  async #checkKey(socket: ResponseSocket): Promise<void> {
+    try {
+      const caller = await authenticateCaller(this.#gateway.authenticate, socket.request())
+      if (caller.accountStatus === 'active') return
+      socket.refuse(new GatewayError('account_suspended', 'This account is suspended'))
+    } catch (error) {
+      // A database that is away says nothing about the key.
+      if (error instanceof GatewayError && error.status === 401) socket.refuse(error)
+    }
   }
 }

@@ -40,6 +40,26 @@ test('asks once for a known key and again after 30 s', async () => {
   expect(loads).toEqual(['a', 'a'])
 })
 
+test('what it believes is known at once, and nothing else is', async () => {
+  stored.set('a', record(1))
+  expect(cache.known('a')).toBeUndefined()
+  await cache.find('a')
+  await cache.find('nobody')
+  expect(cache.known('a')).toEqual(record(1))
+  expect(cache.known('nobody')).toBeUndefined()
+  now += 29_999
+  expect(cache.known('a')).toEqual(record(1))
+  cache.onLost()
+  expect(cache.known('a')).toBeUndefined()
+  cache.onConnect()
+  await cache.find('a')
+  cache.onMessage('key:a')
+  expect(cache.known('a')).toBeUndefined()
+  await cache.find('a')
+  now += 30_000
+  expect(cache.known('a')).toBeUndefined()
+})
+
 test.each([
   [0, 24_000],
   [0.999999, 36_000],

@@ -30,5 +30,5 @@ export function keyCheck(): () => Promise<unknown> {
   const record = { hash: hashKey(key), revoked: false, caller: CALLER }
   const cache = keyCache({ load: async () => record, now: () => 0, random: () => 0.5 })
   const authenticate = authenticator(cache, () => 0)
-  return () => authenticate(key)
+  return async () => authenticate(key)
 }

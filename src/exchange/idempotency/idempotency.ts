@@ -1,3 +1,4 @@
+import type { Caller } from '@/accounts/account.ts'
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission.ts'
@@ -138,18 +139,13 @@ export interface IdempotentCall {
  * not admitted is told so by `answer`, as without the key.
  */
 export async function answerOnce(gateway: Gateway, call: IdempotentCall): Promise<Response> {
-  const { request, listener, answer } = call
+  const { request, answer } = call
   try {
     admitWork(gateway)
   } catch (error) {
     return errorResponse(asGatewayError(error), gateway.newRequestId(), call.surface)
   }
-  const caller = await authenticateCaller(gateway.authenticate, request)
-    .then(found => {
-      admitCaller(found, () => listener.addressOf(request))
-      return found
-    })
-    .catch(() => undefined)
+  const caller = await admittedCaller(gateway, call).catch(() => undefined)
   if (caller === undefined) return answer(request)
   try {
     const key = readKey(request.headers)
@@ -168,6 +164,13 @@ export async function answerOnce(gateway: Gateway, call: IdempotentCall): Promis
     )
     return errorResponse(failure, requestId, call.surface)
   }
+}
+
+/** @throws GatewayError for a caller who is not to be served, which the exchange tells them */
+async function admittedCaller(gateway: Gateway, { request, listener }: IdempotentCall): Promise<Caller> {
+  const caller = await authenticateCaller(gateway.authenticate, request)
+  admitCaller(caller, () => listener.addressOf(request))
+  return caller
 }
 
 /** @throws GatewayError `invalid_request` */
