@@ -2,6 +2,7 @@ import { type Authentication, authenticator } from '@/accounts/authenticate.ts'
 import { keyCache } from '@/accounts/key-cache.ts'
 import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
 import type { Clock } from '@/clock/clock.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { Database } from '@/db/connect.ts'
@@ -165,6 +166,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
   const proxied = usesProxy(process.env)
   const guard = createAddressGuard({ clock, proxied })
+  const deadlines = new Deadlines(clock)
   let openRequests = () => 0
   const load = new Load({
     clock,
@@ -179,6 +181,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     client: behindDoor(
       createUpstreamClient({
         clock,
+        deadlines,
         guard,
         simulatorUrl: simulator.url,
         reach: proxied ? undefined : tcpReach,
@@ -207,6 +210,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     watchdog,
     responses,
     clock,
+    deadlines,
     random: options.random,
     newRequestId: () => Bun.randomUUIDv7(),
     newCallId: () => `call_${Bun.randomUUIDv7().replaceAll('-', '')}`,

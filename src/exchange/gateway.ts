@@ -1,5 +1,6 @@
 import type { Authenticate } from '@/accounts/authenticate.ts'
 import type { Clock } from '@/clock/clock.ts'
+import type { Deadlines } from '@/clock/deadlines.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { Limiter } from '@/limits/limiter.ts'
@@ -51,6 +52,8 @@ export interface Gateway {
   /** What callers of the Responses surface asked to be kept. */
   responses: KeptResponses
   clock: Clock
+  /** For patience that nearly always suffices. */
+  deadlines: Deadlines
   /** Numbers in [0, 1). */
   random: () => number
   /** Makes request ids: UUIDv7. */

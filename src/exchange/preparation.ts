@@ -238,12 +238,22 @@ const PASSED_HEADERS: Record<Format, readonly string[]> = {
 /** The version that Anthropic's API wants from a caller who forgot it. */
 const DEFAULT_ANTHROPIC_VERSION = '2023-06-01'
 
-function passedHeaders(prompt: Prompt): Record<string, string> {
-  const headers: Record<string, string> =
-    prompt.format === 'anthropic-messages' ? { 'anthropic-version': DEFAULT_ANTHROPIC_VERSION } : {}
+const NO_HEADERS = Object.freeze({})
+
+/** What nearly all callers of a format say, or would if they said anything: always the same frozen object. */
+const USUAL_HEADERS: Record<Format, Readonly<Record<string, string>>> = {
+  'openai-chat-completions': NO_HEADERS,
+  'openai-responses': NO_HEADERS,
+  'anthropic-messages': Object.freeze({ 'anthropic-version': DEFAULT_ANTHROPIC_VERSION }),
+  'gemini-generate-content': NO_HEADERS,
+}
+
+function passedHeaders(prompt: Prompt): Readonly<Record<string, string>> {
+  const usual = USUAL_HEADERS[prompt.format]
+  let headers = usual
   for (const name of PASSED_HEADERS[prompt.format]) {
     const value = prompt.headers.get(name)
-    if (value !== null) headers[name] = value
+    if (value !== null && value !== usual[name]) headers = { ...headers, [name]: value }
   }
   return headers
 }

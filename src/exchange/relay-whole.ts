@@ -1,3 +1,4 @@
+import type { Deadline } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { send } from './attempt.ts'
 import { charge } from './charge.ts'
@@ -40,18 +41,18 @@ export async function fetchWhole<P extends Prepared, Answer>(
   const attempt = new AbortController()
   const giveUp = (reason: GatewayError) => attempt.abort(reason)
   interruption.listen(giveUp)
-  const { client, clock } = gateway
-  const stopTimers: (() => void)[] = []
+  const { client, clock, deadlines } = gateway
+  let patience: Deadline | undefined
   try {
     const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt })
-    stopTimers.push(clock.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled())))
+    patience = deadlines.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled()))
     const bytes = new Uint8Array(await response.arrayBuffer())
     record.firstByteMs = clock.now() - record.startedAt
     return read(bytes, response.headers)
   } catch (error) {
     throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
   } finally {
-    for (const stop of stopTimers) stop()
+    if (patience !== undefined) deadlines.cancel(patience)
     interruption.unlisten(giveUp)
   }
 }

@@ -35,6 +35,8 @@ export interface AddressGuard {
    * @throws PrivateAddress if the host is on a private network, in whole or in part; what the lookup throws
    */
   dialPublic(url: string): Promise<Dial>
+  /** What `dial` would answer, if nothing has to be looked up for it and it was asked before; undefined: ask it. */
+  recall(channel: Channel, url: string): Dial | undefined
   /** The next dial looks the host up again: the address that was used did not answer. */
   forget(url: string): void
 }
@@ -48,6 +50,16 @@ export class PrivateAddress extends Error {
 const FRESH_MS = 30_000
 /** More than any deployment has upstreams. */
 const MAX_HOSTS = 1_000
+/** Addresses have ids and models in them. */
+const MAX_DIALS = 1_000
+
+/** What a name was found to mean. */
+interface Host {
+  addresses: Promise<readonly string[]>
+  until: number
+}
+
+const NO_HEADERS = Object.freeze({})
 
 /**
  * The guard on the system's resolver. A name is looked up here and the request is sent to the address that was judged,
@@ -60,42 +72,70 @@ const MAX_HOSTS = 1_000
  */
 export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const { clock, lookup = systemLookup, proxied = false } = options
-  const hosts = new Map<string, { addresses: Promise<readonly string[]>; until: number }>()
+  const hosts = new Map<string, Host>()
+  /** Dials of names that were judged, good for as long as what the name means. */
+  const dials = new Map<string, { dial: Dial; host: Host }>()
 
-  function addressesOf(hostname: string): Promise<readonly string[]> {
+  function hostAt(hostname: string): Host {
     const now = clock.now()
     const known = hosts.get(hostname)
-    if (known !== undefined && now < known.until) return known.addresses
-    const addresses = lookup(hostname)
+    if (known !== undefined && now < known.until) return known
+    const host = { addresses: lookup(hostname), until: now + FRESH_MS }
     hosts.delete(hostname)
-    hosts.set(hostname, { addresses, until: now + FRESH_MS })
-    for (const oldest of hosts.keys()) if (hosts.size > MAX_HOSTS) hosts.delete(oldest)
+    hosts.set(hostname, host)
+    dropOldest(hosts, MAX_HOSTS)
     // A failure is not remembered.
-    addresses.catch(() => hosts.delete(hostname))
-    return addresses
+    host.addresses.catch(() => hosts.delete(hostname))
+    return host
   }
 
   async function dialPublic(url: string): Promise<Dial> {
     const hostname = hostOf(url)
-    const isAddress = isIP(hostname) !== 0
-    const addresses = isAddress ? [hostname] : await addressesOf(hostname)
+    if (isIP(hostname) !== 0) {
+      refusePrivate(hostname, [hostname])
+      return asItIs(url)
+    }
+    const host = hostAt(hostname)
+    const addresses = await host.addresses
     refusePrivate(hostname, addresses)
-    return isAddress ? { url, headers: {}, tls: undefined } : pinned(url, hostname, preferred(addresses))
+    const dial = pinned(url, hostname, preferred(addresses))
+    dials.delete(url)
+    dials.set(url, { dial, host })
+    dropOldest(dials, MAX_DIALS)
+    return dial
   }
 
   return {
     async dial(channel, url) {
-      const asItIs = { url, headers: {}, tls: undefined }
-      if (channel.allowPrivate) return asItIs
-      if (proxied && isIP(hostOf(url)) === 0) return asItIs
+      if (channel.allowPrivate) return asItIs(url)
+      if (proxied && isIP(hostOf(url)) === 0) return asItIs(url)
       return dialPublic(url).catch(error => {
         throw error instanceof PrivateAddress ? notAllowed(channel, error) : error
       })
     },
     dialPublic,
-    forget: url => {
-      hosts.delete(hostOf(url))
+    recall(channel, url) {
+      if (channel.allowPrivate) return asItIs(url)
+      const known = proxied ? undefined : dials.get(url)
+      return known !== undefined && clock.now() < known.host.until ? known.dial : undefined
     },
+    forget(url) {
+      const hostname = hostOf(url)
+      const host = hosts.get(hostname)
+      if (host !== undefined) host.until = 0
+      hosts.delete(hostname)
+    },
+  }
+}
+
+function asItIs(url: string): Dial {
+  return { url, headers: NO_HEADERS, tls: undefined }
+}
+
+function dropOldest(known: Map<string, unknown>, most: number): void {
+  for (const oldest of known.keys()) {
+    if (known.size <= most) return
+    known.delete(oldest)
   }
 }
 

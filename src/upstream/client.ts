@@ -1,9 +1,11 @@
 import type { Clock } from '@/clock/clock.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { AddressGuard, Dial } from './address-guard.ts'
+import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
 import type { Channel, ChannelKey } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
-import { endpointUrl, keyHeaders, methodOf, type UpstreamCall } from './endpoint.ts'
+import { endpointUrl, methodOf, type UpstreamCall } from './endpoint.ts'
 import { followRedirects } from './redirects.ts'
 
 export interface UpstreamRequest {
@@ -33,14 +35,13 @@ export interface StreamedBody {
 /** Sends one attempt and waits for the head of the answer. */
 export type UpstreamClient = (request: UpstreamRequest) => Promise<Response>
 
-/** What every upstream learns about us. */
-const USER_AGENT = 'tollgate'
-
 /** The base address that means the built-in simulator, wherever this process has it. */
 const SIMULATOR = 'simulator:'
 
 export interface ClientOptions {
   clock: Clock
+  /** Looks after the time until the head; undefined: ones of its own. */
+  deadlines?: Deadlines
   guard: AddressGuard
   /** Where the built-in simulator listens; asked only for channels that use it. */
   simulatorUrl: () => string
@@ -53,20 +54,19 @@ export interface ClientOptions {
  * leave stale headers), and Bun's own 6 minute limit is off: the channel's timeouts rule.
  */
 export function createUpstreamClient(options: ClientOptions): UpstreamClient {
-  const { clock, guard, simulatorUrl } = options
+  const { clock, guard, simulatorUrl, deadlines = new Deadlines(clock) } = options
   const connections = new Connections(clock)
+  const headersOf = new AttemptHeaders()
   return async request => {
-    const { attempt } = request
+    const { attempt, call } = request
     const channel = resolveSimulator(request.channel, simulatorUrl)
-    const stopTimer = clock.after(channel.timeouts.firstByteMs, () => {
-      attempt.abort(timeoutError(channel))
-    })
-    const url = endpointUrl(channel, request.call)
-    let stopWatch = () => {}
+    const deadline = deadlines.after(channel.timeouts.firstByteMs, () => attempt.abort(timeoutError(channel)))
+    const url = endpointUrl(channel, call)
+    let stopWatch: (() => void) | undefined
     try {
-      const dial = await orAborted(guard.dial(channel, url), attempt.signal)
+      const dial = guard.recall(channel, url) ?? (await orAborted(guard.dial(channel, url), attempt.signal))
       if (!connections.isWarm(channel.baseUrl)) stopWatch = watchConnection(channel, dial, attempt, options)
-      const response = await fetchHead(request, dial, attempt.signal, {
+      const response = await fetchHead(request, dial, headersOf.of(request, dial), {
         // A pooled connection that its other end has closed by now says nothing about the upstream.
         mayBePooled: connections.wasHeard(channel.baseUrl),
         now: clock.now,
@@ -79,8 +79,8 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
       guard.forget(url)
       throw connectionError(error, attempt.signal, channel)
     } finally {
-      stopTimer()
-      stopWatch()
+      deadlines.cancel(deadline)
+      stopWatch?.()
     }
   }
 }
@@ -93,28 +93,30 @@ const DEAD_SOCKET_MS = 1_000
  * nothing of an answer has come by then.
  */
 async function fetchHead(
-  request: UpstreamRequest,
-  dial: Dial,
-  signal: AbortSignal,
+  { attempt: { signal }, call, body }: UpstreamRequest,
+  { url, tls }: Dial,
+  headers: Headers,
   { mayBePooled, now }: { mayBePooled: boolean; now: () => number },
 ): Promise<Response> {
-  const init = {
-    method: methodOf(request.call),
-    headers: { ...attemptHeaders(request), ...dial.headers },
-    redirect: 'manual',
-    signal,
-    // Bun's name for "no limit of its own"; not in the DOM's RequestInit.
-    ...{ timeout: false },
-    ...(dial.tls === undefined ? {} : { tls: dial.tls }),
-  } satisfies RequestInit
+  const init: AttemptInit = { method: methodOf(call), headers, redirect: 'manual', signal, timeout: false }
+  if (tls !== undefined) init.tls = tls
+  if (body !== undefined) init.body = bodyOf(body)
   const sentAt = now()
   try {
-    return await fetch(dial.url, { ...init, ...bodyOf(request.body) })
+    return await fetch(url, init)
   } catch (error) {
     const isDead = mayBePooled && isClosedConnection(error) && now() - sentAt < DEAD_SOCKET_MS
     if (!isDead || signal.aborted) throw error
-    return await fetch(dial.url, { ...init, ...bodyOf(request.body), keepalive: false })
+    if (body !== undefined) init.body = bodyOf(body)
+    return await fetch(url, { ...init, keepalive: false })
   }
+}
+
+/** What Bun's fetch takes beside the standard's options. */
+interface AttemptInit extends RequestInit {
+  /** No limit of its own. */
+  timeout: false
+  tls?: { serverName: string }
 }
 
 /**
@@ -158,31 +160,8 @@ function orAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Va
   })
 }
 
-function attemptHeaders(request: UpstreamRequest): Record<string, string> {
-  const { channel, key } = request
-  return {
-    ...contentHeaders(request.body),
-    accept: request.call.stream ? 'text/event-stream' : 'application/json',
-    'accept-encoding': 'identity',
-    'user-agent': USER_AGENT,
-    ...request.headers,
-    ...(key === undefined ? {} : keyHeaders(channel.format, key.secret)),
-    ...channel.headers,
-  }
-}
-
-/** Upstreams that take no chunked body are told the length, which a stream does not know by itself. */
-function contentHeaders(body: UpstreamRequest['body']): Record<string, string> {
-  if (body === undefined) return {}
-  return {
-    'content-type': 'application/json',
-    ...(body instanceof Uint8Array ? {} : { 'content-length': String(body.length) }),
-  }
-}
-
-function bodyOf(body: UpstreamRequest['body']): { body?: Uint8Array | ReadableStream<Uint8Array> } {
-  if (body === undefined) return {}
-  return { body: body instanceof Uint8Array ? body : body.open() }
+function bodyOf(body: Uint8Array | StreamedBody): Uint8Array | ReadableStream<Uint8Array> {
+  return body instanceof Uint8Array ? body : body.open()
 }
 
 function timeoutError(channel: Channel): GatewayError {

@@ -142,6 +142,51 @@ test('a name is looked up once in a while, again when it did not answer, and a f
   expect(await dial(PUBLIC, url)).toMatchObject({ url: 'https://1.0.0.1/v1' })
 })
 
+describe('what was dialled before', () => {
+  const url = 'https://api.example/v1'
+
+  test('is recalled as long as its name is known', async () => {
+    const { dial, recall, clock } = guard({ 'api.example': ['1.1.1.1'] })
+    expect(recall(PUBLIC, url)).toBeUndefined()
+    const dialled = await dial(PUBLIC, url)
+    expect(recall(PUBLIC, url)).toEqual(dialled)
+    expect(recall(PUBLIC, `${url}/other`)).toBeUndefined()
+    clock.advance(60_000)
+    expect(recall(PUBLIC, url)).toBeUndefined()
+  })
+
+  test('is not recalled when its address did not answer, nor is anything else of that host', async () => {
+    const { dial, recall, forget } = guard({ 'api.example': ['1.1.1.1'] })
+    await dial(PUBLIC, url)
+    await dial(PUBLIC, `${url}/other`)
+    forget(url)
+    expect([recall(PUBLIC, url), recall(PUBLIC, `${url}/other`)]).toEqual([undefined, undefined])
+    await dial(PUBLIC, url)
+    expect(recall(PUBLIC, `${url}/other`)).toBeUndefined()
+  })
+
+  test.each([
+    ['a private address', 'http://10.0.0.1/v1'],
+    ['a name of a private address', 'https://inside.example/v1'],
+  ])('never is %s', async (_, inside) => {
+    const { dial, recall } = guard({ 'inside.example': ['192.168.1.1'] })
+    await dial(PUBLIC, inside).catch(() => undefined)
+    expect(recall(PUBLIC, inside)).toBeUndefined()
+  })
+
+  test('never is what a proxy looks up, though we looked it up for a caller', async () => {
+    const { dial, dialPublic, recall } = guard({ 'api.example': ['1.1.1.1'] }, { proxied: true })
+    await dialPublic(url)
+    expect(recall(PUBLIC, url)).toBeUndefined()
+    expect(await dial(PUBLIC, url)).toMatchObject({ url })
+  })
+
+  test('is the address itself for a channel that may go anywhere', async () => {
+    const { dial, recall } = guard({})
+    expect(recall(PRIVATE, url)).toEqual(await dial(PRIVATE, url))
+  })
+})
+
 test('a channel that may go anywhere is not looked up', async () => {
   const { dial, asked } = guard({})
   expect(await dial(PRIVATE, 'http://inside.example/')).toEqual({

@@ -26,6 +26,7 @@ afterAll(() => Promise.all([store.stop(), vendor.stop()]))
 /** Takes the second server for a public one. */
 const guard: AddressGuard = {
   dial: async (_, url) => ({ url, headers: {}, tls: undefined }),
+  recall: () => undefined,
   dialPublic: async url => {
     if (new URL(url).hostname === '10.0.0.1') throw new Error('private')
     return { url, headers: {}, tls: undefined }

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'bun:test'
+import { channelOf } from '#tests/routing/channels.ts'
+import type { Dial } from '@/upstream/address-guard.ts'
+import { AttemptHeaders, attemptHeaders } from '@/upstream/attempt-headers.ts'
+import type { UpstreamRequest } from '@/upstream/client.ts'
+
+const asItIs: Dial = { url: 'http://a.example/', headers: {}, tls: undefined }
+const pinned: Dial = { url: 'https://1.1.1.1/', headers: { host: 'a.example' }, tls: undefined }
+const usual = Object.freeze({ 'anthropic-version': '2023-06-01' })
+const chat = channelOf(1)
+const team = channelOf(2, { format: 'anthropic-messages', headers: { 'x-team': 'a', 'User-Agent': 'ours' } })
+const keys = [undefined, { id: 1, secret: 'one' }, { id: 2, secret: 'two' }]
+const given = [{}, usual, { ...usual, 'anthropic-beta': 'a' }, { authorization: 'Bearer mine' }]
+const bodies = [undefined, Buffer.from('{}'), { length: 7, open: () => new ReadableStream<Uint8Array>() }]
+
+/** Every request that differs in anything that its headers say. */
+function* requests(): Generator<UpstreamRequest> {
+  for (const channel of [chat, team])
+    for (const key of keys)
+      for (const headers of given)
+        for (const body of bodies)
+          for (const stream of [true, false]) {
+            const call = { kind: 'generate', model: 'm', stream } as const
+            yield { channel, key, call, body, headers, attempt: new AbortController() }
+          }
+}
+
+describe('headers that were made before', () => {
+  test('are those that are made anew, for any request', () => {
+    const made = new AttemptHeaders()
+    for (let round = 0; round < 2; round += 1) {
+      for (const request of requests()) {
+        expect([...made.of(request, asItIs)]).toEqual([...new Headers(attemptHeaders(request))])
+      }
+    }
+  })
+
+  test('are the same object where nothing differs', () => {
+    const made = new AttemptHeaders()
+    const same = [...requests()].filter(({ headers, body }) => headers === usual && body === bodies[1])
+    for (const request of same) {
+      expect(made.of({ ...request, body: Buffer.from('other') }, asItIs)).toBe(made.of(request, asItIs))
+    }
+    expect(new Set(same.map(request => made.of(request, asItIs))).size).toBe(same.length)
+  })
+
+  test('are not changed by the way one of them is dialled', () => {
+    const made = new AttemptHeaders()
+    for (const request of requests()) {
+      expect(made.of(request, pinned).get('host')).toBe('a.example')
+      expect(made.of(request, asItIs).get('host')).toBeNull()
+    }
+  })
+})
+
+test("the operator's word for a channel is the last, the key comes before what the caller said", () => {
+  const [secret] = [...requests()].filter(({ key, headers }) => key?.id === 1 && headers === given[3])
+  expect(secret && attemptHeaders(secret)).toMatchObject({ authorization: 'Bearer one' })
+  const [named] = [...requests()].filter(({ channel }) => channel === team)
+  expect(named && attemptHeaders(named)).toMatchObject({ 'User-Agent': 'ours', 'x-team': 'a' })
+})
