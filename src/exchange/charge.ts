@@ -103,6 +103,6 @@ async function settleBill(
   bill: Bill,
 ): Promise<void> {
   const { outcome, overrunNano } = await bill.settle(charge)
-  metrics.charges.inc({ source: record.usageSource ?? 'estimated', outcome })
+  metrics.charges.of(record.usageSource ?? 'estimated', outcome).add()
   if (overrunNano > 0n) metrics.overrunNano.inc(Number(overrunNano))
 }

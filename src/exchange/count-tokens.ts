@@ -118,11 +118,11 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
   try {
     const response = await send(call, candidate, { client, pass, now: clock.now, attempt })
     const answer = readCount(await response.text(), prompt, way.codec)
-    metrics.attempts.inc({ channel, outcome: 'ok' })
+    metrics.attempts.of(channel, 'ok').add()
     return answer
   } catch (error) {
     const failure = asUpstreamError(attempt.signal.aborted ? attempt.signal.reason : error)
-    metrics.attempts.inc({ channel, outcome: failure.kind })
+    metrics.attempts.of(channel, failure.kind).add()
     if (isCallersFault(failure)) throw failure
     return failure
   } finally {

@@ -113,7 +113,7 @@ async function settle<P extends Prepared, T>(
   const tell = (error: GatewayError | undefined) => {
     report(error === undefined ? toldOf(record) : outcomeOf(error))
     const outcome = error?.kind ?? 'ok'
-    gateway.metrics.attempts.inc({ channel, outcome })
+    gateway.metrics.attempts.of(channel, outcome).add()
     record.tries.push({ channel, startedAt, endedAt: gateway.clock.now(), outcome })
   }
   try {

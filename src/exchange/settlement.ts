@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
-import { inputTokens, NO_USAGE, outputTokens } from '@/generation/usage.ts'
+import { inputTokens, NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
@@ -90,18 +90,31 @@ function toRow(
 }
 
 function count(record: ExchangeRecord, totalMs: number, metrics: Metrics): void {
-  const { surface, endState } = record
-  metrics.exchanges.inc({ surface, model: record.model ?? '', end_state: endState, status: record.status })
-  metrics.exchangeSeconds.observe({ surface, end_state: endState }, totalMs / 1000)
-  if (record.firstByteMs !== undefined) {
-    metrics.firstByteSeconds.observe({ surface, channel: record.channel ?? '' }, record.firstByteMs / 1000)
+  const { surface, endState, status, usage, firstByteMs } = record
+  const model = record.model ?? ''
+  metrics.exchanges.of(surface, model, endState, status).add()
+  metrics.exchangeSeconds.of(surface, endState).observe(totalMs / 1000)
+  if (firstByteMs !== undefined) {
+    metrics.firstByteSeconds.of(surface, record.channel ?? '').observe(firstByteMs / 1000)
   }
-  if (record.usage === undefined) return
-  for (const [bucket, tokens] of Object.entries(record.usage)) {
-    if (typeof tokens === 'number' && tokens > 0)
-      metrics.tokens.inc({ model: record.model ?? '', bucket }, tokens)
+  if (usage === undefined) return
+  for (const bucket of TOKEN_BUCKETS) {
+    const tokens = usage[bucket]
+    if (tokens > 0) metrics.tokens.of(model, bucket).add(tokens)
   }
 }
+
+/** All that usage counts in tokens. */
+const TOKEN_BUCKETS = [
+  'inputUncached',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'outputText',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+] as const satisfies readonly Exclude<keyof Usage, 'serverTools'>[]
 
 function spanOf(record: ExchangeRecord, totalMs: number): ExchangeSpan {
   const { startedAt, usage, firstByteMs } = record

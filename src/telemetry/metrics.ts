@@ -1,4 +1,5 @@
-import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Aggregator, Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
+import { tallyCounter, tallyHistogram } from './tally.ts'
 
 const SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600]
 
@@ -9,36 +10,36 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
   const registers = [registry]
   return {
     registry,
-    exchanges: new Counter({
+    exchanges: tallyCounter({
       name: 'tollgate_exchanges_total',
       help: 'Exchanges that ended, by surface, model, end state and status.',
-      labelNames: ['surface', 'model', 'end_state', 'status'] as const,
+      labelNames: ['surface', 'model', 'end_state', 'status'],
       registers,
     }),
-    exchangeSeconds: new Histogram({
+    exchangeSeconds: tallyHistogram({
       name: 'tollgate_exchange_seconds',
       help: 'Seconds from the request to the end of its answer.',
-      labelNames: ['surface', 'end_state'] as const,
+      labelNames: ['surface', 'end_state'],
       buckets: SECONDS,
       registers,
     }),
-    firstByteSeconds: new Histogram({
+    firstByteSeconds: tallyHistogram({
       name: 'tollgate_first_byte_seconds',
       help: 'Seconds from the request to the first output of the upstream.',
-      labelNames: ['surface', 'channel'] as const,
+      labelNames: ['surface', 'channel'],
       buckets: SECONDS,
       registers,
     }),
-    attempts: new Counter({
+    attempts: tallyCounter({
       name: 'tollgate_attempts_total',
       help: 'Attempts on upstreams, by channel and outcome.',
-      labelNames: ['channel', 'outcome'] as const,
+      labelNames: ['channel', 'outcome'],
       registers,
     }),
-    tokens: new Counter({
+    tokens: tallyCounter({
       name: 'tollgate_tokens_total',
       help: 'Tokens used, by model and bucket of the canonical usage.',
-      labelNames: ['model', 'bucket'] as const,
+      labelNames: ['model', 'bucket'],
       registers,
     }),
     tokenCounts: new Counter({
@@ -47,11 +48,7 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       labelNames: ['surface', 'model', 'counted_by', 'status'] as const,
       registers,
     }),
-    openExchanges: new Gauge({
-      name: 'tollgate_open_exchanges',
-      help: 'Exchanges that have not ended.',
-      registers,
-    }),
+    openExchanges: openExchanges(registers),
     shed: new Counter({
       name: 'tollgate_shed_total',
       help: 'Requests turned away because this process had more to do than it can, by what ran short.',
@@ -63,10 +60,10 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       help: 'Upstream calls begun for which there turned out to be no credit.',
       registers,
     }),
-    charges: new Counter({
+    charges: tallyCounter({
       name: 'tollgate_charges_total',
       help: 'Exchanges that were charged, by how their usage is known (reported, estimated) and by what the ledger did.',
-      labelNames: ['source', 'outcome'] as const,
+      labelNames: ['source', 'outcome'],
       registers,
     }),
     overrunNano: new Counter({
@@ -88,6 +85,27 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
+
+/** How many there are is a number that the gauge looks at when it is read. */
+function openExchanges(registers: Registry[]) {
+  let open = 0
+  new Gauge({
+    name: 'tollgate_open_exchanges',
+    help: 'Exchanges that have not ended.',
+    registers,
+    collect() {
+      this.set(open)
+    },
+  })
+  return {
+    inc() {
+      open += 1
+    },
+    dec() {
+      open -= 1
+    },
+  }
+}
 
 /** What the ledger says of itself. */
 export interface LedgerReading {

@@ -5,7 +5,7 @@ import { type ExchangeRecord, openRecord } from '@/exchange/record.ts'
 import { settle } from '@/exchange/settlement.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { createLog } from '@/telemetry/log.ts'
-import { createMetrics } from '@/telemetry/metrics.ts'
+import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { scrub } from '@/telemetry/scrub.ts'
 
 const KEY = 'sk-0Ab9cD8e7F6a5B4c3D2e1F0a9B8c7D6e5F4a3B2c1D0e9F8a7B6c5D4e3'
@@ -17,17 +17,23 @@ function record(parts: Partial<ExchangeRecord> = {}): ExchangeRecord {
 
 /** The one line that an exchange ends in. */
 function lineOf(ended: ExchangeRecord): string {
+  const lines = end(ended, createMetrics({ processMetrics: false }))
+  expect(lines).toHaveLength(1)
+  return lines[0] ?? ''
+}
+
+/** Ends an exchange, and returns what was logged. */
+function end(ended: ExchangeRecord, metrics: Metrics): string[] {
   const lines: string[] = []
   settle(ended, {
     clock: { now: () => 1_250, every: () => () => {}, after: () => () => {} },
     log: createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) }),
-    metrics: createMetrics({ processMetrics: false }),
+    metrics,
     spans: undefined,
     store: { add: () => {} },
     settling: new Set(),
   })
-  expect(lines).toHaveLength(1)
-  return lines[0] ?? ''
+  return lines
 }
 
 describe('the line of an exchange carries no credential', () => {
@@ -79,4 +85,16 @@ test('says the same whether or not there is something in it that has to be scrub
   const plain = JSON.parse(lineOf(record()))
   const scrubbed = JSON.parse(lineOf(record({ losses: ['top_k'] })))
   expect({ ...plain, losses: ['top_k'], time: '' }).toEqual({ ...scrubbed, time: '' })
+})
+
+test('counts the tokens of each bucket that has any', async () => {
+  const metrics = createMetrics({ processMetrics: false })
+  const { serverTools: _tools, ...buckets } = NO_USAGE
+  const used = Object.fromEntries(Object.keys(buckets).map((bucket, index) => [bucket, index]))
+  end(record({ usage: { ...NO_USAGE, ...used } }), metrics)
+  const read = await metrics.registry.getSingleMetricAsString('tollgate_tokens_total')
+  const lines = Object.entries(used).flatMap(([bucket, tokens]) =>
+    tokens > 0 ? [`tollgate_tokens_total{model="vendor/model",bucket="${bucket}"} ${tokens}`] : [],
+  )
+  expect(read.split('\n').slice(2)).toEqual(lines)
 })

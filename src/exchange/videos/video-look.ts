@@ -139,7 +139,7 @@ async function charge(gateway: Gateway, job: VideoJob, news: VideoNews): Promise
   const cost = { pico, nano: roundUp(pico), priceVersion: job.priceVersion }
   const result = await ledger.settle({ ...payerOf(job), costNano: cost.nano, costPico: cost.pico })
   credit.answered(job.accountId, 0n, result.availableNano)
-  metrics.charges.inc({ source: 'reported', outcome: result.outcome })
+  metrics.charges.of('reported', result.outcome).add()
   metrics.overrunNano.inc(Number(result.overrunNano))
   await completeResult(gateway, job, cost, extras)
   return close(gateway, job, news, 'charged')
