@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
 import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
+import { outlineOf } from './body.ts'
 import { HubPipeline } from './hub-pipeline.ts'
 import { Meter } from './meter.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
@@ -67,7 +68,7 @@ export class AnswerPipeline implements Pipeline {
       codec,
       decoder: codec.createStreamDecoder(decodeContext),
       requestId: this.#preparation.requestId,
-      hidesUsage: prompt.format === 'openai-chat-completions' && !asksForUsage(prompt.body.json),
+      hidesUsage: prompt.format === 'openai-chat-completions' && !asksForUsage(outlineOf(prompt.body)),
       hidesComments: prompt.format === 'gemini-generate-content',
       framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
     })

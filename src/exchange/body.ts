@@ -3,11 +3,24 @@ import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
+import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 
 /** A caller's body, read once: the decoded bytes as they will be forwarded, and what they say. */
 export interface RequestBody {
-  bytes: Uint8Array
-  json: JsonObject
+  readonly bytes: Uint8Array
+  /** All that the bytes say. Of a large body it is made when it is first asked for, and that is expensive. */
+  readonly json: JsonObject
+  /** A large body without its long strings, which is all that handing it on needs to know. */
+  readonly outline?: Outline | undefined
+}
+
+/** What a body says in short: long strings may be marks, which `textsOf` the body knows. */
+export function outlineOf(body: RequestBody): JsonObject {
+  return body.outline?.json ?? body.json
+}
+
+export function textsOf(body: RequestBody): Texts {
+  return body.outline ?? PLAIN_TEXTS
 }
 
 /**
@@ -18,7 +31,28 @@ export interface RequestBody {
 export async function readBody(request: Request, maxBytes: number): Promise<RequestBody> {
   assertJson(request.headers.get('content-type'))
   const bytes = await readBytes(request, maxBytes)
-  return { bytes, json: parse(bytes) }
+  const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
+  return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)
+}
+
+/** From here on an outline is sooner made than parsed. */
+const LARGE_BYTES = 32 * 1024
+
+/** A large body, known to be valid JSON. */
+class OutlinedBody implements RequestBody {
+  readonly bytes: Uint8Array
+  readonly outline: Outline
+  #json: JsonObject | undefined
+
+  constructor(bytes: Uint8Array, outline: Outline) {
+    this.bytes = bytes
+    this.outline = outline
+  }
+
+  get json(): JsonObject {
+    this.#json ??= parse(this.bytes)
+    return this.#json
+  }
 }
 
 /**

@@ -1,5 +1,6 @@
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
+import { outlineOf, textsOf } from './body.ts'
 import type { Reservation } from './charge.ts'
 import { mediaOf } from './media.ts'
 import { type Preparation, type PrepareOptions, prepare } from './preparation.ts'
@@ -60,6 +61,7 @@ export function traitsOf(record: ExchangeRecord, prompt: Prompt, model: Model): 
     model: model.id,
     format: prompt.format,
     headers: prompt.headers,
-    body: prompt.body.json,
+    body: outlineOf(prompt.body),
+    texts: textsOf(prompt.body),
   }
 }

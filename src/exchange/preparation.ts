@@ -7,10 +7,12 @@ import { carriesWrappedSignature } from '@/formats/signature.ts'
 import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import { outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
 import { summarising } from './responses/summary.ts'
 import { estimateTokens } from './token-estimate.ts'
@@ -124,7 +126,7 @@ function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
     request: prompt.generation(),
     wire: prompt.body.json,
     estimatedInputTokens: prompt.namesInputFirst
-      ? estimateTokens(prompt.body.json, prompt.body.bytes.length)
+      ? estimateTokens(outlineOf(prompt.body), prompt.body.bytes.length, textsOf(prompt.body))
       : undefined,
   }
 }
@@ -137,14 +139,15 @@ export function passOn(
 ): Pick<Preparation, 'body' | 'headers'> {
   const edits = [...ownedEdits(prompt, route), ...more]
   return {
-    body: edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits, prompt.body.json),
+    body:
+      edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits, outlineOf(prompt.body)),
     headers: passedHeaders(prompt),
   }
 }
 
 function ownedEdits(prompt: Prompt, route: Route): JsonEdit[] {
   const edits: JsonEdit[] = []
-  const { json } = prompt.body
+  const json = outlineOf(prompt.body)
   if (
     json['model'] !== undefined &&
     json['model'] !== route.upstreamModel &&
@@ -174,27 +177,31 @@ const ENCRYPTED = 'reasoning.encrypted_content'
  */
 function statelessEdits(prompt: Prompt, route: Route): JsonEdit[] {
   if (prompt.format !== 'openai-responses') return []
-  const { json, bytes } = prompt.body
+  const { bytes } = prompt.body
+  const json = outlineOf(prompt.body)
   const edits: JsonEdit[] = []
   if (json['store'] !== false) edits.push({ path: ['store'], value: false })
   const include = asArray(json['include'])
   if (!include.includes(ENCRYPTED) && modelRules(route.upstreamModel).reasons === true) {
-    edits.push({ path: ['include'], value: [...include, ENCRYPTED] })
+    const spelled = sliceItems(bytes, 'include') ?? []
+    edits.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
   }
   const items = asArray(json['input'])
-  if (items.some(isLostReasoning)) {
+  const texts = textsOf(prompt.body)
+  const isLost = (item: JsonValue | undefined) => isLostReasoning(item, texts)
+  if (items.some(isLost)) {
     const spelled = sliceItems(bytes, 'input') ?? []
-    const kept = spelled.filter((_, index) => !isLostReasoning(items[index]))
+    const kept = spelled.filter((_, index) => !isLost(items[index]))
     edits.push({ path: ['input'], text: `[${kept.join(',')}]` })
   }
   return edits
 }
 
 /** Reasoning by reference only: its text, if any, is no use without what the upstream would have kept. */
-function isLostReasoning(value: JsonValue | undefined): boolean {
+function isLostReasoning(value: JsonValue | undefined, texts: Texts): boolean {
   const item = asObject(value)
   const id = item?.['id']
-  if (typeof id !== 'string' || !id.startsWith('rs_')) return false
+  if (typeof id !== 'string' || !texts.whole(id).startsWith('rs_')) return false
   if (item?.['type'] === 'item_reference') return true
   return item?.['type'] === 'reasoning' && !item['encrypted_content'] && asArray(item['content']).length === 0
 }
@@ -210,7 +217,7 @@ function outputLimitPath(prompt: Prompt, { channel }: Route): string[] {
       return ['max_tokens']
     case 'gemini-generate-content':
       return [
-        'generation_config' in prompt.body.json ? 'generation_config' : 'generationConfig',
+        'generation_config' in outlineOf(prompt.body) ? 'generation_config' : 'generationConfig',
         'maxOutputTokens',
       ]
   }

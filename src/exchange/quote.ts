@@ -7,6 +7,7 @@ import { affordableOutput, areDearer, boundOf } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
+import { outlineOf, textsOf } from './body.ts'
 import type { OperationPrice } from './operation.ts'
 import type { Prompt } from './prompt.ts'
 import { estimateTokens, withMargin } from './token-estimate.ts'
@@ -54,10 +55,11 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const { price } = model
   if (price === undefined || !isPriced(price.rates, 'text')) throw unpriced(prompt.model)
   const { rates, version } = price
-  const inputTokens = estimateTokens(prompt.body.json, prompt.body.bytes.length)
+  const body = outlineOf(prompt.body)
+  const inputTokens = estimateTokens(body, prompt.body.bytes.length, textsOf(prompt.body))
   const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt, rates) }
-  const stated = statedMaxOutput(prompt.format, prompt.body.json)
-  const answers = statedAnswers(prompt.format, prompt.body.json)
+  const stated = statedMaxOutput(prompt.format, body)
+  const answers = statedAnswers(prompt.format, body)
   const statedOutput = stated === undefined ? undefined : answers * stated
   const ofEach = Math.min(stated ?? Number.POSITIVE_INFINITY, model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
   const maxOutput = answers * ofEach

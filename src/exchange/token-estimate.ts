@@ -1,4 +1,5 @@
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
 
 /**
  * Tokens of a prompt by rule of thumb, read from a request body of any format: a quarter of the text's UTF-8 bytes
@@ -7,9 +8,10 @@ import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/
  * judged by its size alone. Good for context meters and not an upper bound.
  *
  * @param bytes the length of the body's JSON text
+ * @param texts what the body's strings stand for, where it is an outline
  */
-export function estimateTokens(body: JsonObject, bytes: number): number {
-  const tally = { textBytes: 0, fixedTokens: 0 }
+export function estimateTokens(body: JsonObject, bytes: number, texts: Texts = PLAIN_TEXTS): number {
+  const tally = { textBytes: 0, fixedTokens: 0, texts }
   const waiting: Piece[] = PROMPT_FIELDS.map(name => ({ value: own(body, name), isData: false }))
   for (let left = MAX_PIECES; left > 0; left -= 1) {
     const piece = waiting.pop()
@@ -75,12 +77,13 @@ interface Piece {
 interface Tally {
   textBytes: number
   fixedTokens: number
+  readonly texts: Texts
 }
 
 /** Adds what a value says by itself and puts its children in the queue; false when those are more than `left`. */
 function weigh({ value, isData }: Piece, tally: Tally, waiting: Piece[], left: number): boolean {
   if (typeof value === 'string') {
-    tally.textBytes += Buffer.byteLength(value)
+    tally.textBytes += tally.texts.byteLength(value)
   } else if (Array.isArray(value)) {
     if (value.length > left) return false
     for (const item of value) waiting.push({ value: item, isData })
@@ -109,7 +112,7 @@ function weighBlock(value: JsonObject, tally: Tally, waiting: Piece[], left: num
   for (const name in value) {
     if (++count > left) return false
     const member = value[name]
-    if (isMedia(name, member)) tally.fixedTokens += mediaTokens(value, name, member)
+    if (isMedia(name, member)) tally.fixedTokens += mediaTokens(value, name, member, tally.texts)
     else if (!isSilent(value, name))
       waiting.push({ value: member, isData: DATA.has(name) && isJsonObject(member) })
   }
@@ -147,10 +150,10 @@ function isMedia(name: string, member: JsonValue | undefined): boolean {
   return type !== 'text' && type !== 'content'
 }
 
-function mediaTokens(block: JsonObject, name: string, member: JsonValue | undefined): number {
+function mediaTokens(block: JsonObject, name: string, member: JsonValue | undefined, texts: Texts): number {
   const source = isJsonObject(member) ? member : {}
   const mediaType = own(source, 'mimeType') ?? own(source, 'mime_type')
-  return [name, own(block, 'type'), mediaType].some(said => /image/.test(asString(said) ?? ''))
+  return [name, own(block, 'type'), mediaType].some(said => /image/.test(texts.whole(asString(said) ?? '')))
     ? IMAGE_TOKENS
     : FILE_TOKENS
 }

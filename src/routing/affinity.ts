@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
+import type { Texts } from '@/json/outline.ts'
 import { digestOpening } from './opening.ts'
 import type { Place } from './order.ts'
 
@@ -15,6 +16,8 @@ export interface ConversationTraits {
   alike?: readonly Format[]
   headers: Headers
   body: JsonObject
+  /** What the body's strings stand for, where it is an outline; else they are what they seem. */
+  texts?: Texts
   /** Where the request stands in a chain of responses; undefined: in none. */
   chain?: ResponseChain | undefined
 }
@@ -44,7 +47,7 @@ export function conversationName(traits: ConversationTraits): string | undefined
     const session = headers.get(header)
     if (session !== null && session !== '') return name(traits, 'session', session)
   }
-  const opening = digestOpening(traits.format, body)
+  const opening = digestOpening(traits.format, body, traits.texts)
   return opening === undefined ? undefined : name(traits, 'opening', opening)
 }
 

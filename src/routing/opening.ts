@@ -1,5 +1,6 @@
 import type { Format } from '@/generation/format.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
 
 /** How a conversation begins, as it stands in the body: what every later turn repeats. */
 export interface Opening {
@@ -11,10 +12,15 @@ export interface Opening {
 /**
  * A short text that is the same for every turn of a conversation and differs between conversations; undefined if there
  * is nothing to go by. Reads the parsed body as it is, without decoding: on the way of every request.
+ * @param texts what the body's strings stand for, where it is an outline
  */
-export function digestOpening(format: Format, body: JsonObject): string | undefined {
+export function digestOpening(
+  format: Format,
+  body: JsonObject,
+  texts: Texts = PLAIN_TEXTS,
+): string | undefined {
   const { system, user } = OPENINGS[format](body)
-  const said = new Digest()
+  const said = new Digest(texts)
   said.add(system)
   said.separate()
   said.add(user)
@@ -91,8 +97,13 @@ const BILLING_BLOCK = 'x-anthropic-billing-header'
 /** Collects the texts of JSON values, as much of them as is needed to tell conversations apart. */
 class Digest {
   readonly #parts: string[] = []
+  readonly #texts: Texts
   #room = MAX_TEXTS
   isEmpty = true
+
+  constructor(texts: Texts) {
+    this.#texts = texts
+  }
 
   add(values: readonly JsonValue[]): void {
     for (const value of values) this.#walk(value, 0)
@@ -121,7 +132,8 @@ class Digest {
     }
   }
 
-  #say(text: string): void {
+  #say(value: string): void {
+    const text = this.#texts.whole(value)
     if (text === '' || text.startsWith(BILLING_BLOCK)) return
     this.isEmpty = false
     this.#room -= 1

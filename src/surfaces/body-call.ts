@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { RequestBody } from '@/exchange/body.ts'
+import { outlineOf, type RequestBody } from '@/exchange/body.ts'
 import type { CallFacts } from '@/exchange/exchange.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -31,9 +31,9 @@ const call = TypeCompiler.Compile(Call)
  * @throws GatewayError `invalid_request`
  */
 export function readBodyCall(body: RequestBody): CallFacts {
-  const json: unknown = body.json
+  const json: unknown = outlineOf(body)
   if (!isCall(json)) {
-    readModel(body.json)
+    readModel(outlineOf(body))
     throw invalidRequest('stream', 'expected true, false or null')
   }
   return { model: json.model, stream: json.stream ?? false, framing: 'sse' }

@@ -1,4 +1,4 @@
-import type { RequestBody } from '@/exchange/body.ts'
+import { outlineOf, type RequestBody, textsOf } from '@/exchange/body.ts'
 import type { Reservation } from '@/exchange/charge.ts'
 import { type CallState, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
@@ -41,8 +41,8 @@ export function stateForReading(gateway: Gateway): CallState {
     signal: undefined,
     chain: undefined,
     resolve(body, record) {
-      const fields = readStateFields(body.json)
-      if (fields?.previousId === undefined && !carriesCompaction(body.json)) return body
+      const fields = readStateFields(outlineOf(body))
+      if (fields?.previousId === undefined && !carriesCompaction(outlineOf(body), textsOf(body))) return body
       const reading = { previousId: fields?.previousId, keeps: false, background: false }
       return openTurn(gateway, record, body, reading, undefined).then(opened => opened.body)
     },
@@ -76,9 +76,9 @@ class ResponseState implements CallState {
   }
 
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
-    const fields = readStateFields(body.json)
+    const fields = readStateFields(outlineOf(body))
     if (fields !== undefined) return this.#open(body, record, fields)
-    const isPlain = this.#memory === undefined && !carriesCompaction(body.json)
+    const isPlain = this.#memory === undefined && !carriesCompaction(outlineOf(body), textsOf(body))
     return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
   }
 

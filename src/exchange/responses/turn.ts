@@ -5,6 +5,7 @@ import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
@@ -115,11 +116,13 @@ export async function openTurn(
   return { turn, body: withoutState(body, turn, items, gateway.maxBodyBytes, purpose) }
 }
 
-/** Whether a body brings back a summary that was made here (compact.ts). */
-export function carriesCompaction(json: JsonObject): boolean {
+/** Whether a body, which may be an outline, brings back a summary that was made here (compact.ts). */
+export function carriesCompaction(json: JsonObject, texts: Texts): boolean {
   return asArray(json['input']).some(item => {
     const object = asObject(item)
-    return object?.['type'] === 'compaction' && isOurs(object['encrypted_content'])
+    const content = object?.['encrypted_content']
+    if (object?.['type'] !== 'compaction' || typeof content !== 'string') return false
+    return isOurs(texts.whole(content))
   })
 }
 

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { isJsonObject, type JsonValue } from '@/json/json.ts'
+import { type Outline, readOutline } from '@/json/outline.ts'
+
+test('runs what its source says', async () => {
+  const directory = mkdtempSync(join(tmpdir(), 'tollgate-wasm-'))
+  try {
+    const built = join(directory, 'cut-strings.wasm')
+    const child = Bun.spawn(['bun', 'run', 'wasm', '--outFile', built], {
+      stdout: 'ignore',
+      stderr: 'ignore',
+    })
+    expect(await child.exited).toBe(0)
+    expect(readFileSync(built).equals(readFileSync('src/json/wasm/cut-strings.wasm'))).toBe(true)
+  } finally {
+    rmSync(directory, { recursive: true })
+  }
+}, 60_000)
+
+/** Pieces of a string as JSON spells it. */
+const piece = fc.oneof(
+  { weight: 6, arbitrary: fc.stringMatching(/^[a-zA-Z0-9 ,:{}[\]'/]{0,90}$/) },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('\\"', '\\\\', '\\/', '\\b', '\\f', '\\n', '\\r', '\\t', '\\\\\\"'),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom('é', 'ß', '漢字', '😀', '\u007f', '\u0080', '\u07ff', '\u0800', '\uffff'),
+  },
+  {
+    weight: 2,
+    arbitrary: fc.constantFrom(
+      '\\u0041',
+      '\\u00e9',
+      '\\u07FF',
+      '\\u0800',
+      '\\ud83d\\ude00',
+      '\\ud83d',
+      '\\ude00',
+    ),
+  },
+)
+
+const spelling = fc
+  .tuple(fc.array(piece, { maxLength: 12 }), fc.constantFrom(1, 1, 4, 60))
+  .map(([pieces, times]) => `"${pieces.join('').repeat(times)}"`)
+
+const space = fc.constantFrom('', '', ' ', '\n\t', '\r\n  ')
+
+const scalar = fc.oneof(
+  { weight: 4, arbitrary: spelling },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('0', '-0', '1e999', '12345678901234567890', 'true', 'false', 'null', '1.5E-3'),
+  },
+)
+
+const { value: valueText } = fc.letrec<{ value: string; member: string }>(tie => ({
+  value: fc.oneof(
+    { maxDepth: 4, withCrossShrink: true },
+    scalar,
+    fc.array(tie('value'), { maxLength: 4 }).map(items => `[${items.join(' , ')}]`),
+    fc.array(tie('member'), { maxLength: 4 }).map(members => `{${members.join(',')}}`),
+  ),
+  member: fc
+    .tuple(fc.oneof(spelling, fc.constantFrom('"a"', '"__proto__"', '"\\u0061"')), space, tie('value'))
+    .map(([key, gap, value]) => `${key}${gap}:${gap}${value}`),
+}))
+
+const documentText = fc
+  .tuple(
+    fc.constantFrom('', '\ufeff'),
+    fc.array(fc.tuple(fc.constantFrom('"messages"', '"x"', '"x"', '"input"'), valueText)),
+  )
+  .map(([bom, members]) => `${bom}{${members.map(([key, value]) => `${key}:${value}`).join(',')}}`)
+
+describe('an outline', () => {
+  test('with its texts is what JSON.parse gives', () => {
+    let outlined = 0
+    fc.assert(
+      fc.property(documentText, text => {
+        const bytes = Buffer.from(text)
+        const parsed: JsonValue = JSON.parse(new TextDecoder().decode(bytes))
+        const outline = readOutline(bytes)
+        if (outline === undefined) {
+          expect(hasLongMember(parsed)).toBe(true)
+          return
+        }
+        outlined += 1
+        expect(restored(outline.json, outline)).toEqual(parsed)
+        expect(JSON.stringify(restored(outline.json, outline))).toBe(JSON.stringify(parsed))
+      }),
+      { numRuns: 2000 },
+    )
+    expect(outlined).toBeGreaterThan(1000)
+  })
+
+  test('knows how long its texts are', () => {
+    fc.assert(
+      fc.property(spelling, text => {
+        const outline = readOutline(Buffer.from(`{"a":[${text}]}`))
+        const [value] = (outline?.json['a'] ?? []) as [string]
+        expect(outline?.byteLength(value)).toBe(Buffer.byteLength(JSON.parse(text)))
+      }),
+      { numRuns: 2000 },
+    )
+  })
+
+  test('is of no text that JSON.parse refuses', () => {
+    const utf8 = new TextDecoder('utf-8', { fatal: true })
+    let refused = 0
+    const places = fc.array(
+      fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }), fc.constantFrom('set', 'cut', 'add')),
+      {
+        minLength: 1,
+        maxLength: 2,
+      },
+    )
+    fc.assert(
+      fc.property(documentText, places, (text, mutations) => {
+        const bytes = mutations.reduce(mutate, Buffer.from(text))
+        let parsed: JsonValue | undefined
+        try {
+          parsed = JSON.parse(utf8.decode(bytes))
+        } catch {
+          refused += 1
+        }
+        const outline = readOutline(bytes)
+        if (parsed === undefined) expect(outline).toBeUndefined()
+        else if (outline !== undefined) expect(restored(outline.json, outline)).toEqual(parsed)
+      }),
+      { numRuns: 3000 },
+    )
+    expect(refused).toBeGreaterThan(500)
+  })
+
+  test.each([
+    ['a control character', '\u0001'],
+    ['a line break', '\n'],
+    ['an unknown escape', '\\x'],
+    ['an escape of a control character', '\\\u0000'],
+    ['an escape with three digits', '\\u12 4'],
+    ['an escape with a sign', '\\u+123'],
+    ['an end in an escape', '\\'],
+    ['an end in a code', '\\u00'],
+    ['a quote', '"'],
+  ])('is of no text with %s in a long string, wherever it stands', (_, wrong) => {
+    for (let at = 0; at < 200; at += 1) {
+      const text = `{"a":["${'x'.repeat(300 + at)}${wrong}"]}`
+      expect(() => JSON.parse(text)).toThrow()
+      expect(readOutline(Buffer.from(text))).toBeUndefined()
+      const within = `{"a":["${'x'.repeat(at)}${wrong}${'z'.repeat(300)}"]}`
+      expect(() => JSON.parse(within)).toThrow()
+      expect(readOutline(Buffer.from(within))).toBeUndefined()
+    }
+  })
+
+  test('finds the end of a string behind any run of backslashes, wherever it stands', () => {
+    for (let run = 0; run < 140; run += 1) {
+      for (const before of [0, 1, 61, 62, 63, 64, 65, 300]) {
+        const text = `{"a":["${'x'.repeat(before)}${'\\'.repeat(run)}",${'"'.repeat(run % 2 === 1 ? 1 : 0)}"${'y'.repeat(300)}"]}`
+        const parsed = parsedOrNot(text)
+        const outline = readOutline(Buffer.from(text))
+        expect(outline && restored(outline.json, outline)).toEqual(parsed)
+      }
+    }
+  })
+
+  test('does not depend on what was looked at before', () => {
+    const longer = Buffer.from(`{"a":["${'\\"'.repeat(5000)}"]}`)
+    const open = Buffer.from(`{"a":["${'x'.repeat(400)}`)
+    expect(readOutline(longer)).toBeDefined()
+    expect(readOutline(open)).toBeUndefined()
+    expect(readOutline(Buffer.from('{"a":'))).toBeUndefined()
+  })
+
+  test('is made of very large documents too', () => {
+    const text = 'long "text"\n'.repeat(800_000)
+    const outline = readOutline(Buffer.from(JSON.stringify({ messages: [text, 'short'] })))
+    expect(outline && restored(outline.json, outline)).toEqual({ messages: [text, 'short'] })
+  })
+
+  test('shows what a member at the top says, unless that is a prompt', () => {
+    const long = 'x'.repeat(1000)
+    expect(readOutline(Buffer.from(JSON.stringify({ model: long })))).toBeUndefined()
+    const outline = readOutline(Buffer.from(JSON.stringify({ model: 'm', input: long })))
+    expect(outline?.json['model']).toBe('m')
+    expect(outline?.whole(String(outline.json['input']))).toBe(long)
+  })
+})
+
+/** The value with the texts that it stands for. */
+function restored(value: JsonValue, outline: Outline): JsonValue {
+  if (typeof value === 'string') return outline.whole(value)
+  if (Array.isArray(value)) return value.map(item => restored(item, outline))
+  if (!isJsonObject(value)) return value
+  const entries = Object.entries(value).map(
+    ([key, member]) => [key, restored(member ?? null, outline)] as const,
+  )
+  return Object.fromEntries(entries)
+}
+
+function hasLongMember(value: JsonValue): boolean {
+  return isJsonObject(value) && ['messages', 'x'].some(name => typeof value[name] === 'string')
+}
+
+function parsedOrNot(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function mutate(bytes: Buffer, [place, byte, how]: [number, number, string]): Buffer {
+  const at = place % (bytes.length + 1)
+  const rest = bytes.subarray(how === 'add' ? at : at + 1)
+  const middle = how === 'cut' ? [] : [byte]
+  return Buffer.concat([bytes.subarray(0, at), Buffer.from(middle), rest])
+}
