@@ -325,7 +325,7 @@ export const CHECKS: readonly Check[] = [
         where c.conrelid = wanted.relation::regclass and c.conname = wanted.name and c.convalidated)
       union all
       select null, null, format('function %s is missing', wanted.name)
-      from unnest(array['ledger_hold', 'ledger_hold_batch', 'ledger_close', 'ledger_settle', 'ledger_settle_batch',
+      from unnest(array['ledger_hold', 'ledger_hold_many', 'ledger_hold_batch', 'ledger_close', 'ledger_settle', 'ledger_settle_batch',
         'ledger_progress', 'ledger_reap', 'ledger_entrust', 'ledger_job_owner', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append',
         'ledger_check_wallet', 'ledger_refuse_change']) wanted(name)
       where not exists (select from pg_proc p where p.proname = wanted.name)`,

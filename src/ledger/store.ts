@@ -21,7 +21,7 @@ import type {
   Stop,
 } from './types.ts'
 
-/** Calls of the functions in drizzle/0002_ledger_functions.sql; the rules are there. The only SQL beside the audit's. */
+/** Calls of the functions in drizzle/0002_ledger_functions.sql and later; the rules are there. The only SQL beside the audit's. */
 export interface LedgerStore {
   register(owner: string, address: string): Promise<void>
   /** How many processes are alive, this one included; 0 if others took this one for dead. */
@@ -204,7 +204,7 @@ const SETTLE_ANSWERS = `select '[' || string_agg(format('["%s","%s","%s","%s","%
   available), ',') || ']' as answers from`
 
 const HOLD_ONE = `${HOLD_ANSWERS} ledger_hold($1, $2, $3, $4, $5, $6, $7)`
-const HOLD_MANY = `${HOLD_ANSWERS} ledger_hold_batch($1, $2::text::uuid[], $3::text::bigint[], $4::text::bigint[],
+const HOLD_MANY = `${HOLD_ANSWERS} ledger_hold_many($1, $2::text::uuid[], $3::text::bigint[], $4::text::bigint[],
   $5::text::bigint[], $6::text::bigint[], $7::text::bigint[])`
 const SETTLE_ONE = `${SETTLE_ANSWERS} ledger_settle($1, $2, $3, $4, $5)`
 const SETTLE_MANY = `${SETTLE_ANSWERS} ledger_settle_batch($1::text::uuid[], $2::text::bigint[], $3::text::bigint[],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openEmbedded } from '@/db/embedded.ts'
 
 const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
+const HOLD_MANY = 'drizzle/0014_hold_many.sql'
 
 /** A bug as somebody could write it, and the file of tests that must fail for it. */
 interface Planted {
@@ -28,6 +29,20 @@ const PLANTED: readonly Planted[] = [
     find: "k.account_id = p_account AND k.status = 'active' AND k.cap_nano IS NULL",
     replace: 'k.account_id = p_account AND k.cap_nano IS NULL',
     caughtBy: 'tests/ledger/hold.test.ts',
+  },
+  {
+    bug: 'a batch of holds does not ask whether the credit is there for all of them',
+    file: HOLD_MANY,
+    find: 'WHERE w.credits - w.debits + w.overdraft - w.pending >= p.need',
+    replace: 'WHERE true',
+    caughtBy: 'tests/ledger/hold-many.test.ts',
+  },
+  {
+    bug: 'a batch of holds admits the rest where one of them may not be',
+    file: HOLD_MANY,
+    find: 'AND (SELECT sum(a.holds) FROM payable a) = cardinality(p_ids)',
+    replace: '',
+    caughtBy: 'tests/ledger/hold-many.test.ts',
   },
   {
     bug: 'an extension is not counted in the wallet',
