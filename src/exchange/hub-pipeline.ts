@@ -99,6 +99,7 @@ export class HubPipeline implements Pipeline {
     let at = 0
     while (at < text.length) {
       if (this.#isBetween) at = lane.take(text, at, this.#onPlain)
+      if (at === text.length) break
       const end = endOfEvent(text, at)
       if (end >= 0) {
         this.#pushEvent(text.slice(at, end), lane)
@@ -107,7 +108,7 @@ export class HubPipeline implements Pipeline {
         this.#waiting = text.slice(at)
         break
       } else {
-        this.#isBetween &&= at === text.length
+        this.#isBetween = false
         this.#parser.push(text.slice(at), this.#onEvent)
         break
       }

@@ -139,6 +139,8 @@ export class PlainFrame {
 }
 
 const QUOTE = 0x22
+const ZERO = 0x30
+const NINE = 0x39
 const BACKSLASH = 0x5c
 
 /** Characters of a string that stand for themselves. Control characters are no JSON, and lone surrogates never come of UTF-8. */
@@ -152,13 +154,13 @@ const COUNT = /^(?:0|[1-9]\d*)$/
 
 function endOfCount(text: string, start: number): number {
   let end = start
-  while (isDigit(text.charCodeAt(end))) end += 1
-  const isOne = end === start + 1 || text[start] !== '0'
+  while (end < text.length && isDigit(text.charCodeAt(end))) end += 1
+  const isOne = end === start + 1 || text.charCodeAt(start) !== ZERO
   return end > start && isOne ? end : -1
 }
 
 function isDigit(code: number): boolean {
-  return code >= 0x30 && code <= 0x39
+  return code >= ZERO && code <= NINE
 }
 
 /** A value somewhere in a JSON text. */

@@ -55,6 +55,8 @@ export class PlainLane {
     const writer = this.#writer
     if (frame === undefined || writer === undefined) return start
     let at = start
+    let written = ''
+    let said = ''
     for (let end = frame.match(text, at); end >= 0; end = frame.match(text, at)) {
       let escaped = text.slice(frame.textStart, frame.textEnd)
       if (frame.isOdd) {
@@ -62,12 +64,15 @@ export class PlainLane {
         if (usual === undefined) break
         escaped = usual
       }
-      write(writer.delta(escaped))
-      this.#said += escaped
+      written += writer.delta(escaped)
+      said += escaped
       this.#usage = frame.usage(text)
       at = end
     }
-    if (at > start) this.#fruitless = 0
+    if (at === start) return at
+    this.#fruitless = 0
+    this.#said += said
+    write(written)
     return at
   }
 

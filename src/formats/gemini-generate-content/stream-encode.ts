@@ -5,6 +5,7 @@ import type { Usage } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ReplyContext } from '../codec.ts'
+import { onePiece } from '../one-piece.ts'
 import type { PlainWriter, StreamEncoder } from '../plain-text.ts'
 import { encodeErrorEvent } from './error.ts'
 import { encodeBlockReason, encodeFinishReason } from './finish.ts'
@@ -79,7 +80,9 @@ class ChunkEncoder implements StreamEncoder {
   constructor(context: ReplyContext) {
     this.#context = context
     this.#shows = showsThoughts(context)
-    this.#tail = `,"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.requestId)}}\r\n\r\n`
+    this.#tail = onePiece(
+      `,"modelVersion":${JSON.stringify(context.model)},"responseId":${JSON.stringify(context.requestId)}}\r\n\r\n`,
+    )
   }
 
   push(event: GenerationEvent, emit: Emit): void {
@@ -168,7 +171,7 @@ class ChunkEncoder implements StreamEncoder {
     if (typeof held !== 'object' || held.thought || held.signature !== undefined) return undefined
     if (!held.text.isWellFormed()) return undefined
     const before = `data: {"candidates":[{"content":{"parts":[{"text":"`
-    const after = `"}],"role":"model"},"index":${index}}]${this.#tail}`
+    const after = onePiece(`"}],"role":"model"},"index":${index}}]${this.#tail}`)
     let last = JSON.stringify(held.text).slice(1, -1)
     return {
       delta: escaped => {

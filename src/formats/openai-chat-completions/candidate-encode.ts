@@ -1,4 +1,5 @@
 import type { ReplyContext } from '@/formats/codec.ts'
+import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -136,8 +137,8 @@ export class CandidateEncoder {
   plainText(block: number): PlainWriter | undefined {
     const open = this.#texts[block]
     if (open === undefined || open.half !== '') return undefined
-    const before = `${this.#content.before}"`
-    const after = `"${this.#content.after}`
+    const before = onePiece(`${this.#content.before}"`)
+    const after = onePiece(`"${this.#content.after}`)
     return {
       delta: escaped => `${before}${escaped}${after}`,
       said: text => {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { onePiece } from '@/formats/one-piece.ts'
 import { openaiTier } from '@/formats/openai-tier.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -134,8 +135,8 @@ function createChunkWriter(context: ReplyContext, serviceTier: string | undefine
   const close = `,"logprobs":null,"finish_reason":null}${end}`
   return {
     around: (index, before, after) => ({
-      before: `${open(index)}${before}`,
-      after: `${after}${close}`,
+      before: onePiece(`${open(index)}${before}`),
+      after: onePiece(`${after}${close}`),
     }),
     delta: (index, delta) => `${open(index)}${JSON.stringify(delta)}${close}`,
     last: (index, reason) => `${open(index)}{},"logprobs":null,"finish_reason":"${reason}"}${end}`,

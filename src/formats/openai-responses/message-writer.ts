@@ -1,3 +1,4 @@
+import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter } from '@/formats/plain-text.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
@@ -51,7 +52,7 @@ export class MessageWriter implements ItemWriter {
   openPart(kind: ContentPart['kind']): { part: ContentPart; text: string } {
     const closing = this.#parts.map(part => (part.ended ? this.#closePart(part) : '')).join('')
     const index = this.#parts.length
-    const head = `${itemFields(this.#place)},"content_index":${index}`
+    const head = onePiece(`${itemFields(this.#place)},"content_index":${index}`)
     const part: ContentPart = {
       kind,
       index,
@@ -82,7 +83,7 @@ export class MessageWriter implements ItemWriter {
   plainText(part: ContentPart): PlainWriter | undefined {
     if (part.kind !== 'text') return undefined
     const { lines } = this.#place
-    const before = `${part.head},"delta":"`
+    const before = onePiece(`${part.head},"delta":"`)
     return {
       delta: escaped => lines.line('response.output_text.delta', `${before}${escaped}","logprobs":[]`),
       said: text => {
