@@ -11,8 +11,9 @@ export interface LineWriterOptions {
 const BATCH_LENGTH = 64 * 1024
 /** And after this time in any case. */
 const BATCH_MS = 100
-/** What could not be written is tried again after this time. */
-const RETRY_MS = 100
+/** What could not be written is tried again after so long, and each time it fails again after twice that. */
+const FIRST_RETRY_MS = 1
+const MAX_RETRY_MS = 128
 /** A reader that stands still costs lines, and not the process its memory. In characters. */
 const MOST_WAITING = 64 * 1024 * 1024
 
@@ -40,6 +41,7 @@ export class LineWriter {
   /** How much of it the system has been given. */
   #inFlight = 0
   #isWriting = false
+  #retryMs = FIRST_RETRY_MS
   #isOver = false
   #timer: Timer | undefined
 
@@ -65,10 +67,10 @@ export class LineWriter {
     this.#inFlight = 0
     while (this.#rest.length > 0) {
       try {
-        this.#rest = this.#rest.subarray(writeSync(this.#fd, this.#rest, 0, this.#pieceLength()))
+        this.#advance(writeSync(this.#fd, this.#rest, 0, this.#pieceLength()))
       } catch (error) {
         if (!isBusy(error)) return
-        Bun.sleepSync(RETRY_MS)
+        Bun.sleepSync(this.#nextRetryMs())
       }
     }
   }
@@ -108,16 +110,27 @@ export class LineWriter {
   #wrote(error: NodeJS.ErrnoException | null, written: number): void {
     this.#inFlight = 0
     if (error !== null) return this.#failed(error)
-    this.#rest = this.#rest.subarray(written)
+    this.#advance(written)
     if (this.#rest.length > 0) return this.#writePiece()
     this.#isWriting = false
     if (this.#length >= BATCH_LENGTH) this.#begin()
     else if (this.#lines.length > 0) this.#timer ??= setTimeout(() => this.#due(), BATCH_MS).unref()
   }
 
+  #advance(written: number): void {
+    this.#rest = this.#rest.subarray(written)
+    this.#retryMs = FIRST_RETRY_MS
+  }
+
+  #nextRetryMs(): number {
+    const now = this.#retryMs
+    this.#retryMs = Math.min(2 * now, MAX_RETRY_MS)
+    return now
+  }
+
   #failed(error: NodeJS.ErrnoException): void {
     if (!OVER.has(error.code)) {
-      setTimeout(() => this.#writePiece(), RETRY_MS).unref()
+      setTimeout(() => this.#writePiece(), this.#nextRetryMs()).unref()
       return
     }
     this.#isOver = true
