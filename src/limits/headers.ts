@@ -1,6 +1,6 @@
 import type { Surface } from '@/generation/surface.ts'
 import type { LimitState } from './answer.ts'
-import type { LimitKind } from './plan.ts'
+import type { LimitKind, LimitScope } from './plan.ts'
 
 type Headers = Record<string, string>
 
@@ -11,14 +11,23 @@ const WINDOW_S = 60
  * of one kind the tightest is told. `now` in milliseconds since 1970.
  */
 export function limitHeaders(surface: Surface, limits: readonly LimitState[], now: number): Headers {
-  const told: LimitState[] = []
+  const headers: Headers = {}
+  const addVendor = VENDOR_HEADERS[dialectOf(surface)]
+  let policies = ''
+  let services = ''
   for (const kind of KINDS) {
     const limit = tightest(limits, kind)
-    if (limit !== undefined) told.push(limit)
+    if (limit === undefined) continue
+    const { policy, service } = wordsOf(limit)
+    addVendor(headers, limit, now)
+    policies = policies === '' ? policy : `${policies}, ${policy}`
+    const stands = `${service}${limit.remaining}${resetOf(limit)}`
+    services = services === '' ? stands : `${services}, ${stands}`
   }
-  const headers: Headers = {}
-  VENDOR_HEADERS[dialectOf(surface)](headers, told, now)
-  addStandard(headers, told)
+  if (policies === '') return headers
+  // https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/
+  headers['ratelimit-policy'] = policies
+  headers['ratelimit'] = services
   return headers
 }
 
@@ -60,49 +69,97 @@ function dialectOf(surface: Surface): Dialect {
   return surface === 'gemini' ? 'google' : 'openai'
 }
 
-type Writer = (headers: Headers, limits: readonly LimitState[], now: number) => void
+type Writer = (headers: Headers, limit: LimitState, now: number) => void
 
-/** Vendors have no headers for what runs at once. */
+/** Vendors have no headers for what runs at once; Google tells limits in the body of a 429 only. */
 const VENDOR_HEADERS: Record<Dialect, Writer> = {
-  openai(headers, limits) {
-    for (const { kind, limit, remaining, resetMs } of limits) {
-      if (kind === 'concurrent') continue
-      headers[`x-ratelimit-limit-${kind}`] = String(limit)
-      headers[`x-ratelimit-remaining-${kind}`] = String(remaining)
-      headers[`x-ratelimit-reset-${kind}`] = openaiDuration(resetMs)
-    }
+  openai(headers, { kind, limit, remaining, resetMs }) {
+    if (kind === 'concurrent') return
+    const names = OPENAI_NAMES[kind]
+    headers[names.limit] = String(limit)
+    headers[names.remaining] = String(remaining)
+    headers[names.reset] = openaiDuration(resetMs)
   },
-  anthropic(headers, limits, now) {
-    for (const { kind, limit, remaining, resetMs } of limits) {
-      if (kind === 'concurrent') continue
-      headers[`anthropic-ratelimit-${kind}-limit`] = String(limit)
-      headers[`anthropic-ratelimit-${kind}-remaining`] = String(remaining)
-      headers[`anthropic-ratelimit-${kind}-reset`] = instant(now + resetMs)
-    }
+  anthropic(headers, { kind, limit, remaining, resetMs }, now) {
+    if (kind === 'concurrent') return
+    const names = ANTHROPIC_NAMES[kind]
+    headers[names.limit] = String(limit)
+    headers[names.remaining] = String(remaining)
+    headers[names.reset] = instant(now + resetMs)
   },
-  // Google tells limits in the body of a 429 only.
   google() {},
 }
+
+/** Written out: composing a name for each answer costs more than its value. */
+const OPENAI_NAMES = {
+  requests: {
+    limit: 'x-ratelimit-limit-requests',
+    remaining: 'x-ratelimit-remaining-requests',
+    reset: 'x-ratelimit-reset-requests',
+  },
+  tokens: {
+    limit: 'x-ratelimit-limit-tokens',
+    remaining: 'x-ratelimit-remaining-tokens',
+    reset: 'x-ratelimit-reset-tokens',
+  },
+} as const
+
+const ANTHROPIC_NAMES = {
+  requests: {
+    limit: 'anthropic-ratelimit-requests-limit',
+    remaining: 'anthropic-ratelimit-requests-remaining',
+    reset: 'anthropic-ratelimit-requests-reset',
+  },
+  tokens: {
+    limit: 'anthropic-ratelimit-tokens-limit',
+    remaining: 'anthropic-ratelimit-tokens-remaining',
+    reset: 'anthropic-ratelimit-tokens-reset',
+  },
+} as const
 
 /** RFC 3339 in whole seconds, rounded up. */
 function instant(ms: number): string {
   return new Date(Math.ceil(ms / 1_000) * 1_000).toISOString().replace('.000Z', 'Z')
 }
 
-/** https://datatracker.ietf.org/doc/draft-ietf-httpapi-ratelimit-headers/ */
-function addStandard(headers: Headers, limits: readonly LimitState[]): void {
-  if (limits.length === 0) return
-  headers['ratelimit-policy'] = limits.map(policy).join(', ')
-  headers['ratelimit'] = limits.map(service).join(', ')
+/** What the standard's headers say of a limit that is the same for every answer. */
+interface Words {
+  policy: string
+  /** Up to what remains. */
+  service: string
 }
 
-function policy({ scope, kind, limit }: LimitState): string {
-  const name = `"${scope}-${kind}";q=${limit}`
-  if (kind === 'concurrent') return `${name};qu="concurrent-requests"`
-  return kind === 'tokens' ? `${name};qu="tokens";w=${WINDOW_S}` : `${name};w=${WINDOW_S}`
+/** More than any deployment has different limits. */
+const MAX_WORDS = 1_000
+
+const known: Record<LimitScope, Record<LimitKind, Map<number, Words>>> = {
+  key: wordsByKind(),
+  account: wordsByKind(),
+  'account-model': wordsByKind(),
+  model: wordsByKind(),
 }
 
-function service({ scope, kind, remaining, resetMs }: LimitState): string {
-  const name = `"${scope}-${kind}";r=${remaining}`
-  return kind === 'concurrent' ? name : `${name};t=${Math.ceil(resetMs / 1_000)}`
+function wordsByKind(): Record<LimitKind, Map<number, Words>> {
+  return { requests: new Map(), tokens: new Map(), concurrent: new Map() }
+}
+
+function wordsOf({ scope, kind, limit }: LimitState): Words {
+  const byLimit = known[scope][kind]
+  const found = byLimit.get(limit)
+  if (found !== undefined) return found
+  const name = `"${scope}-${kind}"`
+  const words = { policy: `${name};q=${limit}${UNITS[kind]}`, service: `${name};r=` }
+  if (byLimit.size >= MAX_WORDS) byLimit.clear()
+  byLimit.set(limit, words)
+  return words
+}
+
+const UNITS: Record<LimitKind, string> = {
+  requests: `;w=${WINDOW_S}`,
+  tokens: `;qu="tokens";w=${WINDOW_S}`,
+  concurrent: ';qu="concurrent-requests"',
+}
+
+function resetOf({ kind, resetMs }: LimitState): string {
+  return kind === 'concurrent' ? '' : `;t=${Math.ceil(resetMs / 1_000)}`
 }
