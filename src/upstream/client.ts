@@ -7,6 +7,7 @@ import type { Channel, ChannelKey } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, methodOf, type UpstreamCall } from './endpoint.ts'
 import { followRedirects } from './redirects.ts'
+import { TurnEnd } from './turn-end.ts'
 
 export interface UpstreamRequest {
   channel: Channel
@@ -57,6 +58,7 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
   const { clock, guard, simulatorUrl, deadlines = new Deadlines(clock) } = options
   const connections = new Connections(clock)
   const headersOf = new AttemptHeaders()
+  const turn = new TurnEnd()
   return async request => {
     const { attempt, call } = request
     const channel = resolveSimulator(request.channel, simulatorUrl)
@@ -66,15 +68,17 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
     try {
       const dial = guard.recall(channel, url) ?? (await orAborted(guard.dial(channel, url), attempt.signal))
       if (!connections.isWarm(channel.baseUrl)) stopWatch = watchConnection(channel, dial, attempt, options)
-      const response = await fetchHead(request, dial, headersOf.of(request, dial), {
+      const headers = headersOf.of(request, dial)
+      await turn.reached()
+      const response = await fetchHead(request, dial, headers, {
         // A pooled connection that its other end has closed by now says nothing about the upstream.
         mayBePooled: connections.wasHeard(channel.baseUrl),
         now: clock.now,
       })
       connections.heard(channel.baseUrl)
       if (request.followsRedirects !== true) return response
-      const headers = attemptHeaders(request)
-      return await followRedirects(response, { channel, guard, url, headers, signal: attempt.signal })
+      const redirected = { channel, guard, url, headers: attemptHeaders(request), signal: attempt.signal }
+      return await followRedirects(response, redirected)
     } catch (error) {
       guard.forget(url)
       throw connectionError(error, attempt.signal, channel)
