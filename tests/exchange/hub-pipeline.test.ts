@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { mutate, type Random, randomOf } from '#tests/support/fuzz.ts'
-import { decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
+import { createRaiser, decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { HubPipeline } from '@/exchange/hub-pipeline.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
@@ -72,6 +72,8 @@ interface Case {
   stream: Buffer
   /** The caller reads Gemini's JSON array. */
   framed: boolean
+  /** The caller's request, where it matters. */
+  wire?: JsonObject
 }
 
 function expectSame(given: Case & { seed: number }, random: Random): void {
@@ -85,7 +87,7 @@ function expectSame(given: Case & { seed: number }, random: Random): void {
 }
 
 /** What comes out of reads of these sizes, what the meter says, and how many events were decoded. */
-function run({ from, to, stream, framed }: Case, way: 'short' | 'general', sizes: readonly number[]) {
+function run({ from, to, stream, framed, wire }: Case, way: 'short' | 'general', sizes: readonly number[]) {
   const decoder = CODECS[from].createStreamDecoder(decodeContext(from))
   let pushes = 0
   const counted: StreamDecoder = {
@@ -98,8 +100,8 @@ function run({ from, to, stream, framed }: Case, way: 'short' | 'general', sizes
   }
   const pipeline = new HubPipeline({
     decoder: counted,
-    raiser: undefined,
-    encoder: CODECS[to].createStreamEncoder(replyContext(to, REQUESTS[to])),
+    raiser: wire && createRaiser(from, to, wire),
+    encoder: CODECS[to].createStreamEncoder(replyContext(to, wire ?? REQUESTS[to])),
     framer: framed ? createArrayFramer() : undefined,
   })
   const written: Uint8Array[] = []
@@ -445,3 +447,32 @@ const ENDS: Record<Format, string[]> = {
   ],
   'gemini-generate-content': [geminiPart('{"text":"end"}', 99, ',"finishReason":"STOP"')],
 }
+
+const TOOLS = { tools: [{ type: 'custom', name: 'patch' }] }
+
+describe("what is done to the answer in the upstream's stead", () => {
+  const [from, to] = ['openai-responses', 'openai-chat-completions'] as const
+  const texts = Array.from({ length: 50 }, (_, index) => `step ${index}, `)
+  const events = [...HEADS[from], ...texts.map((text, index) => TEXTS[from](JSON.stringify(text), index))]
+  const stream = Buffer.from([...events, ...ENDS[from]].join(''))
+
+  test('a stop sequence is found across plain events', () => {
+    const wire = { ...REQUESTS[to], stop: ['0, step 41'] }
+    const short = run({ from, to, stream, framed: false, wire }, 'short', [stream.length])
+    expect(short).toEqual(run({ from, to, stream, framed: false, wire }, 'general', [stream.length]))
+    expect(short.text).toContain('step 39')
+    expect(short.text).not.toContain('step 41')
+  })
+
+  test('tools that were lowered leave the short way open', () => {
+    const chat = 'openai-chat-completions'
+    const text = Buffer.from(
+      [...HEADS[chat], ...texts.map(said => TEXTS[chat](JSON.stringify(said), 0))].join(''),
+    )
+    const given = { from: chat, to: from, stream: text, framed: false, wire: { ...REQUESTS[from], ...TOOLS } }
+    const { pushes, ...short } = run(given, 'short', [text.length])
+    const { pushes: all, ...general } = run(given, 'general', [text.length])
+    expect(short).toEqual(general)
+    expect(pushes).toBeLessThan(all / 5)
+  })
+})

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { runMachine } from '@/generation/machine.ts'
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
-import { createSseParser } from '@/sse/parser.ts'
+import { createSseParser, endOfEvent } from '@/sse/parser.ts'
 
 function parse(...chunks: (string | Uint8Array)[]): SseEvent[] {
   const bytes = chunks.map(chunk => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk))
@@ -100,4 +100,19 @@ test('edge 10: id, retry and unknown fields say nothing, and an event without da
     { event: 'a', data: '\n1' },
     { event: undefined, data: '2' },
   ])
+})
+
+describe('the end of an event is found without parsing it', () => {
+  test.each([
+    ['LF', 'data: 1\n\ndata: 2\n\n', 9],
+    ['CRLF', 'data: 1\r\n\r\ndata: 2', 11],
+    ['both', 'data: 1\n\r\ndata: 2', 10],
+    ['an empty line on its own', '\n\ndata: 1', 2],
+    ['a line that has not ended', 'event: a\ndata: 1\n', -1],
+    ['half a CRLF', 'data: 1\r\n\r', -1],
+    ['CR alone, which the parser knows better', 'data: 1\r\rdata: 2', -1],
+  ])('%s', (_name, text, end) => {
+    expect(endOfEvent(text, 0)).toBe(end)
+    if (end >= 0) expect(dataOf(text.slice(0, end))).toEqual(text.startsWith('data') ? ['1'] : [])
+  })
 })
