@@ -469,7 +469,13 @@ describe("what is done to the answer in the upstream's stead", () => {
     const text = Buffer.from(
       [...HEADS[chat], ...texts.map(said => TEXTS[chat](JSON.stringify(said), 0))].join(''),
     )
-    const given = { from: chat, to: from, stream: text, framed: false, wire: { ...REQUESTS[from], ...TOOLS } }
+    const given: Case = {
+      from: chat,
+      to: from,
+      stream: text,
+      framed: false,
+      wire: { ...REQUESTS[from], ...TOOLS },
+    }
     const { pushes, ...short } = run(given, 'short', [text.length])
     const { pushes: all, ...general } = run(given, 'general', [text.length])
     expect(short).toEqual(general)
