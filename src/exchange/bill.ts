@@ -27,6 +27,9 @@ export interface UsedUp {
   source: 'reported' | 'estimated'
 }
 
+/** What a whole answer tells of its cost: the usage that it reports, or else all that it says. */
+export type Told = { usage: Usage } | GenerationResponse
+
 /** The cost of an exchange, exact and as the wallet pays it. */
 export interface Charge {
   nano: bigint
@@ -176,10 +179,11 @@ export class Bill {
   }
 
   /** The same for an answer that came whole. */
-  usedUpWhole(response: GenerationResponse): UsedUp {
-    if (response.usage !== undefined) return { usage: response.usage, source: 'reported' }
+  usedUpWhole(told: Told): UsedUp {
+    if (!('candidates' in told)) return { usage: told.usage, source: 'reported' }
+    if (told.usage !== undefined) return { usage: told.usage, source: 'reported' }
     const meter = new Meter()
-    for (const event of replay(response)) meter.observe(event)
+    for (const event of replay(told)) meter.observe(event)
     return this.#soFar(meter)
   }
 

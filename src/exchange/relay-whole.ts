@@ -17,7 +17,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
   const answer = await overCandidates(conversation, one =>
     fetchWhole(conversation, one, bytes => readWhole(bytes, one.preparation)),
   )
-  charge(record, reservation.bill.usedUpWhole(answer.response), reservation.bill)
+  charge(record, reservation.bill.usedUpWhole(answer.told), reservation.bill)
   await reservation.granted
   onEnd()
   return new Response(answer.body, {

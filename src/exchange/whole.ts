@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Codec, DecodeContext } from '@/formats/codec.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
@@ -8,13 +9,15 @@ import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { faultInBody } from './attempt.ts'
+import type { Told } from './bill.ts'
 import type { Preparation } from './preparation.ts'
+
+const utf8 = new TextDecoder()
 
 /** An answer that the caller gets in one piece. */
 export interface WholeAnswer {
   body: Uint8Array | string
-  /** What it says; its usage is undefined if the upstream reported none. */
-  response: GenerationResponse
+  told: Told
 }
 
 /**
@@ -23,14 +26,20 @@ export interface WholeAnswer {
  * @throws GatewayError for an error inside a 200, and for what is no answer at all
  */
 export function readWhole(bytes: Uint8Array, preparation: Preparation): WholeAnswer {
-  const text = new TextDecoder().decode(bytes)
+  const text = utf8.decode(bytes)
   const json = parseObject(text)
   if (json === undefined) return writeWhole(collectStream(bytes, text, preparation), preparation)
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
-  const response = preparation.codec.decodeResponse(json, preparation.decodeContext)
-  if (preparation.conversion === undefined) return { body: bytes, response }
-  return writeWhole(response, preparation)
+  const { codec, conversion, decodeContext } = preparation
+  if (conversion === undefined) return { body: bytes, told: tellWhole(json, codec, decodeContext) }
+  return writeWhole(codec.decodeResponse(json, decodeContext), preparation)
+}
+
+/** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */
+function tellWhole(json: JsonObject, codec: Codec, context: DecodeContext): Told {
+  const usage = codec.reportedUsage(json)
+  return usage === undefined ? codec.decodeResponse(json, context) : { usage }
 }
 
 /** The events of an answer that came whole although a stream was asked for. */
@@ -46,7 +55,7 @@ function writeWhole(response: GenerationResponse, preparation: Preparation): Who
   const raised = raiser === undefined ? response : collect(runMachine(raiser, replay(response)))
   const caller = conversion?.caller ?? codec
   const body = caller.encodeResponse(raised, preparation.reply())
-  return { body: JSON.stringify(body), response: raised }
+  return { body: JSON.stringify(body), told: raised }
 }
 
 function collectStream(bytes: Uint8Array, text: string, preparation: Preparation): GenerationResponse {

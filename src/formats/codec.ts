@@ -4,6 +4,7 @@ import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
+import type { Usage } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { StreamDecoder, StreamEncoder } from './plain-text.ts'
 
@@ -33,6 +34,12 @@ export interface Codec {
 
   /** Reads an upstream's whole answer. Unknown fields and values are carried past, never an error. */
   decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse
+
+  /**
+   * The usage that decodeResponse would find in a whole answer, without reading the answer. Undefined where only
+   * decodeResponse can tell: an error, no answer, no usage, or one in an odd place.
+   */
+  reportedUsage(body: JsonObject): Usage | undefined
 
   /** Writes a whole answer for the caller. */
   encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject

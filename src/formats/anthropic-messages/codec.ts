@@ -4,7 +4,7 @@ import { hasMark } from '@/formats/mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
@@ -56,6 +56,7 @@ export const anthropicMessages: Codec = {
   decodeRequest,
   encodeRequest,
   decodeResponse,
+  reportedUsage,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

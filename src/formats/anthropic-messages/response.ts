@@ -4,7 +4,7 @@ import { decodeFaultValue, faultError } from '@/formats/fault.ts'
 import type { Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
-import { NO_USAGE } from '@/generation/usage.ts'
+import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitations, encodeCitation } from './citation.ts'
@@ -20,7 +20,7 @@ import { FORMAT } from './wire.ts'
  * @throws GatewayError when the body is an error that came with status 200.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
-  if (body['type'] === 'error' || (body['content'] === undefined && body['error'] !== undefined)) {
+  if (isFault(body)) {
     throw faultError(decodeFaultValue(200, body))
   }
   const usage = asObject(body['usage'])
@@ -38,6 +38,16 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
     usage: usage === undefined ? undefined : decodeUsage(usage),
     serviceTier: asString(usage?.['service_tier']),
   }
+}
+
+/** See Codec. */
+export function reportedUsage(body: JsonObject): Usage | undefined {
+  const usage = isFault(body) ? undefined : asObject(body['usage'])
+  return usage && decodeUsage(usage)
+}
+
+function isFault(body: JsonObject): boolean {
+  return body['type'] === 'error' || (body['content'] === undefined && body['error'] !== undefined)
 }
 
 function decodeAnswerBlock(block: JsonObject, context: DecodeContext): Part {

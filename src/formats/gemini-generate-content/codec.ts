@@ -6,7 +6,7 @@ import { canFetch } from './media.ts'
 import { modelTraits } from './models.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
@@ -61,6 +61,7 @@ export const geminiGenerateContent: Codec = {
   decodeRequest,
   encodeRequest,
   decodeResponse,
+  reportedUsage,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

@@ -2,9 +2,10 @@ import { Collector } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
-import { asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { Usage } from '@/generation/usage.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { DecodeContext, ReplyContext } from '../codec.ts'
-import { encodeBlockReason, encodeFinishReason } from './finish.ts'
+import { decodeFinishReason, encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
 import { encodeLogprobs } from './logprobs.ts'
 import {
@@ -17,7 +18,7 @@ import {
   travelsOnCall,
 } from './reply-parts.ts'
 import { GeminiDecoder } from './stream-decode.ts'
-import { encodeUsage } from './usage.ts'
+import { decodeUsage, encodeUsage } from './usage.ts'
 import { FORMAT, present, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
 
 /**
@@ -34,6 +35,19 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
   decoder.read(withReasons(body), emit)
   decoder.end(emit)
   return collector.response()
+}
+
+/** See Codec. */
+export function reportedUsage(body: JsonObject): Usage | undefined {
+  const usage = asObject(body['usageMetadata'])
+  const candidates = asArray(body['candidates'])
+  if (usage === undefined || (body['error'] ?? null) !== null || candidates.length === 0) return undefined
+  return candidates.every(hasOrdinaryEnd) ? decodeUsage(usage) : undefined
+}
+
+/** Others get a reason of ours, or make the answer none. */
+function hasOrdinaryEnd(candidate: JsonValue): boolean {
+  return isJsonObject(candidate) && decodeFinishReason(candidate['finishReason']) !== undefined
 }
 
 function withReasons(body: JsonObject): JsonObject {

@@ -4,7 +4,7 @@ import { encodeOpenaiError } from '@/formats/openai-error.ts'
 import { encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { isTelling } from './telling.ts'
@@ -17,6 +17,7 @@ export const openaiChatCompletions: Codec = {
   decodeRequest,
   encodeRequest,
   decodeResponse,
+  reportedUsage,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

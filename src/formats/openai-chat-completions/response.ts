@@ -5,7 +5,8 @@ import { openaiTier } from '@/formats/openai-tier.ts'
 import { Collector } from '@/generation/collect.ts'
 import type { TextPart, ToolCallPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
-import { type JsonObject, parseObject } from '@/json/json.ts'
+import type { Usage } from '@/generation/usage.ts'
+import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
 import {
@@ -19,7 +20,7 @@ import {
   signatureHolder,
 } from './reply.ts'
 import { AnswerDecoder, isFault } from './stream-decode.ts'
-import { encodeUsage } from './usage.ts'
+import { decodeUsage, encodeUsage } from './usage.ts'
 
 /**
  * Reads a whole answer as a stream of one chunk, so that both ways read every field alike.
@@ -38,6 +39,13 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
   answer.push(body, 'message', emit)
   answer.end(emit)
   return collector.response()
+}
+
+/** See Codec. */
+export function reportedUsage(body: JsonObject): Usage | undefined {
+  if (isFault(body, undefined) || !Array.isArray(body['choices'])) return undefined
+  const usage = asObject(body['usage'])
+  return usage && decodeUsage(usage)
 }
 
 /** Writes a `chat.completion`. */

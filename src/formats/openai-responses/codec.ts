@@ -6,7 +6,7 @@ import { asNumber } from '@/json/json.ts'
 import { encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeCountRequest, encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 
@@ -18,6 +18,7 @@ export const openaiResponses: Codec = {
   decodeRequest,
   encodeRequest,
   decodeResponse,
+  reportedUsage,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

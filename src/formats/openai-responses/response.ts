@@ -1,6 +1,7 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
+import type { Usage } from '@/generation/usage.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { responseError } from './error.ts'
 import { decodeFinish } from './finish.ts'
@@ -13,7 +14,7 @@ import { decodeUsage } from './usage.ts'
  * @throws GatewayError for one whose status is failed or cancelled: it comes with HTTP status 200 and is no answer.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
-  if (body['status'] === 'failed' || body['status'] === 'cancelled') throw responseError(body)
+  if (isFault(body)) throw responseError(body)
   const items = asArray(body['output']).flatMap((value): JsonObject[] => {
     const item = asObject(value)
     return item === undefined ? [] : [item]
@@ -37,6 +38,15 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
     usage: decodeUsage(body),
     serviceTier: serviceTierOf(body),
   }
+}
+
+/** See Codec. */
+export function reportedUsage(body: JsonObject): Usage | undefined {
+  return isFault(body) ? undefined : decodeUsage(body)
+}
+
+function isFault(body: JsonObject): boolean {
+  return body['status'] === 'failed' || body['status'] === 'cancelled'
 }
 
 /**
