@@ -18,7 +18,7 @@ export interface RedisConnectOptions {
 export interface RedisConnection {
   /**
    * Runs a script atomically; all keys must share one hash tag. Fails at once while there is no connection: nothing
-   * waits for Redis to come back. Calls of one tick travel together.
+   * waits for Redis to come back, and no call for the answer to another (as with ioredis' automatic pipelines).
    * @throws RedisTimeout, or what the connection or the script said
    */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>
