@@ -8,11 +8,10 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 export function readCredential(request: Request): string {
   const authorization = request.headers.get('authorization')
   if (authorization !== null) return readBearer(authorization)
-  const { pathname, searchParams } = new URL(request.url)
   const key =
-    (takesAnthropicKey(pathname) ? request.headers.get('x-api-key') : null) ??
+    anthropicKey(request) ??
     request.headers.get('x-goog-api-key') ??
-    searchParams.get('key')
+    new URL(request.url).searchParams.get('key')
   if (key === null || key === '') {
     throw new GatewayError(
       'missing_api_key',
@@ -28,8 +27,12 @@ function readBearer(authorization: string): string {
   throw new GatewayError('invalid_api_key', 'The Authorization header must be: Bearer KEY')
 }
 
-function takesAnthropicKey(path: string): boolean {
-  return path.startsWith('/v1/messages') || path.startsWith('/v1/models')
+/** Anthropic's header, on the paths where Anthropic's clients go. */
+function anthropicKey({ headers, url }: Request): string | null {
+  const key = headers.get('x-api-key')
+  if (key === null) return null
+  const path = url.indexOf('/', url.indexOf('//') + 2)
+  return url.startsWith('/v1/messages', path) || url.startsWith('/v1/models', path) ? key : null
 }
 
 /** Whether the key came the way Google's clients bring it, which decides the shape of the model list. */
