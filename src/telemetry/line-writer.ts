@@ -14,6 +14,8 @@ const BATCH_MS = 100
 /** What could not be written is tried again after so long, and each time it fails again after twice that. */
 const FIRST_RETRY_MS = 1
 const MAX_RETRY_MS = 128
+/** What a write that is under way is given at the end of the process: many times what it takes. */
+const IN_FLIGHT_MS = 20
 /** A reader that stands still costs lines, and not the process its memory. In characters. */
 const MOST_WAITING = 64 * 1024 * 1024
 
@@ -63,6 +65,8 @@ export class LineWriter {
   /** Writes what is there and returns when it is done: for the end of the process. */
   flushSync(): void {
     if (this.#isOver) return
+    // Nobody is told any more how it went; it goes first, and so it is given the time that it takes.
+    if (this.#inFlight > 0) Bun.sleepSync(IN_FLIGHT_MS)
     this.#rest = Buffer.concat([this.#rest.subarray(this.#inFlight), this.#takeLines()])
     this.#inFlight = 0
     while (this.#rest.length > 0) {

@@ -30,18 +30,24 @@ function counted(lines: number): number[] {
 }
 
 describe('what a process has logged when it ends is written, in order and once', () => {
-  test.each([
+  const ways = [
     ['by process.exit', 'exit', 3],
     ['by an exception', 'throw', 1],
     ['because nothing is left to do', 'return', 0],
-  ])('%s', async (_how, end, code) => {
-    const child = Bun.spawn([process.execPath, PROCESS, 'one', '5000', 'alone', end], {
-      stdout: 'pipe',
-      stderr: 'ignore',
-    })
-    const lines = linesOf(await new Response(child.stdout).text())
-    expect(lines.map(({ line }) => line)).toEqual(counted(5000))
-    expect(await child.exited).toBe(code)
+  ] as const
+  // About where the first write has just been given away.
+  const counts = [10, 1300, 1450, 1600, 5000]
+
+  test.each(ways)('%s', async (_how, end, code) => {
+    for (const count of counts) {
+      const child = Bun.spawn([process.execPath, PROCESS, 'one', String(count), 'alone', end], {
+        stdout: 'pipe',
+        stderr: 'ignore',
+      })
+      const lines = linesOf(await new Response(child.stdout).text())
+      expect(lines.map(({ line }) => line)).toEqual(counted(count))
+      expect(await child.exited).toBe(code)
+    }
   })
 
   test('to a reader who is slow', async () => {
