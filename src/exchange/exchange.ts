@@ -94,8 +94,12 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
       { gateway, record, prompt, model, pass, reservation, interruption },
       call.state?.chain,
     )
+    const { state } = call
+    if (state === undefined) {
+      return billed(gateway, record, reservation, onEnd => relayConversation(conversation, onEnd))
+    }
     return billed(gateway, record, reservation, async onEnd => {
-      if (call.state !== undefined) await call.state.admitted(record, reservation)
+      await state.admitted(record, reservation)
       return relayConversation(conversation, onEnd)
     })
   })

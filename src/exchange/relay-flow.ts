@@ -59,7 +59,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   await reservation?.granted
   finishInBand(work, outlet, record).finally(onEnd)
   return new Response(outlet.readable, {
-    headers: { ...flow.headers(running.pipeline), ...answerHeaders(record, gateway.clock.now()) },
+    headers: answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline)),
   })
 }
 

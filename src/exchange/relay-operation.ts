@@ -14,7 +14,7 @@ import type {
 import type { Pass } from './pass.ts'
 import { relayFlow } from './relay-flow.ts'
 import { fetchWhole } from './relay-whole.ts'
-import { answerHeaders, costHeader, streamHeaders } from './reply.ts'
+import { streamHeaders, wholeHeaders } from './reply.ts'
 import { overCandidates, type Prepared } from './routes.ts'
 
 /** An operation that was admitted. */
@@ -57,11 +57,7 @@ async function relayWholeOperation(
   }
   onEnd()
   return new Response(answer.body, {
-    headers: {
-      'content-type': answer.contentType,
-      ...answerHeaders(record, gateway.clock.now()),
-      ...costHeader(record),
-    },
+    headers: wholeHeaders(record, gateway.clock.now(), answer.contentType),
   })
 }
 

@@ -3,7 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { send } from './attempt.ts'
 import { charge } from './charge.ts'
 import type { Conversation } from './conversation.ts'
-import { answerHeaders, costHeader } from './reply.ts'
+import { wholeHeaders } from './reply.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from './routes.ts'
 import { readWhole } from './whole.ts'
 
@@ -21,11 +21,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
   await reservation.granted
   onEnd()
   return new Response(answer.body, {
-    headers: {
-      'content-type': 'application/json',
-      ...answerHeaders(record, gateway.clock.now()),
-      ...costHeader(record),
-    },
+    headers: wholeHeaders(record, gateway.clock.now(), 'application/json'),
   })
 }
 

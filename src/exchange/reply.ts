@@ -10,9 +10,17 @@ const DEFAULT_RETRY_AFTER_MS = 1000
 
 /** Headers of every answer: whose request it was, under the names that the surface's clients read. */
 export function identityHeaders(requestId: string, surface: Surface | undefined): Record<string, string> {
-  return surface === 'messages'
-    ? { 'x-request-id': requestId, 'request-id': requestId }
-    : { 'x-request-id': requestId }
+  return addIdentity({}, requestId, surface)
+}
+
+function addIdentity(
+  headers: Record<string, string>,
+  requestId: string,
+  surface: Surface | undefined,
+): Record<string, string> {
+  headers['x-request-id'] = requestId
+  if (surface === 'messages') headers['request-id'] = requestId
+  return headers
 }
 
 /** Headers of a streamed answer: nothing between us and the caller may hold it back or change it. */
@@ -56,28 +64,41 @@ function retryHeaders(error: GatewayError, surface: Surface | undefined): Record
   return headers
 }
 
-/** How the caller's limits stand, in the names of the surface's vendor; nothing before they were asked. */
-export function limitsOf(record: ExchangeRecord, now: number): Record<string, string> {
-  if (record.limits === undefined) return {}
-  const headers = limitHeaders(record.surface, record.limits, now)
+/** How the caller's limits stand, in the names of the surface's vendor; nothing before they were asked. Added to `headers`. */
+export function limitsOf(
+  record: ExchangeRecord,
+  now: number,
+  headers: Record<string, string> = {},
+): Record<string, string> {
+  if (record.limits === undefined) return headers
+  limitHeaders(record.surface, record.limits, now, headers)
   if (record.tellsOperators && record.limitsAreDegraded) headers['x-gateway-limits'] = 'degraded'
   return headers
 }
 
-/** Headers of an answer that succeeded so far. */
-export function answerHeaders(record: ExchangeRecord, now: number): Record<string, string> {
-  return {
-    ...identityHeaders(record.id, record.surface),
-    ...limitsOf(record, now),
-    'x-tollgate-model': headerText(record.model ?? ''),
-    ...(record.tellsOperators ? { 'x-tollgate-channel': headerText(record.channel ?? '') } : {}),
-    ...(record.losses.length > 0 ? { 'x-tollgate-losses': headerText(record.losses.join(', ')) } : {}),
-  }
+/** Headers of an answer that succeeded so far, added to those of its content. */
+export function answerHeaders(
+  record: ExchangeRecord,
+  now: number,
+  headers: Record<string, string> = {},
+): Record<string, string> {
+  addIdentity(headers, record.id, record.surface)
+  limitsOf(record, now, headers)
+  headers['x-tollgate-model'] = headerText(record.model ?? '')
+  if (record.tellsOperators) headers['x-tollgate-channel'] = headerText(record.channel ?? '')
+  if (record.losses.length > 0) headers['x-tollgate-losses'] = headerText(record.losses.join(', '))
+  return headers
 }
 
-/** What an answer that came whole has cost, as a decimal in the deployment's currency. */
-export function costHeader(record: ExchangeRecord): Record<string, string> {
-  return record.charge === undefined ? {} : { 'x-tollgate-cost': formatMoney(record.charge.nano) }
+/** Headers of an answer that came whole, with what it has cost as a decimal in the deployment's currency. */
+export function wholeHeaders(
+  record: ExchangeRecord,
+  now: number,
+  contentType: string,
+): Record<string, string> {
+  const headers = answerHeaders(record, now, { 'content-type': contentType })
+  if (record.charge !== undefined) headers['x-tollgate-cost'] = formatMoney(record.charge.nano)
+  return headers
 }
 
 /** Header values are ASCII; names of models and fields may be anything. */

@@ -117,7 +117,9 @@ async function settle<P extends Prepared, T>(
     record.tries.push({ channel, startedAt, endedAt: gateway.clock.now(), outcome })
   }
   try {
-    const preparation = await prepareFor(admitted, candidate.route)
+    const prepared = admitted.prepare(candidate.route)
+    const preparation = prepared instanceof Promise ? await prepared : prepared
+    noteAttempt(record, candidate.route, preparation)
     const result = await attempt({ preparation, candidate, onFirstOutput: () => report({ kind: 'ok' }) })
     tell(record.error)
     return result
@@ -141,11 +143,9 @@ function noChannel(model: string, retryAfterMs: number | undefined): GatewayErro
   })
 }
 
-async function prepareFor<P extends Prepared>({ record, prepare }: Admitted<P>, route: Route): Promise<P> {
-  const preparation = await prepare(route)
+function noteAttempt(record: ExchangeRecord, { channel }: Route, { losses }: Prepared): void {
   record.attempts += 1
-  record.channel = route.channel.name
-  record.channelFormat = route.channel.format
-  record.losses = preparation.losses
-  return preparation
+  record.channel = channel.name
+  record.channelFormat = channel.format
+  record.losses = losses
 }

@@ -8,10 +8,14 @@ const WINDOW_S = 60
 
 /**
  * How a request's limits stand, in the names of the surface's vendor and in those of the IETF draft. Of several limits
- * of one kind the tightest is told. `now` in milliseconds since 1970.
+ * of one kind the tightest is told. `now` in milliseconds since 1970. Added to `headers`, which are the result.
  */
-export function limitHeaders(surface: Surface, limits: readonly LimitState[], now: number): Headers {
-  const headers: Headers = {}
+export function limitHeaders(
+  surface: Surface,
+  limits: readonly LimitState[],
+  now: number,
+  headers: Headers = {},
+): Headers {
   const addVendor = VENDOR_HEADERS[dialectOf(surface)]
   let policies = ''
   let services = ''
