@@ -165,7 +165,12 @@ export class Bill {
 
   /** What so much usage costs by the prices of the start. */
   charge(used: UsedUp): Charge {
-    const { pico } = costOf(wholeCounts(used.usage), this.quote.rates, used.extras)
+    return this.price(wholeCounts(used.usage), used.extras)
+  }
+
+  /** The same of whole counts. */
+  price(usage: Usage, extras: Extras | undefined): Charge {
+    const { pico } = costOf(usage, this.quote.rates, extras)
     return { pico, nano: roundUp(pico), priceVersion: this.quote.priceVersion }
   }
 

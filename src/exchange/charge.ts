@@ -64,10 +64,11 @@ function isWell({ ledger }: Gateway): boolean {
 
 /** Notes what an exchange has used and what that costs; undefined is nothing. */
 export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: Bill): void {
-  record.usage = used && wholeCounts(used.usage)
+  const usage = used && wholeCounts(used.usage)
+  record.usage = usage
   record.extras = used?.extras
   record.usageSource = used?.source
-  record.charge = used === undefined ? undefined : bill.charge(used)
+  record.charge = usage && bill.price(usage, used?.extras)
 }
 
 /**

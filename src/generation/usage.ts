@@ -48,7 +48,6 @@ export function outputTokens(usage: Usage): number {
 
 /** The usage in whole tokens: what a vendor counts in fractions or below zero is not charged as such. */
 export function wholeCounts(usage: Usage): Usage {
-  const whole = (count: number) => Math.max(0, Math.ceil(count))
   return {
     inputUncached: whole(usage.inputUncached),
     cacheRead: whole(usage.cacheRead),
@@ -60,4 +59,8 @@ export function wholeCounts(usage: Usage): Usage {
     audioOutput: whole(usage.audioOutput),
     serverTools: usage.serverTools,
   }
+}
+
+function whole(count: number): number {
+  return Math.max(0, Math.ceil(count))
 }

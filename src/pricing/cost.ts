@@ -38,7 +38,7 @@ const BUCKETS = {
   audioOutput: 'output_audio',
 } satisfies Record<Exclude<keyof Usage, 'serverTools'>, TokenRateName>
 
-const USAGE_BUCKETS = entriesOf(BUCKETS)
+const USAGE_BUCKETS = entriesOf(BUCKETS).map(([bucket, name]) => ({ bucket, name, isInput: isInput(name) }))
 
 /**
  * The one function that prices: what is quoted, listed and billed comes from here. The tier follows from all prompt
@@ -92,9 +92,9 @@ export function count(value: number, name: string): bigint {
 function tokenLines(usage: Usage, rates: Rates): CostLine[] {
   const perToken = tokenRatesFor(rates, rates.tiers.length === 0 ? 0n : allInput(usage))
   const lines: CostLine[] = []
-  for (const [bucket, name] of USAGE_BUCKETS) {
-    const tokens = count(usage[bucket], bucket)
-    if (tokens > 0n) lines.push(line(name, tokens, perToken[name]))
+  for (const { bucket, name } of USAGE_BUCKETS) {
+    const tokens = usage[bucket]
+    if (tokens !== 0) lines.push(line(name, count(tokens, bucket), perToken[name]))
   }
   return lines
 }
@@ -102,7 +102,7 @@ function tokenLines(usage: Usage, rates: Rates): CostLine[] {
 /** What a tier goes by. */
 function allInput(usage: Usage): bigint {
   let sum = 0n
-  for (const [bucket, name] of USAGE_BUCKETS) if (isInput(name)) sum += count(usage[bucket], bucket)
+  for (const { bucket, isInput } of USAGE_BUCKETS) if (isInput) sum += count(usage[bucket], bucket)
   return sum
 }
 
