@@ -56,6 +56,15 @@ class OutlinedBody implements RequestBody {
 }
 
 /**
+ * Gives the memory of large bytes back at once, and leaves them empty: for their last reader. Until the collector would
+ * do it, each request touches new memory. Bytes that are part of a larger buffer stay, since they may not be alone there.
+ */
+export function freeBytes({ buffer, byteLength }: Uint8Array): void {
+  if (byteLength < LARGE_BYTES || byteLength !== buffer.byteLength) return
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0)
+}
+
+/**
  * Reads a body of any kind and decodes it.
  * @throws GatewayError `body_too_large`, `unsupported_encoding`, `invalid_request` for what cannot be decoded
  */

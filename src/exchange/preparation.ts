@@ -12,7 +12,7 @@ import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { outlineOf, textsOf } from './body.ts'
+import { freeBytes, outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
 import { summarising } from './responses/summary.ts'
 import { estimateTokens } from './token-estimate.ts'
@@ -94,6 +94,11 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     losses,
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+/** To be called once the upstream answers: fetch has a copy, and another route gets a body anew, made of the caller's. */
+export function freeSent({ body }: Preparation, prompt: Prompt): void {
+  if (body !== prompt.body.bytes) freeBytes(body)
 }
 
 /** The upstream model of a route, as codecs want to know of it. */

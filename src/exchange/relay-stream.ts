@@ -4,6 +4,7 @@ import { CODECS } from '@/formats/registry.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { AnswerPipeline } from './answer-pipeline.ts'
 import type { Conversation } from './conversation.ts'
+import { freeSent } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 import { relayFlow } from './relay-flow.ts'
 import { streamHeaders } from './reply.ts'
@@ -24,7 +25,10 @@ export function relayStream(conversation: Conversation, onEnd: () => void): Prom
         tellsAtEnd: true,
         encodeError: error => Buffer.from(encodeLoneError(error, prompt, record.id)),
       },
-      open: preparation => new AnswerPipeline(prompt, preparation),
+      open: preparation => {
+        freeSent(preparation, prompt)
+        return new AnswerPipeline(prompt, preparation)
+      },
       used: pipeline => bill.usedUp(pipeline.meter),
       look: pipeline => bill.tick(pipeline.meter),
       headers: () => streamHeaders(prompt.framing),

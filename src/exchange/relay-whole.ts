@@ -1,8 +1,10 @@
 import type { Deadline } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { send } from './attempt.ts'
+import { freeBytes } from './body.ts'
 import { charge } from './charge.ts'
 import type { Conversation } from './conversation.ts'
+import { freeSent } from './preparation.ts'
 import { wholeHeaders } from './reply.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from './routes.ts'
 import { readWhole } from './whole.ts'
@@ -13,10 +15,14 @@ import { readWhole } from './whole.ts'
  * @throws GatewayError when every route failed, or the caller left
  */
 export async function relayWhole(conversation: Conversation, onEnd: () => void): Promise<Response> {
-  const { gateway, record, reservation } = conversation
+  const { gateway, record, prompt, reservation } = conversation
   const answer = await overCandidates(conversation, one =>
-    fetchWhole(conversation, one, bytes => readWhole(bytes, one.preparation)),
+    fetchWhole(conversation, one, bytes => {
+      freeSent(one.preparation, prompt)
+      return readWhole(bytes, one.preparation)
+    }),
   )
+  freeBytes(prompt.body.bytes)
   charge(record, reservation.bill.usedUpWhole(answer.told), reservation.bill)
   await reservation.granted
   onEnd()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { outlineOf, type RequestBody, readBody, textsOf } from '@/exchange/body.ts'
+import { freeBytes, outlineOf, type RequestBody, readBody, textsOf } from '@/exchange/body.ts'
 import { estimateTokens } from '@/exchange/token-estimate.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -122,4 +122,23 @@ test('a small body is parsed', async () => {
   const body = await read('{"model":"m"}')
   expect(body.outline).toBeUndefined()
   expect(outlineOf(body)).toBe(body.json)
+})
+
+describe('memory is given back', () => {
+  test('of large bytes that are a buffer of their own', () => {
+    const bytes = new Uint8Array(100_000)
+    freeBytes(bytes)
+    expect(bytes.buffer.byteLength).toBe(0)
+  })
+
+  test.each([
+    ['the first part of a buffer', new Uint8Array(new ArrayBuffer(200_000), 0, 100_000)],
+    ['the last part of a buffer', new Uint8Array(new ArrayBuffer(200_000), 100_000)],
+    ['small bytes', new Uint8Array(1000)],
+    ['bytes of the pool', Buffer.from('x'.repeat(1000))],
+  ])('and not of %s', (_, bytes) => {
+    const { length } = bytes
+    freeBytes(bytes)
+    expect(bytes.length).toBe(length)
+  })
 })

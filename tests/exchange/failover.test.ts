@@ -52,11 +52,11 @@ models:
   return model
 }
 
-function post(model: string, stream: boolean): Promise<Response> {
+function post(model: string, stream: boolean, text = `hi ${round}`): Promise<Response> {
   return fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":"hi ${round}"}]}`,
+    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":${JSON.stringify(text)}}]}`,
   })
 }
 
@@ -130,6 +130,20 @@ describe('what goes wrong before any output', () => {
       expect(text).not.toContain('hello')
     },
   )
+
+  test.each(MOVES_ON)('%s: a large request is whole on the other channel', async (_name, script) => {
+    answerFirst = script
+    for (const stream of [true, false]) {
+      const text = 'a long "story"\n'.repeat(5000)
+      const response = await post(await twoChannels(), stream, text)
+      expect(await response.text()).toContain('two')
+      const [sent] = second.seen.splice(0)
+      expect(JSON.parse(new TextDecoder().decode(sent?.body))).toMatchObject({
+        model: 'm',
+        messages: [{ role: 'user', content: text }],
+      })
+    }
+  })
 
   test.each([400, 404, 413, 422])("%d is the caller's own: no other channel is asked", async status => {
     answerFirst = refuses(status)
