@@ -17,7 +17,6 @@ export class PlainLane {
   readonly #reader: PlainReader
   readonly #encoder: StreamEncoder
   #frame: PlainFrame | undefined
-  #block = 0
   #writer: PlainWriter | undefined
   #fruitless = 0
   /** What was taken since the last `settle`: its text, escaped, and the usage that the last event told, as JSON. */
@@ -41,7 +40,6 @@ export class PlainLane {
       this.#frame = PlainFrame.of(event, text, this.#reader.shape)
       this.#fruitless += 1
     }
-    this.#block = block
     this.#writer = this.#frame === undefined ? undefined : this.#encoder.plainText(block)
   }
 
@@ -91,7 +89,6 @@ export class PlainLane {
     this.#said = ''
     this.#writer?.said(text)
     this.#reader.skip(text, usage, emit)
-    if (usage !== undefined && this.#writer !== undefined) this.#writer = this.#encoder.plainText(this.#block)
     return text
   }
 }

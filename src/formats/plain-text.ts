@@ -19,7 +19,8 @@ export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> 
 /** Writes a stream of some format: whole events as text. */
 export interface StreamEncoder extends StreamMachine<GenerationEvent, string> {
   /**
-   * Writes the text of this block past `push`; undefined where that would not be the same. Good until the next push.
+   * Writes the text of this block past `push`; undefined where that would not be the same. Good until anything but a
+   * `usage` is pushed.
    */
   plainText(block: number): PlainWriter | undefined
 }

@@ -145,7 +145,9 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   /** See StreamEncoder. */
   plainText(block: number): PlainWriter | undefined {
     const open = this.#blocks.get(block)
-    if (this.#ended || open?.type !== 'content' || this.#otherCandidates.has(block)) return undefined
+    // A usage behind the finish ends the answer.
+    if (this.#ended || this.#finish !== undefined || open?.type !== 'content') return undefined
+    if (this.#otherCandidates.has(block)) return undefined
     return open.writer.plainText(open.part)
   }
 
