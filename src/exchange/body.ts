@@ -108,7 +108,8 @@ function decoded(body: ReadableStream<Uint8Array> | null, encodings: Encoding[])
 
 /** A missing type is taken for JSON, as every vendor does; so is anything that does not say it is something else. */
 function assertJson(contentType: string | null): void {
-  if (contentType === null || !/^(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType)) return
+  if (contentType === null || contentType === 'application/json') return
+  if (!/^(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType)) return
   throw new GatewayError(
     'unsupported_media_type',
     'This path takes a JSON body (content-type: application/json)',
@@ -134,7 +135,8 @@ const DECOMPRESSING_STREAMS = {
 } satisfies Record<Encoding, () => Transform>
 
 function readEncodings(header: string | null): Encoding[] {
-  const names = (header ?? '')
+  if (header === null) return []
+  const names = header
     .toLowerCase()
     .split(',')
     .map(name => name.trim())
