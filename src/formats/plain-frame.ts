@@ -21,6 +21,9 @@ export class PlainFrame {
   /** Where the text of the last match stands, without its quotes. */
   textStart = 0
   textEnd = 0
+  /** Where its usage stands; -1 when the frame has none. */
+  usageStart = -1
+  usageEnd = -1
   /** True when the text of the last match is spelled otherwise than JSON.stringify spells it. */
   isOdd = false
   /** The same of the string that was read last. */
@@ -90,22 +93,20 @@ export class PlainFrame {
       if (end < 0) return -1
     }
     const last = fixed[holes.length] ?? ''
+    if (!text.startsWith(last, end)) return -1
     this.#starts[holes.length] = end
-    return text.startsWith(last, end) ? end + last.length : -1
+    const usage = this.#usage
+    if (usage !== undefined) {
+      this.usageStart = (this.#starts[usage.from] ?? 0) + usage.start
+      this.usageEnd = (this.#starts[usage.to] ?? 0) + usage.end
+    }
+    return end + last.length
   }
 
   /** Whether what stands there may be the beginning of an event of this frame. */
   begins(text: string, at: number): boolean {
     const first = this.#fixed[0] ?? ''
     return first.startsWith(text.slice(at, at + first.length))
-  }
-
-  /** The usage in the event that matched last, as JSON; undefined when the frame has none. */
-  usage(text: string): string | undefined {
-    const place = this.#usage
-    if (place === undefined) return undefined
-    const { from, start, to, end } = place
-    return text.slice((this.#starts[from] ?? 0) + start, (this.#starts[to] ?? 0) + end)
   }
 
   #endOfHole(hole: Hole | undefined, text: string, start: number): number {

@@ -55,6 +55,8 @@ export class PlainLane {
     let at = start
     let written = ''
     let said = ''
+    let usageStart = -1
+    let usageEnd = -1
     for (let end = frame.match(text, at); end >= 0; end = frame.match(text, at)) {
       let escaped = text.slice(frame.textStart, frame.textEnd)
       if (frame.isOdd) {
@@ -64,12 +66,14 @@ export class PlainLane {
       }
       written += writer.delta(escaped)
       said += escaped
-      this.#usage = frame.usage(text)
+      usageStart = frame.usageStart
+      usageEnd = frame.usageEnd
       at = end
     }
     if (at === start) return at
     this.#fruitless = 0
     this.#said += said
+    this.#usage = usageStart < 0 ? undefined : text.slice(usageStart, usageEnd)
     write(written)
     return at
   }
