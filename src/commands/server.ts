@@ -47,6 +47,7 @@ import { openSpans } from '@/telemetry/spans.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
+import { Lanes } from '@/upstream/lanes.ts'
 import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 
@@ -178,6 +179,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const gateway: Gateway = {
     authenticate: keys.authenticate,
     catalog,
+    lanes: new Lanes(),
     client: behindDoor(
       createUpstreamClient({
         clock,

@@ -18,6 +18,8 @@ export interface SendOptions {
   now: () => number
   /** Ends the attempt, as does whoever has a reason to. */
   attempt: AbortController
+  /** Which pool of connections it goes over; undefined: the first. */
+  lane?: number
 }
 
 /**
@@ -37,6 +39,7 @@ export async function send(
     headers,
     followsRedirects: followsRedirects ?? false,
     attempt: options.attempt,
+    lane: options.lane ?? 0,
   })
   if (response.ok) return response
   const text = await readFault(response)

@@ -11,6 +11,7 @@ import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { Spans } from '@/telemetry/spans.ts'
+import type { Lanes } from '@/upstream/lanes.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
 import type { CreditWatch } from './credit.ts'
 import type { Idempotency } from './idempotency/idempotency.ts'
@@ -24,6 +25,8 @@ import type { Watchdog } from './watchdog.ts'
 export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog
+  /** Which pools of connections attempts go over. */
+  lanes: Lanes
   /** The only way to an upstream. */
   client: GuardedClient
   selector: Selector

@@ -98,13 +98,13 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
   flow: Flow<P, F>,
   outlet: Outlet,
   running: Running<F>,
-  { preparation, candidate, onFirstOutput }: Try<P>,
+  { preparation, candidate, lane, onFirstOutput }: Try<P>,
 ): Promise<void> {
   const attempt = outlet.beginAttempt()
   const { client, clock } = gateway
   let pipeline: F | undefined
   try {
-    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt })
+    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt, lane })
     if (response.body === null) throw emptyAnswer()
     const flowing = flow.open(preparation, response.headers)
     pipeline = flowing

@@ -37,7 +37,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
  */
 export async function fetchWhole<P extends Prepared, Answer>(
   { gateway, record, pass, interruption }: Admitted<P>,
-  { preparation, candidate }: Try<P>,
+  { preparation, candidate, lane }: Try<P>,
   read: (bytes: Uint8Array, headers: Headers) => Answer,
 ): Promise<Answer> {
   const attempt = new AbortController()
@@ -46,7 +46,7 @@ export async function fetchWhole<P extends Prepared, Answer>(
   const { client, clock, deadlines } = gateway
   let patience: Deadline | undefined
   try {
-    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt })
+    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt, lane })
     patience = deadlines.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled()))
     const bytes = new Uint8Array(await response.arrayBuffer())
     record.firstByteMs = clock.now() - record.startedAt

@@ -42,6 +42,8 @@ export interface Admitted<P extends Prepared> {
 export interface Try<P extends Prepared> {
   preparation: P
   candidate: Candidate
+  /** Which pool of connections it goes over. */
+  lane: number
   /** To be called at the first output, so that the candidate's health is known before a long answer ends. */
   onFirstOutput: () => void
 }
@@ -103,6 +105,7 @@ async function settle<P extends Prepared, T>(
   const { gateway, record } = admitted
   const channel = candidate.route.channel.name
   const startedAt = gateway.clock.now()
+  const lane = gateway.lanes.take()
   let gaveOutput = false
   const report = (outcome: Outcome) => {
     // An answer that flows to its end has told already, and counts once.
@@ -120,7 +123,12 @@ async function settle<P extends Prepared, T>(
     const prepared = admitted.prepare(candidate.route)
     const preparation = prepared instanceof Promise ? await prepared : prepared
     noteAttempt(record, candidate.route, preparation)
-    const result = await attempt({ preparation, candidate, onFirstOutput: () => report({ kind: 'ok' }) })
+    const result = await attempt({
+      preparation,
+      candidate,
+      lane,
+      onFirstOutput: () => report({ kind: 'ok' }),
+    })
     tell(record.error)
     return result
   } catch (error) {
@@ -128,6 +136,7 @@ async function settle<P extends Prepared, T>(
     tell(failure)
     return new Failure(failure)
   } finally {
+    gateway.lanes.free(lane)
     place.release()
   }
 }

@@ -6,6 +6,7 @@ import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
 import type { Channel, ChannelKey } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, methodOf, type UpstreamCall } from './endpoint.ts'
+import { type LaneTls, laneTls } from './lanes.ts'
 import { followRedirects } from './redirects.ts'
 import { TurnEnd } from './turn-end.ts'
 
@@ -22,6 +23,8 @@ export interface UpstreamRequest {
    * purpose; and here, when there is no connection or no head in time.
    */
   attempt: AbortController
+  /** Which pool of connections it goes over (lanes.ts); undefined: the first. */
+  lane?: number
   /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
   followsRedirects?: boolean
 }
@@ -97,12 +100,14 @@ const DEAD_SOCKET_MS = 1_000
  * nothing of an answer has come by then.
  */
 async function fetchHead(
-  { attempt: { signal }, call, body }: UpstreamRequest,
-  { url, tls }: Dial,
+  { attempt: { signal }, call, body, lane = 0 }: UpstreamRequest,
+  dial: Dial,
   headers: Headers,
   { mayBePooled, now }: { mayBePooled: boolean; now: () => number },
 ): Promise<Response> {
   const init: AttemptInit = { method: methodOf(call), headers, redirect: 'manual', signal, timeout: false }
+  const { url } = dial
+  const tls = laneTls(dial, lane)
   if (tls !== undefined) init.tls = tls
   if (body !== undefined) init.body = bodyOf(body)
   const sentAt = now()
@@ -120,7 +125,7 @@ async function fetchHead(
 interface AttemptInit extends RequestInit {
   /** No limit of its own. */
   timeout: false
-  tls?: { serverName: string }
+  tls?: LaneTls
 }
 
 /**
