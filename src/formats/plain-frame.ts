@@ -1,4 +1,5 @@
 import { asString, parseJson } from '@/json/json.ts'
+import { onePiece } from './one-piece.ts'
 import type { JsonPath, PlainShape } from './plain-text.ts'
 
 /** What stands in a place that differs from event to event. */
@@ -40,7 +41,8 @@ export class PlainFrame {
     const edges = [0, ...holes.flatMap(({ start, end }) => [start, end]), event.length]
     const pieces = holes.map((_, index) => ({ start: edges[2 * index] ?? 0, end: edges[2 * index + 1] ?? 0 }))
     pieces.push({ start: edges.at(-2) ?? 0, end: event.length })
-    this.#fixed = pieces.map(({ start, end }) => event.slice(start, end))
+    // Copies: a slice would hold all of the read that the event came with.
+    this.#fixed = pieces.map(({ start, end }) => onePiece(event.slice(start, end)))
     this.#holes = holes.map(({ hole }) => hole)
     this.#starts = pieces.map(({ start }) => start)
     if (usage !== undefined) {
