@@ -183,6 +183,8 @@ class ChunkEncoder implements StreamEncoder {
       said: text => {
         open.text += text
         held.text = text.slice(-lastCharacterLength(text))
+        // The same, but no slice of the read that it came with.
+        last = JSON.stringify(held.text).slice(1, -1)
       },
     }
   }
