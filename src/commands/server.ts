@@ -13,6 +13,7 @@ import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { OpenExchanges } from '@/exchange/open-exchanges.ts'
 import { behindDoor } from '@/exchange/pass.ts'
 import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
 import { videoStore } from '@/exchange/videos/video-store.ts'
@@ -208,6 +209,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     }),
     videos: videoStore(database, options.secretBox),
     publicUrl: settings.publicApiUrl,
+    open: new OpenExchanges(),
     running,
     watchdog,
     responses,
@@ -268,6 +270,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await api.stop()
       await gateway.idempotency.close()
       await videoWatch.close()
+      // Those that were cut are charged for what they gave, as long as there is a ledger.
+      await withinGrace(gateway.open.ended(), CUT_MS, clock)
       watchdog.stop()
       load.stop()
       await ledger.close()
@@ -282,6 +286,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     },
   }
 }
+
+/** How long exchanges may take to end whose callers were cut off; longer than a closed upstream is drained. */
+const CUT_MS = 2_000
 
 /** Why a running answer ends although nobody asked for it. */
 const STOPS: Record<Stop['reason'], () => GatewayError> = {

@@ -145,6 +145,7 @@ async function conduct(
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   gateway.idempotency.observe(call.request, record)
   gateway.metrics.openExchanges.inc()
+  gateway.open.begin()
   try {
     return await serve({ record, atEnd: release => record.releases.push(release) })
   } catch (error) {
@@ -236,6 +237,7 @@ function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>
   for (const release of record.releases) release()
   endLimits(gateway, record)
   settle(record, gateway, charged)
+  gateway.open.end()
 }
 
 /** The error that an exchange ends in when its caller is gone, whatever else went wrong by then. */

@@ -15,6 +15,7 @@ import type { Lanes } from '@/upstream/lanes.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
 import type { CreditWatch } from './credit.ts'
 import type { Idempotency } from './idempotency/idempotency.ts'
+import type { OpenExchanges } from './open-exchanges.ts'
 import type { GuardedClient } from './pass.ts'
 import type { KeptResponses } from './responses/kept-responses.ts'
 import type { ExchangeStore } from './settlement.ts'
@@ -49,6 +50,7 @@ export interface Gateway {
   videos: VideoStore
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
   publicUrl: string | undefined
+  open: OpenExchanges
   /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
   running: Map<string, (error: GatewayError) => void>
   watchdog: Watchdog

@@ -358,6 +358,8 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       closing = true
       for (const cancel of cancels) cancel()
       await holds.drain()
+      // Whoever waited for a hold settles in the turn of its answer.
+      await new Promise(resolve => setImmediate(resolve))
       await settles.drain()
       await presence.leave().catch(error => log.warn({ err: error }, 'the ledger left without saying so'))
       await spill?.close()

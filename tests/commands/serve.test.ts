@@ -190,6 +190,29 @@ describe('SIGTERM', () => {
     expect(client.text()).not.toContain('[DONE]')
     await server.close()
   }, 20_000)
+
+  test('charges what it cuts for what it gave', async () => {
+    const server = await start({ SHUTDOWN_GRACE_MS: '0' })
+    answer = () => {
+      const { write, stream } = fedStream()
+      write(EVENT)
+      return eventStream(stream)
+    }
+    const clients = Array.from({ length: 20 }, () => rawPost(server.apiUrl, PATH, key, BODY))
+    await until(contains(clients, 'one'))
+    const [{ last } = { last: '' }] = await database.sql`select max(id::text) as last from exchange`
+    server.kill('SIGTERM')
+    expect(await server.exited).toBe(0)
+    const rows = await database.sql`
+      select end_state, cost_nano > 0 as is_charged, exists (select from entry e where e.id = x.id) as is_posted
+      from exchange x where id::text > coalesce(${last}, '')`
+    expect(rows.map(row => ({ ...row }))).toEqual(
+      clients.map(() => ({ end_state: 'client_gone', is_charged: true, is_posted: true })),
+    )
+    expect([...(await database.sql`select id from hold`)]).toEqual([])
+    expect(server.output()).not.toContain('could not be settled')
+    await server.close()
+  }, 20_000)
 })
 
 describe('the embedded default', () => {
