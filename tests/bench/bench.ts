@@ -20,6 +20,7 @@ bun run bench soak [options]: whether it stays flat under load; see --help there
   --only a,b       targets whose name begins with one of these (nginx is always there)
   --rounds N       interleaved rounds, of which medians are taken; 3
   --secs N         seconds of each run; 3
+  --warm N         seconds that each target runs for nothing first, so that the compiler is done with it; 6
   --workers a,b    how many workers the gateway on DATABASE_URL and REDIS_URL has, a target for each; 1
   --json           one JSON value on stdout; the table goes to stderr
   --short          the form for CI: seconds, ratios only, against tests/bench/bounds.json
@@ -34,6 +35,7 @@ interface Options {
   only: readonly string[] | undefined
   rounds: number
   secs: number
+  warm: number
   workers: readonly number[]
   json: boolean
   short: boolean
@@ -78,6 +80,7 @@ function readOptions(): Options | undefined {
       only: { type: 'string' },
       rounds: { type: 'string' },
       secs: { type: 'string' },
+      warm: { type: 'string' },
       workers: { type: 'string', default: '1' },
       json: { type: 'boolean', default: false },
       short: { type: 'boolean', default: false },
@@ -99,6 +102,7 @@ function readOptions(): Options | undefined {
     only: values.only?.split(',') ?? (short ? ['tollgate'] : undefined),
     rounds: Number(values.rounds ?? (short ? 2 : 3)),
     secs: Number(values.secs ?? (short ? 1.5 : 3)),
+    warm: Number(values.warm ?? (short ? 1 : 6)),
     workers: values.workers.split(',').map(Number),
     json,
     short,
@@ -163,7 +167,7 @@ async function rounds(
   try {
     // Memory is measured on fresh processes, everything else on warm ones.
     const isFresh = scenario.figure === 'memory'
-    if (!isFresh) for (const target of asked) await run(target, Math.min(1, options.secs))
+    if (!isFresh) for (const target of asked) await run(target, options.warm)
     for (let round = 0; round < options.rounds; round += 1) {
       for (const target of asked) {
         samples[target.name]?.push(await run(target, 'secs' in scenario ? scenario.secs : options.secs))
