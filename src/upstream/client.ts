@@ -8,7 +8,6 @@ import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, methodOf, type UpstreamCall } from './endpoint.ts'
 import { type LaneTls, laneTls } from './lanes.ts'
 import { followRedirects } from './redirects.ts'
-import { TurnEnd } from './turn-end.ts'
 
 export interface UpstreamRequest {
   channel: Channel
@@ -61,7 +60,6 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
   const { clock, guard, simulatorUrl, deadlines = new Deadlines(clock) } = options
   const connections = new Connections(clock)
   const headersOf = new AttemptHeaders()
-  const turn = new TurnEnd()
   return async request => {
     const { attempt, call } = request
     const channel = resolveSimulator(request.channel, simulatorUrl)
@@ -72,7 +70,6 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
       const dial = guard.recall(channel, url) ?? (await orAborted(guard.dial(channel, url), attempt.signal))
       if (!connections.isWarm(channel.baseUrl)) stopWatch = watchConnection(channel, dial, attempt, options)
       const headers = headersOf.of(request, dial)
-      await turn.reached()
       const response = await fetchHead(request, dial, headers, {
         // A pooled connection that its other end has closed by now says nothing about the upstream.
         mayBePooled: connections.wasHeard(channel.baseUrl),
