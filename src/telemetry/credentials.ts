@@ -9,8 +9,8 @@ const START = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4
 
 /** Keys by their own looks, of every vendor whose keys have any; masked ones (`sk-ab***yz`) included. */
 export const KEYS: readonly CredentialPattern[] = [
-  // Ours are 57 characters of base62, wherever they stand.
-  /(sk-)[A-Za-z0-9]{20,}/g,
+  // Ours are 57 characters of base62, wherever they stand, right behind another one too.
+  /(sk-)(?:(?!sk-)[A-Za-z0-9]){20,}/g,
   RegExp(`${START}((?:sk|rk|pk|sess|xai|pplx|nvapi|csk)-)[A-Za-z0-9_*.-]{6,}`, 'g'),
   // These two are also words of ours: a key has digits.
   RegExp(`${START}((?:key|fw)-)(?=[A-Za-z_*.-]{0,60}\\d)[A-Za-z0-9_*.-]{6,}`, 'g'),

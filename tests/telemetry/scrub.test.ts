@@ -71,6 +71,11 @@ describe('a key by its looks', () => {
       { numRuns: 500 },
     )
   })
+
+  test('of ours never survives right behind another one', () => {
+    const [one, other] = [1, 2].map(seed => mintKey(bytes => new Uint8Array(bytes).fill(seed)).key)
+    expect(scrub(`${one}${other} ${other}`)).toBe('sk-[redacted]sk-[redacted] sk-[redacted]')
+  })
 })
 
 describe('a secret by its name', () => {
