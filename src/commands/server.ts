@@ -42,6 +42,7 @@ import {
   exposeBreakers,
   exposeLedger,
   exposeLoad,
+  exposeOpenExchanges,
   type Metrics,
 } from '@/telemetry/metrics.ts'
 import { openSpans } from '@/telemetry/spans.ts'
@@ -228,6 +229,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const videoWatch = new VideoWatch(gateway, options.ledgerClock ?? clock)
   exposeBreakers(metrics, () => breakersOf(channelHealth()))
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
+  exposeOpenExchanges(metrics, () => gateway.open.size)
   exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
   const api = serveApiHost(gateway, {
     hostname: settings.api.host,

@@ -144,7 +144,6 @@ async function conduct(
 ): Promise<Response> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   gateway.idempotency.observe(call.request, record)
-  gateway.metrics.openExchanges.inc()
   gateway.open.begin()
   try {
     return await serve({ record, atEnd: release => record.releases.push(release) })
@@ -233,7 +232,6 @@ function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): 
 }
 
 function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>): void {
-  gateway.metrics.openExchanges.dec()
   for (const release of record.releases) release()
   endLimits(gateway, record)
   settle(record, gateway, charged)

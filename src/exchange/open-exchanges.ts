@@ -1,7 +1,11 @@
-/** How many exchanges are on their way, for a process that is to end after the last of them. */
+/** How many exchanges are on their way: for the metrics, and for a process that is to end after the last of them. */
 export class OpenExchanges {
   #count = 0
   #waiting: (() => void)[] = []
+
+  get size(): number {
+    return this.#count
+  }
 
   begin(): void {
     this.#count += 1

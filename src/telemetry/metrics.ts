@@ -48,7 +48,6 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       labelNames: ['surface', 'model', 'counted_by', 'status'] as const,
       registers,
     }),
-    openExchanges: openExchanges(registers),
     shed: new Counter({
       name: 'tollgate_shed_total',
       help: 'Requests turned away because this process had more to do than it can, by what ran short.',
@@ -85,27 +84,6 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
-
-/** How many there are is a number that the gauge looks at when it is read. */
-function openExchanges(registers: Registry[]) {
-  let open = 0
-  new Gauge({
-    name: 'tollgate_open_exchanges',
-    help: 'Exchanges that have not ended.',
-    registers,
-    collect() {
-      this.set(open)
-    },
-  })
-  return {
-    inc() {
-      open += 1
-    },
-    dec() {
-      open -= 1
-    },
-  }
-}
 
 /** What the ledger says of itself. */
 export interface LedgerReading {
@@ -180,6 +158,18 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
     ({ lastAudit }) => (lastAudit?.startedAt.getTime() ?? 0) / 1000,
     'max',
   )
+}
+
+/** How many exchanges there are that have not ended, read at each scrape. */
+export function exposeOpenExchanges({ registry }: Pick<Metrics, 'registry'>, read: () => number): void {
+  new Gauge({
+    name: 'tollgate_open_exchanges',
+    help: 'Exchanges that have not ended.',
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
 }
 
 /** Adds the gauges of load and limits to a registry, read when somebody looks. */

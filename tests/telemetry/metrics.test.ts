@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { createMetrics } from '@/telemetry/metrics.ts'
+import { createMetrics, exposeOpenExchanges } from '@/telemetry/metrics.ts'
 
 async function described(options?: { processMetrics: boolean }) {
-  return createMetrics(options).registry.getMetricsAsJSON()
+  const metrics = createMetrics(options)
+  exposeOpenExchanges(metrics, () => 0)
+  return metrics.registry.getMetricsAsJSON()
 }
 
 describe('every metric of ours', () => {
