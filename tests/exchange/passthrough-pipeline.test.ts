@@ -19,10 +19,9 @@ function reads(stream: Buffer, eventsPerRead: number): Uint8Array[] {
   return grouped
 }
 
-/** Passes reads on; `torn` keeps each from being taken as a whole, by giving its last byte on its own. */
-function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean) {
+function pipelineOf(format: Format): PassthroughPipeline {
   const codec = CODECS[format]
-  const pipeline = new PassthroughPipeline({
+  return new PassthroughPipeline({
     codec,
     decoder: codec.createStreamDecoder({ vendor: 'example', newId: () => 'id' }),
     requestId: 'request',
@@ -30,6 +29,11 @@ function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean) {
     hidesComments: false,
     framer: undefined,
   })
+}
+
+/** Passes reads on; `torn` keeps each from being taken as a whole, by giving its last byte on its own. */
+function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean) {
+  const pipeline = pipelineOf(format)
   const written: Buffer[] = []
   const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
   const readings: ReturnType<typeof readingOf>[] = []
@@ -67,15 +71,7 @@ describe('a read of whole events is passed on as if it had come in pieces', () =
 })
 
 test('a read that tells nothing is handed on without a copy', () => {
-  const codec = CODECS['openai-chat-completions']
-  const pipeline = new PassthroughPipeline({
-    codec,
-    decoder: codec.createStreamDecoder({ vendor: 'example', newId: () => 'id' }),
-    requestId: 'request',
-    hidesUsage: false,
-    hidesComments: false,
-    framer: undefined,
-  })
+  const pipeline = pipelineOf('openai-chat-completions')
   const event = () =>
     new TextEncoder().encode(
       'data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}\n\n',
