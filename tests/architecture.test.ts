@@ -32,9 +32,11 @@ const FORBIDDEN = new Set([
 const LEAF_ROW = 5
 
 interface Import {
+  file: string
+  target: string
+  /** Their folders. */
   from: string
   to: string
-  file: string
 }
 
 async function readImports(): Promise<Import[]> {
@@ -42,7 +44,8 @@ async function readImports(): Promise<Import[]> {
   for await (const file of new Glob('**/*.{ts,tsx}').scan('src')) {
     const source = await Bun.file(`src/${file}`).text()
     for (const [, target = ''] of source.matchAll(/(?:from|import) '(@\/[^']+|\.\.?\/[^']+)'/g)) {
-      imports.push({ file, from: folderOf(file), to: resolve(file, target) })
+      const path = resolve(file, target)
+      imports.push({ file, target: path, from: folderOf(file), to: folderOf(path) })
     }
   }
   return imports
@@ -53,8 +56,29 @@ function folderOf(path: string): string {
 }
 
 function resolve(file: string, target: string): string {
-  if (target.startsWith('@/')) return folderOf(target.slice(2))
-  return folderOf(new URL(target, `file:///${file}`).pathname.slice(1))
+  if (target.startsWith('@/')) return target.slice(2)
+  return new URL(target, `file:///${file}`).pathname.slice(1)
+}
+
+/** Files that import one another, over however many others and be it only for a type; the last is the first again. */
+function findCircle(imports: readonly Import[]): string[] | undefined {
+  const targets = Map.groupBy(imports, ({ file }) => file)
+  const done = new Set<string>()
+  const follow = (file: string, way: readonly string[]): string[] | undefined => {
+    if (way.includes(file)) return [...way.slice(way.indexOf(file)), file]
+    if (done.has(file)) return undefined
+    for (const { target } of targets.get(file) ?? []) {
+      const circle = follow(target, [...way, file])
+      if (circle !== undefined) return circle
+    }
+    done.add(file)
+    return undefined
+  }
+  for (const file of targets.keys()) {
+    const circle = follow(file, [])
+    if (circle !== undefined) return circle
+  }
+  return undefined
 }
 
 function rowOf(folder: string): number {
@@ -85,6 +109,16 @@ describe('the dependency picture', async () => {
     expect(imports.filter(found => !isLawful(found)).map(({ file, to }) => `${file} imports ${to}`)).toEqual(
       [],
     )
+  })
+
+  test('no file imports itself, over whichever others', () => {
+    expect(findCircle(imports)).toBeUndefined()
+  })
+
+  test('sees a circle', () => {
+    const link = (file: string, target: string): Import => ({ file, target, from: '', to: '' })
+    const imports = [link('a', 'b'), link('b', 'c'), link('b', 'd'), link('d', 'b')]
+    expect(findCircle(imports)).toEqual(['b', 'd', 'b'])
   })
 })
 

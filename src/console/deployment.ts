@@ -1,3 +1,4 @@
+import type Stripe from 'stripe'
 import type { Clock } from '@/clock/clock.ts'
 import { type ConsoleEntry, loadConsoleEntry } from '@/config/console.ts'
 import type { Database } from '@/db/connect.ts'
@@ -12,7 +13,6 @@ import type { UpstreamClient } from '@/upstream/client.ts'
 import type { LiveTail } from './live-tail.ts'
 import type { SendMail } from './mail.ts'
 import type { Passwords } from './passwords.ts'
-import type { StripeClient } from './payments.ts'
 import type { Throttle } from './throttle.ts'
 import type { RandomBytes } from './tokens.ts'
 
@@ -44,7 +44,7 @@ export interface Console {
   publicUrl(): string
   /** Sends through the server that is configured; a test takes its own. */
   sendMail: SendMail
-  stripe(secretKey: string): Promise<StripeClient>
+  stripe(secretKey: string): Promise<Stripe>
   version: string
   startedAt: number
 }

@@ -6,10 +6,8 @@ import { loadDefaults } from '@/routing/defaults.ts'
 import { type Console, entryOf } from './deployment.ts'
 import { ConsoleError, invalid } from './failure.ts'
 
-export type StripeClient = Stripe
-
 /** Loaded by the first who pays: most deployments take no cards. */
-export async function stripeClient(secretKey: string): Promise<StripeClient> {
+export async function stripeClient(secretKey: string): Promise<Stripe> {
   const { default: Stripe } = await import('stripe')
   return new Stripe(secretKey, { timeout: 20_000, maxNetworkRetries: 1, telemetry: false })
 }

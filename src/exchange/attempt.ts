@@ -2,8 +2,8 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { decodeFault, faultOf } from '@/formats/fault.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Candidate } from '@/routing/order.ts'
-import type { UpstreamRequest } from '@/upstream/client.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'
+import type { UpstreamRequest } from '@/upstream/request.ts'
 import type { GuardedClient, Pass } from './pass.ts'
 
 /** The most of an error body that is read; the rest says nothing more. */

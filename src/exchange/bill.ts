@@ -1,7 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Extras } from '@/generation/extras.ts'
 import { replay } from '@/generation/replay.ts'
-import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
@@ -9,6 +8,7 @@ import { costOf, roundUp } from '@/pricing/cost.ts'
 import type { CreditWatch } from './credit.ts'
 import { Meter } from './meter.ts'
 import { isWorthBeginning, type Quote } from './quote.ts'
+import type { Charge, Told, UsedUp } from './used-up.ts'
 
 /** Largest step by which a running stream's hold grows, in output tokens. */
 const LARGEST_STEP = 16_384
@@ -18,24 +18,6 @@ const LIFETIME_MS = 4 * 60 * 60 * 1000
 
 /** The ledger stores what was noted every 2 s: not every look needs to be priced. */
 const LOOKS_PER_NOTE = 4
-
-/** What an exchange has used, and how that is known. */
-export interface UsedUp {
-  usage: Usage
-  /** What was used beside tokens; undefined: nothing. */
-  extras?: Extras | undefined
-  source: 'reported' | 'estimated'
-}
-
-/** What a whole answer tells of its cost: the usage that it reports, or else all that it says. */
-export type Told = { usage: Usage } | GenerationResponse
-
-/** The cost of an exchange, exact and as the wallet pays it. */
-export interface Charge {
-  nano: bigint
-  pico: bigint
-  priceVersion: bigint
-}
 
 export interface BillOptions {
   ledger: Ledger

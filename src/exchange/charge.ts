@@ -1,10 +1,26 @@
+import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { wholeCounts } from '@/generation/usage.ts'
-import { Bill, type Charge, type UsedUp } from './bill.ts'
-import type { Gateway } from './gateway.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import { Bill } from './bill.ts'
+import type { CreditWatch } from './credit.ts'
 import type { Interruption } from './interruption.ts'
 import type { Quote } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
+import type { Charge, UsedUp } from './used-up.ts'
+
+/** What an exchange needs to pay. */
+export interface ChargeDependencies {
+  ledger: Ledger
+  credit: CreditWatch
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  /** Charges, and holds given back, that wait for the ledger's answer. */
+  settling: Set<Promise<void>>
+}
 
 /** The hold of an exchange that may begin. */
 export interface Reservation {
@@ -23,19 +39,19 @@ export interface Reservation {
  * @throws GatewayError of 402, `billing_unavailable`
  */
 export async function reserve(
-  gateway: Gateway,
+  dependencies: ChargeDependencies,
   record: ExchangeRecord,
   quote: Quote,
   interruption: Interruption,
 ): Promise<Reservation> {
-  const { ledger, credit, clock } = gateway
+  const { ledger, credit, clock, metrics } = dependencies
   const caller = callerOf(record)
   const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
   const bill = new Bill({ ledger, credit, exchange, quote, now: clock.now })
   if (!ledger.healthy()) {
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }
-  const early = !caller.onTrial && isWell(gateway) && credit.isAmple(caller.accountId, bill.expectedNano)
+  const early = !caller.onTrial && isWell(ledger) && credit.isAmple(caller.accountId, bill.expectedNano)
   if (!early) {
     const outputLimit = await bill.reserve()
     return { bill, outputLimit, granted: Promise.resolve(), isRefused: false }
@@ -44,7 +60,7 @@ export async function reserve(
   const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }
   granted.catch(error => {
     credit.distrust(caller.accountId)
-    gateway.metrics.wastedStarts.inc()
+    metrics.wastedStarts.inc()
     reservation.isRefused = true
     interruption.interrupt(asGatewayError(error))
   })
@@ -57,7 +73,7 @@ const LONG_WAIT_MS = 50
 /** A failed batch of holds is held against the ledger this long. */
 const FAILURE_MS = 2_000
 
-function isWell({ ledger }: Gateway): boolean {
+function isWell(ledger: Ledger): boolean {
   const { holdWaitMs, holdFailureAgoMs } = ledger.state()
   return holdWaitMs < LONG_WAIT_MS && (holdFailureAgoMs === undefined || holdFailureAgoMs > FAILURE_MS)
 }
@@ -75,30 +91,38 @@ export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: B
  * Charges what was noted, or gives the hold back. No caller waits for it, and it does not fail: what cannot be
  * committed is journaled. Resolves with the answer of the ledger.
  */
-export function closeBill(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): Promise<void> {
-  const { settling } = gateway
-  const closed = endBill(gateway, record, reservation).then(() => {
+export function closeBill(
+  dependencies: ChargeDependencies,
+  record: ExchangeRecord,
+  reservation: Reservation,
+): Promise<void> {
+  const { settling } = dependencies
+  const closed = endBill(dependencies, record, reservation).then(() => {
     settling.delete(closed)
   })
   settling.add(closed)
   return closed
 }
 
-async function endBill(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): Promise<void> {
+async function endBill(
+  { log, metrics }: ChargeDependencies,
+  record: ExchangeRecord,
+  reservation: Reservation,
+): Promise<void> {
   const { bill, granted } = reservation
   try {
     await granted
     if (record.charge === undefined) await bill.release()
-    else await settleBill(gateway, record, record.charge, bill)
+    else await settleBill(metrics, record, record.charge, bill)
   } catch (error) {
     // The hold was refused, which its caller was told.
     if (error instanceof GatewayError) return
-    gateway.log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
+    log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
   }
 }
 
 async function settleBill(
-  { metrics }: Gateway,
+  metrics: Metrics,
   record: ExchangeRecord,
   charge: Charge,
   bill: Bill,

@@ -6,8 +6,6 @@ import { mediaOf } from './media.ts'
 import { type Preparation, type PrepareOptions, prepare } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
-import { relayStream } from './relay-stream.ts'
-import { relayWhole } from './relay-whole.ts'
 import type { Admitted } from './routes.ts'
 
 /** A conversation that was admitted. */
@@ -44,14 +42,6 @@ function preparer(
   if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)
   const fetchAll = mediaOf(gateway, prompt, model, interruption)
   return async route => prepare(prompt, model, route, { ...options, media: await fetchAll(route) })
-}
-
-/**
- * Relays the answer, streamed or whole. Returns when its head can be sent, and calls `onEnd` once when all is over.
- * @throws GatewayError when there will be no answer; `onEnd` is not called then
- */
-export function relayConversation(conversation: Conversation, onEnd: () => void): Promise<Response> {
-  return conversation.prompt.stream ? relayStream(conversation, onEnd) : relayWhole(conversation, onEnd)
 }
 
 /** What tells which conversation a request goes on with, so that it stays where its prompt is cached. */

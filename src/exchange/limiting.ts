@@ -2,9 +2,20 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import type { LimitAnswer } from '@/limits/answer.ts'
 import { retryAfterSeconds } from '@/limits/headers.ts'
-import type { LimitName } from '@/limits/plan.ts'
-import type { Gateway } from './gateway.ts'
+import type { Limiter } from '@/limits/limiter.ts'
+import type { DefaultLimitValues, LimitName } from '@/limits/plan.ts'
+import type { Log } from '@/telemetry/log.ts'
 import type { ExchangeRecord } from './record.ts'
+
+/** What an exchange needs to be counted. */
+export interface LimitingDependencies {
+  limiter: Limiter
+  /** What holds for whoever has no limits of their own. */
+  limits: () => DefaultLimitValues
+  /** Numbers in [0, 1). */
+  random: () => number
+  log: Log
+}
 
 /**
  * Takes the exchange's place within the limits of key, account and model; `tokens` is the estimate of its prompt and
@@ -12,36 +23,36 @@ import type { ExchangeRecord } from './record.ts'
  * @throws GatewayError `rate_limited`, `too_many_concurrent`; `invalid_request` for what never fits; `overloaded`
  */
 export function takeLimits(
-  gateway: Gateway,
+  dependencies: LimitingDependencies,
   record: ExchangeRecord,
   tokens: number,
 ): Promise<void> | undefined {
   const { id, caller, model } = record
   if (caller === undefined || model === undefined) return undefined
-  const answer = gateway.limiter.take({ id, caller, defaults: gateway.limits(), model, tokens })
-  if (answer instanceof Promise) return answer.then(told => takeIn(gateway, record, told))
-  takeIn(gateway, record, answer)
+  const { limiter, limits, random } = dependencies
+  const answer = limiter.take({ id, caller, defaults: limits(), model, tokens })
+  if (answer instanceof Promise) return answer.then(told => takeIn(record, told, random))
+  takeIn(record, answer, random)
   return undefined
 }
 
-function takeIn(gateway: Gateway, record: ExchangeRecord, answer: LimitAnswer): void {
+function takeIn(record: ExchangeRecord, answer: LimitAnswer, random: () => number): void {
   record.limits = answer.limits
   record.limitsAreDegraded = answer.degraded
   if (answer.allowed) {
     record.lease = answer.lease
     return
   }
-  throw refusal(answer.bucket, answer.never, retryAfterSeconds(answer.retryAfterMs, gateway.random()) * 1000)
+  throw refusal(answer.bucket, answer.never, retryAfterSeconds(answer.retryAfterMs, random()) * 1000)
 }
 
 /**
  * Ends the exchange's place within the limits: what it really used takes the place of the estimate, and one that was
  * turned away after all gets everything back. Nobody waits for it.
  */
-export function endLimits(gateway: Gateway, record: ExchangeRecord): void {
+export function endLimits({ limiter, log }: LimitingDependencies, record: ExchangeRecord): void {
   const { lease, usage, endState } = record
   if (lease === undefined) return
-  const { limiter, log } = gateway
   const ended =
     endState === 'refused'
       ? limiter.refund(lease)

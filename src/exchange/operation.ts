@@ -1,16 +1,15 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { Rates } from '@/generation/rates.ts'
-import type { Ceiling } from '@/pricing/bound.ts'
-import type { Work } from '@/pricing/coverage.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
-import type { UsedUp } from './bill.ts'
+import { dialectOf } from './dialect.ts'
 import type { Gateway } from './gateway.ts'
-import { dialectOf } from './operations/operation-wire.ts'
 import type { Pipeline } from './pipeline.ts'
+import type { OperationPrice } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 import type { Admitted, Prepared } from './routes.ts'
+import type { UsedUp } from './used-up.ts'
 
 /**
  * An exchange that is no conversation: one request, one answer. A surface reads one from its request; all else
@@ -36,13 +35,6 @@ interface OperationOf<P extends Prepared> {
   prepare(route: Route, context: PrepareContext): P | Promise<P>
   /** Gives back what the request holds (spooled files). Called once, when all is over. */
   dispose?(): void
-}
-
-export interface OperationPrice {
-  /** What is made; the model's prices must cover it. */
-  work: Work
-  /** The most that it can use, all of which is set aside; a function where that depends on what is priced. */
-  ceiling: Ceiling | ((rates: Rates) => Ceiling)
 }
 
 /** An operation whose answer is read to its end before the caller gets any of it. */

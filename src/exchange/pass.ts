@@ -1,8 +1,8 @@
-import type { UpstreamClient, UpstreamRequest } from '@/upstream/client.ts'
-import { type Reservation, reserve } from './charge.ts'
-import type { Gateway } from './gateway.ts'
+import type { UpstreamClient } from '@/upstream/client.ts'
+import type { UpstreamRequest } from '@/upstream/request.ts'
+import { type ChargeDependencies, type Reservation, reserve } from './charge.ts'
 import type { Interruption } from './interruption.ts'
-import { takeLimits } from './limiting.ts'
+import { type LimitingDependencies, takeLimits } from './limiting.ts'
 import type { Quote } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
@@ -35,15 +35,15 @@ export function behindDoor(client: UpstreamClient): GuardedClient {
  * @throws GatewayError of limits and of money
  */
 export async function admitPaid(
-  gateway: Gateway,
+  dependencies: LimitingDependencies & ChargeDependencies,
   record: ExchangeRecord,
   quote: Quote,
   interruption: Interruption,
 ): Promise<{ pass: Pass; reservation: Reservation }> {
   callerOf(record)
-  const limited = takeLimits(gateway, record, quote.inputTokens + quote.allowance)
+  const limited = takeLimits(dependencies, record, quote.inputTokens + quote.allowance)
   if (limited !== undefined) await limited
-  const reservation = await reserve(gateway, record, quote, interruption)
+  const reservation = await reserve(dependencies, record, quote, interruption)
   return { pass: new PassProof(), reservation }
 }
 
@@ -61,8 +61,8 @@ export function passOf(_order: Order): Pass {
  * The same for what costs nothing by itself: counting tokens, looking at something that was paid for when it was made.
  * @throws GatewayError of limits
  */
-export async function admitFree(gateway: Gateway, record: ExchangeRecord): Promise<Pass> {
+export async function admitFree(dependencies: LimitingDependencies, record: ExchangeRecord): Promise<Pass> {
   callerOf(record)
-  await takeLimits(gateway, record, 0)
+  await takeLimits(dependencies, record, 0)
   return new PassProof()
 }

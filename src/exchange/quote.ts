@@ -3,12 +3,11 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
-import { affordableOutput, areDearer, boundOf } from '@/pricing/bound.ts'
+import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
-import { isPriced } from '@/pricing/coverage.ts'
+import { isPriced, type Work } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
 import { outlineOf, textsOf } from './body.ts'
-import type { OperationPrice } from './operation.ts'
 import type { Prompt } from './prompt.ts'
 import { estimateTokens, withMargin } from './token-estimate.ts'
 
@@ -80,6 +79,13 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
       return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
     },
   }
+}
+
+export interface OperationPrice {
+  /** What is made; the model's prices must cover it. */
+  work: Work
+  /** The most that it can use, all of which is set aside; a function where that depends on what is priced. */
+  ceiling: Ceiling | ((rates: Rates) => Ceiling)
 }
 
 /**

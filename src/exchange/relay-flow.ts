@@ -1,6 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { judgeEarly, send } from './attempt.ts'
-import type { UsedUp } from './bill.ts'
 import { charge, type Reservation } from './charge.ts'
 import type { Meter } from './meter.ts'
 import { Outlet, type OutletOptions } from './outlet.ts'
@@ -8,6 +7,7 @@ import type { Pipeline } from './pipeline.ts'
 import { type ExchangeRecord, endStateOf } from './record.ts'
 import { answerHeaders } from './reply.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from './routes.ts'
+import type { UsedUp } from './used-up.ts'
 
 /** What tells one kind of flowing answer from another. */
 export interface Flow<P extends Prepared, F extends Pipeline> {

@@ -9,8 +9,8 @@ import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { faultInBody } from './attempt.ts'
-import type { Told } from './bill.ts'
 import type { Preparation } from './preparation.ts'
+import type { Told } from './used-up.ts'
 
 const utf8 = new TextDecoder()
 

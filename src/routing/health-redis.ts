@@ -2,8 +2,7 @@ import { asNumber, asObject, asString, parseObject } from '@/json/json.ts'
 import { type RedisConnection, redisScript } from '@/redis/redis.ts'
 import { openSubscription } from '@/redis/subscription.ts'
 import type { Cause } from './breaker.ts'
-import type { Opening } from './health.ts'
-import type { HealthSharing } from './health-sharing.ts'
+import type { BreakerOpening, HealthSharing } from './health-sharing.ts'
 
 export interface RedisSharingOptions {
   url: string
@@ -32,7 +31,7 @@ const MAX_REASON = 300
 export function redisSharing(options: RedisSharingOptions): RedisSharing {
   const { url, redis, origin, namespace = '', onError = () => {} } = options
   const topic = `${namespace}tollgate:health`
-  const listeners: ((opening: Opening) => void)[] = []
+  const listeners: ((opening: BreakerOpening) => void)[] = []
   const subscription = openSubscription(url, topic, {
     onError,
     onMessage: message => {
@@ -53,7 +52,10 @@ export function redisSharing(options: RedisSharingOptions): RedisSharing {
 }
 
 /** A pause and not a moment: clocks differ, and a message takes no time worth counting. */
-function writeOpening({ channelId, key, model, cause, pauseMs, reason }: Opening, origin: string): string {
+function writeOpening(
+  { channelId, key, model, cause, pauseMs, reason }: BreakerOpening,
+  origin: string,
+): string {
   const about = key === undefined ? {} : { key: key.id ?? null }
   return JSON.stringify({
     origin,
@@ -67,7 +69,7 @@ function writeOpening({ channelId, key, model, cause, pauseMs, reason }: Opening
 }
 
 /** Undefined for what we said ourselves, and for what another release says that this one does not understand. */
-function readOpening(message: string, origin: string): Opening | undefined {
+function readOpening(message: string, origin: string): BreakerOpening | undefined {
   const told = asObject(parseObject(message)) ?? {}
   const channelId = asNumber(told['channel'])
   const pauseMs = asNumber(told['pauseMs'])

@@ -1,4 +1,13 @@
-import type { Opening } from './health.ts'
+import type { Opened } from './breaker.ts'
+
+/** A breaker that opened, and whose it is. */
+export interface BreakerOpening extends Opened {
+  channelId: number
+  /** Undefined: the channel as a whole. */
+  key: { id: number | undefined } | undefined
+  /** The upstream's name of the one model that it is about; undefined: all of them. */
+  model: string | undefined
+}
 
 /**
  * What one process tells the others of its breakers. Only openings travel: that a channel works again every process
@@ -6,18 +15,18 @@ import type { Opening } from './health.ts'
  */
 export interface HealthSharing {
   /** Never throws and never waits. */
-  publish(opening: Opening): void
+  publish(opening: BreakerOpening): void
   /** Calls the listener with what others publish, never with what was published here. */
-  subscribe(listener: (opening: Opening) => void): void
+  subscribe(listener: (opening: BreakerOpening) => void): void
   close(): Promise<void>
 }
 
 /** Several parties in one process that share what they know. */
 export function inProcessSharing(): { join(): HealthSharing } {
-  const members = new Set<{ listeners: ((opening: Opening) => void)[] }>()
+  const members = new Set<{ listeners: ((opening: BreakerOpening) => void)[] }>()
   return {
     join() {
-      const self: { listeners: ((opening: Opening) => void)[] } = { listeners: [] }
+      const self: { listeners: ((opening: BreakerOpening) => void)[] } = { listeners: [] }
       members.add(self)
       return {
         publish(opening) {

@@ -10,7 +10,7 @@ import {
   type Standing,
   type Ticket,
 } from './breaker.ts'
-import type { HealthSharing } from './health-sharing.ts'
+import type { BreakerOpening, HealthSharing } from './health-sharing.ts'
 
 /** How an attempt ended, as far as the upstream's health is concerned. */
 export type Outcome =
@@ -62,15 +62,6 @@ export interface ChannelHealth {
   }[]
 }
 
-/** A breaker that opened, and whose it is. */
-export interface Opening extends Opened {
-  channelId: number
-  /** Undefined: the channel as a whole. */
-  key: { id: number | undefined } | undefined
-  /** The upstream's name of the one model that it is about; undefined: all of them. */
-  model: string | undefined
-}
-
 export interface HealthOptions {
   clock: Pick<Clock, 'now'>
   /** Numbers in [0, 1). */
@@ -78,7 +69,7 @@ export interface HealthOptions {
   /** What other processes see, where there are any. */
   sharing?: HealthSharing
   /** Told of every opening that this process saw itself, for the log. */
-  onOpening?: (opening: Opening) => void
+  onOpening?: (opening: BreakerOpening) => void
 }
 
 /** More breakers than any catalog has channels and keys; what is beyond is forgotten, oldest first. */
@@ -227,13 +218,13 @@ export class Health {
     else if (signal.kind === 'ok') this.#models.delete(name)
   }
 
-  #tell(opened: Opened, channel: Channel, key: Opening['key'], model: string | undefined): void {
-    const opening: Opening = { ...opened, channelId: channel.id, key, model }
+  #tell(opened: Opened, channel: Channel, key: BreakerOpening['key'], model: string | undefined): void {
+    const opening: BreakerOpening = { ...opened, channelId: channel.id, key, model }
     this.#options.onOpening?.(opening)
     this.#options.sharing?.publish(opening)
   }
 
-  #takeIn(opening: Opening): void {
+  #takeIn(opening: BreakerOpening): void {
     const { channelId, key, model } = opening
     const subject = key === undefined ? channelSubject(channelId) : keySubject(channelId, key.id)
     const entry =

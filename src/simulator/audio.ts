@@ -1,6 +1,7 @@
 import { asString, type JsonObject } from '@/json/json.ts'
+import { bytesOf } from './base64.ts'
 import { Failure } from './failure.ts'
-import { bytesOf, eventStream, json, type MediaAnswer, tokensOf } from './media-answer.ts'
+import { eventStream, json, type MediaAnswer, tokensOf } from './media-answer.ts'
 import type { MediaFields } from './media-fields.ts'
 import { words } from './words.ts'
 

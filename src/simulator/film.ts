@@ -1,4 +1,4 @@
-import { bytesOf } from './media-answer.ts'
+import { bytesOf } from './base64.ts'
 
 /** The bytes of a video, made when they are read. */
 export interface Film {

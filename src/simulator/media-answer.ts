@@ -22,7 +22,3 @@ export function eventStream(events: ({ type: string } & JsonObject)[]): MediaAns
 export function tokensOf(text: string): number {
   return Math.ceil(Buffer.byteLength(text) / 4)
 }
-
-export function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
-  return Uint8Array.from(Buffer.from(base64, 'base64'))
-}

@@ -1,7 +1,7 @@
 import type { Dial } from './address-guard.ts'
 import type { Channel, ChannelKey } from './channel.ts'
-import type { UpstreamRequest } from './client.ts'
 import { keyHeaders } from './endpoint.ts'
+import type { UpstreamRequest } from './request.ts'
 
 /** What every upstream learns about us. */
 const USER_AGENT = 'tollgate'

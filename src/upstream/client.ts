@@ -3,37 +3,12 @@ import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { AddressGuard, Dial } from './address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
-import type { Channel, ChannelKey } from './channel.ts'
+import type { Channel } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
-import { endpointUrl, methodOf, type UpstreamCall } from './endpoint.ts'
+import { endpointUrl, methodOf } from './endpoint.ts'
 import { type LaneTls, laneTls } from './lanes.ts'
 import { followRedirects } from './redirects.ts'
-
-export interface UpstreamRequest {
-  channel: Channel
-  key: ChannelKey | undefined
-  call: UpstreamCall
-  /** Undefined for a call without one. */
-  body: Uint8Array | StreamedBody | undefined
-  /** Headers of the format (`anthropic-version`) and those of the caller that may pass. */
-  headers: Readonly<Record<string, string>>
-  /**
-   * Ends the attempt at any point, its answer's body included: the caller left, the stream stalled, the answer was cut on
-   * purpose; and here, when there is no connection or no head in time.
-   */
-  attempt: AbortController
-  /** Which pool of connections it goes over (lanes.ts); undefined: the first. */
-  lane?: number
-  /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
-  followsRedirects?: boolean
-}
-
-/** A body that is too large to be kept in memory; opened anew for each attempt. */
-export interface StreamedBody {
-  /** In bytes. */
-  length: number
-  open(): ReadableStream<Uint8Array>
-}
+import type { StreamedBody, UpstreamRequest } from './request.ts'
 
 /** Sends one attempt and waits for the head of the answer. */
 export type UpstreamClient = (request: UpstreamRequest) => Promise<Response>

@@ -2,7 +2,8 @@ import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { type Blamed, type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import { MAX_STREAK, PAUSES } from '@/routing/breaker.ts'
-import { Health, type HealthTicket, type Opening, type Outcome, outcomeOf } from '@/routing/health.ts'
+import { Health, type HealthTicket, type Outcome, outcomeOf } from '@/routing/health.ts'
+import type { BreakerOpening } from '@/routing/health-sharing.ts'
 import { inProcessSharing } from '@/routing/health-sharing.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import { channelOf } from './channels.ts'
@@ -14,7 +15,7 @@ const LIMITED: Outcome = { kind: 'upstream_rate_limited', retryAfterMs: 2_000, r
 
 function underTest(options: { sharing?: ReturnType<ReturnType<typeof inProcessSharing>['join']> } = {}) {
   const clock = manualClock()
-  const openings: Opening[] = []
+  const openings: BreakerOpening[] = []
   const health = new Health({ clock, random: () => 0, onOpening: told => openings.push(told), ...options })
   return {
     clock,

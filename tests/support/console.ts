@@ -1,3 +1,4 @@
+import type Stripe from 'stripe'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { type RunningConsole, startConsole } from '@/commands/console.ts'
 import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '@/console/api/contract/api.ts'
@@ -5,7 +6,6 @@ import type { Failure } from '@/console/api/contract/route.ts'
 import { createUser } from '@/console/links.ts'
 import type { Mail } from '@/console/mail.ts'
 import { createPasswords } from '@/console/passwords.ts'
-import type { StripeClient } from '@/console/payments.ts'
 import { openSession } from '@/console/sessions.ts'
 import type { Role } from '@/db/schema.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
@@ -15,7 +15,7 @@ import type { TestGateway } from './gateway.ts'
 export interface TestConsoleOptions {
   clock?: Clock
   publicConsoleUrl?: string
-  stripe?: (secretKey: string) => Promise<StripeClient>
+  stripe?: (secretKey: string) => Promise<Stripe>
   /** The mail server does not answer. */
   mailFails?: boolean
 }

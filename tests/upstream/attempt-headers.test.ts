@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { channelOf } from '#tests/routing/channels.ts'
 import type { Dial } from '@/upstream/address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from '@/upstream/attempt-headers.ts'
-import type { UpstreamRequest } from '@/upstream/client.ts'
+import type { UpstreamRequest } from '@/upstream/request.ts'
 
 const asItIs: Dial = { url: 'http://a.example/', headers: {}, tls: undefined }
 const pinned: Dial = { url: 'https://1.1.1.1/', headers: { host: 'a.example' }, tls: undefined }

@@ -1,8 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { UsedUp } from '@/exchange/bill.ts'
 import { Meter } from '@/exchange/meter.ts'
 import type { OperationPipeline } from '@/exchange/operation.ts'
 import type { Emit } from '@/exchange/pipeline.ts'
+import type { UsedUp } from '@/exchange/used-up.ts'
 
 export interface BytesOptions {
   contentType: string

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { UsedUp } from '@/exchange/bill.ts'
 import type { RequestBody } from '@/exchange/body.ts'
+import { dialectOf } from '@/exchange/dialect.ts'
 import {
   noSuchThing,
   type OperationAnswer,
@@ -8,6 +8,7 @@ import {
   type WholeOperation,
 } from '@/exchange/operation.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import type { UsedUp } from '@/exchange/used-up.ts'
 import * as gemini from '@/formats/gemini-generate-content/embeddings.ts'
 import * as openai from '@/formats/openai-embeddings.ts'
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
@@ -16,7 +17,7 @@ import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { dialectOf, geminiName, JSON_TYPE, readAnswer } from './operation-wire.ts'
+import { geminiName, JSON_TYPE, readAnswer } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
 export interface EmbeddingCall {

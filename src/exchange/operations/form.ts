@@ -2,7 +2,7 @@ import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openBody } from '@/exchange/body.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import type { StreamedBody } from '@/upstream/client.ts'
+import type { StreamedBody } from '@/upstream/request.ts'
 import { type Piece, sizeOf, streamOf } from './pieces.ts'
 import { Spool } from './spool.ts'
 

@@ -1,5 +1,4 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { UsedUp } from '@/exchange/bill.ts'
 import type { RequestBody } from '@/exchange/body.ts'
 import {
   noSuchThing,
@@ -11,6 +10,7 @@ import {
 } from '@/exchange/operation.ts'
 import type { Prepared } from '@/exchange/routes.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import type { UsedUp } from '@/exchange/used-up.ts'
 import { unsupported } from '@/formats/invalid.ts'
 import * as openai from '@/formats/openai-images.ts'
 import { CODECS } from '@/formats/registry.ts'

@@ -1,27 +1,11 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { faultInBody } from '@/exchange/attempt.ts'
+import { dialectOf } from '@/exchange/dialect.ts'
 import { noSuchThing } from '@/exchange/operation.ts'
-import type { Format } from '@/generation/format.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 
 export const JSON_TYPE = 'application/json'
-
-/**
- * Whose operations an upstream of a format has: OpenAI's two formats stand on one API with the same paths beside the
- * conversation. Undefined where there are none.
- */
-export function dialectOf(format: Format): 'openai' | 'gemini' | undefined {
-  switch (format) {
-    case 'openai-chat-completions':
-    case 'openai-responses':
-      return 'openai'
-    case 'gemini-generate-content':
-      return 'gemini'
-    case 'anthropic-messages':
-      return undefined
-  }
-}
 
 /** The objection to every channel without OpenAI's operations. */
 export function needsOpenai(model: string): (route: Route) => GatewayError | undefined {

@@ -1,7 +1,7 @@
-import type { UsedUp } from '@/exchange/bill.ts'
 import type { RequestBody } from '@/exchange/body.ts'
 import type { OperationPipeline, StreamedOperation } from '@/exchange/operation.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import type { UsedUp } from '@/exchange/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai-audio.ts'
 import { CODECS } from '@/formats/registry.ts'

@@ -1,6 +1,6 @@
-import type { UsedUp } from '@/exchange/bill.ts'
 import type { Operation, OperationPipeline } from '@/exchange/operation.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import type { UsedUp } from '@/exchange/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai-audio.ts'
 import { CODECS } from '@/formats/registry.ts'

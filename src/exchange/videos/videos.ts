@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/body.ts'
+import { dialectOf } from '@/exchange/dialect.ts'
 import {
   noSuchThing,
-  type OperationPrice,
   type PrepareContext,
   type PreparedWhole,
   type Served,
   type WholeOperation,
 } from '@/exchange/operation.ts'
 import type { Form } from '@/exchange/operations/form.ts'
-import { dialectOf, JSON_TYPE, readAnswer } from '@/exchange/operations/operation-wire.ts'
+import { JSON_TYPE, readAnswer } from '@/exchange/operations/operation-wire.ts'
+import type { OperationPrice } from '@/exchange/quote.ts'
 import { callerOf } from '@/exchange/record.ts'
 import * as gemini from '@/formats/gemini-generate-content/videos.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'

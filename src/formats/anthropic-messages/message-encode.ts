@@ -2,16 +2,11 @@ import type { Target } from '@/formats/codec.ts'
 import type { TextPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
+import type { Entry } from './entry.ts'
 import type { Losses } from './losses.ts'
 import type { Capabilities } from './models.ts'
 import { encodePart } from './part-encode.ts'
 import { pairResults, separateCalls } from './result-pairing.ts'
-
-/** One message under construction. */
-export interface Entry {
-  role: 'user' | 'assistant' | 'system'
-  blocks: JsonObject[]
-}
 
 export interface MessageContext {
   target: Target

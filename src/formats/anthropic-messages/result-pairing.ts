@@ -1,5 +1,5 @@
 import { asArray, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
-import type { Entry } from './message-encode.ts'
+import type { Entry } from './entry.ts'
 
 /**
  * Puts each call's result where the API wants it: all results of an assistant message at the start of the next user

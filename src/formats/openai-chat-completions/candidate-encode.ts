@@ -6,6 +6,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
+import type { ChunkWriter } from './chunk-writer.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
 import {
@@ -17,20 +18,9 @@ import {
   signatureHolder,
 } from './reply.ts'
 import { ToolCallEncoder } from './tool-encode.ts'
-import type { FinishReason } from './wire.ts'
 
 type Emit = (output: string) => void
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
-
-/** Writes whole events; what is constant in them was put together before. */
-export interface ChunkWriter {
-  /** The two halves of a chunk around one value of its delta. */
-  around(index: number, before: string, after: string): { before: string; after: string }
-  delta(index: number, delta: JsonObject): string
-  last(index: number, reason: FinishReason): string
-  logprobs(index: number, content: readonly JsonValue[]): string
-  usage(usage: JsonObject): string
-}
 
 /** A text of the answer on its way: one of content, refusal and reasoning. */
 interface OpenText {

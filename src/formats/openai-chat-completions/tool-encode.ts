@@ -2,7 +2,7 @@ import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
-import type { ChunkWriter } from './candidate-encode.ts'
+import type { ChunkWriter } from './chunk-writer.ts'
 import { isCustom, signatureHolder } from './reply.ts'
 
 type Emit = (output: string) => void

@@ -10,7 +10,7 @@ import { Money } from '../parts/money.tsx'
 import { Badge } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { When } from '../parts/when.tsx'
-import { EndState } from './request-log.tsx'
+import { EndState } from './end-state.tsx'
 
 export type ReceiptSource = (id: string, signal: AbortSignal) => Promise<Receipt>
 

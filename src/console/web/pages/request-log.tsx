@@ -9,11 +9,12 @@ import { duration } from '../format/time.ts'
 import { Button } from '../parts/button.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
-import { Badge, type BadgeKind, Empty } from '../parts/notice.tsx'
+import { Badge, Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { When } from '../parts/when.tsx'
 import { type LineFilter, matchesFilter } from '../stream/line-filter.ts'
+import { END_STATES, EndState } from './end-state.tsx'
 import { ReceiptDrawer, type ReceiptSource } from './receipt.tsx'
 
 export interface RequestLogProps {
@@ -103,22 +104,6 @@ export function RequestLog(props: RequestLogProps) {
       )}
     </>
   )
-}
-
-const END_STATES: Record<RequestLine['end_state'], { name: string; kind: BadgeKind }> = {
-  complete: { name: 'Complete', kind: 'good' },
-  client_gone: { name: 'Client left', kind: 'warn' },
-  upstream_cut: { name: 'Upstream cut', kind: 'bad' },
-  upstream_error: { name: 'Upstream error', kind: 'bad' },
-  stalled: { name: 'Stalled', kind: 'bad' },
-  refused: { name: 'Refused', kind: 'warn' },
-}
-
-export function EndState({ state }: { state: string }) {
-  if (state === 'running') return <Badge kind="info">Running</Badge>
-  if (state === 'expired') return <Badge kind="bad">Process died</Badge>
-  const known = Object.entries(END_STATES).find(([name]) => name === state)?.[1]
-  return <Badge kind={known?.kind ?? ''}>{known?.name ?? state}</Badge>
 }
 
 function columnsOf(isForAll: boolean, onOpen: (id: string) => void): Column<RequestLine>[] {

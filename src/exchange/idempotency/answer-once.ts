@@ -1,0 +1,90 @@
+import type { Caller } from '@/accounts/account.ts'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { admitCaller, admitWork } from '@/exchange/admission.ts'
+import { authenticateCaller } from '@/exchange/authentication.ts'
+import { readBytes } from '@/exchange/body.ts'
+import type { Listener } from '@/exchange/exchange.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { errorResponse } from '@/exchange/reply.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
+import { fingerprintOf } from './fingerprint.ts'
+
+/** Stripe's bound. */
+const LONGEST_KEY = 255
+
+export interface IdempotentCall {
+  request: Request
+  listener: Listener
+  /** Whose shape an error has; undefined: OpenAI's. */
+  surface: ConversationSurface | undefined
+  /** Answers a request like any other. */
+  answer: (request: Request) => Promise<Response>
+}
+
+/**
+ * A POST with an Idempotency-Key: the same key and body get the same answer for 24 hours, and are run once. Whoever is
+ * not admitted is told so by `answer`, as without the key.
+ */
+export async function answerOnce(gateway: Gateway, call: IdempotentCall): Promise<Response> {
+  const { request, answer } = call
+  try {
+    admitWork(gateway)
+  } catch (error) {
+    return errorResponse(asGatewayError(error), gateway.newRequestId(), call.surface)
+  }
+  const caller = await admittedCaller(gateway, call).catch(() => undefined)
+  if (caller === undefined) return answer(request)
+  try {
+    const key = readKey(request.headers)
+    const body = await readBytes(request, gateway.maxBodyBytes)
+    const claim = { accountId: caller.accountId, key, fingerprint: fingerprintOf(request, body) }
+    return await gateway.idempotency.once(claim, request, signal => {
+      const again = requestAgain(request, body, signal)
+      return { request: again, answer: () => answer(again) }
+    })
+  } catch (error) {
+    const failure = unavailable(error)
+    const requestId = gateway.newRequestId()
+    gateway.log.info(
+      { request_id: requestId, account: caller.accountId, key: caller.keyId, error: failure.kind },
+      'an idempotent request was refused',
+    )
+    return errorResponse(failure, requestId, call.surface)
+  }
+}
+
+/** @throws GatewayError for a caller who is not to be served, which the exchange tells them */
+async function admittedCaller(gateway: Gateway, { request, listener }: IdempotentCall): Promise<Caller> {
+  const caller = await authenticateCaller(gateway.authenticate, request)
+  admitCaller(caller, () => listener.addressOf(request))
+  return caller
+}
+
+/** @throws GatewayError `invalid_request` */
+function readKey(headers: Headers): string {
+  const key = headers.get('idempotency-key') ?? ''
+  if (key.length <= LONGEST_KEY && /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(key)) return key
+  throw new GatewayError(
+    'invalid_request',
+    `An Idempotency-Key is 1 to ${LONGEST_KEY} printable ASCII characters`,
+    { param: 'Idempotency-Key' },
+  )
+}
+
+/** The caller's request once more, its body read and decoded, without the caller's connection. */
+function requestAgain(request: Request, body: Uint8Array, signal: AbortSignal): Request {
+  const headers = new Headers(request.headers)
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding', 'idempotency-key'])
+    headers.delete(name)
+  return new Request(request.url, { method: request.method, headers, body, signal })
+}
+
+/** Without the database nobody knows whether a request was made before, so it is not made. */
+function unavailable(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  if (!(error instanceof Error) || !('code' in error)) return asGatewayError(error)
+  return new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
+    detail: String(error),
+    cause: error,
+  })
+}
