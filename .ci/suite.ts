@@ -29,6 +29,8 @@ const OUTSIDE = '(outside any test)'
 const HEADER = /^(?:::group::)?(\S+\.test\.tsx?):$/
 const FAILED = /\(fail\) (.+?)(?: \[[\d.]+m?s\])?$/
 const ENDED = /^\((?:pass|skip|todo)\) /
+/** After many tests the runner lists the failed ones once more. */
+const RECAP = /^\d+ tests failed:$/
 const RULE = /^-{20,}$/
 
 interface Failure {
@@ -112,6 +114,7 @@ function readFailures(log: string): Failure[] {
   let file = ''
   let block: string[] = []
   for (const line of log.split('\n')) {
+    if (RECAP.test(line)) break
     const last = failures.at(-1)
     // The reason of a test that ran out of time follows its line.
     if (last !== undefined && block.length === 0 && line.startsWith('  ^ ')) {

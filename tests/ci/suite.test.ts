@@ -112,6 +112,17 @@ describe('the suite as CI runs it', () => {
     expect(report).toContain('failed: planted: tests/c.test.ts: (outside any test)')
   })
 
+  test('counts each failure once although the runner lists them again after many tests', async () => {
+    const many = `test.each(Array.from({ length: 40 }, (_, index) => index))('good %d', () => {})\n`
+    const other = `test.skip('left out', () => {})\ntest.todo('to do')\n`
+    const { counts, report } = await runSuite({ a: GOOD + many + other, b: BAD, c: FLAKY })
+    expect(counts).toBe('43 1')
+    expect(report.match(/^(failed|flaky): .*$/gm)?.toSorted()).toEqual([
+      'failed: planted: tests/b.test.ts: bad',
+      'flaky:  planted: tests/c.test.ts: flaky',
+    ])
+  })
+
   test('keeps the reason of a test that ran out of time', async () => {
     const slow = `${START}test('good', () => {})\ntest('slow', () => new Promise(() => {}), 500)\n`
     expect((await runSuite({ a: slow })).report).toContain('this test timed out after 500ms')
