@@ -22,7 +22,7 @@ const utf8 = new TextEncoder()
 
 /** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
 export class HubPipeline implements Pipeline {
-  readonly meter = new Meter()
+  readonly meter = new Meter(() => this.#lane?.tellUsage(this.#raise))
   readonly #utf8 = createUtf8Decoder()
   readonly #parser = createSseTextParser()
   readonly #decoder: StreamDecoder
@@ -67,6 +67,7 @@ export class HubPipeline implements Pipeline {
     this.#utf8.end(this.#onRead)
     this.#parser.push(this.#waiting, this.#onEvent)
     this.#parser.end(this.#onEvent)
+    this.#lane?.tellUsage(this.#raise)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
     this.meter.cut = !failed && this.meter.error !== undefined
@@ -80,6 +81,7 @@ export class HubPipeline implements Pipeline {
   }
 
   fail(error: GatewayError, emit: Emit): void {
+    this.#lane?.tellUsage(this.#raise)
     this.#onRaised({ type: 'error', error })
     this.#writer.end(this.#onText)
     this.#flush(emit)
@@ -129,6 +131,7 @@ export class HubPipeline implements Pipeline {
   readonly #onEvent = (event: SseEvent): void => {
     if (this.#lane !== undefined) {
       this.#settle(this.#lane)
+      this.#lane.tellUsage(this.#raise)
       this.#lane.close()
     }
     if (this.meter.error === undefined) this.#decoder.push(event, this.#onDecoded)
@@ -157,8 +160,7 @@ export class HubPipeline implements Pipeline {
   }
 
   #settle(lane: PlainLane): void {
-    const text = lane.settle(this.#raise)
-    if (text !== '') this.meter.addUnread(Buffer.byteLength(text))
+    this.meter.addUnread(lane.settle())
   }
 
   readonly #onText = (text: string): void => {

@@ -6,8 +6,6 @@ const BYTES_PER_TOKEN = 4
 
 /** What an answer said that the gateway keeps: its usage, whether it began, whether and how it ended. */
 export class Meter {
-  /** The last usage the upstream reported; undefined while there is none. */
-  usage: Usage | undefined
   /** True once the caller would see something of the answer: from here on no other channel may take over. */
   output = false
   /** True once the answer came to its end by the format's own mark. */
@@ -17,6 +15,19 @@ export class Meter {
   /** True when the error is that the upstream closed before the end of the answer. */
   cut = false
   #textBytes = 0
+  #usage: Usage | undefined
+  readonly #catchUp: () => void
+
+  /** @param catchUp observes a usage that came and was not read yet, for who reads it only when it is wanted. */
+  constructor(catchUp: () => void = () => {}) {
+    this.#catchUp = catchUp
+  }
+
+  /** The last usage the upstream reported; undefined while there is none. */
+  get usage(): Usage | undefined {
+    this.#catchUp()
+    return this.#usage
+  }
 
   /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
   get estimatedOutput(): number {
@@ -33,7 +44,9 @@ export class Meter {
     const { usage, output, finished, error, cut } = this
     const textBytes = this.#textBytes
     return () => {
-      Object.assign(this, { usage, output, finished, error, cut })
+      this.#catchUp()
+      Object.assign(this, { output, finished, error, cut })
+      this.#usage = usage
       this.#textBytes = textBytes
     }
   }
@@ -46,7 +59,7 @@ export class Meter {
   observe(event: GenerationEvent): void {
     switch (event.type) {
       case 'usage':
-        this.usage = event.usage
+        this.#usage = event.usage
         return
       case 'finish':
         this.finished = true

@@ -27,8 +27,11 @@ export class PlainFrame {
   usageEnd = -1
   /** True when the text of the last match is spelled otherwise than JSON.stringify spells it. */
   isOdd = false
+  /** True when it stands there as it is, in ASCII. */
+  isAscii = false
   /** The same of the string that was read last. */
   #wasOdd = false
+  #wasAscii = false
   /** One more than there are holes. */
   readonly #fixed: readonly string[]
   readonly #holes: readonly Hole[]
@@ -116,6 +119,7 @@ export class PlainFrame {
     const end = this.#endOfString(text, start)
     if (hole === 'string') return this.#wasOdd ? -1 : end
     this.isOdd = this.#wasOdd
+    this.isAscii = this.#wasAscii
     this.textStart = start
     this.textEnd = end
     return end === start ? -1 : end
@@ -123,20 +127,26 @@ export class PlainFrame {
 
   /** Where the closing quote of the string stands whose inside begins here; -1 when it is no string of JSON. */
   #endOfString(text: string, start: number): number {
-    this.#wasOdd = false
-    let at = start
-    for (;;) {
-      PLAIN_RUN.lastIndex = at
-      PLAIN_RUN.test(text)
-      at = PLAIN_RUN.lastIndex
+    let isOdd = false
+    let hasEscapes = false
+    let bits = 0
+    // A loop: pieces are short, and the call of a native search costs more than looking at each unit.
+    for (let at = start; ; at += 1) {
       const code = text.charCodeAt(at)
-      if (code === QUOTE) return at
-      if (code !== BACKSLASH) return -1
-      const escaped = text[at + 1] ?? ''
-      // What follows a u is read when the text is.
-      if (escaped === 'u' || escaped === '/') this.#wasOdd = true
-      else if (!SHORT_ESCAPES.includes(escaped)) return -1
-      at += 2
+      if (code === QUOTE) {
+        this.#wasOdd = isOdd
+        this.#wasAscii = !hasEscapes && bits < FIRST_BEYOND_ASCII
+        return at
+      }
+      if (code === BACKSLASH) {
+        at += 1
+        const escaped = text[at] ?? ''
+        // What follows a u is read when the text is.
+        if (escaped === 'u' || escaped === '/') isOdd = true
+        else if (!SHORT_ESCAPES.includes(escaped)) return -1
+        hasEscapes = true
+      } else if (code >= FIRST_OF_STRINGS) bits |= code
+      else return -1 // A control character, or the end of the text.
     }
   }
 }
@@ -145,10 +155,9 @@ const QUOTE = 0x22
 const ZERO = 0x30
 const NINE = 0x39
 const BACKSLASH = 0x5c
-
-/** Characters of a string that stand for themselves. Control characters are no JSON, and lone surrogates never come of UTF-8. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON's own rule.
-const PLAIN_RUN = /[^"\\\x00-\x1f]*/y
+/** Control characters are no JSON, and lone surrogates never come of UTF-8: all others stand for themselves. */
+const FIRST_OF_STRINGS = 0x20
+const FIRST_BEYOND_ASCII = 0x80
 
 /** What JSON.stringify writes behind a backslash, but for `u`. */
 const SHORT_ESCAPES = '"\\bfnrt'

@@ -25,6 +25,9 @@ export interface StreamEncoder extends StreamMachine<GenerationEvent, string> {
   plainText(block: number): PlainWriter | undefined
 }
 
+/** What a plain event is when it goes the general way: a piece of text for a block that is open. */
+export type PlainDelta = Extract<GenerationEvent, { type: 'text-delta' }>
+
 /** The part of a decoder that knows about plain events. */
 export interface PlainReader {
   readonly shape: PlainShape
@@ -34,8 +37,20 @@ export interface PlainReader {
    * well-formed and not empty. The other places that the shape names may differ as well.
    */
   isPlain(): boolean
-  /** Takes note of plain events that were not pushed: what they said together, and the usage that the last one told. */
-  skip(text: string, usage: JsonObject | undefined, emit: (event: GenerationEvent) => void): void
+  /** Takes note of what plain events said together that were not pushed. */
+  skip(said: PlainText): void
+  /** Tells the usage that a plain event told which was not pushed. */
+  skipUsage(usage: JsonObject, emit: (event: GenerationEvent) => void): void
+}
+
+/** What plain events said together. Good until the call that it was given to returns. */
+export interface PlainText {
+  /** In UTF-16 units. */
+  readonly length: number
+  /** In UTF-8. */
+  readonly bytes: number
+  /** Made when it is first asked for, since few ask. It holds no memory but its own. */
+  readonly text: string
 }
 
 /** Where in the JSON of an event something stands: keys and places in lists. */
@@ -54,5 +69,5 @@ export interface PlainWriter {
   /** The event for a delta; `escaped` is its text as JSON.stringify writes it, without the quotes. */
   delta(escaped: string): string
   /** Takes note of what the deltas since the last call said together. */
-  said(text: string): void
+  said(said: PlainText): void
 }

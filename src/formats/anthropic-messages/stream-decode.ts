@@ -35,6 +35,7 @@ class EventDecoder implements StreamDecoder {
     shape: PLAIN,
     isPlain: () => this.#added?.kind === 'text' && this.#added.held === '',
     skip: () => {},
+    skipUsage: () => {},
   }
   readonly #context: DecodeContext
   readonly #open = new Map<number, OpenBlock>()

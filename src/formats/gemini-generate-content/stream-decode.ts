@@ -54,7 +54,10 @@ export class GeminiDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
     shape: PLAIN,
     isPlain: () => this.#chunk !== undefined && this.#isPlain(this.#chunk),
-    skip: (text, usage, emit) => this.#skip(text, usage, emit),
+    skip: said => {
+      if (this.#text !== undefined) this.#text.text += said.text
+    },
+    skipUsage: (usage, emit) => emit({ type: 'usage', usage: decodeUsage(usage) }),
   }
   readonly #context: DecodeContext
   readonly #candidates = new Map<number, CandidateState>()
@@ -111,11 +114,6 @@ export class GeminiDecoder implements StreamDecoder {
     if (!isJsonObject(part) || more.length > 0 || Object.keys(part).length > 1) return false
     if (TELLING.some(name => (chunk[name] ?? candidate[name] ?? null) !== null)) return false
     return this.#text !== undefined && this.#text.signature === undefined
-  }
-
-  #skip(text: string, usage: JsonObject | undefined, emit: Emit): void {
-    if (this.#text !== undefined) this.#text.text += text
-    if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
   }
 
   #start(chunk: JsonObject, emit: Emit): void {

@@ -180,7 +180,7 @@ class ChunkEncoder implements StreamEncoder {
         last = escaped.slice(cut)
         return event
       },
-      said: text => {
+      said: ({ text }) => {
         open.text += text
         held.text = text.slice(-lastCharacterLength(text))
         // The same, but no slice of the read that it came with.

@@ -131,9 +131,9 @@ export class CandidateEncoder {
     const after = onePiece(`"${this.#content.after}`)
     return {
       delta: escaped => `${before}${escaped}${after}`,
-      said: text => {
-        this.#contentLength += text.length
-        open.length += text.length
+      said: ({ length }) => {
+        this.#contentLength += length
+        open.length += length
       },
     }
   }

@@ -35,9 +35,8 @@ class ChunkDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
     shape: PLAIN,
     isPlain: () => this.#chunk !== undefined && this.#answer.isPlain(this.#chunk),
-    skip: (_text, usage, emit) => {
-      if (usage !== undefined) this.#answer.count({ usage }, emit)
-    },
+    skip: () => {},
+    skipUsage: (usage, emit) => this.#answer.count({ usage }, emit),
   }
   readonly #answer: AnswerDecoder
   /** The last event, if it was a chunk of the answer. */

@@ -1,3 +1,4 @@
+import type { PlainText } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation } from './content.ts'
@@ -56,8 +57,8 @@ export class MessageReader implements ItemReader {
   }
 
   /** Text of the open part that came past `textDelta`. */
-  skip(text: string): void {
-    if (this.#open !== undefined) this.#open.length += text.length
+  skip(said: PlainText): void {
+    if (this.#open !== undefined) this.#open.length += said.length
   }
 
   refusalDelta(event: JsonObject, emit: Emit): void {

@@ -86,7 +86,7 @@ export class MessageWriter implements ItemWriter {
     const before = onePiece(`${part.head},"delta":"`)
     return {
       delta: escaped => lines.line('response.output_text.delta', `${before}${escaped}","logprobs":[]`),
-      said: text => {
+      said: ({ text }) => {
         part.text += text
       },
     }

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
+import type { PlainReader, PlainShape, PlainText, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
@@ -29,7 +29,8 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   const plain: PlainReader = {
     shape: PLAIN,
     isPlain: () => decoder.isPlain && !joiner.isWaiting,
-    skip: text => decoder.skip(text),
+    skip: said => decoder.skip(said),
+    skipUsage: () => {},
   }
   return { ...compose(decoder, joiner), plain }
 }
@@ -59,8 +60,8 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   /** See PlainReader. */
-  skip(text: string): void {
-    this.#speaking?.skip(text)
+  skip(said: PlainText): void {
+    this.#speaking?.skip(said)
   }
 
   push(input: SseEvent, emit: Emit): void {
