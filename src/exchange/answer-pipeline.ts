@@ -13,8 +13,11 @@ import { eventsOfWhole } from './whole.ts'
 /** `{` opens a whole answer or an error, `[` Gemini's array of either. */
 const OPENS_JSON = new Set([0x7b, 0x5b])
 
-/** White space, and the bytes of a BOM. */
-const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, 0xef, 0xbb, 0xbf])
+/** The bytes of a BOM, which may come one by one. */
+const BOM = new Set([0xef, 0xbb, 0xbf])
+
+/** What may come before the first byte that tells. */
+const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, ...BOM])
 
 /**
  * The pipeline of a streamed answer. Which one it is shows in the answer's first byte and not in its content type,
@@ -24,6 +27,8 @@ export class AnswerPipeline implements Pipeline {
   readonly #prompt: Prompt
   readonly #preparation: Preparation
   #chosen: Pipeline | undefined
+  /** What came of a BOM before the choice: half of one would spoil the first line. */
+  #bom: Uint8Array = new Uint8Array(0)
   readonly #noAnswer = new Meter()
 
   constructor(prompt: Prompt, preparation: Preparation) {
@@ -40,8 +45,8 @@ export class AnswerPipeline implements Pipeline {
   }
 
   push(chunk: Uint8Array, emit: Emit): void {
-    this.#chosen ??= this.#choose(chunk)
-    this.#chosen?.push(chunk, emit)
+    if (this.#chosen === undefined) return this.#begin(chunk, emit)
+    this.#chosen.push(chunk, emit)
   }
 
   end(emit: Emit): void {
@@ -54,10 +59,17 @@ export class AnswerPipeline implements Pipeline {
     this.#chosen.fail(error, emit)
   }
 
-  #choose(chunk: Uint8Array): Pipeline | undefined {
+  #begin(chunk: Uint8Array, emit: Emit): void {
     const first = chunk.find(byte => !BLANK.has(byte))
-    if (first === undefined) return undefined
-    return OPENS_JSON.has(first) ? new WholePipeline(this.#hub(), this.#preparation) : this.#streaming()
+    if (first === undefined) {
+      this.#bom = Buffer.concat([this.#bom, chunk.filter(byte => BOM.has(byte))])
+      return
+    }
+    this.#chosen = OPENS_JSON.has(first)
+      ? new WholePipeline(this.#hub(), this.#preparation)
+      : this.#streaming()
+    if (this.#bom.length > 0) this.#chosen.push(this.#bom, emit)
+    this.#chosen.push(chunk, emit)
   }
 
   #streaming(): Pipeline {

@@ -4,7 +4,7 @@ import { indexOfMark } from '@/formats/mark.ts'
 import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
-import { asArray, type JsonObject, parseObject } from '@/json/json.ts'
+import { asArray, type JsonObject, parseJson, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { Meter } from './meter.ts'
@@ -179,8 +179,15 @@ function isEmpty(chunk: JsonObject): boolean {
   return Array.isArray(chunk['choices']) && asArray(chunk['choices']).length === 0
 }
 
-function isWhole(event: SseEvent): boolean {
-  return event.data.trim() === '[DONE]' || parseObject(event.data) !== undefined
+/** Any JSON will do: Gemini wraps an error in an array at times. */
+function isWhole({ data }: SseEvent): boolean {
+  if (data.trim() === '[DONE]') return true
+  try {
+    parseJson(data)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** How much of the end of a run is kept to read the number of its last event from. */
