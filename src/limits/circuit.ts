@@ -25,6 +25,7 @@ export class Circuit {
   #probing = false
   #errors = 0
   #replies = 0
+  #underWay = 0
 
   constructor(options: CircuitOptions) {
     this.#options = options
@@ -34,20 +35,27 @@ export class Circuit {
     return this.#stopProbing !== undefined
   }
 
-  async call<Value>(work: () => Promise<Value>): Promise<Value> {
+  /** Calls that have no answer yet. */
+  get underWay(): number {
+    return this.#underWay
+  }
+
+  call<Value>(work: () => Promise<Value>): Promise<Value> {
     const repliesBefore = this.#replies
-    try {
-      const value = await work()
-      this.#replies++
-      this.#errors = 0
-      return value
-    } catch (error) {
-      const isTimeout = error instanceof RedisTimeout
-      if (!isTimeout) this.#errors++
-      const isSilent = isTimeout && this.#replies === repliesBefore
-      if (isSilent || this.#errors >= ERRORS_TO_OPEN) this.open(error)
-      throw error
-    }
+    this.#underWay++
+    return work().then(
+      value => {
+        this.#underWay--
+        this.#replies++
+        this.#errors = 0
+        return value
+      },
+      error => {
+        this.#underWay--
+        this.#failed(error, repliesBefore)
+        throw error
+      },
+    )
   }
 
   open(reason: unknown): void {
@@ -60,6 +68,13 @@ export class Circuit {
   stop(): void {
     this.#stopProbing?.()
     this.#stopProbing = undefined
+  }
+
+  #failed(error: unknown, repliesBefore: number): void {
+    const isTimeout = error instanceof RedisTimeout
+    if (!isTimeout) this.#errors++
+    const isSilent = isTimeout && this.#replies === repliesBefore
+    if (isSilent || this.#errors >= ERRORS_TO_OPEN) this.open(error)
   }
 
   async #probe(): Promise<void> {

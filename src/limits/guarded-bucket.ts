@@ -19,7 +19,6 @@ export class GuardedBuckets implements BucketStore {
   readonly #buckets: RedisBuckets
   readonly #circuit: Circuit
   readonly #options: GuardOptions
-  #inFlight = 0
 
   constructor(options: GuardOptions) {
     const { redis, clock, namespace, onLost, onBack } = options
@@ -48,40 +47,31 @@ export class GuardedBuckets implements BucketStore {
   }
 
   get isBusy(): boolean {
-    return this.#inFlight >= this.#options.maxInFlight
+    return this.#circuit.underWay >= this.#options.maxInFlight
   }
 
   take(take: Take): Promise<TakeResult> {
-    return this.#call(() => this.#buckets.take(take))
+    return this.#circuit.call(() => this.#buckets.take(take))
   }
 
   adjust(adjustment: Adjustment): Promise<boolean> {
-    return this.#call(() => this.#buckets.adjust(adjustment))
+    return this.#circuit.call(() => this.#buckets.adjust(adjustment))
   }
 
   catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
-    return this.#call(() => this.#buckets.catchUp(markerKey, sinceUs, moves))
+    return this.#circuit.call(() => this.#buckets.catchUp(markerKey, sinceUs, moves))
   }
 
   renew(key: string, ids: readonly string[]): Promise<void> {
-    return this.#call(() => this.#buckets.renew(key, ids))
+    return this.#circuit.call(() => this.#buckets.renew(key, ids))
   }
 
   release(keys: readonly string[], id: string): Promise<void> {
-    return this.#call(() => this.#buckets.release(keys, id))
+    return this.#circuit.call(() => this.#buckets.release(keys, id))
   }
 
   /** An adjustment and a release in one call. */
   finish(adjustment: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
-    return this.#call(() => this.#buckets.finish(adjustment, leaseKeys, id))
-  }
-
-  async #call<Value>(work: () => Promise<Value>): Promise<Value> {
-    this.#inFlight++
-    try {
-      return await this.#circuit.call(work)
-    } finally {
-      this.#inFlight--
-    }
+    return this.#circuit.call(() => this.#buckets.finish(adjustment, leaseKeys, id))
   }
 }

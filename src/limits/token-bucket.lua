@@ -1,14 +1,18 @@
--- Buckets and leases, as bucket.ts describes them. One call is one atomic step.
+-- Buckets and leases, as bucket.ts describes them. One call is a batch of steps, in their order and at one instant.
+-- What a step does it does as a whole; one that fails leaves the others alone.
 --
 -- A bucket's key holds the instant at which it is full, in integer microseconds; a missing key is a full bucket. The
 -- marker of an adjustment holds the instant at which it is forgotten.
 -- A lease set's key is a sorted set: the member is a request, the score the instant at which its lease ends.
 --
--- ARGV[1]  operation
--- ARGV[2]  now in microseconds; '' (always, but in tests) asks the clock of Redis
--- ARGV[3+] of each operation
+-- KEYS     of all steps, each once; a step names a key by its place here
+-- ARGV[1]  now in microseconds; '' (always, but in tests) asks the clock of Redis
+-- ARGV[2]  how long a lease lasts, ARGV[3] how long to wait for a slot, ARGV[4] how long a marker lasts, in microseconds
+-- ARGV[5]  the steps, in JSON: of each an array of its operation and what that wants to know
+--
+-- Returns the integers that the steps answer, one after the other; of a step that failed the text of its error.
 
-local now = tonumber(ARGV[2])
+local now = tonumber(ARGV[1])
 if not now then
   local time = redis.call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -25,123 +29,168 @@ local function expiry_ms(us)
   return digits(math.max(0, math.ceil(us / 1000)) + 60000)
 end
 
+local lease_ttl, slot_wait, marker_ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local lease_end, marker_end = digits(now + lease_ttl), digits(now + marker_ttl)
+
+-- The instants of the buckets that steps have asked for, and which of them they moved: a batch mostly asks for the
+-- same few again and again, so each is read once and written once.
+local full_at, moved = {}, {}
+
 local function read(key)
-  return math.max(tonumber(redis.call('GET', key) or now), now)
-end
-
-local function write(key, full_at)
-  redis.call('SET', key, digits(full_at), 'PX', expiry_ms(full_at - now))
-end
-
--- Whether the lease of this request stands, and how many stand.
-local function count(key, id)
-  local ends = redis.call('ZSCORE', key, id)
-  local held = redis.call('ZCOUNT', key, '(' .. digits(now), '+inf')
-  return ends and tonumber(ends) > now or false, held
-end
-
-local function hold(key, ttl, ids)
-  redis.call('ZREMRANGEBYSCORE', key, '-inf', digits(now))
-  local members = {}
-  for _, id in ipairs(ids) do
-    members[#members + 1] = digits(now + ttl)
-    members[#members + 1] = id
+  local at = full_at[key]
+  if not at then
+    at = math.max(tonumber(redis.call('GET', KEYS[key]) or now), now)
+    full_at[key] = at
   end
-  redis.call('ZADD', key, unpack(members))
-  redis.call('PEXPIRE', key, expiry_ms(ttl))
+  return at
+end
+
+local function move(key, by)
+  full_at[key] = math.max(read(key) + by, now)
+  moved[key] = true
+end
+
+local function write(key, at)
+  redis.call('SET', KEYS[key], digits(at), 'PX', expiry_ms(at - now))
+end
+
+local function write_moved()
+  for key in pairs(moved) do
+    if full_at[key] > now then write(key, full_at[key]) else redis.call('DEL', KEYS[key]) end
+  end
+  full_at, moved = {}, {}
+end
+
+-- How many stand in the lease sets that steps have asked for, and which of them got a member.
+local held, joined = {}, {}
+
+local function standing(key)
+  if not held[key] then
+    redis.call('ZREMRANGEBYSCORE', KEYS[key], '-inf', digits(now))
+    held[key] = redis.call('ZCARD', KEYS[key])
+  end
+  return held[key]
+end
+
+-- Members come with the ends of their leases before them.
+local function hold(key, ...)
+  held[key] = standing(key) + redis.call('ZADD', KEYS[key], ...)
+  joined[key] = true
+end
+
+local function free(key, id)
+  local freed = redis.call('ZREM', KEYS[key], id)
+  -- One whose lease has ended does not count; without `standing` nobody knows whether it had.
+  if held[key] then held[key] = held[key] - freed end
+end
+
+-- Whether this is the first time in the marker's life.
+local function mark(key)
+  local before = redis.call('SET', KEYS[key], marker_end, 'NX', 'GET', 'PX', expiry_ms(marker_ttl))
+  if before and tonumber(before) > now then return false end
+  if before then write(key, now + marker_ttl) end
+  return true
+end
+
+local answers = {}
+local function answer(integer)
+  answers[#answers + 1] = integer
 end
 
 local operations = {}
 
--- KEYS: buckets, then lease sets. ARGV: id, lease ttl, wait for a slot, number of buckets, cost and burst of each
--- bucket, limit of each lease set. Returns: allowed, index that refused or 0, wait, levels, members. A refusal writes
--- nothing at all.
-function operations.take()
-  local id, ttl, slot_wait, buckets = ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
+-- id, number of buckets, key, cost and burst of each, key and limit of each lease set. Answers: allowed, index that
+-- refused or 0, wait, levels, members. A refusal takes nothing at all.
+function operations.take(step)
+  local id, last = step[2], 3 + 3 * step[3]
   local wait, refused_by, repeated = 0, 0, false
-  local full_at, costs, owned, held = {}, {}, {}, {}
-  for index = 1, buckets do
-    local cost, burst = tonumber(ARGV[5 + 2 * index]), tonumber(ARGV[6 + 2 * index])
-    full_at[index], costs[index] = read(KEYS[index]), cost
-    local overshoot = full_at[index] + cost - now - burst
-    if overshoot > wait then wait, refused_by = overshoot, index end
+  for at = 4, last, 3 do
+    local overshoot = read(step[at]) + step[at + 1] - now - step[at + 2]
+    if overshoot > wait then wait, refused_by = overshoot, (at - 1) / 3 end
   end
-  for index = buckets + 1, #KEYS do
-    local limit = tonumber(ARGV[6 + buckets + index])
-    local own, standing = count(KEYS[index], id)
-    if own and index == buckets + 1 then repeated = true end
-    if not own and standing >= limit and slot_wait > wait then wait, refused_by = slot_wait, index end
-    owned[index], held[index] = own, standing
+  for at = last + 1, #step, 2 do
+    local is_first, is_full = at == last + 1, standing(step[at]) >= step[at + 1]
+    -- Its own place in the others matters only where there is no other.
+    local is_own = (is_first or is_full) and redis.call('ZSCORE', KEYS[step[at]], id)
+    if is_first and is_own then repeated = true end
+    if is_full and not is_own and slot_wait > wait then
+      wait, refused_by = slot_wait, step[3] + (at - last + 1) / 2
+    end
   end
   local allowed = repeated or refused_by == 0
-  local reply = { allowed and 1 or 0, allowed and 0 or refused_by, allowed and 0 or wait }
-  for index = 1, buckets do
-    if allowed and not repeated and costs[index] > 0 then
-      full_at[index] = full_at[index] + costs[index]
-      write(KEYS[index], full_at[index])
-    end
-    reply[#reply + 1] = full_at[index] - now
+  if allowed then
+    for at = last + 1, #step, 2 do hold(step[at], lease_end, id) end
   end
-  for index = buckets + 1, #KEYS do
-    if allowed then
-      hold(KEYS[index], ttl, { id })
-      if not owned[index] then held[index] = held[index] + 1 end
+  if allowed and not repeated then
+    for at = 4, last, 3 do
+      if step[at + 1] > 0 then move(step[at], step[at + 1]) end
     end
-    reply[#reply + 1] = held[index]
   end
-  return reply
+  answer(allowed and 1 or 0)
+  answer(allowed and 0 or refused_by)
+  answer(allowed and 0 or wait)
+  for at = 4, last, 3 do answer(full_at[step[at]] - now) end
+  for at = last + 1, #step, 2 do answer(held[step[at]]) end
 end
 
--- Moves the buckets that follow the marker by the deltas that begin at the given argument, unless that was done.
-local function adjust(buckets, first)
-  if read(KEYS[1]) > now then return 0 end
-  write(KEYS[1], now + ARGV[3])
-  for index = 1, buckets do
-    local key = KEYS[1 + index]
-    local full_at = read(key) + ARGV[first - 1 + index]
-    if full_at > now then write(key, full_at) else redis.call('DEL', key) end
+-- Moves the buckets that stand in a step from one place to another, each before its delta, unless that was done.
+local function adjust(marker, step, first, last)
+  local moves = mark(marker)
+  if moves then
+    for at = first, last, 2 do move(step[at], step[at + 1]) end
   end
-  return 1
+  return moves and 1 or 0
 end
 
--- KEYS: marker, then buckets. ARGV: ttl of the marker, delta of each bucket. Returns whether it was done now.
-function operations.adjust()
-  return adjust(#KEYS - 1, 4)
+-- marker, key and delta of each bucket. Answers whether it was done now.
+function operations.adjust(step)
+  answer(adjust(step[2], step, 3, #step))
+end
+
+-- The end of a request. id, marker, number of buckets, key and delta of each, keys of lease sets. Answers as `adjust`.
+function operations.finish(step)
+  local last = 4 + 2 * step[4]
+  local moved_now = adjust(step[3], step, 5, last)
+  for at = last + 1, #step do free(step[at], step[2]) end
+  answer(moved_now)
 end
 
 -- What moved while Redis was not told: as if it had been told when it happened, so that time since then counts once.
--- KEYS: marker, then buckets. ARGV: ttl of the marker, time since the first move, delta and burst of each bucket.
-function operations.catch_up()
-  if read(KEYS[1]) > now then return 0 end
-  write(KEYS[1], now + ARGV[3])
-  for index = 2, #KEYS do
-    local delta, burst = tonumber(ARGV[1 + 2 * index]), tonumber(ARGV[2 + 2 * index])
-    local before = math.max(tonumber(redis.call('GET', KEYS[index]) or 0), now - ARGV[4])
-    local full_at = math.min(before + delta, math.max(before, now + burst))
-    -- Kept even if it has passed: the next process adds its part to it.
-    write(KEYS[index], full_at)
+-- marker, time since the first move, key, delta and burst of each bucket. Answers whether it was done now.
+function operations.catch_up(step)
+  local moves = mark(step[2])
+  if moves then
+    write_moved()
+    for at = 4, #step, 3 do
+      local before = math.max(tonumber(redis.call('GET', KEYS[step[at]]) or 0), now - step[3])
+      -- Kept even if it has passed: the next process adds its part to it.
+      write(step[at], math.min(before + step[at + 1], math.max(before, now + step[at + 2])))
+    end
   end
-  return 1
+  answer(moves and 1 or 0)
 end
 
--- The end of a request. KEYS: marker, buckets, then lease sets. ARGV: ttl of the marker, id, delta of each bucket.
-function operations.finish()
-  local buckets = #ARGV - 4
-  adjust(buckets, 5)
-  for index = 2 + buckets, #KEYS do redis.call('ZREM', KEYS[index], ARGV[4]) end
-  return 1
+-- key of a lease set, ids. Answers 1.
+function operations.renew(step)
+  local members = {}
+  for at = 3, #step do
+    members[#members + 1] = lease_end
+    members[#members + 1] = step[at]
+  end
+  hold(step[2], unpack(members))
+  answer(1)
 end
 
--- KEYS: a lease set. ARGV: lease ttl, ids.
-function operations.renew()
-  hold(KEYS[1], tonumber(ARGV[3]), { unpack(ARGV, 4) })
-  return 1
+-- id, keys of lease sets. Answers 1.
+function operations.release(step)
+  for at = 3, #step do free(step[at], step[2]) end
+  answer(1)
 end
 
--- KEYS: lease sets. ARGV: id.
-function operations.release()
-  for _, key in ipairs(KEYS) do redis.call('ZREM', key, ARGV[3]) end
-  return 1
+for _, step in ipairs(cjson.decode(ARGV[5])) do
+  local done, failure = pcall(operations[step[1]], step)
+  if not done then answer(type(failure) == 'table' and failure.err or tostring(failure)) end
 end
-
-return operations[ARGV[1]]()
+write_moved()
+for key in pairs(joined) do redis.call('PEXPIRE', KEYS[key], expiry_ms(lease_ttl)) end
+return answers

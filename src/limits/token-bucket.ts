@@ -9,6 +9,7 @@ import {
   type Take,
   type TakeResult,
 } from './bucket.ts'
+import { type Step, StepBatches, type Word } from './step-batches.ts'
 import source from './token-bucket.lua' with { type: 'text' }
 
 const SCRIPT = redisScript(source)
@@ -29,39 +30,44 @@ const RENEW_CHUNK = 1_000
  * it; the step may then have happened all the same, and may be repeated.
  */
 export class RedisBuckets implements BucketStore {
-  readonly #redis: RedisConnection
-  readonly #nowUs: () => number | ''
+  readonly #steps: StepBatches
 
   /** `nowUs` takes the place of the clock of Redis; for tests that set the time. */
   constructor(redis: RedisConnection, nowUs: () => number | '' = () => '') {
-    this.#redis = redis
-    this.#nowUs = nowUs
+    this.#steps = new StepBatches(redis, SCRIPT, () => [nowUs(), LEASE_TTL_US, SLOT_WAIT_US, MARKER_TTL_US])
   }
 
-  async take({ id, buckets, leases }: Take): Promise<TakeResult> {
-    const keys = [...buckets, ...leases].map(({ key }) => key)
-    const reply = await this.#run('take', keys, [
-      id,
-      LEASE_TTL_US,
-      SLOT_WAIT_US,
-      buckets.length,
-      ...buckets.flatMap(({ costUs, burstUs }) => [costUs, burstUs]),
-      ...leases.map(({ limit }) => Math.min(limit, UNLIMITED)),
-    ])
-    const [allowed, refusedBy = 0, retryAfterUs = 0, ...rest] = integers(reply)
-    return {
-      allowed: allowed === 1,
-      refusedBy: allowed === 1 ? undefined : refusedBy - 1,
-      retryAfterUs,
-      levelsUs: rest.slice(0, buckets.length),
-      held: rest.slice(buckets.length),
-    }
+  take({ id, buckets, leases }: Take): Promise<TakeResult> {
+    const [first] = leases
+    return this.#steps.submit({
+      key: first?.key ?? '',
+      width: 3 + buckets.length + leases.length,
+      write(place) {
+        const words: Word[] = ['take', id, buckets.length]
+        for (const { key, costUs, burstUs } of buckets) words.push(place(key), costUs, burstUs)
+        for (const { key, limit } of leases) words.push(place(key), Math.min(limit, UNLIMITED))
+        return words
+      },
+      read(integers) {
+        const [allowed, refusedBy = 0, retryAfterUs = 0] = integers
+        const heldAt = 3 + buckets.length
+        return {
+          allowed: allowed === 1,
+          refusedBy: allowed === 1 ? undefined : refusedBy - 1,
+          retryAfterUs,
+          levelsUs: integers.slice(3, heldAt),
+          held: integers.slice(heldAt),
+        }
+      },
+    })
   }
 
-  async adjust({ markerKey, buckets }: Adjustment): Promise<boolean> {
-    const keys = [markerKey, ...buckets.map(({ key }) => key)]
-    const deltas = buckets.map(({ deltaUs }) => deltaUs)
-    return (await this.#run('adjust', keys, [MARKER_TTL_US, ...deltas])) === 1
+  adjust({ markerKey, buckets }: Adjustment): Promise<boolean> {
+    return this.#submit(markerKey, place => {
+      const words: Word[] = ['adjust', place(markerKey)]
+      for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
+      return words
+    })
   }
 
   /**
@@ -69,34 +75,36 @@ export class RedisBuckets implements BucketStore {
    * filled up meanwhile. At most to where the bucket is empty. Once for each marker.
    */
   async catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
-    const keys = [markerKey, ...moves.map(({ key }) => key)]
-    const sizes = moves.flatMap(({ deltaUs, burstUs }) => [deltaUs, burstUs])
-    await this.#run('catch_up', keys, [MARKER_TTL_US, sinceUs, ...sizes])
+    await this.#submit(markerKey, place => [
+      'catch_up',
+      place(markerKey),
+      sinceUs,
+      ...moves.flatMap(({ key, deltaUs, burstUs }) => [place(key), deltaUs, burstUs]),
+    ])
   }
 
   async renew(key: string, ids: readonly string[]): Promise<void> {
     const chunks: (readonly string[])[] = []
     for (let at = 0; at < ids.length; at += RENEW_CHUNK) chunks.push(ids.slice(at, at + RENEW_CHUNK))
-    await Promise.all(chunks.map(chunk => this.#run('renew', [key], [LEASE_TTL_US, ...chunk])))
+    await Promise.all(chunks.map(chunk => this.#submit(key, place => ['renew', place(key), ...chunk])))
   }
 
   async release(keys: readonly string[], id: string): Promise<void> {
-    await this.#run('release', keys, [id])
+    await this.#submit(keys[0] ?? '', place => ['release', id, ...keys.map(place)])
   }
 
   /** `adjust` and `release` in one step. The keys share one hash tag with the adjustment's. */
   async finish({ markerKey, buckets }: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
-    const keys = [markerKey, ...buckets.map(({ key }) => key), ...leaseKeys]
-    const deltas = buckets.map(({ deltaUs }) => deltaUs)
-    await this.#run('finish', keys, [MARKER_TTL_US, id, ...deltas])
+    await this.#submit(markerKey, place => {
+      const words: Word[] = ['finish', id, place(markerKey), buckets.length]
+      for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
+      for (const key of leaseKeys) words.push(place(key))
+      return words
+    })
   }
 
-  #run(operation: string, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    return this.#redis.run(SCRIPT, keys, [operation, this.#nowUs(), ...args])
+  /** A step that answers whether it did something. */
+  #submit(key: string, write: Step<boolean>['write']): Promise<boolean> {
+    return this.#steps.submit({ key, width: 1, write, read: ([done]) => done === 1 })
   }
-}
-
-function integers(reply: unknown): number[] {
-  if (Array.isArray(reply) && reply.every(item => typeof item === 'number')) return reply
-  throw new TypeError(`the limit script answered ${JSON.stringify(reply)}`)
 }

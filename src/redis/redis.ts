@@ -17,8 +17,9 @@ export interface RedisConnectOptions {
 /** A Redis, or a cluster of them. Connects in the background and reconnects for as long as it is open. */
 export interface RedisConnection {
   /**
-   * Runs a script atomically; all keys must share one hash tag. Fails at once while there is no connection: nothing
-   * waits for Redis to come back, and no call for the answer to another (as with ioredis' automatic pipelines).
+   * Runs a script atomically. A cluster wants all keys to share one hash tag, and otherwise says CROSSSLOT and does
+   * nothing. Fails at once while there is no connection: nothing waits for Redis to come back, and no call for the
+   * answer to another (as with ioredis' automatic pipelines).
    * @throws RedisTimeout, or what the connection or the script said
    */
   run(script: RedisScript, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown>

@@ -4,6 +4,7 @@ import type { OnRedisDown } from '@/config/schema.ts'
 import { type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import { ask, granted, refused } from './limited.ts'
+import { type SaidStep, saidSteps } from './said-steps.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
 
@@ -16,13 +17,16 @@ class ScriptedRedis implements RedisConnection {
   readonly calls: string[] = []
 
   async run(_: unknown, keys: readonly string[], args: readonly (string | number)[]): Promise<unknown> {
-    const operation = String(args[0])
-    this.calls.push(`${operation} ${keys.join(' ')}`)
+    const steps = saidSteps(keys, args)
+    for (const { operation, keys } of steps) this.calls.push(`${operation} ${keys.join(' ')}`)
     if (this.behaviour === 'fails') throw new Error('Connection is closed.')
     if (this.behaviour === 'silent') throw new RedisTimeout('silent')
-    if (operation !== 'take') return 1
-    const buckets = Number(args[5])
-    return [1, 0, 0, ...keys.map((_, index) => (index < buckets ? this.levelUs : 1))]
+    return steps.flatMap(step => this.answer(step))
+  }
+
+  answer({ operation, keys, words }: SaidStep): unknown[] {
+    if (operation !== 'take') return [1]
+    return [1, 0, 0, ...keys.map((_, index) => (index < Number(words[1]) ? this.levelUs : 1))]
   }
 
   ping = async () => this.behaviour === 'works'
@@ -46,7 +50,10 @@ async function rig(options: Partial<LimiterOptions> = {}) {
     namespace: '',
     ...options,
   })
-  const settle = () => new Promise<void>(resolve => setImmediate(resolve))
+  /** As many turns of the event loop as calls make that follow one another. */
+  const settle = async () => {
+    for (let turn = 0; turn < 20; turn++) await new Promise<void>(resolve => setImmediate(resolve))
+  }
   return { clock, redis, limiter, settle }
 }
 
@@ -205,11 +212,11 @@ describe('while Redis is away', () => {
 describe('what was let in without Redis', () => {
   test('is told to it when it is back, less what was given back', async () => {
     const { limiter, redis, clock, settle } = await rig()
-    const told: (string | number)[][] = []
-    const run = redis.run.bind(redis)
-    redis.run = (script, keys, args) => {
-      if (args[0] === 'catch_up') told.push([...keys.slice(1), ...args.slice(3)])
-      return run(script, keys, args)
+    const told: unknown[][] = []
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => {
+      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words])
+      return answer(step)
     }
     redis.behaviour = 'silent'
     await limiter.take(ask({ account: 99 }))
@@ -282,11 +289,12 @@ describe('calls that are spared', () => {
 describe('a caller who does not stop', () => {
   test('costs one call a second, and a smaller request is still let in', async () => {
     const { limiter, redis, clock } = await rig()
-    const answer = redis.run.bind(redis)
-    redis.run = async (script, keys, args) => {
-      const reply = await answer(script, keys, args)
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => {
+      const reply = answer(step)
       // Refuses for 30 s what needs 600 tokens.
-      return args[0] === 'take' && Number(args[6]) > 600_000 ? [0, 1, 30_000_000, 54_000_000, 1, 1] : reply
+      const isLarge = step.operation === 'take' && Number(step.words[2]) > 600_000
+      return isLarge ? [0, 1, 30_000_000, 54_000_000, 1, 1] : reply
     }
     const large = { tokens: 600, keyLimits: { tokensPerMinute: 1_000 } }
     for (let count = 0; count < 100; count++) refused(await limiter.take(ask(large)))

@@ -4,6 +4,7 @@ import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 import { ask, granted, refused } from './limited.ts'
+import { saidSteps } from './said-steps.ts'
 
 const SILENT = { info: () => {}, warn: () => {} }
 
@@ -260,11 +261,11 @@ describe.each(modes)('limits counted %s', mode => {
 
 test.skipIf(redis === undefined)('a request asks Redis twice: when it begins and when it ends', async () => {
   if (redis === undefined) return
-  const asked: unknown[] = []
+  const asked: string[] = []
   const counting: RedisConnection = {
     ...redis,
     run(script, keys, args) {
-      asked.push(args[0])
+      asked.push(...saidSteps(keys, args).map(({ operation }) => operation))
       return redis.run(script, keys, args)
     },
   }

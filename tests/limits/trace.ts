@@ -56,7 +56,10 @@ function pick(values: readonly number[], random: number): number {
   return values[Math.floor(random * values.length)] ?? 1
 }
 
-/** What Redis and this process answer to the same trace, at the same times. */
+/**
+ * What Redis and this process answer to the same trace, at the same times. Steps of one instant come in the same turn
+ * of the event loop, so that Redis gets them in one call.
+ */
 export async function playOnBoth(redis: RedisConnection, seed: number, length: number, prefix: string) {
   const steps = randomSteps(seed, length)
   let now = 0
@@ -79,10 +82,12 @@ async function play(
 ): Promise<unknown[]> {
   const answers: unknown[] = []
   for (const step of steps) {
+    // The time of a call is that of when it is made.
+    if (step.afterUs > 0) await Promise.all(answers)
     advanceUs(step.afterUs)
-    answers.push(await answer(store, step, prefix))
+    answers.push(answer(store, step, prefix))
   }
-  return answers
+  return Promise.all(answers)
 }
 
 function answer(store: BucketStore, step: Step, prefix: string) {

@@ -1,0 +1,256 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
+import type { TakeResult } from '@/limits/bucket.ts'
+import { RedisBuckets } from '@/limits/token-bucket.ts'
+import { type RedisConnection, RedisTimeout, redisScript } from '@/redis/redis.ts'
+import { requests, take, tokens } from './contract.ts'
+import { type SaidStep, saidSteps } from './said-steps.ts'
+
+const NOW_US = 1_700_000_000_000_000
+
+/** Passes calls on, and keeps what they said. */
+function listening(redis: RedisConnection) {
+  const calls: SaidStep[][] = []
+  const run: RedisConnection['run'] = (script, keys, args) => {
+    calls.push(saidSteps(keys, args))
+    return redis.run(script, keys, args)
+  }
+  return { calls, store: new RedisBuckets({ ...redis, run }, () => NOW_US) }
+}
+
+if (!hasRedisServer) {
+  test('LOUD: batches of steps were NOT tested, there is no redis-server', () => {
+    console.error('\n*** limits: no redis-server here, so calls of many steps were not tested ***\n')
+  })
+} else {
+  const server = await startRedisServer()
+  const redis = await connectRedis(server.url)
+  let scopes = 0
+  const scope = () => `{s${scopes++}}:`
+
+  afterAll(async () => {
+    await redis.close()
+    await server.close()
+  })
+
+  describe('steps of one turn of the event loop', () => {
+    test('are one call, and each gets its own answer', async () => {
+      const { store, calls } = listening(redis)
+      const prefix = scope()
+      const takes = Array.from({ length: 20 }, (_, index) =>
+        store.take(take(prefix, `r${index}`, requests(prefix, 60), tokens(prefix, 6_000, index))),
+      )
+      const answers = await Promise.all(takes)
+      expect(calls).toHaveLength(1)
+      expect(answers.map(({ levelsUs, held }) => [levelsUs[0], held[0]])).toEqual(
+        Array.from({ length: 20 }, (_, index) => [(index + 1) * 1_000_000, index + 1]),
+      )
+    })
+
+    test('name each key once, whichever steps share it', async () => {
+      const prefix = scope()
+      const named: string[][] = []
+      const store = new RedisBuckets({
+        ...redis,
+        run(script, keys, args) {
+          named.push([...keys])
+          return redis.run(script, keys, args)
+        },
+      })
+      await Promise.all(['a', 'b'].map(id => store.take(take(prefix, id, requests(prefix, 60)))))
+      expect(named).toEqual([[`${prefix}rpm`, `${prefix}cc`]])
+    })
+
+    test('are done in their order: who ends makes room for who comes after, and not for who came before', async () => {
+      const { store, calls } = listening(redis)
+      const prefix = scope()
+      const leases = [{ key: `${prefix}cc`, limit: 1 }]
+      const single = (id: string) => store.take({ id, buckets: [requests(prefix, 600)], leases })
+      const marked = (id: string) => ({ markerKey: `${prefix}adj:${id}`, buckets: [] })
+      const [first, early, , late, , last] = await Promise.all([
+        single('first'),
+        single('early'),
+        store.finish(marked('first'), [`${prefix}cc`], 'first'),
+        single('late'),
+        store.release([`${prefix}cc`], 'late'),
+        single('last'),
+      ])
+      expect(calls).toHaveLength(1)
+      const decisions = [first, early, late, last].map(({ allowed, held }) => [allowed, ...held])
+      expect(decisions).toEqual([
+        [true, 1],
+        [false, 1],
+        [true, 1],
+        [true, 1],
+      ])
+    })
+
+    test('take all of their own or nothing: one that is refused leaves the buckets to the next', async () => {
+      const { store } = listening(redis)
+      const prefix = scope()
+      const ask = (id: string, count: number) =>
+        store.take(take(prefix, id, requests(prefix, 10), tokens(prefix, 100, count)))
+      const answers = await Promise.all([ask('a', 60), ask('b', 60), ask('c', 40)])
+      expect(answers.map(({ allowed }) => allowed)).toEqual([true, false, true])
+      expect(answers[2]?.levelsUs).toEqual([12_000_000, 60_000_000])
+    })
+
+    test('one whose key is something else fails, and the others do not', async () => {
+      const { store, calls } = listening(redis)
+      const [bad, good] = [scope(), scope()]
+      const push = redisScript("return redis.call('RPUSH', KEYS[1], 'x')")
+      await redis.run(push, [`${bad}rpm`], [])
+      await redis.run(push, [`${bad}cc`], [])
+      const settled = await Promise.allSettled([
+        store.take(take(good, 'a', requests(good, 60))),
+        store.take(take(bad, 'b', requests(bad, 60))),
+        store.take(take(bad, 'c', requests(`${bad}other:`, 60))),
+        store.release([`${bad}cc`], 'b'),
+        store.adjust({ markerKey: `${good}adj:a`, buckets: [{ key: `${good}rpm`, deltaUs: 5_000_000 }] }),
+        store.take(take(good, 'd', requests(good, 60))),
+      ])
+      expect(calls).toHaveLength(1)
+      expect(settled.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'rejected',
+        'rejected',
+        'fulfilled',
+        'fulfilled',
+      ])
+      expect(settled.flatMap(one => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual(
+        Array.from({ length: 3 }, () => expect.stringContaining('WRONGTYPE')),
+      )
+      const [first, , , , , last] = settled
+      const levels = [first, last].map(one =>
+        one?.status === 'fulfilled' && typeof one.value === 'object' ? one.value.levelsUs : undefined,
+      )
+      expect(levels).toEqual([[1_000_000], [7_000_000]])
+    })
+
+    test('are more calls where they are many, so that others of Redis get their turn', async () => {
+      const { store, calls } = listening(redis)
+      const prefix = scope()
+      const answers = await Promise.all(
+        Array.from({ length: 1_000 }, (_, id) => store.take(take(prefix, `r${id}`, requests(prefix, 600)))),
+      )
+      expect(answers.filter(({ allowed }) => allowed)).toHaveLength(600)
+      expect(calls.length).toBeWithin(3, 20)
+      expect(calls.flat()).toHaveLength(1_000)
+    })
+
+    test('are made again as one call by a server that forgot the script', async () => {
+      const { store, calls } = listening(redis)
+      const prefix = scope()
+      const both = () =>
+        Promise.all(['a', 'b'].map(id => store.take(take(prefix, id + calls.length, requests(prefix, 60)))))
+      await both()
+      await Bun.$`redis-cli -u ${server.url} script flush`.quiet()
+      expect((await both()).map(({ levelsUs }) => levelsUs)).toEqual([[3_000_000], [4_000_000]])
+      expect(calls).toHaveLength(2)
+    })
+  })
+
+  test('a step that is alone is sent in its own turn', async () => {
+    const { store, calls } = listening(redis)
+    const prefix = scope()
+    const answer = store.take(take(prefix, 'a', requests(prefix, 60)))
+    await new Promise(resolve => setImmediate(resolve))
+    expect(calls).toHaveLength(1)
+    await answer
+  })
+
+  test('no step waits for the answer to another', async () => {
+    const asked: (() => void)[] = []
+    const { promise: held, resolve: answer } = Promise.withResolvers<void>()
+    const store = new RedisBuckets({
+      ...redis,
+      run(script, keys, args) {
+        asked.push(answer)
+        return held.then(() => redis.run(script, keys, args))
+      },
+    })
+    const prefix = scope()
+    const answers: Promise<TakeResult>[] = []
+    for (const id of ['a', 'b', 'c']) {
+      answers.push(store.take(take(prefix, id, requests(prefix, 60))))
+      await new Promise(resolve => setImmediate(resolve))
+    }
+    expect(asked).toHaveLength(3)
+    answer()
+    expect((await Promise.all(answers)).every(({ allowed }) => allowed)).toBe(true)
+  })
+
+  describe('a Redis', () => {
+    const withServer = async (body: (server: RedisServer) => Promise<void>, kind?: 'cluster') => {
+      const own = await startRedisServer(kind)
+      try {
+        await body(own)
+      } finally {
+        await own.close()
+      }
+    }
+
+    test(
+      'that dies with a call on its way fails all of its steps at once, not after their time',
+      () =>
+        withServer(async own => {
+          const link = await connectRedis(own.url, { commandTimeoutMs: 60_000 })
+          const { store, calls } = listening(link)
+          own.pause()
+          const settled = Promise.allSettled(
+            Array.from({ length: 50 }, (_, id) => store.take(take('{a}:', `r${id}`, requests('{a}:', 60)))),
+          )
+          await new Promise(resolve => setImmediate(resolve))
+          expect(calls).toHaveLength(1)
+          await own.kill()
+          const reasons = (await settled).map(one => (one.status === 'rejected' ? one.reason : undefined))
+          expect(reasons.every(reason => reason instanceof Error)).toBe(true)
+          expect(reasons.some(reason => reason instanceof RedisTimeout)).toBe(false)
+          await link.close()
+        }),
+      20_000,
+    )
+
+    test(
+      'that does not answer in time fails all of its steps',
+      () =>
+        withServer(async own => {
+          const link = await connectRedis(own.url, { commandTimeoutMs: 50 })
+          const { store } = listening(link)
+          own.pause()
+          const settled = await Promise.allSettled(
+            ['a', 'b'].map(id => store.take(take('{a}:', id, requests('{a}:', 60)))),
+          )
+          expect(settled.map(one => one.status === 'rejected' && one.reason instanceof RedisTimeout)).toEqual(
+            [true, true],
+          )
+          own.resume()
+          await link.close()
+        }),
+      20_000,
+    )
+
+    test.each(['a cluster', 'a node of one'])(
+      'that is %s gets a call for each hash tag, and every step is done once',
+      how =>
+        withServer(async own => {
+          const link = await connectRedis(how === 'a cluster' ? `${own.url},${own.url}` : own.url)
+          const { store, calls } = listening(link)
+          const round = (name: string) =>
+            Promise.all(
+              ['{a}:', '{b}:', '{a}:', '{c}:'].map((prefix, index) =>
+                store.take(take(prefix, `${name}${index}`, requests(prefix, 60))),
+              ),
+            )
+          const levels = (answers: TakeResult[]) => answers.map(({ levelsUs }) => Number(levelsUs[0]) / 1e6)
+          expect(levels(await round('first'))).toEqual([1, 1, 2, 1])
+          calls.length = 0
+          expect(levels(await round('second'))).toEqual([3, 2, 4, 2])
+          expect(calls.map(steps => steps.length)).toEqual([2, 1, 1])
+          await link.close()
+        }, 'cluster'),
+      20_000,
+    )
+  })
+}
