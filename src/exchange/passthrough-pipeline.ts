@@ -1,6 +1,8 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Codec } from '@/formats/codec.ts'
 import { indexOfMark } from '@/formats/mark.ts'
+import { PlainListener } from '@/formats/plain-listener.ts'
+import type { PlainDelta, StreamDecoder } from '@/formats/plain-text.ts'
 import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
@@ -17,9 +19,12 @@ const COLON = 0x3a
 
 const EMPTY_LINE = Buffer.from('\n\n')
 
+/** For whole events, each run by itself. A BOM is none of theirs, and stays. */
+const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+
 export interface PassthroughOptions {
   codec: Codec
-  decoder: StreamMachine<SseEvent, GenerationEvent>
+  decoder: StreamDecoder
   requestId: string
   /** True: the upstream was asked for a usage chunk that the caller did not ask for. */
   hidesUsage: boolean
@@ -31,16 +36,21 @@ export interface PassthroughOptions {
 /**
  * The way of a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
  * listening on the side. Until the first output every event is looked at; after it only those that may tell of usage,
- * the end or an error. A read of whole events that tell nothing, which most are, is searched and handed on as it is.
+ * the end or an error. A read of whole events that tell nothing, which most are, is searched and handed on as it is. Where
+ * every event tells its usage (Gemini), those that are plain text are listened to without being parsed.
  */
 export class PassthroughPipeline implements Pipeline {
-  readonly meter = new Meter()
+  readonly meter = new Meter(() => this.#listener?.tellUsage(event => this.meter.observe(event)))
   readonly done = false
   readonly #options: PassthroughOptions
   readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
   readonly #parser = createSseParser()
   /** What an error of ours may have to go on from, in formats that number their events. */
   readonly #trail: EventTrail | undefined
+  readonly #listener: PlainListener | undefined
+  /** Of the event that was decoded last: its text, and whether it gave anything else. */
+  #delta: PlainDelta | undefined
+  #gaveMore = false
   #emit: Emit = () => {}
   /** Bytes of the last parsed event that were no text of the answer. */
   #envelope = 0
@@ -48,15 +58,19 @@ export class PassthroughPipeline implements Pipeline {
   constructor(options: PassthroughOptions) {
     this.#options = options
     this.#trail = options.codec.numbersEvents ? new EventTrail() : undefined
+    const { plain } = options.decoder
+    if (plain !== undefined) this.#listener = new PlainListener(plain)
   }
 
   push(chunk: Uint8Array, emit: Emit): void {
     this.#emit = emit
-    if (this.#splitter.wouldPass(chunk) && this.#isPlain(chunk)) {
-      this.#countUnread(chunk)
-      this.#trail?.followRead(chunk)
-      emit(chunk)
-    } else this.#splitter.push(chunk, this.#onRun)
+    if (!this.#splitter.wouldPass(chunk)) return this.#splitter.push(chunk, this.#onRun)
+    if (this.#isPlain(chunk)) this.#countUnread(chunk)
+    else if (this.#options.framer !== undefined || !this.#hears(chunk)) {
+      return this.#splitter.push(chunk, this.#onRun)
+    }
+    this.#trail?.followRead(chunk)
+    emit(chunk)
   }
 
   end(emit: Emit): void {
@@ -77,7 +91,8 @@ export class PassthroughPipeline implements Pipeline {
     if (this.#isPlain(run)) {
       this.#countUnread(run)
       this.#pass(run)
-    } else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
+    } else if (this.#hears(run)) this.#pass(run)
+    else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
     this.#writeError()
   }
 
@@ -86,6 +101,16 @@ export class PassthroughPipeline implements Pipeline {
     const { codec, hidesComments, framer } = this.#options
     const { output, error } = this.meter
     return output && error === undefined && !hidesComments && framer === undefined && !codec.isTelling(run)
+  }
+
+  /** Whether these whole events are plain text that was listened to. */
+  #hears(run: Uint8Array): boolean {
+    const listener = this.#listener
+    if (listener?.isOpen !== true || this.meter.error !== undefined) return false
+    const bytes = listener.hear(utf8.decode(run))
+    if (bytes === undefined) return false
+    this.meter.addUnread(bytes)
+    return true
   }
 
   /** Looks at one event and says whether the caller gets it. */
@@ -97,16 +122,26 @@ export class PassthroughPipeline implements Pipeline {
       this.meter.addUnread(Math.max(0, event.length - this.#envelope))
       return true
     }
+    if (this.#hears(event)) return true
+    this.#listener?.tellUsage(this.#onGeneration)
+    this.#listener?.close()
+    this.#delta = undefined
+    this.#gaveMore = false
     this.#envelope = event.length
     for (const parsed of this.#parse(event)) {
       decoder.push(parsed, this.#onGeneration)
       if (hidesUsage && isUsageChunk(parsed)) return false
+    }
+    if (this.#delta !== undefined && !this.#gaveMore && codec.isTelling(event)) {
+      this.#listener?.open(utf8.decode(event), this.#delta)
     }
     return this.meter.error === undefined
   }
 
   readonly #onGeneration = (event: GenerationEvent): void => {
     if (this.meter.error !== undefined) return
+    if (event.type === 'text-delta' && this.#delta === undefined) this.#delta = event
+    else if (event.type !== 'usage') this.#gaveMore = true
     if ('text' in event) this.#envelope -= Buffer.byteLength(event.text)
     this.meter.observe(event)
   }
@@ -138,6 +173,7 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   #endAnswer(): void {
+    this.#listener?.tellUsage(this.#onGeneration)
     this.#passRest()
     if (this.meter.error === undefined) {
       this.#options.decoder.end(this.#onGeneration)

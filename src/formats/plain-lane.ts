@@ -1,11 +1,9 @@
 import type { GenerationEvent } from '@/generation/event.ts'
-import { asString, parseJson, parseObject } from '@/json/json.ts'
+import { parseObject } from '@/json/json.ts'
+import { FrameLearner } from './frame-learner.ts'
 import { onePiece } from './one-piece.ts'
-import { PlainFrame } from './plain-frame.ts'
-import type { PlainDelta, PlainReader, PlainText, PlainWriter, StreamEncoder } from './plain-text.ts'
-
-/** Frames that may be learned for nothing before it is given up: in such a stream no two events are alike. */
-const MAX_FRUITLESS = 4
+import { PlainSaid } from './plain-said.ts'
+import type { PlainDelta, PlainReader, PlainWriter, StreamEncoder } from './plain-text.ts'
 
 /** A longer beginning of an event goes the general way, which need not look at it again with every read. */
 const MAX_WAITING = 4096
@@ -19,46 +17,41 @@ const MAX_HELD = 1024
  */
 export class PlainLane {
   readonly #reader: PlainReader
-  readonly #encoder: Pick<StreamEncoder, 'plainText'>
-  #frame: PlainFrame | undefined
+  readonly #encoder: StreamEncoder
+  readonly #learner = new FrameLearner()
   #writer: PlainWriter | undefined
-  /** The event that opened the lane, until its frame is asked for: the last of a stream need not be learned. */
-  #sample: { event: string; text: string } | undefined
-  #fruitless = 0
   /** What was taken since the last `settle`. */
-  readonly #said = new Said()
+  readonly #said = new PlainSaid()
   /** The usage that the last plain event told, as JSON, until somebody wants to know. */
   #usage: string | undefined
 
-  constructor(reader: PlainReader, encoder: Pick<StreamEncoder, 'plainText'>) {
+  constructor(reader: PlainReader, encoder: StreamEncoder) {
     this.#reader = reader
     this.#encoder = encoder
   }
 
   /** True when nothing of this stream will ever be plain. */
   get isHopeless(): boolean {
-    return this.#fruitless > MAX_FRUITLESS
+    return this.#learner.isHopeless
   }
 
   /** Opens the lane if an event was plain that went the general way: as it came, and the delta that it gave. */
-  open(event: string, { block, text }: PlainDelta): void {
+  open(event: string, delta: PlainDelta): void {
     if (this.isHopeless || !this.#reader.isPlain()) return
-    this.#writer = this.#encoder.plainText(block)
-    if (this.#writer !== undefined && this.#frame?.match(event, 0) !== event.length) {
-      this.#sample = { event, text }
-    }
+    this.#writer = this.#encoder.plainText(delta.block)
+    if (this.#writer !== undefined) this.#learner.offer(event, delta, this.#reader.shape)
   }
 
   close(): void {
     this.#writer = undefined
-    this.#sample = undefined
   }
 
   /** Takes the plain events that stand there, and says where they end. */
   take(text: string, start: number, write: (event: string) => void): number {
-    const frame = this.#openFrame()
     const writer = this.#writer
-    if (frame === undefined || writer === undefined) return start
+    if (writer === undefined) return start
+    const frame = this.#learner.frame()
+    if (frame === undefined) return start
     const said = this.#said
     let at = start
     let written = ''
@@ -78,7 +71,7 @@ export class PlainLane {
       at = end
     }
     if (at === start) return at
-    this.#fruitless = 0
+    this.#learner.praise()
     if (usageStart >= 0) {
       const usage = text.slice(usageStart, usageEnd)
       this.#usage = text.length > MAX_HELD ? onePiece(usage) : usage
@@ -91,7 +84,7 @@ export class PlainLane {
   mayBegin(text: string, at: number): boolean {
     if (this.#writer === undefined || text.length - at > MAX_WAITING) return false
     // A CR at the end may be the end of the event already.
-    return !text.endsWith('\r') && this.#openFrame()?.begins(text, at) === true
+    return !text.endsWith('\r') && this.#learner.frame()?.begins(text, at) === true
   }
 
   /** Tells both machines of the text that went past them. The result is its length in bytes. */
@@ -110,55 +103,6 @@ export class PlainLane {
     const usage = this.#usage === undefined ? undefined : parseObject(this.#usage)
     this.#usage = undefined
     if (usage !== undefined) this.#reader.skipUsage(usage, emit)
-  }
-
-  /** The frame of this lane while it is open. */
-  #openFrame(): PlainFrame | undefined {
-    const sample = this.#sample
-    if (sample !== undefined) {
-      this.#sample = undefined
-      this.#frame = PlainFrame.of(sample.event, sample.text, this.#reader.shape)
-      this.#fruitless += 1
-      if (this.#frame === undefined) this.close()
-    }
-    return this.#frame
-  }
-}
-
-/** The text of plain events since it was last cleared. */
-class Said implements PlainText {
-  /** As JSON.stringify writes it. */
-  #escaped = ''
-  /** True when nothing of it is escaped, and all of it ASCII. */
-  #isAscii = true
-  #text: string | undefined
-
-  get isEmpty(): boolean {
-    return this.#escaped === ''
-  }
-
-  get length(): number {
-    return this.#isAscii ? this.#escaped.length : this.text.length
-  }
-
-  get bytes(): number {
-    return this.#isAscii ? this.#escaped.length : Buffer.byteLength(this.text)
-  }
-
-  get text(): string {
-    this.#text ??= asString(parseJson(`"${this.#escaped}"`)) ?? ''
-    return this.#text
-  }
-
-  add(escaped: string, isAscii: boolean): void {
-    this.#escaped += escaped
-    if (!isAscii) this.#isAscii = false
-  }
-
-  clear(): void {
-    this.#escaped = ''
-    this.#isAscii = true
-    this.#text = undefined
   }
 }
 

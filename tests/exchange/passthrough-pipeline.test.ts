@@ -1,11 +1,14 @@
 import { describe, expect, test } from 'bun:test'
+import { mutate, randomOf } from '#tests/support/fuzz.ts'
+import { ENDS, HEADS, madeUpStream, TEXTS } from '#tests/support/made-up-stream.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Meter } from '@/exchange/meter.ts'
 import { PassthroughPipeline } from '@/exchange/passthrough-pipeline.ts'
+import type { StreamDecoder } from '@/formats/plain-text.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { eachEvent } from '@/formats/splitter.ts'
-import type { Format } from '@/generation/format.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
 
 /** The events of a stream, so many to a read. */
 function reads(stream: Buffer, eventsPerRead: number): Uint8Array[] {
@@ -19,16 +22,43 @@ function reads(stream: Buffer, eventsPerRead: number): Uint8Array[] {
   return grouped
 }
 
-function pipelineOf(format: Format): PassthroughPipeline {
-  const codec = CODECS[format]
+function decoderOf(format: Format): StreamDecoder {
+  return CODECS[format].createStreamDecoder({ vendor: 'example', newId: () => 'id' })
+}
+
+function pipelineOf(format: Format, decoder = decoderOf(format)): PassthroughPipeline {
   return new PassthroughPipeline({
-    codec,
-    decoder: codec.createStreamDecoder({ vendor: 'example', newId: () => 'id' }),
+    codec: CODECS[format],
+    decoder,
     requestId: 'request',
     hidesUsage: false,
     hidesComments: false,
     framer: undefined,
   })
+}
+
+/** What comes of reads, and how many events were decoded; `listens`: plain events may be listened to in place of that. */
+function listen(format: Format, chunks: readonly Uint8Array[], listens: boolean) {
+  const decoder = decoderOf(format)
+  let pushes = 0
+  const pipeline = pipelineOf(format, {
+    plain: listens ? decoder.plain : undefined,
+    push(event, emit) {
+      pushes += 1
+      decoder.push(event, emit)
+    },
+    end: emit => decoder.end(emit),
+  })
+  const written: Buffer[] = []
+  const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
+  const readings: ReturnType<typeof readingOf>[] = []
+  for (const chunk of chunks) {
+    if (pipeline.meter.error === undefined) pipeline.push(chunk, emit)
+    readings.push(readingOf(pipeline.meter))
+  }
+  if (pipeline.meter.error === undefined) pipeline.end(emit)
+  readings.push(readingOf(pipeline.meter))
+  return { readings, written: Buffer.concat(written).toString('latin1'), pushes }
 }
 
 /** Passes reads on; `torn` keeps each from being taken as a whole, by giving its last byte on its own. */
@@ -81,4 +111,44 @@ test('a read that tells nothing is handed on without a copy', () => {
   const read = event()
   pipeline.push(read, bytes => written.push(bytes))
   expect(written[1]).toBe(read)
+})
+
+describe('plain events that each tell a usage are listened to and not parsed', () => {
+  const format = 'gemini-generate-content'
+
+  test('the meter and the caller get the same, whatever comes', () => {
+    for (let seed = 0; seed < 600; seed += 1) {
+      const random = randomOf(seed)
+      const chunks = reads(madeUpStream(format, random), 1 + random(6))
+      const { pushes, ...heard } = listen(format, chunks, true)
+      const { pushes: all, ...decoded } = listen(format, chunks, false)
+      expect({ seed, ...heard }).toEqual({ seed, ...decoded })
+      expect(pushes).toBeLessThanOrEqual(all)
+    }
+  })
+
+  test('and so of recordings, whole and mutated, and of streams of the other formats', () => {
+    const recorded = recordings().flatMap(({ format, stream }, index) => [
+      { format, stream },
+      { format, stream: mutate(stream, randomOf(index)) },
+    ])
+    const madeUp = FORMATS.flatMap(format =>
+      Array.from({ length: 60 }, (_, seed) => ({ format, stream: madeUpStream(format, randomOf(seed)) })),
+    )
+    for (const { format, stream } of [...recorded, ...madeUp]) {
+      const chunks = reads(stream, 3)
+      const { pushes, ...heard } = listen(format, chunks, true)
+      const { pushes: all, ...decoded } = listen(format, chunks, false)
+      expect({ format, ...withoutEstimates(heard) }).toEqual({ format, ...withoutEstimates(decoded) })
+      expect(pushes).toBeLessThanOrEqual(all)
+    }
+  })
+
+  test('of a long answer only the first two events and the last are parsed', () => {
+    const texts = Array.from({ length: 100 }, (_, index) => TEXTS[format](`"word ${index}\\n é"`, index))
+    const stream = Buffer.from([...HEADS[format], ...texts, ...ENDS[format]].join(''))
+    const { pushes, readings } = listen(format, reads(stream, 8), true)
+    expect(pushes).toBe(3)
+    expect(readings.at(5)?.usage?.outputText).toBe(47)
+  })
 })

@@ -1,0 +1,326 @@
+import type { Format } from '@/generation/format.ts'
+import type { Random } from './fuzz.ts'
+
+/** A stream that is mostly text, in one vendor's habits, with this and that in between. */
+export function madeUpStream(format: Format, random: Random): Buffer {
+  const events = [...HEADS[format]]
+  const spell = pick([JSON.stringify, spelledInAscii, spelledWithSlashes], random)
+  for (let run = 0; run < 4; run += 1) {
+    for (let count = random(12); count > 0; count -= 1) {
+      events.push(TEXTS[format](spell(anyText(random)), events.length))
+    }
+    events.push(...pick([OTHERS[format], NEAR_MISSES[format], COMMENTS], random)(random, events.length))
+  }
+  if (random(3) > 0) events.push(...ENDS[format])
+  const text = events.join('')
+  if (random(3) > 0) return Buffer.from(text)
+  return Buffer.from(text.replaceAll('\n', pick(['\r\n', '\r', '\n'], random)))
+}
+
+function pick<T>(items: readonly T[], random: Random): T {
+  const item = items[random(items.length)]
+  if (item === undefined) throw new Error('nothing to pick from')
+  return item
+}
+
+/** Everything that JSON spells in a way of its own, halves of characters, and what looks like the end of an event. */
+const PIECES = [
+  'word',
+  ' ',
+  'a',
+  '"',
+  '\\',
+  '\n',
+  '\t\r\b\f',
+  '\u0000',
+  '\u001b[1m',
+  '\u007f\u2028',
+  '/',
+  'é',
+  '語',
+  '👩‍🚀',
+  '\ud83d',
+  '\ude80',
+  '"},"finish_reason":null}]}',
+  '\\"',
+  'data: ',
+  '\n\n',
+  '\\u0041',
+]
+
+function anyText(random: Random): string {
+  return Array.from({ length: random(5) }, () => pick(PIECES, random)).join('')
+}
+
+function spelledInAscii(text: string): string {
+  return JSON.stringify(text).replace(
+    /[^ -~]/g,
+    unit => `\\u${unit.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}`,
+  )
+}
+
+function spelledWithSlashes(text: string): string {
+  return JSON.stringify(text).replaceAll('/', '\\/')
+}
+
+const data = (json: string) => `data: ${json}\n\n`
+const named = (name: string, json: string) => `event: ${name}\ndata: ${json}\n\n`
+
+/** Literals that no JSON string is, or that mean something else where they stand. */
+const ODD_LITERALS = [
+  '"raw\ttab"',
+  '"bad \\x escape"',
+  '"short \\u12"',
+  '"half \\ud83d"',
+  '""',
+  'null',
+  '7',
+  '["a"]',
+  '{}',
+  '"a","b"',
+  '"a"}',
+  '"never ends',
+  '"ends" "twice"',
+]
+
+const odd = (write: (literal: string, n: number) => string) => (random: Random, n: number) => [
+  write(pick(ODD_LITERALS, random), n),
+]
+
+const chunk = (delta: string, more = '', finish = 'null') =>
+  data(
+    `{"id": "c","object":"chat.completion.chunk","created":${170 + (delta.length % 3)},"model":"m","choices":[{"index":0,"delta":${delta},"finish_reason":${finish}}]${more}}`,
+  )
+
+const geminiChunk = (candidate: string, n: number) =>
+  data(
+    `{"candidates": [{${candidate}}],"usageMetadata":{"promptTokenCount":12,"candidatesTokenCount":${n},"details":[{"tokenCount":${n}}]},"modelVersion":"m"}`,
+  )
+const geminiPart = (part: string, n: number, more = '') =>
+  geminiChunk(`"content":{"parts":[${part}],"role":"model"},"index":0${more}`, n)
+
+const textEvent = (literal: string, n: number, more = '') =>
+  named(
+    'response.output_text.delta',
+    `{"type":"response.output_text.delta","sequence_number":${n},"item_id":"m","output_index":0,"content_index":0,"delta":${literal},"logprobs":[]${more},"obfuscation":"${'x'.repeat(n % 4)}"}`,
+  )
+
+const blockDelta = (literal: string, index = 0) =>
+  named(
+    'content_block_delta',
+    `{"type":"content_block_delta","index":${index},"delta":{"type":"text_delta","text":${literal}}}`,
+  )
+
+/** How a stream begins. */
+export const HEADS: Record<Format, string[]> = {
+  'openai-chat-completions': [chunk('{"role":"assistant","content":""}')],
+  'openai-responses': [
+    named(
+      'response.created',
+      '{"type":"response.created","sequence_number":0,"response":{"id":"r","model":"m"}}',
+    ),
+    named(
+      'response.output_item.added',
+      '{"type":"response.output_item.added","sequence_number":1,"output_index":0,"item":{"id":"m","type":"message","content":[]}}',
+    ),
+  ],
+  'anthropic-messages': [
+    named(
+      'message_start',
+      '{"type":"message_start","message":{"id":"m","model":"m","usage":{"input_tokens":3}}}',
+    ),
+    named(
+      'content_block_start',
+      '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
+    ),
+  ],
+  'gemini-generate-content': [],
+}
+
+/** An event that adds this text, as a literal. */
+export const TEXTS: Record<Format, (literal: string, n: number) => string> = {
+  'openai-chat-completions': literal => chunk(`{"content":${literal}}`, ',"obfuscation":"aZ/9"'),
+  'openai-responses': textEvent,
+  'anthropic-messages': literal => blockDelta(literal),
+  'gemini-generate-content': (literal, n) => geminiPart(`{"text": ${literal}}`, n),
+}
+
+const COMMENTS = (random: Random) => [pick([': ping\n\n', '\n', 'id: 7\n\n', 'event: ping\n\n'], random)]
+
+/** What belongs into a stream beside text. */
+const OTHERS: Record<Format, (random: Random, n: number) => string[]> = {
+  'openai-chat-completions': random => [
+    pick(
+      [
+        chunk('{"reasoning_content":"hm"}'),
+        chunk('{"tool_calls":[{"index":0,"id":"t","function":{"name":"f","arguments":"{}"}}]}'),
+        chunk('{"content":"u"}', ',"usage":{"prompt_tokens":3,"completion_tokens":4}'),
+        chunk('{"refusal":"no"}'),
+        chunk('{"content":"other"}').replace('"index":0', '"index":1'),
+        chunk('{"content":"p"}').replace(
+          '"finish_reason"',
+          '"logprobs":{"content":[{"token":"p","logprob":0}]},"finish_reason"',
+        ),
+        chunk('{}', '', '"stop"'),
+        chunk(
+          '{"annotations":[{"type":"url_citation","url_citation":{"url":"https://a.b","start_index":0,"end_index":1}}]}',
+        ),
+      ],
+      random,
+    ),
+  ],
+  'openai-responses': (random, n) => [
+    pick(
+      [
+        textEvent('"p"', n, ',"logprobs":[{"token":"p","logprob":0}]'),
+        textEvent('"second part"', n).replace('"content_index":0', '"content_index":1'),
+        textEvent('"second item"', n).replace('"output_index":0', '"output_index":1'),
+        named(
+          'response.output_text.done',
+          `{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"${'all of it '.repeat(40)}"}`,
+        ),
+        named(
+          'response.output_item.added',
+          '{"type":"response.output_item.added","output_index":1,"item":{"id":"f","type":"function_call","call_id":"c","name":"f","arguments":"{}"}}',
+        ),
+        named(
+          'response.reasoning_summary_text.delta',
+          '{"type":"response.reasoning_summary_text.delta","output_index":2,"summary_index":0,"delta":"hm"}',
+        ),
+        named(
+          'response.output_item.done',
+          '{"type":"response.output_item.done","output_index":0,"item":{"id":"m","type":"message","content":[]}}',
+        ),
+      ],
+      random,
+    ),
+  ],
+  'anthropic-messages': random => [
+    pick(
+      [
+        named('ping', '{"type":"ping"}'),
+        named('message_delta', '{"type":"message_delta","delta":{},"usage":{"output_tokens":5}}'),
+        named('content_block_stop', '{"type":"content_block_stop","index":0}'),
+        named(
+          'content_block_start',
+          '{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"t","name":"f","input":{}}}',
+        ),
+        named(
+          'content_block_start',
+          '{"type":"content_block_start","index":0,"content_block":{"type":"text","text":"anew"}}',
+        ),
+        blockDelta('"of another block"', 2),
+        named(
+          'content_block_delta',
+          '{"type":"content_block_delta","index":0,"delta":{"type":"citations_delta","citation":{"type":"web_search_result_location","url":"https://a.b"}}}',
+        ),
+      ],
+      random,
+    ),
+  ],
+  'gemini-generate-content': (random, n) => [
+    pick(
+      [
+        geminiPart('{"text":"hm","thought":true}', n),
+        geminiPart('{"text":"signed","thoughtSignature":"c2ln"}', n),
+        geminiPart('{"thoughtSignature":"c2ln"}', n),
+        geminiPart('{"functionCall":{"name":"f","args":{"a":1.50}}}', n),
+        geminiPart('{"text":"a"},{"text":"b"}', n),
+        geminiPart(
+          '{"text":"c"}',
+          n,
+          ',"groundingMetadata":{"groundingChunks":[{"web":{"uri":"https://a.b"}}],"groundingSupports":[{"segment":{"startIndex":1,"endIndex":9},"groundingChunkIndices":[0]}]}',
+        ),
+        geminiPart('{"text":"other"}', n).replace('"index":0', '"index":1'),
+        geminiPart('{"text":"last"}', n, ',"finishReason":"STOP"'),
+      ],
+      random,
+    ),
+  ],
+}
+
+/** What looks like an event of text, but is none, or not quite. */
+const NEAR_MISSES: Record<Format, (random: Random, n: number) => string[]> = {
+  'openai-chat-completions': (random, n) =>
+    pick(
+      [
+        odd(TEXTS['openai-chat-completions']),
+        () => [chunk('{"content":"a","content":"b"}'), chunk('{"content":"c","content":"b"}')],
+        () => [chunk('{"content":"a","cont\\u0065nt":"b"}'), chunk('{"content":"c","cont\\u0065nt":"b"}')],
+        () => [
+          chunk('{"content":"a","audio":{"data":"aaaa"}}'),
+          chunk('{"content":"b","audio":{"data":"aaaa"}}'),
+        ],
+        () => [chunk('{"content":"a"}', ',"error":null'), chunk('{"content":"b"}', ',"error":"x"')],
+        () => [chunk('{"content":"a"}').trimEnd(), '\n', 'data: \n\n'],
+      ],
+      random,
+    )(random, n),
+  'openai-responses': (random, n) =>
+    pick(
+      [
+        odd(textEvent),
+        () => [
+          textEvent('"a"', n),
+          textEvent('"b"', n).replace(/"sequence_number":\d+/, '"sequence_number":007'),
+        ],
+        () => [
+          textEvent('"a"', n),
+          textEvent('"b"', n).replace(/"sequence_number":\d+/, '"sequence_number":-1.5e3'),
+        ],
+        () => [textEvent('"a"', n), textEvent('"b"', n).replace(/"obfuscation":"/, '"obfuscation":"\\u00zz')],
+        () => [textEvent('"a"', n, ',"delta":"b"'), textEvent('"c"', n, ',"delta":"b"')],
+      ],
+      random,
+    )(random, n),
+  'anthropic-messages': (random, n) =>
+    pick(
+      [
+        odd(blockDelta),
+        () => [blockDelta('"a"').replace('event: content_block_delta', 'event: ping')],
+        () => [blockDelta('"a"').replace('data: ', 'data: \ndata: ')],
+        () => [blockDelta('"a","text":"b"'), blockDelta('"c","text":"b"')],
+      ],
+      random,
+    )(random, n),
+  'gemini-generate-content': (random, n) =>
+    pick(
+      [
+        odd(TEXTS['gemini-generate-content']),
+        () => [
+          geminiPart('{"text":"a"}', n),
+          geminiPart('{"text":"b"}', n).replace('"promptTokenCount":12', '"promptTokenCount":1e3'),
+        ],
+        () => [geminiPart('{"text":"a"}', n).replace('data: {', 'data: [{').replace('}\n', '}]\n')],
+        () => [
+          geminiPart('{"text":"a"}', n, ',"finishReason":null'),
+          geminiPart('{"text":"b"}', n, ',"finishReason":"STOP"'),
+        ],
+      ],
+      random,
+    )(random, n),
+}
+
+/** How it ends. */
+export const ENDS: Record<Format, string[]> = {
+  'openai-chat-completions': [
+    chunk('{}', '', '"stop"'),
+    data('{"choices":[],"usage":{"prompt_tokens":3,"completion_tokens":9}}'),
+    data('[DONE]'),
+  ],
+  'openai-responses': [
+    named(
+      'response.completed',
+      '{"type":"response.completed","response":{"id":"r","status":"completed","usage":{"input_tokens":3,"output_tokens":9}}}',
+    ),
+  ],
+  'anthropic-messages': [
+    named('content_block_stop', '{"type":"content_block_stop","index":0}'),
+    named(
+      'message_delta',
+      '{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}',
+    ),
+    named('message_stop', '{"type":"message_stop"}'),
+  ],
+  'gemini-generate-content': [geminiPart('{"text":"end"}', 99, ',"finishReason":"STOP"')],
+}
