@@ -4,6 +4,7 @@ import * as zlib from 'node:zlib'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 
 /** A caller's body, read once: the decoded bytes as they will be forwarded, and what they say. */
 export interface RequestBody {
@@ -21,6 +22,17 @@ export function outlineOf(body: RequestBody): JsonObject {
 
 export function textsOf(body: RequestBody): Texts {
   return body.outline ?? PLAIN_TEXTS
+}
+
+/** Whether a text is spelled in a body: of a large one, outside of its long strings or where one of those begins. */
+export function mentions({ bytes, outline }: RequestBody, text: string): boolean {
+  return outline?.mentions(text) ?? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text)
+}
+
+/** The bytes of a body with edits, and with not another byte changed (`spliceJson`); its own if there are none. */
+export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Array {
+  if (edits.length === 0) return body.bytes
+  return body.outline?.splice(edits) ?? spliceJson(body.bytes, edits, body.json)
 }
 
 /**

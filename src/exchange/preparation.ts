@@ -9,10 +9,10 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import type { JsonEdit } from '@/json/splice.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { freeBytes, outlineOf, textsOf } from './body.ts'
+import { editBody, freeBytes, outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
 import { summarising } from './responses/summary.ts'
 import { estimateTokens } from './token-estimate.ts'
@@ -120,7 +120,7 @@ function limited(request: GenerationRequest, limit: number | undefined): Generat
 export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
   const passes =
     channel.format === prompt.format && !channel.functionToolsOnly && prompt.purpose !== 'summary'
-  return passes && !carriesWrappedSignature(prompt.body.bytes)
+  return passes && !carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)
 }
 
 function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
@@ -142,10 +142,8 @@ export function passOn(
   route: Route,
   more: readonly JsonEdit[] = [],
 ): Pick<Preparation, 'body' | 'headers'> {
-  const edits = [...ownedEdits(prompt, route), ...more]
   return {
-    body:
-      edits.length === 0 ? prompt.body.bytes : spliceJson(prompt.body.bytes, edits, outlineOf(prompt.body)),
+    body: editBody(prompt.body, [...ownedEdits(prompt, route), ...more]),
     headers: passedHeaders(prompt),
   }
 }
@@ -188,7 +186,7 @@ function statelessEdits(prompt: Prompt, route: Route): JsonEdit[] {
   if (json['store'] !== false) edits.push({ path: ['store'], value: false })
   const include = asArray(json['include'])
   if (!include.includes(ENCRYPTED) && modelRules(route.upstreamModel).reasons === true) {
-    const spelled = sliceItems(bytes, 'include') ?? []
+    const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
     edits.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
   }
   const items = asArray(json['input'])

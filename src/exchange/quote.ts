@@ -7,7 +7,7 @@ import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bo
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced, type Work } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
-import { outlineOf, textsOf } from './body.ts'
+import { mentions, outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
 import { estimateTokens, withMargin } from './token-estimate.ts'
 
@@ -121,16 +121,18 @@ export function isWorthBeginning(outputTokens: number): boolean {
 }
 
 /** Kinds of tokens that most requests cannot use, and that some models charge more for. */
-const UNUSUAL_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio', 'cache_write_1h']
+const AUDIO_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio']
+const UNUSUAL_KINDS: readonly TokenRateName[] = [...AUDIO_KINDS, 'cache_write_1h']
 
 /** Those of them that this request cannot use, so that its hold needs not reckon with them: looked for if it matters. */
-function impossibleKinds({ body: { bytes } }: Prompt, rates: Rates): readonly TokenRateName[] {
+function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName[] {
   if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
-  const body = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const kinds: TokenRateName[] = []
-  if (!body.includes('audio')) kinds.push('input_audio', 'output_audio')
-  if (!body.includes('"1h"')) kinds.push('cache_write_1h')
-  return kinds
+  const { buffer, byteOffset, length } = body.bytes
+  const kinds: TokenRateName[] = mentions(body, '"1h"') ? [] : ['cache_write_1h']
+  // A sound may be told by an address or a type within a long string, so the whole body is searched.
+  const mayHaveSound =
+    areDearer(AUDIO_KINDS, rates, kinds) && Buffer.from(buffer, byteOffset, length).includes('audio')
+  return mayHaveSound ? kinds : [...AUDIO_KINDS, ...kinds]
 }
 
 /** What a format calls the limit of an answer, the more telling name first, and the number of answers. */

@@ -1,6 +1,7 @@
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { ReasoningPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonValue } from '@/json/json.ts'
+import type { Outline } from '@/json/outline.ts'
 
 /**
  * A signature on its way through a format that is not its own: `tollgate.1.<format>.<vendor>.<payload>` in base64url,
@@ -49,9 +50,12 @@ export function signatureFor(
   return signature.vendor === undefined || signature.vendor === vendor ? signature.value : undefined
 }
 
-/** Whether a body holds a wrapped signature, so that it may not be handed on as it is. Looks at bytes only. */
-export function carriesWrappedSignature(body: Uint8Array): boolean {
-  return Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(MARK)
+/**
+ * Whether a body holds a wrapped signature, so that it may not be handed on as it is. Looks at bytes only; where there is
+ * an outline of them, not at what stands within long strings, since a signature is the whole of its string.
+ */
+export function carriesWrappedSignature(body: Uint8Array, outline?: Outline): boolean {
+  return outline?.mentions(MARK) ?? Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(MARK)
 }
 
 /** The same for whole thoughts, where a caller brings signatures back but not what they sign: a JSON list. */

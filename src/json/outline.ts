@@ -2,6 +2,8 @@ import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { startsWithBom } from './scan.ts'
+import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
 
 /** The texts of a document, some of which may stand for longer ones that nobody has made yet. */
 export interface Texts {
@@ -22,26 +24,61 @@ export const PLAIN_TEXTS: Texts = { byteLength: text => Buffer.byteLength(text),
 export class Outline implements Texts {
   readonly json: JsonObject
   readonly #bytes: Buffer
+  /** The document with marks for its long strings. */
+  readonly #left: Buffer
   /** A row for each mark, in the order of their numbers. */
   readonly #cuts: Int32Array
 
-  constructor(json: JsonObject, bytes: Buffer, cuts: Int32Array) {
+  constructor(json: JsonObject, bytes: Buffer, { left, cuts }: Cut) {
     this.json = json
     this.#bytes = bytes
+    this.#left = left
     this.#cuts = cuts
   }
 
   byteLength(text: string): number {
-    return isMark(text) ? this.#read(text, LENGTH) : Buffer.byteLength(text)
+    return isMark(text) ? this.#read(numberOf(text), LENGTH) : Buffer.byteLength(text)
   }
 
   whole(text: string): string {
     if (!isMark(text)) return text
-    return String(JSON.parse(this.#bytes.toString('utf8', this.#read(text, START), this.#read(text, END))))
+    const number = numberOf(text)
+    return String(
+      JSON.parse(this.#bytes.toString('utf8', this.#read(number, START), this.#read(number, END))),
+    )
   }
 
-  #read(mark: string, column: number): number {
-    return this.#cuts[numberOf(mark) * COLUMNS + column] ?? 0
+  /** Whether a text stands somewhere outside of the long strings, or one of those begins with it, spelled like this. */
+  mentions(text: string): boolean {
+    if (this.#left.includes(text)) return true
+    for (let row = 0; row < this.#cuts.length; row += COLUMNS) {
+      if (startsWith(this.#bytes, (this.#cuts[row + START] ?? 0) + 1, text)) return true
+    }
+    return false
+  }
+
+  /** What `spliceJson` makes of the document, whose long strings it need not look at. */
+  splice(edits: readonly JsonEdit[]): Uint8Array {
+    if (edits.length === 0) return this.#bytes
+    const patches = findPatches(this.#left, edits, this.json)
+    return applyPatches(this.#bytes, this.#moved(patches))
+  }
+
+  /** Patches of what is left, as they are for the document: moved by what was cut before them. */
+  #moved(patches: readonly Patch[]): Patch[] {
+    let row = 0
+    let cut = 0
+    const moved = (place: number) => {
+      for (; row < this.#cuts.length && (this.#cuts[row + START] ?? 0) < place + cut; row += COLUMNS) {
+        cut += (this.#cuts[row + END] ?? 0) - (this.#cuts[row + START] ?? 0) - SPELLED_LENGTH
+      }
+      return place + cut
+    }
+    return patches.map(({ start, end, text }) => ({ start: moved(start), end: moved(end), text }))
+  }
+
+  #read(number: number, column: number): number {
+    return this.#cuts[number * COLUMNS + column] ?? 0
   }
 }
 
@@ -53,18 +90,17 @@ const LONG_BYTES = 256
  * it is no JSON object, or a member that is no prompt has a long string, or this machine has no vector instructions.
  */
 export function readOutline(document: Uint8Array): Outline | undefined {
-  const all = Buffer.from(document.buffer, document.byteOffset, document.byteLength)
-  const bytes = startsWithBom(all) ? all.subarray(3) : all
-  if (!isUtf8(bytes)) return undefined
-  const cut = cutterFor(bytes.length)?.cut(bytes)
-  if (cut === undefined) return undefined
-  const json = parseLeft(cut.text)
-  return json === undefined || cutsAway(json) ? undefined : new Outline(json, bytes, cut.table)
+  const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength)
+  const cut = cutter?.cut(bytes)
+  // Where no long string has anything but ASCII, what is left tells of the whole.
+  if (cut === undefined || !isUtf8(cut.isWide ? bytes : cut.left)) return undefined
+  const json = parseLeft(cut.left)
+  return json === undefined || cutsAway(json) ? undefined : new Outline(json, bytes, cut)
 }
 
-function parseLeft(text: string): JsonObject | undefined {
+function parseLeft(left: Buffer): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = JSON.parse(left.toString('utf8', startsWithBom(left) ? 3 : 0))
     return isJsonObject(value) ? value : undefined
   } catch {
     return undefined
@@ -79,8 +115,11 @@ function cutsAway(json: JsonObject): boolean {
   return false
 }
 
-function startsWithBom(bytes: Buffer): boolean {
-  return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
+function startsWith(bytes: Buffer, at: number, text: string): boolean {
+  for (let index = 0; index < text.length; index += 1) {
+    if (bytes[at + index] !== text.charCodeAt(index)) return false
+  }
+  return true
 }
 
 /** What every mark begins with: nobody outside can write one. */
@@ -88,6 +127,9 @@ const SECRET = randomBytes(12).toString('base64url')
 
 /** The secret, and a number in six letters from `a` to `p`. */
 const MARK_LENGTH = SECRET.length + 6
+
+/** A mark in its quotes. */
+const SPELLED_LENGTH = MARK_LENGTH + 2
 
 function isMark(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value.length === MARK_LENGTH && value.startsWith(SECRET)
@@ -99,63 +141,100 @@ function numberOf(mark: string): number {
   return number
 }
 
-/** What wasm/cut-strings.ts exports, and its table's columns: where a string starts and ends, its length in UTF-8. */
+/** What wasm/cut-strings.ts exports; there it says what each is. */
 interface CutterExports {
   memory: WebAssembly.Memory
-  TEXT: WebAssembly.Global
   MARK: WebAssembly.Global
-  cutStrings(length: number, most: number): number
-  cutTable(): number
-  cutCount(): number
+  TEXT: WebAssembly.Global
+  WINDOW: WebAssembly.Global
+  LEFT: WebAssembly.Global
+  ROWS: WebAssembly.Global
+  begin(): void
+  take(length: number, most: number, isLast: boolean): number
+  leftBytes(): number
+  rows(): number
+  keys(): number
+  isWide(): number
 }
-const COLUMNS = 4
+
+/** The columns of its table: where a string starts and ends, its length in UTF-8. */
+const COLUMNS = 3
 const START = 0
 const END = 1
 const LENGTH = 2
 
-/** The room that the module wants behind a text, and for a row of the table. */
-const MARGIN_BYTES = 256
-const ROW_BYTES = 16
-const PAGE_BYTES = 64 * 1024
+/** A document without its long strings. */
+interface Cut {
+  left: Buffer
+  cuts: Int32Array
+  /** Whether a long string may have what is no ASCII. */
+  isWide: boolean
+}
 
-/** Memory of a module never shrinks, so that larger texts get one of their own that goes with them. */
-const KEPT_BYTES = 4 * 1024 * 1024
-
+/** The module has a window for a piece of a document, so that its memory is small and stays in the processor's caches. */
 class Cutter {
   readonly #exports: CutterExports
+  readonly #memory: Buffer
   readonly #text: number
-  #memory: Buffer
+  readonly #window: number
+  readonly #left: number
+  readonly #rows: number
 
   constructor(module: WebAssembly.Module) {
     this.#exports = cutterExports(new WebAssembly.Instance(module))
-    this.#text = Number(this.#exports.TEXT.value)
-    this.#memory = this.#reserve(0)
+    const { memory, MARK, TEXT, WINDOW, LEFT, ROWS } = this.#exports
+    this.#memory = Buffer.from(memory.buffer)
+    this.#memory.write(SECRET, Number(MARK.value), 'latin1')
+    this.#text = Number(TEXT.value)
+    this.#window = Number(WINDOW.value)
+    this.#left = Number(LEFT.value)
+    this.#rows = Number(ROWS.value)
   }
 
-  cut(bytes: Buffer): { text: string; table: Int32Array } | undefined {
-    const { cutStrings, cutTable, cutCount } = this.#exports
-    const memory = this.#reserve(bytes.length)
-    memory.set(bytes, this.#text)
-    const length = cutStrings(bytes.length, LONG_BYTES)
-    if (length < 0) return undefined
-    return {
-      text: memory.toString('utf8', this.#text, this.#text + length),
-      table: new Int32Array(memory.buffer, cutTable(), cutCount() * COLUMNS).slice(),
+  /** Undefined where a string is not as JSON has it. */
+  cut(bytes: Buffer): Cut | undefined {
+    const { begin, take, isWide } = this.#exports
+    const left: Buffer[] = []
+    const cuts: Int32Array[] = []
+    begin()
+    for (let at = 0; at < bytes.length; ) {
+      const piece = bytes.subarray(at, at + this.#window)
+      this.#memory.set(piece, this.#text)
+      const done = take(piece.length, LONG_BYTES, at + piece.length === bytes.length)
+      if (done < 0) return undefined
+      this.#collect(bytes, left, cuts)
+      at += done
     }
+    return { left: Buffer.concat(left), cuts: joined(cuts), isWide: isWide() !== 0 }
   }
 
-  /** The memory, with room for a text of so many bytes and for the table of its cuts. */
-  #reserve(bytes: number): Buffer {
-    const { memory, MARK } = this.#exports
-    const rows = Math.ceil(bytes / LONG_BYTES)
-    const lacking = this.#text + bytes + MARGIN_BYTES + rows * ROW_BYTES - memory.buffer.byteLength
-    if (lacking > 0) memory.grow(Math.ceil(lacking / PAGE_BYTES))
-    if (this.#memory?.buffer !== memory.buffer) {
-      this.#memory = Buffer.from(memory.buffer)
-      this.#memory.write(SECRET, Number(MARK.value), 'latin1')
-    }
-    return this.#memory
+  /** Takes out what the module has left of a piece, and a long key that began in one before. */
+  #collect(bytes: Buffer, left: Buffer[], cuts: Int32Array[]): void {
+    const { leftBytes, rows, keys } = this.#exports
+    const length = leftBytes()
+    if (length > 0) left.push(Buffer.from(this.#memory.subarray(this.#left, this.#left + length)))
+    const count = rows()
+    if (count > 0) cuts.push(this.#table(count).slice())
+    if (keys() === 0) return
+    const [start, end] = this.#table(1)
+    left.push(bytes.subarray(start, end))
   }
+
+  #table(rows: number): Int32Array {
+    return new Int32Array(this.#memory.buffer, this.#rows, rows * COLUMNS)
+  }
+}
+
+function joined(tables: readonly Int32Array[]): Int32Array {
+  const [first = new Int32Array(0)] = tables
+  if (tables.length <= 1) return first
+  const all = new Int32Array(tables.reduce((sum, { length }) => sum + length, 0))
+  let at = 0
+  for (const table of tables) {
+    all.set(table, at)
+    at += table.length
+  }
+  return all
 }
 
 /** Safe: tests compile the module's source, and it exports these. */
@@ -163,17 +242,13 @@ function cutterExports(instance: WebAssembly.Instance): CutterExports {
   return instance.exports as unknown as CutterExports
 }
 
-const module = compiled()
-const keptCutter = module && new Cutter(module)
-
-function cutterFor(bytes: number): Cutter | undefined {
-  return module === undefined || bytes <= KEPT_BYTES ? keptCutter : new Cutter(module)
-}
+const cutter = loaded()
 
 /** Undefined where the processor has no vector instructions for it. */
-function compiled(): WebAssembly.Module | undefined {
+function loaded(): Cutter | undefined {
   try {
-    return new WebAssembly.Module(readFileSync(new URL('./wasm/cut-strings.wasm', import.meta.url)))
+    const code = readFileSync(new URL('./wasm/cut-strings.wasm', import.meta.url))
+    return new Cutter(new WebAssembly.Module(code))
   } catch (error) {
     if (error instanceof WebAssembly.CompileError) return undefined
     throw error

@@ -20,7 +20,7 @@ export function keyOf(bytes: Buffer, start: number, end: number): string {
   return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1)
 }
 
-function startsWithBom(bytes: Buffer): boolean {
+export function startsWithBom(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 

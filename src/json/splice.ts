@@ -36,34 +36,57 @@ export type JsonEdit = { path: readonly (string | number)[] } & (
  * @param parsed what `raw` says, where that is known: then most edits of a large text need no walk through all of it.
  */
 export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[], parsed?: JsonObject): Uint8Array {
-  const [first] = edits
-  if (first === undefined) return raw
+  if (edits.length === 0) return raw
   const bytes = Buffer.from(raw.buffer, raw.byteOffset, raw.byteLength)
+  return applyPatches(bytes, findPatches(bytes, edits, parsed))
+}
+
+/**
+ * What `spliceJson` would change, in the order of the text.
+ * @param bytes valid JSON in UTF-8
+ */
+export function findPatches(bytes: Buffer, edits: readonly JsonEdit[], parsed?: JsonObject): Patch[] {
+  const [first] = edits
+  if (first === undefined) return []
   const set = edits.length === 1 && parsed !== undefined ? setMember(bytes, first, parsed) : undefined
-  if (set !== undefined) return set
+  if (set !== undefined) return [set]
   const plan = planOf(edits)
-  const found = parsed === undefined ? undefined : findPatches(bytes, plan, parsed)
-  if (found !== undefined) return applyPatches(bytes, found)
+  const found = parsed === undefined ? undefined : patchMembers(bytes, plan, parsed)
+  if (found !== undefined) return found
   const patches: Patch[] = []
   editValue(bytes, startOf(bytes), plan, patches)
-  return applyPatches(bytes, patches)
+  return patches.map(patch => within(bytes, patch))
+}
+
+/** Text that was cut off ends in the middle of what a patch is for. */
+function within({ length }: Buffer, { start, end, text }: Patch): Patch {
+  return { start: Math.min(start, length), end: Math.min(end, length), text }
+}
+
+/** A copy of the bytes in which the patches, of which no two touch, took the place of what they are for. */
+export function applyPatches(bytes: Buffer, patches: readonly Patch[]): Buffer {
+  let length = bytes.length
+  for (const { start, end, text } of patches) length += Buffer.byteLength(text) - (end - start)
+  const result = Buffer.allocUnsafe(length)
+  let at = 0
+  let kept = 0
+  for (const { start, end, text } of patches) {
+    at += bytes.copy(result, at, kept, start)
+    at += result.write(text, at)
+    kept = end
+  }
+  bytes.copy(result, at, kept)
+  return result
 }
 
 /** The one edit of most requests, a new value for a member at the top; undefined where it takes the general way. */
-function setMember(bytes: Buffer, edit: JsonEdit, parsed: JsonObject): Buffer | undefined {
+function setMember(bytes: Buffer, edit: JsonEdit, parsed: JsonObject): Patch | undefined {
   const [key, below] = edit.path
   const text = textOf(edit)
   if (typeof key !== 'string' || below !== undefined || text === undefined) return undefined
   if (!PLAIN_KEY.test(key) || !Object.hasOwn(parsed, key)) return undefined
   const start = findValue(bytes, key)
-  if (start === undefined) return undefined
-  const end = skipValue(bytes, start)
-  const written = Buffer.byteLength(text)
-  const result = Buffer.allocUnsafe(bytes.length - (end - start) + written)
-  bytes.copy(result, 0, 0, start)
-  result.write(text, start)
-  bytes.copy(result, start + written, end)
-  return result
+  return start === undefined ? undefined : { start, end: skipValue(bytes, start), text }
 }
 
 /** What becomes of one value: replaced by JSON text, removed, or kept as an object with some members edited. */
@@ -74,7 +97,7 @@ interface Plan {
 }
 
 /** Text that takes the place of the bytes from `start` up to `end`. */
-interface Patch {
+export interface Patch {
   start: number
   end: number
   text: string
@@ -173,7 +196,7 @@ function editObject(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): 
  * The patches of members at the top, each found by a native search for its key; undefined where that could find another
  * one. A key that is there and is spelled without escapes is where its text in quotes is, if that is there once.
  */
-function findPatches(bytes: Buffer, plan: Plan, parsed: JsonObject): Patch[] | undefined {
+function patchMembers(bytes: Buffer, plan: Plan, parsed: JsonObject): Patch[] | undefined {
   const open = startOf(bytes)
   if (plan.text !== undefined || bytes[open] !== OPEN_BRACE || bytes[skipSpace(bytes, open + 1)] !== QUOTE)
     return undefined
@@ -244,15 +267,4 @@ function editArray(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): n
 function skipComma(bytes: Buffer, from: number): number {
   const at = skipSpace(bytes, from)
   return bytes[at] === COMMA ? skipSpace(bytes, at + 1) : at
-}
-
-function applyPatches(bytes: Buffer, patches: readonly Patch[]): Uint8Array {
-  const pieces: Uint8Array[] = []
-  let kept = 0
-  for (const { start, end, text } of patches) {
-    pieces.push(bytes.subarray(kept, start), Buffer.from(text, 'utf8'))
-    kept = end
-  }
-  pieces.push(bytes.subarray(kept))
-  return Buffer.concat(pieces)
 }

@@ -70,12 +70,16 @@ interface Case {
 }
 
 /**
- * Whether it makes any difference to a bound that these kinds of tokens are left out. Where it does not, nobody needs
- * to find out whether a request can use them.
+ * Whether it makes any difference to a bound that these kinds of tokens are left out beside those that are left out
+ * already. Where it does not, nobody needs to find out whether a request can use them.
  */
-export function areDearer(kinds: readonly TokenRateName[], rates: Rates): boolean {
-  const withThem = casesOf(rates)
-  return casesOf(rates, kinds).some(({ perInputToken, perOutputToken }, index) => {
+export function areDearer(
+  kinds: readonly TokenRateName[],
+  rates: Rates,
+  without: readonly TokenRateName[] = [],
+): boolean {
+  const withThem = casesOf(rates, without)
+  return casesOf(rates, [...without, ...kinds]).some(({ perInputToken, perOutputToken }, index) => {
     const other = withThem[index]
     return perInputToken !== other?.perInputToken || perOutputToken !== other.perOutputToken
   })

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { isJsonObject, type JsonValue } from '@/json/json.ts'
-import { type Outline, readOutline } from '@/json/outline.ts'
+import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
+import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 
 test('runs what its source says', async () => {
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-wasm-'))
@@ -79,6 +80,20 @@ const documentText = fc
   )
   .map(([bom, members]) => `${bom}{${members.map(([key, value]) => `${key}:${value}`).join(',')}}`)
 
+const LONG = 'x'.repeat(500)
+
+/** The module sees so much of a document at once. */
+const WINDOW = 64 * 1024
+
+/** The document with so much before its own members that a window ends behind so many bytes of them. */
+function acrossWindows(text: string, offset: number): string {
+  const [head = '', ...rest] = text.split('{')
+  const members = rest.join('{')
+  const opening = `${head}{"x":["`
+  const padding = 'a'.repeat(WINDOW - Buffer.byteLength(opening) - 3 - offset)
+  return `${opening}${padding}"]${members === '}' ? '' : ', '}${members}`
+}
+
 describe('an outline', () => {
   test('with its texts is what JSON.parse gives', () => {
     let outlined = 0
@@ -100,6 +115,56 @@ describe('an outline', () => {
     expect(outlined).toBeGreaterThan(1000)
   })
 
+  test('is the same wherever the windows end through which its document is seen', () => {
+    let outlined = 0
+    const offsets = fc.integer({ min: -100, max: 1500 })
+    fc.assert(
+      fc.property(documentText, offsets, (text, offset) => {
+        const bytes = Buffer.from(acrossWindows(text, offset))
+        const parsed: JsonValue = JSON.parse(new TextDecoder().decode(bytes))
+        const outline = readOutline(bytes)
+        if (outline === undefined) return expect(hasLongMember(parsed)).toBe(true)
+        outlined += 1
+        expect(restored(outline.json, outline)).toEqual(parsed)
+      }),
+      { numRuns: 2000 },
+    )
+    expect(outlined).toBeGreaterThan(1000)
+  })
+
+  test.each([
+    ['an escape', '\\n'],
+    ['a code', '\\u00e9'],
+    ['a pair of codes', '\\ud83d\\ude00'],
+    ['half a pair', '\\ud83d\\u0041'],
+    ['a run of backslashes', '\\\\\\\\\\"'],
+    ['a character of four bytes', '😀'],
+    ['a short string', '","b":"'],
+    ['a key', `","${'k'.repeat(270)}é" \n :"`],
+    ['the end of a long string', `${'y'.repeat(300)}" ,\n "b" : "`],
+  ])('reads %s wherever a window ends in it', (_, spelled) => {
+    for (let offset = -10; offset < 300; offset += 1) {
+      for (const before of [0, 400]) {
+        const long = 'z'.repeat(before)
+        const text = `{"messages":[{"a":"${long}${spelled}${long}"}]}`
+        if (parsedOrNot(text) === undefined) throw new Error(`no JSON: ${text}`)
+        const bytes = Buffer.from(acrossWindows(text, offset + before))
+        const outline = readOutline(bytes)
+        expect(outline && restored(outline.json, outline)).toEqual(JSON.parse(bytes.toString()))
+        expect(outline && lengths(outline.json, outline)).toEqual(
+          lengths(JSON.parse(bytes.toString()), PLAIN_TEXTS),
+        )
+      }
+    }
+  })
+
+  test('leaves a key that is longer than a window', () => {
+    const long = 'k"é\n'.repeat(60_000)
+    const document = { messages: [{ [long]: long, [`${long}!`]: 1 }], [long]: [long] }
+    const outline = readOutline(Buffer.from(JSON.stringify(document)))
+    expect(outline && restored(outline.json, outline)).toEqual(document)
+  })
+
   test('knows how long its texts are', () => {
     fc.assert(
       fc.property(spelling, text => {
@@ -114,6 +179,7 @@ describe('an outline', () => {
   test('is of no text that JSON.parse refuses', () => {
     const utf8 = new TextDecoder('utf-8', { fatal: true })
     let refused = 0
+    const offsets = fc.option(fc.integer({ min: -100, max: 1500 }))
     const places = fc.array(
       fc.tuple(fc.nat(), fc.integer({ min: 0, max: 255 }), fc.constantFrom('set', 'cut', 'add')),
       {
@@ -122,8 +188,10 @@ describe('an outline', () => {
       },
     )
     fc.assert(
-      fc.property(documentText, places, (text, mutations) => {
-        const bytes = mutations.reduce(mutate, Buffer.from(text))
+      fc.property(documentText, places, offsets, (text, mutations, offset) => {
+        const whole = Buffer.from(offset === null ? text : acrossWindows(text, offset))
+        const from = offset === null ? 0 : WINDOW - 200
+        const bytes = mutations.reduce<Buffer>((all, change) => mutate(all, change, from), whole)
         let parsed: JsonValue | undefined
         try {
           parsed = JSON.parse(utf8.decode(bytes))
@@ -134,7 +202,7 @@ describe('an outline', () => {
         if (parsed === undefined) expect(outline).toBeUndefined()
         else if (outline !== undefined) expect(restored(outline.json, outline)).toEqual(parsed)
       }),
-      { numRuns: 3000 },
+      { numRuns: 4000 },
     )
     expect(refused).toBeGreaterThan(500)
   })
@@ -194,6 +262,55 @@ describe('an outline', () => {
   })
 })
 
+const edit: fc.Arbitrary<JsonEdit> = fc
+  .tuple(
+    fc.array(fc.constantFrom('model', 'messages', 'x', 'input', 'store', 'a', 0, 1), {
+      minLength: 1,
+      maxLength: 2,
+    }),
+    fc.constantFrom({ value: 'é"' }, { value: null }, { text: '[1 ]' }, { remove: true } as const),
+  )
+  .map(([path, change]) => ({ path: [`${path[0]}`, ...path.slice(1)], ...change }))
+
+describe('a splice of an outlined document', () => {
+  test('is that of the document', () => {
+    let outlined = 0
+    fc.assert(
+      fc.property(documentText, fc.array(edit, { minLength: 1, maxLength: 3 }), (text, edits) => {
+        const bytes = Buffer.from(text)
+        const outline = readOutline(bytes)
+        if (outline === undefined) return
+        outlined += 1
+        expect(Buffer.from(outline.splice(edits)).toString()).toBe(
+          Buffer.from(spliceJson(bytes, edits)).toString(),
+        )
+      }),
+      { numRuns: 3000 },
+    )
+    expect(outlined).toBeGreaterThan(1000)
+  })
+
+  test('leaves the document as it is, and is the document where there is nothing to edit', () => {
+    const bytes = Buffer.from(`\ufeff{"model":"m","input":"${'x'.repeat(1000)}"}`)
+    const before = Buffer.from(bytes)
+    const outline = readOutline(bytes)
+    expect(outline?.splice([])).toEqual(bytes)
+    expect(String(outline?.splice([{ path: ['model'], value: 'mm' }]))).toBe(
+      before.toString().replace('"m"', '"mm"'),
+    )
+    expect(bytes).toEqual(before)
+  })
+})
+
+test.each([
+  ['a short string', '{"a":["the mark"]}', true],
+  ['a key', '{"a":{"mark!":1}}', true],
+  ['the beginning of a long string', `{"a":["x${LONG}","mark${LONG}"]}`, true],
+  ['nothing but the middle of a long string', `{"a":["xmark${LONG}"]}`, false],
+])('whether an outline mentions what is in %s', (_, text, expected) => {
+  expect(readOutline(Buffer.from(text))?.mentions('mark')).toBe(expected)
+})
+
 /** The value with the texts that it stands for. */
 function restored(value: JsonValue, outline: Outline): JsonValue {
   if (typeof value === 'string') return outline.whole(value)
@@ -203,6 +320,14 @@ function restored(value: JsonValue, outline: Outline): JsonValue {
     ([key, member]) => [key, restored(member ?? null, outline)] as const,
   )
   return Object.fromEntries(entries)
+}
+
+/** The lengths of all texts, in their order. */
+function lengths(value: JsonValue, texts: Texts): number[] {
+  if (typeof value === 'string') return [texts.byteLength(value)]
+  if (Array.isArray(value)) return value.flatMap(item => lengths(item, texts))
+  if (!isJsonObject(value)) return []
+  return Object.values(value).flatMap(member => lengths(member ?? null, texts))
 }
 
 function hasLongMember(value: JsonValue): boolean {
@@ -217,8 +342,9 @@ function parsedOrNot(text: string): JsonValue | undefined {
   }
 }
 
-function mutate(bytes: Buffer, [place, byte, how]: [number, number, string]): Buffer {
-  const at = place % (bytes.length + 1)
+/** Changes a byte that is not before `from`. */
+function mutate(bytes: Buffer, [place, byte, how]: [number, number, string], from: number): Buffer {
+  const at = from + (place % (bytes.length + 1 - from))
   const rest = bytes.subarray(how === 'add' ? at : at + 1)
   const middle = how === 'cut' ? [] : [byte]
   return Buffer.concat([bytes.subarray(0, at), Buffer.from(middle), rest])
