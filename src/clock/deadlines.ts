@@ -1,13 +1,17 @@
 import type { Clock } from './clock.ts'
+import { type Place, Roll } from './roll.ts'
 
 /** The most by which a task comes late, in ms. */
 const TICK_MS = 100
 
-/** A task that waits for its time; to be given back to `cancel`. */
-export interface Deadline {
+/** A task that waits for its time. */
+interface Waiting {
   readonly dueAt: number
   readonly task: () => void
 }
+
+/** To be given back to `cancel`. */
+export type Deadline = Place<Waiting>
 
 /**
  * Ends of patience, of which each exchange has some and nearly all are cancelled: one timer for all of them. A task comes
@@ -15,7 +19,7 @@ export interface Deadline {
  */
 export class Deadlines {
   readonly #clock: Clock
-  readonly #open = new Set<Deadline>()
+  readonly #open = new Roll<Waiting>()
   #stopTicking: (() => void) | undefined
 
   constructor(clock: Clock) {
@@ -24,22 +28,21 @@ export class Deadlines {
 
   /** Has `task` done once `ms` from now, unless it is cancelled. */
   after(ms: number, task: () => void): Deadline {
-    const deadline = { dueAt: this.#clock.now() + ms, task }
-    this.#open.add(deadline)
     this.#stopTicking ??= this.#clock.every(TICK_MS, () => this.#tick())
-    return deadline
+    return this.#open.add({ dueAt: this.#clock.now() + ms, task })
   }
 
   cancel(deadline: Deadline): void {
-    this.#open.delete(deadline)
+    this.#open.remove(deadline)
   }
 
   #tick(): void {
     const now = this.#clock.now()
     for (const deadline of this.#open) {
-      if (deadline.dueAt > now) continue
-      this.#open.delete(deadline)
-      deadline.task()
+      const waiting = deadline.item
+      if (waiting === undefined || waiting.dueAt > now) continue
+      this.#open.remove(deadline)
+      waiting.task()
     }
     if (this.#open.size > 0) return
     this.#stopTicking?.()

@@ -110,7 +110,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const keys = await openKeys(options)
   const simulator = lazySimulator()
   const store = new ExchangeWriter(database, log, metrics)
-  const running: Gateway['running'] = new Map()
+  const watchdog = new Watchdog(clock)
   const ledger = await openLedger({
     databaseUrl: database.url,
     journalDirectory: settings.journalDirectory,
@@ -119,7 +119,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     newId: () => Bun.randomUUIDv7(),
     random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
-    onStop: ({ id, reason }) => running.get(id)?.(STOPS[reason]()),
+    onStop: ({ id, reason }) => watchdog.end(id, STOPS[reason]()),
   })
   const redis =
     settings.redisUrl === undefined
@@ -158,7 +158,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock,
     random: options.random,
   })
-  const watchdog = new Watchdog(clock)
   const responses = new KeptResponses({
     store: responseStore({ database, secretBox: options.secretBox, now: clock.now }),
     compactions: compactions(options.secretBox),
@@ -211,7 +210,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     videos: videoStore(database, options.secretBox),
     publicUrl: settings.publicApiUrl,
     open: new OpenExchanges(),
-    running,
     watchdog,
     responses,
     clock,

@@ -1,7 +1,6 @@
 import type { Authenticate } from '@/accounts/authenticate.ts'
 import type { Clock } from '@/clock/clock.ts'
 import type { Deadlines } from '@/clock/deadlines.ts'
-import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { Limiter } from '@/limits/limiter.ts'
 import type { Load } from '@/limits/load.ts'
@@ -51,8 +50,7 @@ export interface Gateway {
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
   publicUrl: string | undefined
   open: OpenExchanges
-  /** Exchanges that can be ended from outside: their key was revoked, their account suspended. */
-  running: Map<string, (error: GatewayError) => void>
+  /** Answers that flow. */
   watchdog: Watchdog
   /** What callers of the Responses surface asked to be kept. */
   responses: KeptResponses

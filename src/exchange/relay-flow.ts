@@ -38,11 +38,13 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   const { gateway, record, interruption, reservation } = admitted
   const outlet = new Outlet({ ...flow.outlet, clock: gateway.clock })
   const running: Running<F> = { pipeline: undefined }
-  const watched = { tick: (now: number) => watch(outlet, flow, running, now) }
+  const watched = gateway.watchdog.add({
+    id: record.id,
+    tick: now => watch(outlet, flow, running, now),
+    stop: error => outlet.stop(error),
+  })
   const leave = () => (reservation?.isRefused === true ? outlet.refuse() : outlet.abandon())
   interruption.listen(leave)
-  gateway.watchdog.add(watched)
-  gateway.running.set(record.id, error => outlet.stop(error))
   // The first output decides which route it is.
   const work = overCandidates(
     admitted,
@@ -50,7 +52,6 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
     () => !outlet.committed,
   ).finally(() => {
     gateway.watchdog.remove(watched)
-    gateway.running.delete(record.id)
     interruption.unlisten(leave)
   })
   // Refused money interrupts, and with it ends the work; the reason is the hold's to tell.

@@ -1,3 +1,4 @@
+import type { Place } from '@/clock/roll.ts'
 import type { LimitLease } from './answer.ts'
 import { type Delta, LEASE_TTL_US } from './bucket.ts'
 import type { GuardedBuckets } from './guarded-bucket.ts'
@@ -17,7 +18,8 @@ export class OpenLeases {
   readonly #local: LocalBuckets
   readonly #shared: GuardedBuckets | undefined
   readonly #steadyMs: () => number
-  readonly #open = new Map<string, LimitLease>()
+  /** By id; a place is emptied when it is given back, for the reason that clock/roll.ts has. */
+  readonly #open = new Map<string, Place<LimitLease>>()
   /** What is over but may still hold slots in Redis, and until when it does. */
   readonly #owed = new Map<string, { plan: Plan; untilMs: number }>()
 
@@ -32,12 +34,12 @@ export class OpenLeases {
   }
 
   get all(): readonly LimitLease[] {
-    return [...this.#open.values()]
+    return [...this.#open.values()].flatMap(({ item }) => item ?? [])
   }
 
   /** Held here as well, whoever counted it: the buckets of this process may have to go on from it. */
   add(lease: LimitLease): void {
-    this.#open.set(lease.id, lease)
+    this.#open.set(lease.id, { item: lease })
     if (this.#owed.size > 0) this.#owed.delete(lease.id)
     if (lease.countedBy === 'process') return
     for (const key of leaseKeys(lease.plan)) this.#local.renew(key, [lease.id])
@@ -45,7 +47,10 @@ export class OpenLeases {
 
   /** False if it was released before. Redis is told by `releaseInRedis`. */
   remove(lease: LimitLease): boolean {
-    if (!this.#open.delete(lease.id)) return false
+    const place = this.#open.get(lease.id)
+    if (place === undefined) return false
+    place.item = undefined
+    this.#open.delete(lease.id)
     for (const { leases } of lease.plan.slots) this.#local.releaseFrom(leases, lease.id)
     return true
   }
@@ -96,7 +101,7 @@ export class OpenLeases {
 
   #idsByKey(): Map<string, string[]> {
     const members = new Map<string, string[]>()
-    for (const { id, plan } of this.#open.values()) {
+    for (const { id, plan } of this.all) {
       for (const key of leaseKeys(plan)) {
         const ids = members.get(key)
         if (ids === undefined) members.set(key, [id])
