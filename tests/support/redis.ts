@@ -43,7 +43,9 @@ export async function startRedisServer(kind: 'single' | 'cluster' = 'single'): P
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-redis-'))
   const port = await freePort()
   const url = `redis://127.0.0.1:${port}`
-  const start = () => spawnServer(port, directory, kind === 'cluster' ? CLUSTER : [])
+  // Its own choice for what the nodes tell one another is the port 10,000 above, which there may not be.
+  const cluster = kind === 'cluster' ? [...CLUSTER, '--cluster-port', String(await freePort())] : []
+  const start = () => spawnServer(port, directory, cluster)
   let child = await start()
   if (kind === 'cluster') await formCluster(port)
   return {
@@ -79,7 +81,7 @@ const CLUSTER = ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1
 
 async function formCluster(port: number): Promise<void> {
   await Bun.$`redis-cli -p ${port} cluster addslotsrange 0 16383`.quiet()
-  const deadline = performance.now() + 10_000
+  const deadline = performance.now() + 30_000
   while (!(await Bun.$`redis-cli -p ${port} cluster info`.text()).includes('cluster_state:ok')) {
     if (performance.now() > deadline) throw new Error('the cluster did not form')
     await Bun.sleep(50)
@@ -104,13 +106,18 @@ async function drain(output: { read(): Promise<{ done: boolean }> }): Promise<vo
   while (!(await output.read()).done);
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Below the ports that the system hands out by itself, so that nobody gets it before the server does or while that is down. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 15_000 + Math.floor(Math.random() * 15_000)
+    if (await isFree(port)) return port
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise(resolve => {
     const server = createServer()
-    server.on('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => resolve(typeof address === 'object' && address !== null ? address.port : 0))
-    })
+    server.on('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }
