@@ -19,7 +19,7 @@ import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
 import { videoStore } from '@/exchange/videos/video-store.ts'
 import { VideoWatch } from '@/exchange/videos/video-watch.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
-import { openLedger } from '@/ledger/ledger.ts'
+import { type LedgerTimings, openLedger } from '@/ledger/ledger.ts'
 import type { Stop } from '@/ledger/types.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { Load, socketLimit } from '@/limits/load.ts'
@@ -73,6 +73,8 @@ export interface ServerOptions {
   /** Time as the ledger's heartbeat knows it; the same unless a test moves the other. */
   ledgerClock?: Clock
   random: () => number
+  /** How long Postgres and Redis are waited for, where that is not what they themselves say. */
+  patience?: { ledger: Partial<LedgerTimings>; redisCommandMs: number }
   /** What the limits' keys in Redis start with; every process of a deployment says the same. */
   limitsNamespace?: string
   log: Log
@@ -120,11 +122,15 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
     onStop: ({ id, reason }) => watchdog.end(id, STOPS[reason]()),
+    ...(options.patience === undefined ? {} : { timings: options.patience.ledger }),
   })
   const redis =
     settings.redisUrl === undefined
       ? undefined
-      : openRedis(settings.redisUrl, { onError: error => log.debug({ err: error }, 'redis') })
+      : openRedis(settings.redisUrl, {
+          onError: error => log.debug({ err: error }, 'redis'),
+          ...(options.patience === undefined ? {} : { commandTimeoutMs: options.patience.redisCommandMs }),
+        })
   const limiter = await openLimiter({
     redis,
     clock: options.ledgerClock ?? clock,

@@ -36,7 +36,7 @@ export class RedisTimeout extends Error {
 }
 
 const COMMAND_TIMEOUT_MS = 50
-/** A socket that owes an answer for this long is dead: only a new one can reach a server that moved. */
+/** A socket that owes an answer for this long, or for as long as a command may take, is dead: only a new one can reach a server that moved. */
 const SOCKET_TIMEOUT_MS = 2_000
 const CONNECT_TIMEOUT_MS = 1_000
 
@@ -46,8 +46,8 @@ export function redisScript(source: string): RedisScript {
 
 /** Opens `redis://` or `rediss://`; a comma list of addresses is a cluster's start nodes. */
 export function openRedis(url: string, options: RedisConnectOptions = {}): RedisConnection {
-  const client = createClient(url.split(','))
   const timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS
+  const client = createClient(url.split(','), Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
   // Without a listener of its own ioredis prints every failed attempt to connect.
   client.on('error', (error: Error) => options.onError?.(error))
   return {
@@ -68,23 +68,26 @@ const CLIENT_OPTIONS = {
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
   connectTimeout: CONNECT_TIMEOUT_MS,
-  socketTimeout: SOCKET_TIMEOUT_MS,
   connectionName: 'tollgate',
 } satisfies RedisOptions
 
 const retryDelayMs = (times: number): number => Math.min(times * 50, 500)
 
 /** One address is a server; several are a cluster. */
-export function createClient(urls: readonly string[]): Redis | Cluster {
+export function createClient(
+  urls: readonly string[],
+  socketTimeout: number = SOCKET_TIMEOUT_MS,
+): Redis | Cluster {
   const [first = ''] = urls
+  const options = { ...CLIENT_OPTIONS, socketTimeout }
   if (urls.length === 1) {
-    return new Redis(first, { ...CLIENT_OPTIONS, enableOfflineQueue: false, retryStrategy: retryDelayMs })
+    return new Redis(first, { ...options, enableOfflineQueue: false, retryStrategy: retryDelayMs })
   }
   return new Cluster([...urls], {
     enableOfflineQueue: false,
     clusterRetryStrategy: retryDelayMs,
     slotsRefreshTimeout: CONNECT_TIMEOUT_MS,
-    redisOptions: { ...CLIENT_OPTIONS, ...credentials(first) },
+    redisOptions: { ...options, ...credentials(first) },
   })
 }
 

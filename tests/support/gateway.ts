@@ -18,6 +18,8 @@ export interface TestGatewayOptions {
   publicApiUrl?: string
   /** False: an upgrade is a 426. */
   responsesWebSocket?: boolean
+  /** True: gives up on Postgres and Redis as soon as a deployment does; else a stall of the machine is no failure of theirs. */
+  isImpatient?: boolean
   /** Upstream addresses by format; the simulator where none is given. */
   upstreams?: Partial<Record<'chat' | 'responses' | 'messages' | 'gemini', string>>
   /** Added to each channel, as YAML flow entries. */
@@ -121,6 +123,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ledgerClock: systemClock,
     limitsNamespace: `test:${crypto.randomUUID()}:`,
     random: Math.random,
+    ...(options.isImpatient === true ? {} : { patience: PATIENCE }),
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
   })
@@ -167,6 +170,16 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
+const PATIENCE = {
+  ledger: {
+    holdPatienceMs: 20_000,
+    settlePatienceMs: 20_000,
+    statementTimeoutMs: 20_000,
+    connectionTimeoutMs: 20_000,
+  },
+  redisCommandMs: 10_000,
+}
+
 /** Another process of the same deployment, as far as two can be told apart within one: all they share is the database. */
 export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
   return startServer({
@@ -185,6 +198,7 @@ export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
     secretBox: box,
     clock: systemClock,
     random: Math.random,
+    patience: PATIENCE,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => gateway.logLines.push(line) }),
     metrics: createMetrics({ processMetrics: false }),
   })
