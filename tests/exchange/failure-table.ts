@@ -13,6 +13,8 @@ export interface Failure {
   upstream: { script: Script } | { raw: (request: RawRequest) => void } | { port: 'closed' }
   /** What a caller sees where there is no other channel. */
   alone: string
+  /** Whether the answer is one that is waited for in vain. */
+  isSilent: boolean
   /** Whether another channel is asked. */
   movesOn: boolean
   /** Whether what was delivered of the broken answer is billed. */
@@ -41,6 +43,7 @@ const before = (name: string, upstream: Failure['upstream'], alone: string, move
   name,
   upstream,
   alone,
+  isSilent: false,
   movesOn,
   isBilled: false,
 })
@@ -58,6 +61,7 @@ const after = (name: string, answer: () => Response, alone: string): Failure => 
   name,
   upstream: { script: answer },
   alone,
+  isSilent: false,
   movesOn: true,
   isBilled: false,
 })
@@ -69,15 +73,21 @@ const late = (name: string, end: (fed: ReturnType<typeof fedStream>) => void, ca
     script: async () => {
       const fed = fedStream()
       fed.write(DELTA)
-      // The head and the first event are on their way before what comes next.
-      setTimeout(() => end(fed), 20)
+      void afterAWhile(() => end(fed))
       return eventStream(fed.stream)
     },
   },
   alone: caller,
+  isSilent: false,
   movesOn: false,
   isBilled: true,
 })
+
+/** When what was written has reached the gateway. In small steps: a stall of the machine is as long as one of them. */
+async function afterAWhile(act: () => void): Promise<void> {
+  for (let step = 0; step < 10; step += 1) await Bun.sleep(2)
+  act()
+}
 
 const hanging = (text: string) => () => {
   const fed = fedStream()
@@ -92,14 +102,18 @@ const broken = (text: string) => ({
     socket.write(
       `HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n${chunk}`,
     )
-    setTimeout(() => socket.destroy(), 20)
+    void afterAWhile(() => socket.destroy())
   },
 })
+
+const silent = (failure: Failure): Failure => ({ ...failure, isSilent: true })
 
 export const FAILURES: readonly Failure[] = [
   before('no connection', { port: 'closed' }, '502 upstream_error'),
   before('closed without an answer', { raw: ({ socket }) => socket.destroy() }, '502 upstream_error'),
-  before('no head in time', { script: () => new Promise<Response>(() => {}) }, '504 upstream_timeout'),
+  silent(
+    before('no head in time', { script: () => new Promise<Response>(() => {}) }, '504 upstream_timeout'),
+  ),
   status(500, '502 upstream_error'),
   status(502, '502 upstream_error'),
   status(503, '503 upstream_error'),
@@ -118,11 +132,11 @@ export const FAILURES: readonly Failure[] = [
   after('an error after an empty event', () => eventStream(ROLE + ERROR), '502 upstream_error'),
   after('a clean end without an answer', () => eventStream(ROLE), '502 upstream_error'),
   { ...after('a broken connection', () => eventStream(''), '502 upstream_error'), upstream: broken(ROLE) },
-  after('silence', hanging(ROLE), '504 upstream_stalled'),
+  silent(after('silence', hanging(ROLE), '504 upstream_stalled')),
   late('an error event', fed => fed.write(ERROR), '200, then an error'),
   late('a clean end without the last event', fed => fed.close(), '200, then an error'),
   { ...late('a broken connection', () => {}, '200, then an error'), upstream: broken(DELTA) },
-  late('silence', () => {}, '200, then an error'),
+  silent(late('silence', () => {}, '200, then an error')),
 ]
 
 /** A gateway before two upstreams, the first of which fails as a row of the table says. */
@@ -144,12 +158,12 @@ export async function startFailureRig(): Promise<FailureRig> {
   let round = 0
 
   /** New channels each time, so that no breaker remembers the row before. */
-  async function twoChannels(url: string, channels: 1 | 2): Promise<string> {
+  async function twoChannels(url: string, channels: 1 | 2, patienceMs: number): Promise<string> {
     round += 1
     const routes = ['a', 'b'].slice(0, channels).map(name => `{ channel: ${name}-${round}, model: m }`)
     await gateway.apply(`
 channels:
-  - { name: a-${round}, format: openai-chat-completions, base_url: "${url}", api_keys: ["one-${round}"], priority: 0, timeouts: { first_byte_ms: 300, idle_ms: 300 } }
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${url}", api_keys: ["one-${round}"], priority: 0, timeouts: { first_byte_ms: ${patienceMs}, idle_ms: ${patienceMs} } }
   - { name: b-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["two-${round}"], priority: 1 }
 models:
   - { id: pair-${round}, channels: [${routes.join(', ')}], prices: { input: 1, output: 2 } }
@@ -158,11 +172,12 @@ models:
   }
 
   return {
-    async observe({ upstream }, channels) {
+    async observe({ upstream, isSilent }, channels) {
       if ('script' in upstream) script = upstream.script
       if ('raw' in upstream) raw = upstream.raw
       const url = 'script' in upstream ? first.url : 'raw' in upstream ? bare.url : closed.url
-      const model = await twoChannels(url, channels)
+      // A channel that answers is waited for however long it takes: no row but those of silence is about time.
+      const model = await twoChannels(url, channels, isSilent ? 300 : 60_000)
       const asked = () => [first.seen.length + bare.requests, second.seen.length] as const
       const [firstBefore, secondBefore] = asked()
       const caller = await call(gateway, model)

@@ -70,22 +70,28 @@ describe.each(SURFACES.flatMap(surface => SURFACES.map(upstream => [surface, ups
 )
 
 describe('an upstream that is not there', () => {
+  /** No name at all, so that no resolver is asked, which may take its time to say no. */
+  const nobody = `${'x'.repeat(64)}.invalid`
+  let away: TestGateway
   let silent: TestGateway
   beforeAll(async () => {
-    silent = await startTestGateway({
-      upstreams: { gemini: 'http://127.0.0.1:1', responses: 'http://upstream.invalid' },
-      channelOptions: 'timeouts: { first_byte_ms: 100 }',
+    away = await startTestGateway({
+      upstreams: { gemini: 'http://127.0.0.1:1', responses: `http://${nobody}` },
     })
+    silent = await startTestGateway({ channelOptions: 'timeouts: { first_byte_ms: 100 }' })
   }, START_MS)
-  afterAll(() => silent.close())
+  afterAll(async () => {
+    await away.close()
+    await silent.close()
+  })
 
   test.each(SURFACES)(
     "answers a %s caller 502 where nobody listens or the name is nobody's",
     async surface => {
       for (const model of ['gemini/echo', 'responses/echo']) {
-        const error = await readError(await call(silent, surface, { model }), surface)
+        const error = await readError(await call(away, surface, { model }), surface)
         expect(error).toMatchObject({ status: 502, code: 'upstream_error' })
-        expect(error.message).not.toMatch(/127\.0\.0\.1|upstream\.invalid/)
+        expect(error.message).not.toMatch(/127\.0\.0\.1|\.invalid/)
       }
     },
   )
