@@ -2,4 +2,4 @@ import { afterAll } from 'bun:test'
 import { closeTestServer } from '#tests/support/database.ts'
 
 // Runs after the last test of the last file. Costs nothing unless a test asked for a database.
-afterAll(closeTestServer, 30_000)
+afterAll(closeTestServer, 60_000)

@@ -33,7 +33,7 @@ models:
   - { id: "functions/tool", channels: [{ channel: functions, model: "tool" }], prices: { input: 1, output: 2 } }
   - { id: "functions/reason+tool", channels: [{ channel: functions, model: "reason+tool" }], prices: { input: 1, output: 2 } }
 `)
-}, 30_000)
+}, 60_000)
 afterAll(() => gateway.close())
 beforeEach(() => gateway.simulator.simulator.recordings.clear())
 

@@ -12,7 +12,7 @@ let gateway: TestGateway
 
 beforeAll(async () => {
   gateway = await startTestGateway()
-}, 30_000)
+}, 60_000)
 afterAll(() => gateway.close())
 
 function post(path: string, body: JsonObject, headers: Record<string, string> = {}): Promise<Response> {

@@ -46,7 +46,7 @@ test('a process that is killed in the middle leaves the key to the next one, and
     () => 'broken',
   )
   await first.body?.getReader().read()
-  await until(() => upstream.sent.get('x') !== undefined && (upstream.sent.get('x') ?? 0) >= 200, 10_000)
+  await until(() => upstream.sent.get('x') !== undefined && (upstream.sent.get('x') ?? 0) >= 200)
   const killed = fleet.kill(0)
   await killed.dead
   // Nobody has taken it over yet: the lease of the dead one has to run out.
@@ -63,7 +63,7 @@ test('a process that is killed in the middle leaves the key to the next one, and
   expect(upstream.seen).toHaveLength(2)
 
   await fleet.buryDead()
-  await until(async () => (await fleet.holds()) === 0, 30_000)
+  await until(async () => (await fleet.holds()) === 0)
   const entries = await fleet.database.sql<
     { id: string; kind: string; amount: bigint; ref: string | null }[]
   >`

@@ -70,7 +70,7 @@ afterAll(async () => {
   await database.close()
   await upstream.stop(true)
   rmSync(directory, { recursive: true, force: true })
-}, 30_000)
+}, 60_000)
 
 /** Sends a file by curl, so that the memory of the client is another process's. */
 async function edit(model: string, path: string): Promise<{ status: number; body: string }> {

@@ -82,7 +82,7 @@ describe('two workers on the embedded default with Redis', () => {
   beforeAll(async () => {
     ;({ server, key } = await start())
   }, 60_000)
-  afterAll(() => server.close(), 30_000)
+  afterAll(() => server.close(), 60_000)
 
   test('share the port, and one ops listener tells of both', async () => {
     answer = () => eventStream(EVENT + END)
@@ -94,15 +94,15 @@ describe('two workers on the embedded default with Redis', () => {
     expect(await metric(server, 'tollgate_workers')).toBe(2)
     expect(await metric(server, 'tollgate_ledger_healthy')).toBe(1)
     expect((await fetch(`${server.opsUrl}/readyz`)).status).toBe(200)
-  }, 30_000)
+  }, 60_000)
 
   test('one that is killed is followed by another, while the other goes on serving', async () => {
     const [victim = 0, survivor = 0] = workersOf(server)
     process.kill(victim, 'SIGKILL')
     await until(() => !workersOf(server).includes(victim))
     answer = () => eventStream(EVENT + END)
-    await until(async () => (await metric(server, 'tollgate_worker_restarts_total')) === 1, 15_000)
-    await until(async () => (await metric(server, 'tollgate_workers')) === 2, 15_000)
+    await until(async () => (await metric(server, 'tollgate_worker_restarts_total')) === 1)
+    await until(async () => (await metric(server, 'tollgate_workers')) === 2)
     expect(workersOf(server)).toContain(survivor)
     expect((await post(server, key)).status).toBe(200)
   }, 60_000)
@@ -152,7 +152,7 @@ test('workers whose supervisor was killed end, and leave the data directory to t
   const { server } = await start()
   const workers = workersOf(server)
   server.kill('SIGKILL')
-  await until(() => workers.every(pid => !isAlive(pid)), 20_000)
+  await until(() => workers.every(pid => !isAlive(pid)))
   const second = await spawnServer({ dataDir: server.dataDir })
   await second.close()
 }, 60_000)

@@ -77,7 +77,7 @@ test('content of 200 MB passes with flat memory, whoever made it', async () => {
   const gateway = fleet.gateways[1]
   for (const model of ['sora', 'veo']) {
     const id = await order(1, model)
-    await until(async () => (await statusOf(1, id)) === 'completed', 20_000)
+    await until(async () => (await statusOf(1, id)) === 'completed')
     const before = (await gateway?.residentMb()) ?? 0
     let most = before
     let bytes = 0
@@ -110,14 +110,14 @@ test('a job whose process is killed is seen to its end by another, and charged o
   maker.state = 'completed'
   await fleet.database.sql`update video_job set look_at = now(), leased_until = null
     where id = ${made.replace('video_', '')}::uuid`
-  await until(async () => (await entriesOf(made)).length > 0, 30_000)
-  await until(async () => (await statusOf(1, made)) === 'completed', 30_000)
+  await until(async () => (await entriesOf(made)).length > 0)
+  await until(async () => (await statusOf(1, made)) === 'completed')
   expect(await entriesOf(made)).toEqual([{ kind: 'usage', amount: -400_000_000n, ref: null }])
   expect((await call(1, `/v1/videos/${made}/content`, { method: 'GET' })).status).toBe(200)
 
   maker.state = 'failed'
-  await until(async () => ['completed', 'failed'].includes(await statusOf(1, failing)), 30_000)
-  await until(async () => (await fleet.holds()) === 0, 30_000)
+  await until(async () => ['completed', 'failed'].includes(await statusOf(1, failing)))
+  await until(async () => (await fleet.holds()) === 0)
   // It may have been found made while the other one was.
   const charged = await entriesOf(failing)
   expect(charged.length).toBe((await statusOf(1, failing)) === 'completed' ? 1 : 0)

@@ -291,7 +291,7 @@ describe('signing up', () => {
       const answer = await site.call(undefined, 'POST /api/signup', { body: { email } })
       expect(answer).toEqual({ next: 'mail_sent', user: null })
     }
-    await until(() => site.mails.length === 2, 5_000)
+    await until(() => site.mails.length === 2)
     const mail = site.mails.find(({ to }) => to === 'visitor@example.com')
     const token = /#([\w-]+)/.exec(mail?.text ?? '')?.[1] ?? ''
     const { user } = await site.call(undefined, 'POST /api/links/accept', {

@@ -59,7 +59,7 @@ test('a background response whose process is killed fails readably, and its mone
   )
   const { id } = await clientOf(doomed).responses.create({ model: 'm', input: 'go', background: true })
   const other = clientOf(survivor)
-  await until(async () => (await other.responses.retrieve(id)).status === 'in_progress', 20_000)
+  await until(async () => (await other.responses.retrieve(id)).status === 'in_progress')
   const watching = await other.responses.retrieve(id, { stream: true })
   doomed.kill('SIGKILL')
   await doomed.exited
@@ -74,7 +74,7 @@ test('a background response whose process is killed fails readably, and its mone
   await until(async () => {
     const [row] = await database.sql`select count(*)::int as holds from hold`
     return row?.['holds'] === 0
-  }, 30_000)
+  }, 60_000)
   const entries =
     await database.sql`select amount from entry where account_id = ${accountId} and kind = 'usage'`
   expect(entries.length).toBeLessThanOrEqual(1)

@@ -169,7 +169,7 @@ describe('with an upstream that answers as told', () => {
     await until(() => {
       clock.advance(1000)
       return Bun.peek.status(stopped) !== 'pending'
-    }, 20_000)
+    })
     await stopped
     await upstream.stop()
   })

@@ -147,7 +147,7 @@ describe('without a database', () => {
       availableNano: 94n,
     })
     expect([ledger.state().journal, ledger.healthy()]).toEqual(['empty', true])
-  }, 30_000)
+  }, 60_000)
 
   test('a process that ends leaves its journal to the next one, a torn last record included', async () => {
     const payer = await fixture.payer(100n)
@@ -174,5 +174,5 @@ describe('without a database', () => {
     appendFileSync(path, whole)
     await second.maintain()
     expect((await second.balance(payer.accountId))?.balanceNano).toBe(85n)
-  }, 30_000)
+  }, 60_000)
 })

@@ -45,4 +45,4 @@ test('what accounts had before there was a ledger becomes their first entry', as
     ['none@x', 0n, null, null, null],
   ])
   expect((await audit(database.url)).ok).toBe(true)
-}, 30_000)
+}, 60_000)

@@ -213,7 +213,7 @@ export function bucketContract(name: string, open: () => ContractRig): void {
         expect(levelsUs).toEqual(buckets.map(({ costUs }) => costUs * 300))
         expect(held).toEqual([301])
       }
-    }, 30_000)
+    }, 60_000)
   })
 }
 

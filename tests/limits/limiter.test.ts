@@ -243,7 +243,7 @@ describe.each(modes)('limits counted %s', mode => {
     // 600 less 251, and what has come back meanwhile.
     expect(remaining?.remaining).toBeWithin(349, 600)
     await limiter.close()
-  }, 30_000)
+  }, 60_000)
 
   test('slots do not leak: after 10,000 aborted requests all are free', async () => {
     const limiter = await open()
@@ -256,7 +256,7 @@ describe.each(modes)('limits counted %s', mode => {
     expect(again.filter(({ allowed }) => allowed)).toHaveLength(100)
     expect(limiter.openLeases).toBe(100)
     await limiter.close()
-  }, 30_000)
+  }, 60_000)
 })
 
 test.skipIf(redis === undefined)('a request asks Redis twice: when it begins and when it ends', async () => {

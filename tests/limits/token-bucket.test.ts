@@ -136,6 +136,6 @@ if (server === undefined) {
         const { shared, local } = await playOnBoth(redis, seed, 60, scope())
         expect({ seed, decisions: shared }).toEqual({ seed, decisions: local })
       }
-    }, 30_000)
+    }, 60_000)
   })
 }

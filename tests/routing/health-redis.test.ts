@@ -89,9 +89,9 @@ test.skipIf(!hasRedisServer)(
     await until(() => {
       one.attempt(1, REFUSED)
       return other.standing(1) === 'paused'
-    }, 10_000)
+    })
     await Promise.all([one.close(), other.close()])
     await server.close()
   },
-  20_000,
+  60_000,
 )

@@ -100,7 +100,7 @@ async function waitFor(
   for (;;) {
     const found = read()
     if (found !== undefined) return found
-    if (child.exitCode !== null || performance.now() - start > 30_000) {
+    if (child.exitCode !== null || performance.now() - start > 50_000) {
       throw new Error(`the server did not start: ${output()}`)
     }
     await Bun.sleep(5)

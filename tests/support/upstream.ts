@@ -73,8 +73,11 @@ export function eventStream(body: string | ReadableStream<Uint8Array>): Response
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
 
-/** Resolves when `condition` holds; fails after `ms`, which is a bound and not a pause. */
-export async function until(condition: () => boolean | Promise<boolean>, ms = 5000): Promise<number> {
+/** Longer than any stall of a busy machine, and shorter than a test's own time, so that its failure says what it waited for. */
+const PATIENCE_MS = 30_000
+
+/** Resolves when `condition` holds, with how long that took; fails after `ms`, which is a bound and not a pause. */
+export async function until(condition: () => boolean | Promise<boolean>, ms = PATIENCE_MS): Promise<number> {
   const start = performance.now()
   while (!(await condition())) {
     if (performance.now() - start > ms) throw new Error(`still not so after ${ms} ms`)

@@ -43,7 +43,7 @@ async function ended(id: string) {
   await until(async () => {
     const { status } = await openai.responses.retrieve(id)
     return status !== 'queued' && status !== 'in_progress'
-  }, 10_000)
+  })
   return openai.responses.retrieve(id)
 }
 

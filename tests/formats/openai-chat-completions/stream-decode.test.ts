@@ -490,7 +490,7 @@ describe('whatever the upstream sends', () => {
         },
       ),
     )
-  }, 30_000)
+  }, 60_000)
 })
 
 describe('what other vendors add', () => {
