@@ -39,7 +39,9 @@ export function encodeConfig(
     topP: fields.topP,
     topK: fields.topK,
     candidateCount: candidateCount(fields.candidates, traits),
-    maxOutputTokens: max === undefined ? undefined : Math.min(max, limits.maxOutputTokens ?? max),
+    // No tokens at all, which warms Anthropic's cache, is no limit here.
+    maxOutputTokens:
+      max === undefined ? undefined : Math.max(1, Math.min(max, limits.maxOutputTokens ?? max)),
     stopSequences: fields.stop.length === 0 ? undefined : [...fields.stop],
     seed: seed(fields.seed, losses),
     presencePenalty: fields.presencePenalty,

@@ -1,11 +1,11 @@
 import { type MediaPart, type TextPart, type ToolResultPart, textPart } from '@/generation/part.ts'
 import { parseExactObject } from '@/json/exact.ts'
-import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeMedia } from './media.ts'
 
-/** The content of a functionResponse: its object as text, then its media. */
+/** The content of a functionResponse: its object as text, or what stands in an object's place, then its media. */
 export function decodeResult(response: JsonObject): { content: (TextPart | MediaPart)[]; isError: boolean } {
-  const { text, isError } = responseText(asObject(response['response']) ?? {})
+  const { text, isError } = responseText(response['response'] ?? {})
   const media = asArray(response['parts']).flatMap(part => decodeMedia(asObject(part) ?? {}) ?? [])
   const content = text === '{}' && media.length > 0 ? media : [textPart(text), ...media]
   return { content, isError }
@@ -14,7 +14,8 @@ export function decodeResult(response: JsonObject): { content: (TextPart | Media
 /** Keys under which an object is a mere wrapper of a text. */
 const WRAPPERS = ['result', 'output', 'content'] as const
 
-function responseText(response: JsonObject): { text: string; isError: boolean } {
+function responseText(response: JsonValue): { text: string; isError: boolean } {
+  if (!isJsonObject(response)) return { text: asString(response) ?? JSON.stringify(response), isError: false }
   const keys = Object.keys(response)
   const error = keys.length === 1 ? asString(response['error']) : undefined
   if (error !== undefined) return { text: error, isError: true }

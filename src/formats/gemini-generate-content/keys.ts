@@ -16,12 +16,15 @@ const USER_DATA = new Set([
   'schema',
 ])
 
+/** Fields that are lists, for which the API takes a single item as well: its own documentation writes it so. */
+const LISTS = new Set(['contents', 'functionDeclarations', 'parts', 'tools'])
+
 /** Deeper than any field of the API lies; more is an attack on the stack. */
 const MAX_DEPTH = 64
 
 /**
- * The body with the API's own keys in camelCase (the API takes snake_case too) and without nulls, which proto JSON
- * reads as absent. User data inside is the same object as before. Where both spellings are given camelCase wins.
+ * The body with the API's own keys in camelCase (the API takes snake_case too), without nulls, which proto JSON reads
+ * as absent, and with lists where a list belongs. User data inside is the same object as before. Where both spellings are given camelCase wins.
  */
 export function camelKeys(body: JsonObject): JsonObject {
   return camelObject(body, 0)
@@ -34,7 +37,8 @@ function camelObject(object: JsonObject, depth: number): JsonObject {
     const name = camelCase(key)
     if (value === null || value === undefined) continue
     if (name !== key && Object.hasOwn(object, name)) continue
-    entries.push([name, USER_DATA.has(name) ? value : camelValue(value, depth + 1)])
+    const listed = LISTS.has(name) && isJsonObject(value) ? [value] : value
+    entries.push([name, USER_DATA.has(name) ? value : camelValue(listed, depth + 1)])
   }
   // fromEntries defines keys where an assignment would call the setter of `__proto__`.
   return Object.fromEntries(entries)

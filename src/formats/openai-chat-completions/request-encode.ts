@@ -103,7 +103,8 @@ function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined 
 
 function encodeLength(max: number | undefined, target: Target, rules: TargetRules): JsonObject {
   if (max === undefined) return {}
-  const tokens = Math.min(max, target.maxOutputTokens ?? max)
+  // No tokens at all, which warms Anthropic's cache, is no limit here.
+  const tokens = Math.max(1, Math.min(max, target.maxOutputTokens ?? max))
   return rules.model.isNewer ? { max_completion_tokens: tokens } : { max_tokens: tokens }
 }
 

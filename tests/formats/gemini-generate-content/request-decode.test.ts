@@ -97,6 +97,21 @@ describe('edge 73: spellings of keys and roles', () => {
     expect(decode({ ...HI, systemInstruction }).instructions.map(part => part.text)).toEqual(['Be brief.'])
   })
 
+  test("a single item stands for a list of it, as in Google's own examples", () => {
+    const request = decode({
+      system_instruction: { parts: { text: 'Be brief.' } },
+      contents: { parts: { text: 'hi' } },
+      tools: {
+        function_declarations: { name: 'f', parameters: { properties: { parts: { type: 'OBJECT' } } } },
+      },
+    })
+    expect(request).toMatchObject({
+      instructions: [{ text: 'Be brief.' }],
+      turns: [{ role: 'user', parts: [{ type: 'text', text: 'hi' }] }],
+      tools: [{ name: 'f', parameters: { properties: { parts: { type: 'object' } } } }],
+    })
+  })
+
   test('both spellings: camelCase wins; null is absent', () => {
     const request = decode({ ...HI, generationConfig: { topK: 1, top_k: 2, temperature: null } })
     expect(request.topK).toBe(1)
@@ -105,6 +120,20 @@ describe('edge 73: spellings of keys and roles', () => {
 })
 
 describe('calls and results', () => {
+  test.each([
+    ['a list', [1, { a: 2 }], '[1,{"a":2}]'],
+    ['a text', 'sunny', 'sunny'],
+    ['a number', 5, '5'],
+    ['nothing', undefined, '{}'],
+  ])('edge 78: a response that is no object but %s is not lost', (_, response, text) => {
+    const [, , user] = turns(
+      { parts: [{ text: 'q' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f' } }] },
+      { parts: [{ functionResponse: { name: 'f', ...(response === undefined ? {} : { response }) } }] },
+    )
+    expect(user?.parts).toMatchObject([{ type: 'tool-result', content: [{ text }], isError: false }])
+  })
+
   test('ids that are missing are derived alike for call and result, turn after turn', () => {
     const contents = [
       { role: 'user', parts: [{ text: 'q' }] },

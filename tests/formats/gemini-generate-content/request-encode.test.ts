@@ -394,6 +394,10 @@ describe('configuration', () => {
   const config = (fields: Partial<GenerationRequest>, model = G25) =>
     encode(fields, model).body['generationConfig']
 
+  test('edge 64: a limit of 0, which warms a cache elsewhere, is the smallest there is', () => {
+    expect(config({ maxOutputTokens: 0 })).toMatchObject({ maxOutputTokens: 1 })
+  })
+
   test('native fields', () => {
     expect(
       config({

@@ -84,6 +84,10 @@ describe('by the name of the model', () => {
     ).toBe(100)
   })
 
+  test('edge 64: a limit of 0, which warms a cache elsewhere, is the smallest there is', () => {
+    expect(encode({ ...requestOf({}), maxOutputTokens: 0 }, 'm').body['max_tokens']).toBe(1)
+  })
+
   test('reasoning models lose the sampling that they refuse, and say so', () => {
     const request = requestOf({
       temperature: 0.2,
