@@ -61,6 +61,11 @@ export class BlockList {
     for (const key of keys) this.#blocks.delete(key)
   }
 
+  /** Slots were given back. */
+  forgetLeases(plan: Plan): void {
+    for (const { leaseKeys } of plan.slots) this.forget(leaseKeys)
+  }
+
   sweep(): void {
     const now = this.#nowUs()
     for (const [key, { untilUs }] of this.#blocks) if (untilUs <= now) this.#blocks.delete(key)

@@ -17,7 +17,7 @@ import { BlockList } from './block-list.ts'
 import type { TakeResult } from './bucket.ts'
 import { GuardedBuckets } from './guarded-bucket.ts'
 import { LocalBuckets } from './local-bucket.ts'
-import { leaseKeys, OpenLeases } from './open-leases.ts'
+import { OpenLeases } from './open-leases.ts'
 import {
   corrections,
   correctionUs,
@@ -141,7 +141,7 @@ export class Limiter {
   async release(lease: LimitLease): Promise<void> {
     if (!this.#leases.remove(lease)) return
     if (this.#shared === undefined) return
-    this.#blocks.forget(leaseKeys(lease.plan))
+    this.#blocks.forgetLeases(lease.plan)
     await this.#leases.releaseInRedis(lease.plan)
   }
 
@@ -262,7 +262,7 @@ export class Limiter {
 
   #endInRedis(lease: LimitLease, tokens: number | undefined): Promise<void> {
     this.#correctHere(lease, tokens)
-    this.#blocks.forget(leaseKeys(lease.plan))
+    this.#blocks.forgetLeases(lease.plan)
     return this.#leases.releaseInRedis(lease.plan, slot => {
       const deltas = corrections(slot, tokens)
       this.#blocks.forget(deltas.map(({ key }) => key))
@@ -324,9 +324,8 @@ function limitedBy({ slots }: Plan): Limited {
 
 /** All or none over two slots: the second one's refusal undoes the first. */
 async function takeBack(shared: GuardedBuckets, slot: Slot): Promise<void> {
-  const keys = slot.leases.map(({ key }) => key)
   const adjustment = { markerKey: markerKey(slot, slot.id), buckets: corrections(slot, undefined) }
-  await Promise.allSettled([shared.adjust(adjustment), shared.release(keys, slot.id)])
+  await Promise.allSettled([shared.adjust(adjustment), shared.release(slot.leaseKeys, slot.id)])
 }
 
 const CLOSED: LimitRefusal = {

@@ -42,7 +42,8 @@ export class OpenLeases {
     this.#open.set(lease.id, { item: lease })
     if (this.#owed.size > 0) this.#owed.delete(lease.id)
     if (lease.countedBy === 'process') return
-    for (const key of leaseKeys(lease.plan)) this.#local.renew(key, [lease.id])
+    const ids = [lease.id]
+    for (const { leaseKeys } of lease.plan.slots) for (const key of leaseKeys) this.#local.renew(key, ids)
   }
 
   /** False if it was released before. Redis is told by `releaseInRedis`. */
@@ -65,10 +66,10 @@ export class OpenLeases {
     this.#owed.set(plan.id, { plan, untilMs: this.#steadyMs() + LEASE_TTL_MS })
     if (shared.isAway) return
     const calls = plan.slots.map(slot => {
-      const keys = slot.leases.map(({ key }) => key)
       const deltas = correction(slot)
-      if (deltas.length === 0) return shared.release(keys, plan.id)
-      return shared.finish({ markerKey: markerKey(slot, plan.id), buckets: deltas }, keys, plan.id)
+      if (deltas.length === 0) return shared.release(slot.leaseKeys, plan.id)
+      const adjustment = { markerKey: markerKey(slot, plan.id), buckets: deltas }
+      return shared.finish(adjustment, slot.leaseKeys, plan.id)
     })
     const results = await Promise.allSettled(calls)
     if (results.every(({ status }) => status === 'fulfilled')) this.#owed.delete(plan.id)
@@ -102,7 +103,7 @@ export class OpenLeases {
   #idsByKey(): Map<string, string[]> {
     const members = new Map<string, string[]>()
     for (const { id, plan } of this.all) {
-      for (const key of leaseKeys(plan)) {
+      for (const key of plan.slots.flatMap(({ leaseKeys }) => leaseKeys)) {
         const ids = members.get(key)
         if (ids === undefined) members.set(key, [id])
         else ids.push(id)
@@ -110,8 +111,4 @@ export class OpenLeases {
     }
     return members
   }
-}
-
-export function leaseKeys(plan: Plan): string[] {
-  return plan.slots.flatMap(({ leases }) => leases.map(({ key }) => key))
 }

@@ -69,6 +69,8 @@ export interface PlannedLease extends LeaseSet {
 export interface Slot extends Take {
   readonly buckets: readonly PlannedBucket[]
   readonly leases: readonly PlannedLease[]
+  /** Those of its leases. */
+  readonly leaseKeys: readonly string[]
   /** What the markers of its adjustments start with; one for each hash tag. */
   readonly markerPrefix: string
 }
@@ -117,10 +119,10 @@ function shapesOf({ caller, defaults, model }: LimitedRequest, namespace: string
   return found
 }
 
-function fill({ buckets, leases, markerPrefix }: SlotShape, id: string, tokens: number): Slot {
+function fill({ buckets, leases, leaseKeys, markerPrefix }: SlotShape, id: string, tokens: number): Slot {
   const filled: PlannedBucket[] = []
   for (const bucket of buckets) filled.push(bucket.name.kind === 'tokens' ? costing(bucket, tokens) : bucket)
-  return { id, buckets: filled, leases, markerPrefix }
+  return { id, buckets: filled, leases, leaseKeys, markerPrefix }
 }
 
 function costing({ key, name, limit, burstUs }: PlannedBucket, tokens: number): PlannedBucket {
@@ -179,7 +181,8 @@ class ShapeBuilder {
 
   build(): SlotShape {
     const markerPrefix = `${this.#namespace}adj:${this.#tag}`
-    return { buckets: this.#buckets, leases: this.#leases, markerPrefix }
+    const leaseKeys = this.#leases.map(({ key }) => key)
+    return { buckets: this.#buckets, leases: this.#leases, leaseKeys, markerPrefix }
   }
 }
 

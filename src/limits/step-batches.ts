@@ -15,11 +15,9 @@ export interface Step<Answer> {
 }
 
 /** A step whose answer is awaited. */
-interface Waiting {
-  readonly key: string
-  readonly width: number
-  write(place: (key: string) => number): readonly Word[]
-  resolve(integers: readonly number[]): void
+interface Waiting<Answer = unknown> {
+  readonly step: Step<Answer>
+  resolve(answer: Answer): void
   reject(error: unknown): void
 }
 
@@ -49,31 +47,25 @@ export class StepBatches {
   submit<Answer>(step: Step<Answer>): Promise<Answer> {
     return new Promise((resolve, reject) => {
       if (this.#waiting.length === 0) setImmediate(() => this.#sendWaiting())
-      this.#waiting.push({
-        key: step.key,
-        width: step.width,
-        write: place => step.write(place),
-        resolve: integers => resolve(step.read(integers)),
-        reject,
-      })
+      this.#waiting.push({ step, resolve, reject })
     })
   }
 
   #sendWaiting(): void {
-    const steps = this.#waiting
+    const waiting = this.#waiting
     this.#waiting = []
-    if (this.#spansTags) this.#send(steps)
-    else for (const group of byTag(steps)) this.#send(group)
+    if (this.#spansTags) this.#send(waiting)
+    else for (const group of byTag(waiting)) this.#send(group)
   }
 
-  #send(steps: readonly Waiting[]): void {
+  #send(waiting: readonly Waiting[]): void {
     let call = new Call()
-    for (const step of steps) {
+    for (const one of waiting) {
       if (call.words >= MAX_WORDS) {
         this.#make(call)
         call = new Call()
       }
-      call.add(step)
+      call.add(one)
     }
     this.#make(call)
   }
@@ -82,7 +74,7 @@ export class StepBatches {
     this.#redis.run(this.#script, call.keys, [...this.#args(), call.text]).then(
       reply => call.answer(reply),
       error => {
-        const groups = isAboutTags(error) ? byTag(call.steps) : []
+        const groups = isAboutTags(error) ? byTag(call.waiting) : []
         if (groups.length < 2) return call.fail(error)
         // Redis looks at the keys before it does anything.
         this.#spansTags = false
@@ -94,14 +86,14 @@ export class StepBatches {
 
 /** Steps that are made in one call. */
 class Call {
-  readonly steps: Waiting[] = []
+  readonly waiting: Waiting[] = []
   words = 0
   readonly #places = new Map<string, number>()
   readonly #written: (readonly Word[])[] = []
 
-  add(step: Waiting): void {
-    const words = step.write(this.#place)
-    this.steps.push(step)
+  add(waiting: Waiting): void {
+    const words = waiting.step.write(this.#place)
+    this.waiting.push(waiting)
     this.#written.push(words)
     this.words += words.length
   }
@@ -119,18 +111,18 @@ class Call {
   answer(reply: unknown): void {
     const items: readonly unknown[] = Array.isArray(reply) ? reply : []
     let at = 0
-    for (const { width, resolve, reject } of this.steps) {
+    for (const { step, resolve, reject } of this.waiting) {
       const first = items[at]
-      const integers = items.slice(at, at + width)
+      const integers = items.slice(at, at + step.width)
       if (typeof first === 'string') reject(new Error(first))
-      else if (integers.length === width && integers.every(isNumber)) resolve(integers)
+      else if (integers.length === step.width && integers.every(isNumber)) resolve(step.read(integers))
       else reject(new TypeError(`the limit script answered ${JSON.stringify(reply)}`))
-      at += typeof first === 'string' ? 1 : width
+      at += typeof first === 'string' ? 1 : step.width
     }
   }
 
   fail(error: unknown): void {
-    for (const { reject } of this.steps) reject(error)
+    for (const { reject } of this.waiting) reject(error)
   }
 
   /** Lua counts from one. */
@@ -142,8 +134,8 @@ class Call {
   }
 }
 
-function byTag(steps: readonly Waiting[]): Waiting[][] {
-  return [...Map.groupBy(steps, ({ key }) => /\{(.+?)\}/.exec(key)?.[1] ?? key).values()]
+function byTag(waiting: readonly Waiting[]): Waiting[][] {
+  return [...Map.groupBy(waiting, ({ step: { key } }) => /\{(.+?)\}/.exec(key)?.[1] ?? key).values()]
 }
 
 /** https://redis.io/docs/latest/operate/oss_and_stack/reference/cluster-spec/#implemented-subset */

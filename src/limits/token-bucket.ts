@@ -63,7 +63,7 @@ export class RedisBuckets implements BucketStore {
   }
 
   adjust({ markerKey, buckets }: Adjustment): Promise<boolean> {
-    return this.#submit(markerKey, place => {
+    return this.#submit(markerKey, isDone, place => {
       const words: Word[] = ['adjust', place(markerKey)]
       for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
       return words
@@ -74,8 +74,8 @@ export class RedisBuckets implements BucketStore {
    * Makes up for what was counted elsewhere, the first of it `sinceUs` ago: a bucket that was not told of it has
    * filled up meanwhile. At most to where the bucket is empty. Once for each marker.
    */
-  async catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
-    await this.#submit(markerKey, place => [
+  catchUp(markerKey: string, sinceUs: number, moves: readonly Move[]): Promise<void> {
+    return this.#submit(markerKey, nothing, place => [
       'catch_up',
       place(markerKey),
       sinceUs,
@@ -86,16 +86,18 @@ export class RedisBuckets implements BucketStore {
   async renew(key: string, ids: readonly string[]): Promise<void> {
     const chunks: (readonly string[])[] = []
     for (let at = 0; at < ids.length; at += RENEW_CHUNK) chunks.push(ids.slice(at, at + RENEW_CHUNK))
-    await Promise.all(chunks.map(chunk => this.#submit(key, place => ['renew', place(key), ...chunk])))
+    await Promise.all(
+      chunks.map(chunk => this.#submit(key, nothing, place => ['renew', place(key), ...chunk])),
+    )
   }
 
-  async release(keys: readonly string[], id: string): Promise<void> {
-    await this.#submit(keys[0] ?? '', place => ['release', id, ...keys.map(place)])
+  release(keys: readonly string[], id: string): Promise<void> {
+    return this.#submit(keys[0] ?? '', nothing, place => ['release', id, ...keys.map(place)])
   }
 
   /** `adjust` and `release` in one step. The keys share one hash tag with the adjustment's. */
-  async finish({ markerKey, buckets }: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
-    await this.#submit(markerKey, place => {
+  finish({ markerKey, buckets }: Adjustment, leaseKeys: readonly string[], id: string): Promise<void> {
+    return this.#submit(markerKey, nothing, place => {
       const words: Word[] = ['finish', id, place(markerKey), buckets.length]
       for (const { key, deltaUs } of buckets) words.push(place(key), deltaUs)
       for (const key of leaseKeys) words.push(place(key))
@@ -103,8 +105,11 @@ export class RedisBuckets implements BucketStore {
     })
   }
 
-  /** A step that answers whether it did something. */
-  #submit(key: string, write: Step<boolean>['write']): Promise<boolean> {
-    return this.#steps.submit({ key, width: 1, write, read: ([done]) => done === 1 })
+  /** A step that answers whether it did something now. */
+  #submit<Answer>(key: string, read: Step<Answer>['read'], write: Step<Answer>['write']): Promise<Answer> {
+    return this.#steps.submit({ key, width: 1, write, read })
   }
 }
+
+const isDone = ([done]: readonly number[]): boolean => done === 1
+const nothing = (): void => {}
