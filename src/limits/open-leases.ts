@@ -13,15 +13,21 @@ export type Correction = (slot: Slot) => readonly Delta[]
 
 const NONE: Correction = () => []
 
+interface Owed {
+  readonly plan: Plan
+  /** When Redis has freed them by itself. */
+  readonly untilMs: number
+}
+
 /** The slots that requests of this process hold, here and in Redis: one list for both, so that neither drifts. */
 export class OpenLeases {
   readonly #local: LocalBuckets
   readonly #shared: GuardedBuckets | undefined
   readonly #steadyMs: () => number
-  /** By id; a place is emptied when it is given back, for the reason that clock/roll.ts has. */
+  /** By id; a place is emptied when it is given back, for the reason that clock/roll.ts has. So are the owed ones. */
   readonly #open = new Map<string, Place<LimitLease>>()
-  /** What is over but may still hold slots in Redis, and until when it does. */
-  readonly #owed = new Map<string, { plan: Plan; untilMs: number }>()
+  /** What is over but may still hold slots in Redis. */
+  readonly #owed = new Map<string, Place<Owed>>()
 
   constructor(local: LocalBuckets, shared: GuardedBuckets | undefined, steadyMs: () => number) {
     this.#local = local
@@ -40,7 +46,7 @@ export class OpenLeases {
   /** Held here as well, whoever counted it: the buckets of this process may have to go on from it. */
   add(lease: LimitLease): void {
     this.#open.set(lease.id, { item: lease })
-    if (this.#owed.size > 0) this.#owed.delete(lease.id)
+    if (this.#owed.size > 0) this.#forgive(lease.id)
     if (lease.countedBy === 'process') return
     const ids = [lease.id]
     for (const { leaseKeys } of lease.plan.slots) for (const key of leaseKeys) this.#local.renew(key, ids)
@@ -63,7 +69,7 @@ export class OpenLeases {
   async releaseInRedis(plan: Plan, correction: Correction = NONE): Promise<void> {
     const shared = this.#shared
     if (shared === undefined) return
-    this.#owed.set(plan.id, { plan, untilMs: this.#steadyMs() + LEASE_TTL_MS })
+    this.#owed.set(plan.id, { item: { plan, untilMs: this.#steadyMs() + LEASE_TTL_MS } })
     if (shared.isAway) return
     const calls = plan.slots.map(slot => {
       const deltas = correction(slot)
@@ -72,7 +78,7 @@ export class OpenLeases {
       return shared.finish(adjustment, slot.leaseKeys, plan.id)
     })
     const results = await Promise.allSettled(calls)
-    if (results.every(({ status }) => status === 'fulfilled')) this.#owed.delete(plan.id)
+    if (results.every(({ status }) => status === 'fulfilled')) this.#forgive(plan.id)
   }
 
   /**
@@ -92,12 +98,19 @@ export class OpenLeases {
     })
   }
 
-  /** After a lease's time Redis has freed it by itself. */
   async #releaseOwed(shared: GuardedBuckets): Promise<void> {
     const now = this.#steadyMs()
-    for (const [id, { untilMs }] of this.#owed) if (untilMs <= now) this.#owed.delete(id)
+    const owed = [...this.#owed.values()].flatMap(({ item }) => item ?? [])
+    for (const { plan, untilMs } of owed) if (untilMs <= now) this.#forgive(plan.id)
     if (shared.isAway) return
-    await inGroups([...this.#owed.values()], ({ plan }) => this.releaseInRedis(plan))
+    await inGroups(owed, ({ plan, untilMs }) => (untilMs <= now ? undefined : this.releaseInRedis(plan)))
+  }
+
+  #forgive(id: string): void {
+    const place = this.#owed.get(id)
+    if (place === undefined) return
+    place.item = undefined
+    this.#owed.delete(id)
   }
 
   #idsByKey(): Map<string, string[]> {
