@@ -29,10 +29,13 @@ export function mentions({ bytes, outline }: RequestBody, text: string): boolean
   return outline?.mentions(text) ?? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text)
 }
 
-/** The bytes of a body with edits, and with not another byte changed (`spliceJson`); its own if there are none. */
+/**
+ * The bytes of a body with edits, and with not another byte changed (`spliceJson`); its own if there are none. Those of a
+ * large body are lent: they may stand in the body's own memory, and are good until somebody asks for its bytes again.
+ */
 export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Array {
   if (edits.length === 0) return body.bytes
-  return body.outline?.splice(edits) ?? spliceJson(body.bytes, edits, body.json)
+  return body instanceof OutlinedBody ? body.lend(edits) : spliceJson(body.bytes, edits, body.json)
 }
 
 /**
@@ -52,13 +55,29 @@ const LARGE_BYTES = 32 * 1024
 
 /** A large body, known to be valid JSON. */
 class OutlinedBody implements RequestBody {
-  readonly bytes: Uint8Array
   readonly outline: Outline
+  readonly #bytes: Uint8Array
+  #takeBack: (() => void) | undefined
   #json: JsonObject | undefined
 
   constructor(bytes: Uint8Array, outline: Outline) {
-    this.bytes = bytes
+    this.#bytes = bytes
     this.outline = outline
+  }
+
+  /** As they came, whatever was made of them to be sent. */
+  get bytes(): Uint8Array {
+    this.#takeBack?.()
+    this.#takeBack = undefined
+    return this.#bytes
+  }
+
+  /** A copy of a large body would be the dearest part of handing it on, and most edits are a shorter name. */
+  lend(edits: readonly JsonEdit[]): Uint8Array {
+    this.#takeBack?.()
+    const { bytes, undo } = this.outline.edit(edits)
+    this.#takeBack = undo
+    return bytes
   }
 
   get json(): JsonObject {

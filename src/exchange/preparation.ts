@@ -21,6 +21,7 @@ import { estimateTokens } from './token-estimate.ts'
 export interface Preparation {
   requestId: string
   call: UpstreamCall
+  /** Good until another preparation of the same prompt (`editBody`). */
   body: Uint8Array
   headers: Readonly<Record<string, string>>
   /** Request fields that the upstream's format cannot say, in the caller's words. */
@@ -98,7 +99,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
 
 /** To be called once the upstream answers: fetch has a copy, and another route gets a body anew, made of the caller's. */
 export function freeSent({ body }: Preparation, prompt: Prompt): void {
-  if (body !== prompt.body.bytes) freeBytes(body)
+  if (body.buffer !== prompt.body.bytes.buffer) freeBytes(body)
 }
 
 /** The upstream model of a route, as codecs want to know of it. */

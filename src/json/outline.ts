@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { type Edited, patchInPlace } from './in-place.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
 import { startsWithBom } from './scan.ts'
 import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
@@ -57,11 +58,19 @@ export class Outline implements Texts {
     return false
   }
 
-  /** What `spliceJson` makes of the document, whose long strings it need not look at. */
-  splice(edits: readonly JsonEdit[]): Uint8Array {
-    if (edits.length === 0) return this.#bytes
-    const patches = findPatches(this.#left, edits, this.json)
-    return applyPatches(this.#bytes, this.#moved(patches))
+  /**
+   * What `spliceJson` makes of the document, whose long strings it need not look at. Where it can it writes to the
+   * document's own memory, though not where a long string is.
+   */
+  edit(edits: readonly JsonEdit[]): Edited {
+    const patches = this.#moved(findPatches(this.#left, edits, this.json))
+    const middle = { start: this.#cuts[START] ?? 0, end: this.#cuts.at(END - COLUMNS) ?? this.#bytes.length }
+    return (
+      patchInPlace(this.#bytes, patches, middle) ?? {
+        bytes: applyPatches(this.#bytes, patches),
+        undo: undefined,
+      }
+    )
   }
 
   /** Patches of what is left, as they are for the document: moved by what was cut before them. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { freeBytes, outlineOf, type RequestBody, readBody, textsOf } from '@/exchange/body.ts'
+import { editBody, freeBytes, outlineOf, type RequestBody, readBody, textsOf } from '@/exchange/body.ts'
 import { estimateTokens } from '@/exchange/token-estimate.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -115,6 +115,34 @@ describe('a large body', () => {
     ],
   ])('%s is refused', async (_, body) => {
     await expect(read(body)).rejects.toMatchObject({ kind: 'invalid_json' })
+  })
+})
+
+describe('a large body that is edited', () => {
+  const shorter = [{ path: ['model'], value: 'm' }]
+
+  test('is lent, and is as it came for whoever asks for it then', async () => {
+    const text = JSON.stringify({ model: 'model', input: LONG })
+    const body = await read(text)
+    expect(String(Buffer.from(editBody(body, shorter)))).toBe(text.replace('"model":"model"', '"model":"m"'))
+    expect(String(Buffer.from(body.bytes))).toBe(text)
+    editBody(body, shorter)
+    expect(body.json).toEqual({ model: 'model', input: LONG })
+    editBody(body, shorter)
+    expect(textsOf(body).whole(String(outlineOf(body)['input']))).toBe(LONG)
+  })
+
+  test('is edited as it came, also where an edit of it is lent', async () => {
+    const text = JSON.stringify({ input: LONG, model: 'model' })
+    const body = await read(text)
+    editBody(body, [{ path: ['model'], remove: true }])
+    expect(String(Buffer.from(editBody(body, shorter)))).toBe(text.replace('"model":"model"', '"model":"m"'))
+    const longer = [{ path: ['model'], value: 'a longer name' }]
+    expect(String(Buffer.from(editBody(body, longer)))).toBe(
+      text.replace('"model":"model"', '"model":"a longer name"'),
+    )
+    expect(String(Buffer.from(body.bytes))).toBe(text)
+    expect(editBody(body, [])).toBe(body.bytes)
   })
 })
 

@@ -54,10 +54,16 @@ models:
 }
 
 function post(model: string, stream: boolean, text = `hi ${round}`): Promise<Response> {
+  return send(
+    `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":${JSON.stringify(text)}}]}`,
+  )
+}
+
+function send(body: string): Promise<Response> {
   return fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":${JSON.stringify(text)}}]}`,
+    body,
   })
 }
 
@@ -149,6 +155,51 @@ describe('what goes wrong before any output', () => {
       }
     },
   )
+
+  const story = 'a long "story"\n'.repeat(5000)
+  const messages = `"messages":[{"role":"user","content":${JSON.stringify(story)}}]`
+
+  test.each([
+    ['first', (name: string) => ` {"model" : "${name}", ${messages}}`],
+    ['last', (name: string) => `{${messages}, "model" : "${name}", "n":1.0}`],
+  ])(
+    'a large request with its model %s reaches every channel as it came, but for the name that the model has there',
+    async (_, spelled) => {
+      round += 1
+      answerFirst = refuses(500)
+      await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 0 }
+  - { name: b-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 1 }
+  - { name: c-${round}, format: openai-chat-completions, base_url: "${second.url}", api_keys: ["k"], priority: 2 }
+models:
+  - { id: named-${round}, channels: [{ channel: a-${round}, model: m }, { channel: b-${round}, model: a-longer-name-${round} }, { channel: c-${round}, model: mm }], prices: { input: 1, output: 2 } }
+`)
+      const response = await send(spelled(`named-${round}`))
+      expect(await response.text()).toContain('two')
+      const sent = [...first.seen, ...second.seen].map(({ body }) => String(Buffer.from(body)))
+      expect(sent).toEqual(['m', `a-longer-name-${round}`, 'mm'].map(spelled))
+    },
+  )
+
+  test('a large request that was handed on as it came is whole where it is converted then', async () => {
+    round += 1
+    answerFirst = refuses(500)
+    await gateway.apply(`
+channels:
+  - { name: a-${round}, format: openai-chat-completions, base_url: "${first.url}", api_keys: ["k"], priority: 0 }
+  - { name: b-${round}, format: anthropic-messages, base_url: "${first.url}", api_keys: ["k"], priority: 1 }
+models:
+  - { id: both-${round}, channels: [{ channel: a-${round}, model: m }, { channel: b-${round}, model: mm }], prices: { input: 1, output: 2 } }
+`)
+    await send(`{"model":"both-${round}",${messages}}`)
+    const [asIs, converted] = first.seen.map(({ body }) => String(Buffer.from(body)))
+    expect(asIs).toBe(`{"model":"m",${messages}}`)
+    expect(JSON.parse(converted ?? '')).toMatchObject({
+      model: 'mm',
+      messages: [{ role: 'user', content: [{ type: 'text', text: story }] }],
+    })
+  })
 
   test.each([400, 404, 413, 422])("%d is the caller's own: no other channel is asked", async status => {
     answerFirst = refuses(status)

@@ -275,30 +275,47 @@ const edit: fc.Arbitrary<JsonEdit> = fc
 describe('a splice of an outlined document', () => {
   test('is that of the document', () => {
     let outlined = 0
+    let inPlace = 0
     fc.assert(
       fc.property(documentText, fc.array(edit, { minLength: 1, maxLength: 3 }), (text, edits) => {
         const bytes = Buffer.from(text)
         const outline = readOutline(bytes)
         if (outline === undefined) return
         outlined += 1
-        expect(Buffer.from(outline.splice(edits)).toString()).toBe(
-          Buffer.from(spliceJson(bytes, edits)).toString(),
+        const expected = Buffer.from(spliceJson(bytes, edits)).toString()
+        const { bytes: edited, undo } = outline.edit(edits)
+        expect(Buffer.from(edited).toString()).toBe(expected)
+        expect(restored(outline.json, outline)).toEqual(
+          JSON.parse(new TextDecoder().decode(Buffer.from(text))),
         )
+        if (undo === undefined) return expect(edited.buffer).not.toBe(bytes.buffer)
+        inPlace += 1
+        undo()
+        expect(bytes.toString()).toBe(text)
       }),
       { numRuns: 3000 },
     )
     expect(outlined).toBeGreaterThan(1000)
+    expect(inPlace).toBeGreaterThan(100)
   })
 
-  test('leaves the document as it is, and is the document where there is nothing to edit', () => {
-    const bytes = Buffer.from(`\ufeff{"model":"m","input":"${'x'.repeat(1000)}"}`)
-    const before = Buffer.from(bytes)
-    const outline = readOutline(bytes)
-    expect(outline?.splice([])).toEqual(bytes)
-    expect(String(outline?.splice([{ path: ['model'], value: 'mm' }]))).toBe(
-      before.toString().replace('"m"', '"mm"'),
-    )
-    expect(bytes).toEqual(before)
+  test.each([
+    ['a shorter name before a long string', '{"model":"model","x":["LONG"]}', '"m"', true],
+    ['a name of the same length', '\ufeff{"model":"model","x":["LONG"]}', '"n_del"', true],
+    ['a longer name', '{"model":"model","x":["LONG"]}', '"model-2"', false],
+    ['a shorter name behind the long strings', '{"a":["LONG",1,"LONG"], "model":"model" }', '"m"', true],
+    ['a longer name behind them', '{"x":["LONG"], "model":"model" }', '"model-2"', false],
+    ['a name between them', '{"input":"LONG","model":"model","x":["LONG"]}', '"m"', false],
+    ['a name where all strings are short', '{"model":"model"}', '"m"', false],
+    ['a name far behind them', `{"x":["LONG"],"model":"model","y":[${'1,'.repeat(9000)}1]}`, '"m"', false],
+  ])('writes %s to its memory, or does not', (_, shape, name, isInPlace) => {
+    const text = shape.replaceAll('LONG', LONG)
+    const bytes = Buffer.from(new TextEncoder().encode(text).buffer)
+    const edited = readOutline(bytes)?.edit([{ path: ['model'], text: name }])
+    expect(String(edited?.bytes)).toBe(text.replace('"model":"model"', `"model":${name}`))
+    expect(edited?.bytes.buffer === bytes.buffer).toBe(isInPlace)
+    edited?.undo?.()
+    expect(bytes.toString()).toBe(text)
   })
 })
 
