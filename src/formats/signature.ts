@@ -2,6 +2,7 @@ import { FORMATS, type Format } from '@/generation/format.ts'
 import type { ReasoningPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonValue } from '@/json/json.ts'
 import type { Outline } from '@/json/outline.ts'
+import { indexOfMark } from './mark.ts'
 
 /**
  * A signature on its way through a format that is not its own: `tollgate.1.<format>.<vendor>.<payload>` in base64url,
@@ -23,6 +24,7 @@ function encodeVendor(vendor: string): string {
 
 /** The start of every wrapped signature, compared before anything is decoded. */
 const MARK = Buffer.from(PREFIX, 'utf8').toString('base64').slice(0, 12)
+const MARK_BYTES = Buffer.from(MARK)
 
 /** Reads an opaque field that a caller sent back: a wrapped signature, or one of the caller's own format. */
 export function unwrapSignature(value: string, callerFormat: Format): Signature {
@@ -55,7 +57,7 @@ export function signatureFor(
  * an outline of them, not at what stands within long strings, since a signature is the whole of its string.
  */
 export function carriesWrappedSignature(body: Uint8Array, outline?: Outline): boolean {
-  return outline?.mentions(MARK) ?? Buffer.from(body.buffer, body.byteOffset, body.byteLength).includes(MARK)
+  return outline?.mentions(MARK) ?? indexOfMark(body, MARK_BYTES) >= 0
 }
 
 /** The same for whole thoughts, where a caller brings signatures back but not what they sign: a JSON list. */

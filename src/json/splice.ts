@@ -222,15 +222,28 @@ const PLAIN_KEY = /^[a-z_]+$/
 
 /** Where the value of a key at the top starts; undefined where the key could stand elsewhere, or twice. */
 function findValue(bytes: Buffer, key: string): number | undefined {
-  const needle = `"${key}"`
+  const needle = needleOf(key)
   const at = bytes.indexOf(needle)
   if (at < 0 || bytes.indexOf(needle, at + 1) >= 0 || mayBeEscaped(bytes, key)) return undefined
   const colon = skipSpace(bytes, at + needle.length)
   return bytes[colon] === COLON ? skipSpace(bytes, colon + 1) : undefined
 }
 
+/** The few keys that the gateway edits, in quotes and as bytes: a string is found an eighth as fast. */
+const needles = new Map<string, Buffer>()
+
+function needleOf(key: string): Buffer {
+  const known = needles.get(key)
+  if (known !== undefined) return known
+  const needle = Buffer.from(`"${key}"`)
+  needles.set(key, needle)
+  return needle
+}
+
+const ESCAPE = Buffer.from('\\u00')
+
 function mayBeEscaped(bytes: Buffer, key: string): boolean {
-  return bytes.includes('\\u00') && escapesOf(key).some(spelling => bytes.includes(spelling))
+  return bytes.includes(ESCAPE) && escapesOf(key).some(spelling => bytes.includes(spelling))
 }
 
 /** How an escape of one of the key's characters would begin: `a` to `o`, `p` to `z`, and `_`. */
