@@ -8,7 +8,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, type JsonObject, parseJson, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import { createSseParser } from '@/sse/parser.ts'
+import { createSseParser, readEvent } from '@/sse/parser.ts'
 import { Meter } from './meter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
@@ -18,6 +18,8 @@ const MAX_EVENT_BYTES = 64 * 1024 * 1024
 const COLON = 0x3a
 
 const EMPTY_LINE = Buffer.from('\n\n')
+
+const COMMENT = Buffer.from(':\n')
 
 /** For whole events, each run by itself. A BOM is none of theirs, and stays. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
@@ -44,7 +46,9 @@ export class PassthroughPipeline implements Pipeline {
   readonly done = false
   readonly #options: PassthroughOptions
   readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
-  readonly #parser = createSseParser()
+  /** From the first event on that is spelled unlike most. */
+  #parser: StreamMachine<Uint8Array, SseEvent> | undefined
+  #hasParsed = false
   /** What an error of ours may have to go on from, in formats that number their events. */
   readonly #trail: EventTrail | undefined
   readonly #listener: PlainListener | undefined
@@ -151,9 +155,22 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   #parse(event: Buffer): SseEvent[] {
+    const usual = this.#parser === undefined ? readEvent(utf8.decode(event)) : undefined
+    if (usual !== undefined) {
+      this.#hasParsed = true
+      return [usual]
+    }
     const events: SseEvent[] = []
+    this.#parser ??= this.#openParser()
     this.#parser.push(event, parsed => events.push(parsed))
     return events
+  }
+
+  /** One that takes a BOM for the stream's only where the stream begins. */
+  #openParser(): StreamMachine<Uint8Array, SseEvent> {
+    const parser = createSseParser()
+    if (this.#hasParsed) parser.push(COMMENT, () => {})
+    return parser
   }
 
   /** Events that nobody parses count by their length, less what the last parsed one had around its text. */

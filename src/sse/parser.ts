@@ -28,6 +28,27 @@ export function createSseTextParser(): StreamMachine<string, SseEvent> {
   }
 }
 
+const DATA = 'data: '
+const NAME = 'event: '
+
+/**
+ * One whole event, in the spelling of nearly all: one line of data, the name in front of it if it has one, and lines that
+ * end in LF. Undefined for any other text, which only a parser can read.
+ */
+export function readEvent(text: string): SseEvent | undefined {
+  let event: string | undefined
+  let line = 0
+  if (text.startsWith(NAME)) {
+    line = text.indexOf('\n') + 1
+    event = text.slice(NAME.length, line - 1)
+  }
+  const start = line + DATA.length
+  const end = text.length - 2
+  const isOneLine = text.startsWith(DATA, line) && text.indexOf('\n', line) === end && text.endsWith('\n\n')
+  if (!isOneLine || event === '' || start === end || text.includes('\r')) return undefined
+  return { event, data: text.slice(start, end) }
+}
+
 const STREAM = { stream: true }
 
 /** UTF-8 to text, across chunk borders; what is no UTF-8 becomes U+FFFD. */

@@ -113,6 +113,25 @@ test('a read that tells nothing is handed on without a copy', () => {
   expect(written[1]).toBe(read)
 })
 
+test('a BOM is a part of the event that it stands in, but for one in front of the first', () => {
+  const told = (before: string, at: number) => {
+    const events = [
+      `{"choices":[{"index":0,"delta":{"content":"x"}}]}`,
+      `{"choices":[],"usage":{"prompt_tokens":7}}`,
+    ]
+    const pipeline = pipelineOf('openai-chat-completions')
+    for (const [index, data] of events.entries()) {
+      pipeline.push(Buffer.from(`${index === at ? before : ''}data: ${data}\n\n`), () => {})
+    }
+    return [pipeline.meter.output, pipeline.meter.usage?.inputUncached]
+  }
+  expect([told('', 0), told('\uFEFF', 0), told('\uFEFF', 1)]).toEqual([
+    [true, 7],
+    [true, 7],
+    [true, undefined],
+  ])
+})
+
 describe('plain events that each tell a usage are listened to and not parsed', () => {
   const format = 'gemini-generate-content'
 

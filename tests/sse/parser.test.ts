@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'bun:test'
+import { randomOf } from '#tests/support/fuzz.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { formatEvent, type SseEvent } from '@/sse/event.ts'
-import { createSseParser, endOfEvent } from '@/sse/parser.ts'
+import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 
 function parse(...chunks: (string | Uint8Array)[]): SseEvent[] {
   const bytes = chunks.map(chunk => (typeof chunk === 'string' ? Buffer.from(chunk) : chunk))
@@ -114,5 +115,46 @@ describe('the end of an event is found without parsing it', () => {
   ])('%s', (_name, text, end) => {
     expect(endOfEvent(text, 0)).toBe(end)
     if (end >= 0) expect(dataOf(text.slice(0, end))).toEqual(text.startsWith('data') ? ['1'] : [])
+  })
+})
+
+describe('an event read by itself', () => {
+  test.each([
+    ['data: {"a":1}\n\n', { event: undefined, data: '{"a":1}' }],
+    ['event: message_start\ndata: {}\n\n', { event: 'message_start', data: '{}' }],
+    ['data: [DONE]\n\n', { event: undefined, data: '[DONE]' }],
+    ['data:  two spaces\n\n', { event: undefined, data: ' two spaces' }],
+  ])('%j is read without a parser', (text, event) => {
+    expect(readEvent(text)).toEqual(event)
+  })
+
+  test('whatever it is, it says what a parser says, or nothing', () => {
+    const pieces = [
+      'data: ',
+      'data:',
+      'event: ',
+      'event:',
+      ' ',
+      'x',
+      ':',
+      'é',
+      '\n',
+      '\n\n',
+      '\r',
+      '\uFEFF',
+      'id: 1\n',
+      '',
+    ]
+    const random = randomOf(7)
+    const pick = () => pieces[random(pieces.length)] ?? ''
+    let told = 0
+    for (let round = 0; round < 20_000; round += 1) {
+      const text = `${Array.from({ length: 1 + random(8) }, pick).join('')}\n\n`
+      const event = readEvent(text)
+      if (event === undefined) continue
+      told += 1
+      expect([text, parse(text)]).toEqual([text, [event]])
+    }
+    expect(told).toBeGreaterThan(100)
   })
 })
