@@ -48,6 +48,8 @@ export class Bill {
   #looks = 0
   /** More was refused when it was last asked for: the stream ends when what is paid for was delivered. */
   #isLast = false
+  /** What was priced last: an answer that comes to its end is priced when it is about to, and again when it has. */
+  #priced: { usage: Usage; extras: Extras | undefined; charge: Charge } | undefined
 
   constructor(options: BillOptions) {
     this.#options = options
@@ -146,14 +148,13 @@ export class Bill {
   }
 
   /** What so much usage costs by the prices of the start. */
-  charge(used: UsedUp): Charge {
-    return this.price(wholeCounts(used.usage), used.extras)
-  }
-
-  /** The same of whole counts. */
-  price(usage: Usage, extras: Extras | undefined): Charge {
-    const { pico } = costOf(usage, this.quote.rates, extras)
-    return { pico, nano: roundUp(pico), priceVersion: this.quote.priceVersion }
+  charge({ usage, extras }: UsedUp): Charge {
+    const priced = this.#priced
+    if (priced !== undefined && priced.usage === usage && priced.extras === extras) return priced.charge
+    const { pico } = costOf(wholeCounts(usage), this.quote.rates, extras)
+    const charge = { pico, nano: roundUp(pico), priceVersion: this.quote.priceVersion }
+    this.#priced = { usage, extras, charge }
+    return charge
   }
 
   /**

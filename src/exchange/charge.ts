@@ -80,11 +80,10 @@ function isWell(ledger: Ledger): boolean {
 
 /** Notes what an exchange has used and what that costs; undefined is nothing. */
 export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: Bill): void {
-  const usage = used && wholeCounts(used.usage)
-  record.usage = usage
+  record.usage = used && wholeCounts(used.usage)
   record.extras = used?.extras
   record.usageSource = used?.source
-  record.charge = usage && bill.price(usage, used?.extras)
+  record.charge = used && bill.charge(used)
 }
 
 /**
