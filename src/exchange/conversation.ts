@@ -29,7 +29,10 @@ export function converse(
   return {
     ...admitted,
     routes: model.routes,
-    traits: { ...traitsOf(record, prompt, model), chain },
+    // Made when they are asked for, so that they keep nothing of the prompt to the end of an answer.
+    get traits() {
+      return { ...traitsOf(record, prompt, model), chain }
+    },
     prepare: preparer(admitted, options),
   }
 }

@@ -102,6 +102,14 @@ export function freeSent({ body }: Preparation, prompt: Prompt): void {
   if (body.buffer !== prompt.body.bytes.buffer) freeBytes(body)
 }
 
+const NO_BYTES = new Uint8Array(0)
+
+/** To be called once an answer was let through: no other route is tried, and what was asked is not needed any more. */
+export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
+  preparation.body = NO_BYTES
+  prompt.forget()
+}
+
 /** The upstream model of a route, as codecs want to know of it. */
 export function targetOf(model: Model, { channel, upstreamModel }: Route): Target {
   return { model: upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens }
@@ -125,16 +133,23 @@ export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
 }
 
 function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
+  const { reasoning } = prompt.generation()
   return {
     requestId: options.requestId,
     createdAt: Math.floor(options.now / 1000),
     model: prompt.model,
-    request: prompt.generation(),
-    wire: prompt.body.json,
+    request: { reasoning },
+    wire: withoutTalk(prompt.body.json),
     estimatedInputTokens: prompt.namesInputFirst
       ? estimateTokens(outlineOf(prompt.body), prompt.body.bytes.length, textsOf(prompt.body))
       : undefined,
   }
+}
+
+/** A body without what was said in it, which no answer repeats. */
+function withoutTalk(body: JsonObject): JsonObject {
+  const { messages, input, contents, system, systemInstruction, system_instruction, ...rest } = body
+  return rest
 }
 
 /** The caller's own bytes, with nothing changed but what the gateway owns, and `more`. */

@@ -13,16 +13,15 @@ export class Prompt {
   readonly surface: ConversationSurface
   /** The caller's format. */
   readonly format: Format
-  readonly body: RequestBody
   /** The model as the caller named it. */
   readonly model: string
   readonly stream: boolean
   /** How a stream is framed: server-sent events, or Gemini's JSON array. */
   readonly framing: 'sse' | 'json-array'
-  /** The caller's request headers, to take the few from that may pass. */
-  readonly headers: Headers
   /** What is wanted of the conversation: an answer; to have it compacted; a summary, whatever the upstream could do. */
   readonly purpose: 'answer' | 'compact' | 'summary'
+  #body: RequestBody | undefined
+  #headers: Headers | undefined
   #generation: GenerationRequest | undefined
 
   constructor(options: {
@@ -36,16 +35,35 @@ export class Prompt {
   }) {
     this.surface = options.surface
     this.format = SURFACE_FORMAT[options.surface]
-    this.body = options.body
+    this.#body = options.body
     this.model = options.model
     this.stream = options.stream
     this.framing = options.framing
-    this.headers = options.headers
+    this.#headers = options.headers
     this.purpose = options.purpose ?? 'answer'
   }
 
   /** Set where the balance pays for no longer an answer, and the caller set no limit. */
   outputLimit: number | undefined
+
+  get body(): RequestBody {
+    return remembered(this.#body)
+  }
+
+  /** The caller's request headers, to take the few from that may pass. */
+  get headers(): Headers {
+    return remembered(this.#headers)
+  }
+
+  /**
+   * Lets go of all that the caller said, which may be megabytes, for the rest of an answer that takes minutes. To be
+   * called once nobody asks for it any more: an answer of some route was let through.
+   */
+  forget(): void {
+    this.#body = undefined
+    this.#headers = undefined
+    this.#generation = undefined
+  }
 
   /** Whether the answer's first event says how long the prompt is, which upstreams of other formats say last. */
   get namesInputFirst(): boolean {
@@ -60,6 +78,11 @@ export class Prompt {
     this.#generation ??= decodeBody(this.body.json, this.format, { model: this.model, stream: this.stream })
     return this.#generation
   }
+}
+
+function remembered<T>(value: T | undefined): T {
+  if (value === undefined) throw new Error('the prompt was forgotten by then')
+  return value
 }
 
 /** Deeper than anything that is meant: what takes a body apart may recurse. */

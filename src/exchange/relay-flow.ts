@@ -14,6 +14,8 @@ export interface Flow<P extends Prepared, F extends Pipeline> {
   outlet: Omit<OutletOptions, 'clock'>
   /** What stands between the bytes of an upstream and the caller's; `headers` are the upstream's. */
   open(preparation: P, headers: Headers): F
+  /** Called once something of an answer was let through: no other route will be tried. */
+  committed?(preparation: P): void
   /** What an answer has used, in the end or where it was cut; undefined is nothing. */
   used(pipeline: F): UsedUp | undefined
   /** Looks after the money of a running answer every so often; the result is the error that it must end in. */
@@ -112,7 +114,10 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
     running.pipeline = flowing
     const { idleMs } = candidate.route.channel.timeouts
     await outlet.pipe(response.body, flowing, idleMs, {
-      onFirstOutput,
+      onFirstOutput: () => {
+        flow.committed?.(preparation)
+        onFirstOutput()
+      },
       onConclusion: () => {
         const used = flow.used(flowing)
         if (used !== undefined) reservation?.bill.conclude(used)

@@ -4,7 +4,7 @@ import { CODECS } from '@/formats/registry.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { AnswerPipeline } from './answer-pipeline.ts'
 import type { Conversation } from './conversation.ts'
-import { freeSent } from './preparation.ts'
+import { forgetAsked, freeSent } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 import { relayFlow } from './relay-flow.ts'
 import { streamHeaders } from './reply.ts'
@@ -29,6 +29,7 @@ export function relayStream(conversation: Conversation, onEnd: () => void): Prom
         freeSent(preparation, prompt)
         return new AnswerPipeline(prompt, preparation)
       },
+      committed: preparation => forgetAsked(preparation, prompt),
       used: pipeline => bill.usedUp(pipeline.meter),
       look: pipeline => bill.tick(pipeline.meter),
       headers: () => streamHeaders(prompt.framing),

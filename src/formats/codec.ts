@@ -150,9 +150,9 @@ export interface ReplyContext {
   createdAt: number
   /** The model as the caller named it. */
   model: string
-  /** The caller's request, for what a reply echoes and for what it asked to see. */
-  request: GenerationRequest
-  /** The caller's body, for the fields that are echoed word for word (Responses). */
+  /** What the caller asked to see. */
+  request: Pick<GenerationRequest, 'reasoning'>
+  /** The caller's body without the conversation, for the fields that are echoed word for word (Responses). */
   wire: JsonObject
   /** Local estimate of the prompt's tokens, for formats that name it in their first event. */
   estimatedInputTokens: number | undefined

@@ -1,4 +1,4 @@
-import { replyContext, TARGETS } from '#tests/transcripts/conversion.ts'
+import { TARGETS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
@@ -13,7 +13,8 @@ export const SIZES = { '2 kB': 2_000, '200 kB': 200_000, '2 MB': 2_000_000 } as 
 export function requestBody(format: Format, bytes: number): Uint8Array {
   const chat = chatRequest(bytes)
   if (format === 'openai-chat-completions') return encode(chat)
-  const { request } = replyContext('openai-chat-completions', chat)
+  const call = { model: TARGETS['openai-chat-completions'].model, stream: true }
+  const request = CODECS['openai-chat-completions'].decodeRequest(chat, call)
   const { body } = lowerRequest(request, CODECS[format], TARGETS[format], false)
   return encode(body)
 }

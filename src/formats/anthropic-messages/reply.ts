@@ -1,7 +1,6 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { wrapSignature } from '@/formats/signature.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
-import type { GenerationRequest } from '@/generation/request.ts'
 import { FORMAT } from './wire.ts'
 
 /** The id of a reply. */
@@ -21,7 +20,7 @@ export function replyTier(tier: string | undefined): { service_tier?: string } {
  */
 export type ThoughtDisplay = 'shown' | 'sealed' | 'hidden'
 
-export function thoughtDisplay(request: GenerationRequest): ThoughtDisplay {
+export function thoughtDisplay(request: ReplyContext['request']): ThoughtDisplay {
   const { reasoning } = request
   if (reasoning === undefined) return 'shown'
   if (reasoning.effort === 'none' || reasoning.budgetTokens === 0) return 'hidden'
