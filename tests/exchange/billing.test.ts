@@ -128,6 +128,24 @@ describe('every way a request can end has one rule of what it costs', () => {
     expect(result.chargedNano).toBe(result.input_uncached * INPUT + 200n * OUTPUT)
   })
 
+  test.each([
+    ['empty', '{}'],
+    ['of nulls', '{"prompt_tokens":null,"completion_tokens":null,"total_tokens":null}'],
+    ['of texts', '{"prompt_tokens":"100","completion_tokens":"50"}'],
+  ])('a usage that is %s is none: what was counted here', async (_name, usage) => {
+    for (const stream of [true, false]) {
+      answer = () =>
+        stream
+          ? eventStream(`${DELTA}${FINISH}data: {"choices":[],"usage":${usage}}\n\n${DONE}`)
+          : new Response(
+              `{"choices":[{"index":0,"message":{"role":"assistant","content":"${TEXT}"},"finish_reason":"stop"}],"usage":${usage}}`,
+            )
+      const result = await settled(async () => (await post(body('chat/echo', stream))).text())
+      expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 100n })
+      expect(result.chargedNano).toBe(result.input_uncached * INPUT + 100n * OUTPUT)
+    }
+  })
+
   test.each([true, false])(
     'a price per request is charged once beside the tokens, streamed %p',
     async stream => {

@@ -12,7 +12,7 @@ import { CALL_ID } from './part-encode.ts'
 import { mediaMarkdown, replyId, replySignature, replyTier, thoughtDisplay } from './reply.ts'
 import { decodeFinish, encodeFinish, type Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
-import { decodeUsage, encodeUsage } from './usage.ts'
+import { encodeUsage, readUsage } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -35,15 +35,14 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
         logprobs: [],
       },
     ],
-    usage: usage === undefined ? undefined : decodeUsage(usage),
+    usage: readUsage(usage),
     serviceTier: asString(usage?.['service_tier']),
   }
 }
 
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
-  const usage = isFault(body) ? undefined : asObject(body['usage'])
-  return usage && decodeUsage(usage)
+  return isFault(body) ? undefined : readUsage(asObject(body['usage']))
 }
 
 function isFault(body: JsonObject): boolean {

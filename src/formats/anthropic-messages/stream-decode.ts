@@ -15,7 +15,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './stop-reason.ts'
-import { decodeUsage, overlay } from './usage.ts'
+import { overlay, readUsage } from './usage.ts'
 import type { StreamEventType } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -124,7 +124,8 @@ class EventDecoder implements StreamDecoder {
     if (usage === undefined) return
     this.#begin(emit)
     this.#usage = overlay(this.#usage ?? {}, usage)
-    emit({ type: 'usage', usage: decodeUsage(this.#usage) })
+    const told = readUsage(this.#usage)
+    if (told !== undefined) emit({ type: 'usage', usage: told })
   }
 
   #startBlock(index: number, content: JsonObject, emit: Emit): void {

@@ -23,6 +23,14 @@ export function decodeUsage(wire: JsonObject): Usage {
   }
 }
 
+/** The same where there may be none; nor is there one that counts neither side, since null is not zero. */
+export function readUsage(wire: JsonObject | undefined): Usage | undefined {
+  if (wire === undefined || !MAIN_COUNTS.some(name => typeof wire[name] === 'number')) return undefined
+  return decodeUsage(wire)
+}
+
+const MAIN_COUNTS = ['input_tokens', 'output_tokens']
+
 /** The inverse. Audio has no bucket of its own here and counts as plain tokens. */
 export function encodeUsage(usage: Usage): JsonObject {
   const tools = Object.entries(usage.serverTools)

@@ -4,7 +4,7 @@ import { nearestRatio } from '../aspect-ratio.ts'
 import { invalidRequest, unsupported } from '../invalid.ts'
 import { decodeFinishReason } from './finish.ts'
 import { callerPath, camelKeys } from './keys.ts'
-import { decodeUsage } from './usage.ts'
+import { readUsage } from './usage.ts'
 
 /**
  * Images at Gemini's API: Imagen has a call of its own (`:predict`), the Gemini models make them as parts of an answer.
@@ -171,7 +171,7 @@ export function decodeGenerateAnswer(json: JsonObject): ImageAnswer | undefined 
     withheld: [feedback, ...candidates.map(({ finishReason }) => withheldBy(finishReason))].filter(
       reason => reason !== undefined,
     ),
-    usage: metadata && decodeUsage(metadata),
+    usage: readUsage(metadata),
   }
 }
 

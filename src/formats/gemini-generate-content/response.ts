@@ -18,7 +18,7 @@ import {
   travelsOnCall,
 } from './reply-parts.ts'
 import { GeminiDecoder } from './stream-decode.ts'
-import { decodeUsage, encodeUsage } from './usage.ts'
+import { encodeUsage, readUsage } from './usage.ts'
 import { FORMAT, present, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
 
 /**
@@ -42,7 +42,7 @@ export function reportedUsage(body: JsonObject): Usage | undefined {
   const usage = asObject(body['usageMetadata'])
   const candidates = asArray(body['candidates'])
   if (usage === undefined || (body['error'] ?? null) !== null || candidates.length === 0) return undefined
-  return candidates.every(hasOrdinaryEnd) ? decodeUsage(usage) : undefined
+  return candidates.every(hasOrdinaryEnd) ? readUsage(usage) : undefined
 }
 
 /** Others get a reason of ours, or make the answer none. */

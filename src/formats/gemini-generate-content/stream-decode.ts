@@ -22,7 +22,7 @@ import { decodeCitations } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodeMedia } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
-import { decodeUsage } from './usage.ts'
+import { readUsage } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -46,6 +46,11 @@ const PLAIN: PlainShape = {
   usage: ['usageMetadata'],
 }
 
+function emitUsage(metadata: JsonObject | undefined, emit: Emit): void {
+  const usage = readUsage(metadata)
+  if (usage !== undefined) emit({ type: 'usage', usage })
+}
+
 /** What else a chunk or its candidate may tell that is read here. */
 const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citationMetadata', 'promptFeedback']
 
@@ -57,7 +62,7 @@ export class GeminiDecoder implements StreamDecoder {
     skip: said => {
       if (this.#text !== undefined) this.#text.text += said.text
     },
-    skipUsage: (usage, emit) => emit({ type: 'usage', usage: decodeUsage(usage) }),
+    skipUsage: emitUsage,
   }
   readonly #context: DecodeContext
   readonly #candidates = new Map<number, CandidateState>()
@@ -101,8 +106,7 @@ export class GeminiDecoder implements StreamDecoder {
     this.#text = undefined
     const candidates = asArray(chunk['candidates']).filter(isJsonObject)
     for (const candidate of candidates) this.#readParts(candidate, emit)
-    const usage = asObject(chunk['usageMetadata'])
-    if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
+    emitUsage(asObject(chunk['usageMetadata']), emit)
     for (const candidate of candidates) this.#readFinish(candidate, emit)
     this.#readPromptFeedback(asObject(chunk['promptFeedback']), emit)
   }

@@ -29,6 +29,15 @@ export function decodeUsage(metadata: JsonObject): Usage {
   }
 }
 
+/** The same where there may be none; nor is there one that counts nothing at all. */
+export function readUsage(metadata: JsonObject | undefined): Usage | undefined {
+  if (metadata === undefined || !MAIN_COUNTS.some(name => typeof metadata[name] === 'number'))
+    return undefined
+  return decodeUsage(metadata)
+}
+
+const MAIN_COUNTS = ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount']
+
 function count(value: JsonValue | undefined): number {
   return Math.max(0, asNumber(value) ?? 0)
 }

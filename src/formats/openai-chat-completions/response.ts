@@ -20,7 +20,7 @@ import {
   signatureHolder,
 } from './reply.ts'
 import { AnswerDecoder, isFault } from './stream-decode.ts'
-import { decodeUsage, encodeUsage } from './usage.ts'
+import { encodeUsage, readUsage } from './usage.ts'
 
 /**
  * Reads a whole answer as a stream of one chunk, so that both ways read every field alike.
@@ -44,8 +44,7 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
   if (isFault(body, undefined) || !Array.isArray(body['choices'])) return undefined
-  const usage = asObject(body['usage'])
-  return usage && decodeUsage(usage)
+  return readUsage(asObject(body['usage']))
 }
 
 /** Writes a `chat.completion`. */

@@ -15,7 +15,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources } from './citations.ts'
-import { decodeUsage } from './usage.ts'
+import { readUsage } from './usage.ts'
 
 type Emit = (event: GenerationEvent) => void
 
@@ -140,10 +140,10 @@ export class AnswerDecoder {
 
   /** Reads the usage of a chunk, wherever the vendor puts it. */
   count(chunk: JsonObject, emit: Emit): void {
-    const usage = asObject(chunk['usage']) ?? asObject(asObject(chunk['x_groq'])?.['usage'])
+    const usage = readUsage(asObject(chunk['usage']) ?? asObject(asObject(chunk['x_groq'])?.['usage']))
     if (usage === undefined) return
     this.#start(chunk, emit)
-    emit({ type: 'usage', usage: decodeUsage(usage) })
+    emit({ type: 'usage', usage })
   }
 
   /** The answer is complete: the finishes that waited. */
@@ -170,8 +170,8 @@ export class AnswerDecoder {
     const delta = asObject(choice[field]) ?? (isNew ? asObject(choice['message']) : undefined)
     if (delta !== undefined) candidate.push(delta, emit)
     this.#pushLogprobs(choice, index, emit)
-    const usage = asObject(choice['usage'])
-    if (usage !== undefined) emit({ type: 'usage', usage: decodeUsage(usage) })
+    const usage = readUsage(asObject(choice['usage']))
+    if (usage !== undefined) emit({ type: 'usage', usage })
     const reason = choice['finish_reason']
     if (typeof reason !== 'string' || reason === '') return
     if (!candidate.isFinished) candidate.cite(decodeSources(chunk), emit)

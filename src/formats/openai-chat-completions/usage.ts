@@ -10,6 +10,14 @@ export function decodeUsage(usage: JsonObject): Usage {
   return { ...decodeInput(usage), ...decodeOutput(usage), serverTools: serverTools(usage) }
 }
 
+/** The same where there may be none; nor is there one that counts neither side, since null is not zero. */
+export function readUsage(usage: JsonObject | undefined): Usage | undefined {
+  if (usage === undefined || !MAIN_COUNTS.some(name => typeof usage[name] === 'number')) return undefined
+  return decodeUsage(usage)
+}
+
+const MAIN_COUNTS = ['prompt_tokens', 'completion_tokens', 'prompt_cache_miss_tokens']
+
 function decodeInput(usage: JsonObject) {
   const details = asObject(usage['prompt_tokens_details'])
   // DeepSeek splits the prompt into hits and misses; Moonshot puts the count at the top.

@@ -3,11 +3,11 @@ import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/
 
 /**
  * Usage of a response object. Its totals include what was cached and what was reasoned (wire-formats 6.2).
- * @returns undefined when the response names none.
+ * @returns undefined when the response names none, or has null in its place.
  */
 export function decodeUsage(response: JsonObject): Usage | undefined {
   const wire = asObject(response['usage'])
-  if (wire === undefined) return undefined
+  if (wire === undefined || !MAIN_COUNTS.some(name => typeof wire[name] === 'number')) return undefined
   const input = count(wire['input_tokens'])
   const output = count(wire['output_tokens'])
   const details = asObject(wire['input_tokens_details'])
@@ -31,6 +31,8 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
     serverTools: serverTools(response),
   }
 }
+
+const MAIN_COUNTS = ['input_tokens', 'output_tokens']
 
 /** Usage as a response object has it; `null` while there is none. */
 export function encodeUsage(usage: Usage | undefined): JsonObject | null {

@@ -242,7 +242,8 @@ test('edge 81: cached above the prompt, everything zero, thoughts and server too
     inputUncached: 0,
     cacheRead: 5,
   })
-  expect(usage({})).toMatchObject({ inputUncached: 0, outputText: 0 })
+  expect(usage({ promptTokenCount: 0 })).toMatchObject({ inputUncached: 0, outputText: 0 })
+  expect(usage({})).toBeUndefined()
   expect(
     usage({
       promptTokenCount: 100,

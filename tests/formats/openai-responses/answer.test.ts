@@ -30,8 +30,10 @@ describe('edge 81: usage', () => {
   })
 
   test('zeros, absence and nonsense', () => {
-    expect(usageOf({})).toEqual(NO_USAGE)
+    expect(usageOf({ input_tokens: 0, output_tokens: 0 })).toEqual(NO_USAGE)
     expect(usageOf({ input_tokens: 'x', output_tokens: -3 })).toEqual(NO_USAGE)
+    expect(usageOf({ input_tokens: null, output_tokens: null })).toBeUndefined()
+    expect(usageOf({})).toBeUndefined()
     expect(openaiResponses.decodeResponse({ output: [], usage: null }, decodeContext()).usage).toBeUndefined()
   })
 
@@ -41,8 +43,13 @@ describe('edge 81: usage', () => {
       { type: 'web_search_call' },
       { type: 'code_interpreter_call' },
     ]
-    expect(usageOf({}, { output })?.serverTools).toEqual({ web_search: 2, code_interpreter: 1 })
-    expect(usageOf({}, { output, tool_usage: { web_search: { num_requests: 1 } } })?.serverTools).toEqual({
+    expect(usageOf({ input_tokens: 1 }, { output })?.serverTools).toEqual({
+      web_search: 2,
+      code_interpreter: 1,
+    })
+    expect(
+      usageOf({ input_tokens: 1 }, { output, tool_usage: { web_search: { num_requests: 1 } } })?.serverTools,
+    ).toEqual({
       web_search: 1,
       code_interpreter: 1,
     })
