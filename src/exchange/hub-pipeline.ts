@@ -19,6 +19,8 @@ export interface HubMachines {
 }
 
 const utf8 = new TextEncoder()
+const fromUtf8 = new TextDecoder()
+const NOTHING = new Uint8Array(0)
 
 /** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
 export class HubPipeline implements Pipeline {
@@ -34,11 +36,15 @@ export class HubPipeline implements Pipeline {
   /** True when all that the parser was given are whole events. */
   #isBetween = true
   /** The beginning of an event that is not given to the parser yet. */
-  #waiting = ''
+  #waiting = NOTHING
   /** Of the event that was decoded last: its text, and whether it gave anything else. */
   #delta: Extract<GenerationEvent, { type: 'text-delta' }> | undefined
   #gaveMore = false
+  /** The text that was given to the parser last. */
+  #lastRead = ''
+  /** What is to be written, and to whom. */
   #text = ''
+  #emit: Emit = () => {}
 
   constructor({ decoder, raiser, encoder, framer }: HubMachines) {
     this.#decoder = decoder
@@ -54,8 +60,13 @@ export class HubPipeline implements Pipeline {
   }
 
   push(chunk: Uint8Array, emit: Emit): void {
-    this.#utf8.push(chunk, this.#onRead)
-    this.#flush(emit)
+    this.#emit = emit
+    const bytes = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk])
+    this.#waiting = NOTHING
+    const lane = this.#lane
+    if (lane === undefined || lane.isHopeless) this.#utf8.push(bytes, this.#onRead)
+    else this.#read(bytes, lane)
+    this.#flush()
   }
 
   /** For an answer whose events are known without a parser. */
@@ -64,73 +75,78 @@ export class HubPipeline implements Pipeline {
   }
 
   end(emit: Emit): void {
+    this.#emit = emit
+    this.#utf8.push(this.#waiting, this.#onRead)
     this.#utf8.end(this.#onRead)
-    this.#parser.push(this.#waiting, this.#onEvent)
     this.#parser.end(this.#onEvent)
     this.#lane?.tellUsage(this.#raise)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
     this.meter.cut = !failed && this.meter.error !== undefined
-    this.#endAnswer(emit)
+    this.#endAnswer()
   }
 
   /** For an answer that came whole: all of its events, without bytes to read them from. */
   endWith(events: Iterable<GenerationEvent>, emit: Emit): void {
+    this.#emit = emit
     for (const event of events) this.#onDecoded(event)
-    this.#endAnswer(emit)
+    this.#endAnswer()
   }
 
   fail(error: GatewayError, emit: Emit): void {
+    this.#emit = emit
     this.#lane?.tellUsage(this.#raise)
     this.#onRaised({ type: 'error', error })
     this.#writer.end(this.#onText)
-    this.#flush(emit)
+    this.#flush()
   }
 
-  #endAnswer(emit: Emit): void {
+  #endAnswer(): void {
     this.#raiser?.end(this.#onRaised)
     this.#writer.end(this.#onText)
-    this.#flush(emit)
+    this.#flush()
   }
 
-  readonly #onRead = (read: string): void => {
-    const lane = this.#lane
-    const text = this.#waiting + read
-    this.#waiting = ''
-    if (lane === undefined || lane.isHopeless) return this.#parser.push(text, this.#onEvent)
+  /** Plain events go past the parser; all others go there one by one. */
+  #read(bytes: Uint8Array, lane: PlainLane): void {
     let at = 0
-    while (at < text.length) {
-      if (this.#isBetween) at = lane.take(text, at, this.#onPlain)
-      if (at === text.length) break
-      const end = endOfEvent(text, at)
+    while (at < bytes.length) {
+      if (this.#isBetween) at = lane.take(bytes, at, this.#onPlain)
+      if (at === bytes.length) return
+      const end = endOfEvent(bytes, at)
       if (end >= 0) {
-        this.#pushEvent(text.slice(at, end), lane)
+        this.#pushEvent(bytes.subarray(at, end), lane)
         at = end
-      } else if (this.#isBetween && lane.mayBegin(text, at)) {
-        this.#waiting = text.slice(at)
-        break
+      } else if (this.#isBetween && lane.mayBegin(bytes, at)) {
+        // A copy: a view would hold all of the read.
+        this.#waiting = bytes.slice(at)
+        return
       } else {
         this.#isBetween = false
-        this.#parser.push(text.slice(at), this.#onEvent)
-        break
+        this.#utf8.push(bytes.subarray(at), this.#onRead)
+        return
       }
     }
-    this.#settle(lane)
   }
 
   /** Takes the end of an event the general way, or all of it. */
-  #pushEvent(text: string, lane: PlainLane): void {
+  #pushEvent(bytes: Uint8Array, lane: PlainLane): void {
     const isWhole = this.#isBetween
     this.#isBetween = true
     this.#delta = undefined
     this.#gaveMore = false
+    this.#utf8.push(bytes, this.#onRead)
+    if (isWhole && this.#delta !== undefined && !this.#gaveMore) lane.open(this.#lastRead, this.#delta)
+    this.#lastRead = ''
+  }
+
+  readonly #onRead = (text: string): void => {
+    if (this.#lane !== undefined) this.#lastRead = text
     this.#parser.push(text, this.#onEvent)
-    if (isWhole && this.#delta !== undefined && !this.#gaveMore) lane.open(text, this.#delta)
   }
 
   readonly #onEvent = (event: SseEvent): void => {
     if (this.#lane !== undefined) {
-      this.#settle(this.#lane)
       this.#lane.tellUsage(this.#raise)
       this.#lane.close()
     }
@@ -154,22 +170,20 @@ export class HubPipeline implements Pipeline {
     this.#writer.push(event, this.#onText)
   }
 
-  readonly #onPlain = (event: string): void => {
-    if (this.#framer === undefined) this.#text += event
-    else this.#framer.push(event, this.#onText)
-  }
-
-  #settle(lane: PlainLane): void {
-    this.meter.addUnread(lane.settle())
+  readonly #onPlain = (events: Uint8Array, textBytes: number): void => {
+    this.meter.addUnread(textBytes)
+    if (this.#framer !== undefined) return this.#framer.push(fromUtf8.decode(events), this.#onText)
+    this.#flush()
+    this.#emit(events)
   }
 
   readonly #onText = (text: string): void => {
     this.#text += text
   }
 
-  #flush(emit: Emit): void {
+  #flush(): void {
     if (this.#text === '') return
-    emit(utf8.encode(this.#text))
+    this.#emit(utf8.encode(this.#text))
     this.#text = ''
   }
 }

@@ -111,7 +111,7 @@ export class PassthroughPipeline implements Pipeline {
   #hears(run: Uint8Array): boolean {
     const listener = this.#listener
     if (listener?.isOpen !== true || this.meter.error !== undefined) return false
-    const bytes = listener.hear(utf8.decode(run))
+    const bytes = listener.hear(run)
     if (bytes === undefined) return false
     this.meter.addUnread(bytes)
     return true

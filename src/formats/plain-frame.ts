@@ -1,9 +1,6 @@
 import { asString, parseJson } from '@/json/json.ts'
-import { onePiece } from './one-piece.ts'
+import { type FrameParts, type Hole, type PlainTemplate, plainTemplate, takePlain } from './plain-kernel.ts'
 import type { JsonPath, PlainShape } from './plain-text.ts'
-
-/** What stands in a place that differs from event to event. */
-type Hole = 'text' | 'string' | 'count'
 
 /** A place in the text of an event. */
 interface Place {
@@ -14,166 +11,76 @@ interface Place {
 /** A whole event of one line of data, with or without a name. */
 const EVENT = /^((?:event:[^\r\n]*\r?\n)?data: ?)(\{[^\r\n]*\})(?:\r\n\r\n|\n\n)$/
 
+/** What plain events of a stream have in common, to the letter. */
+export interface PlainFrame extends FrameParts {
+  /** For reading alone. */
+  listening: PlainTemplate
+}
+
+/** Whether an event is of this frame. */
+export function fits(frame: PlainFrame, event: string): boolean {
+  const bytes = Buffer.from(event)
+  return takePlain(frame.listening, bytes, 0, 0, undefined).end === bytes.length
+}
+
 /**
- * What plain events of a stream have in common, to the letter: learned from one of them, so that it holds for any
- * vendor's order of keys, white space and fields of its own.
+ * The frame of an event as it came, its empty line included, whose text was decoded as this; undefined when the event
+ * is not of the shape, or could be read in two ways. Learned from one event, so that it holds for any vendor's order of
+ * keys, white space and fields of its own.
  */
-export class PlainFrame {
-  /** Where the text of the last match stands, without its quotes. */
-  textStart = 0
-  textEnd = 0
-  /** Where its usage stands; -1 when the frame has none. */
-  usageStart = -1
-  usageEnd = -1
-  /** True when the text of the last match is spelled otherwise than JSON.stringify spells it. */
-  isOdd = false
-  /** True when it stands there as it is, in ASCII. */
-  isAscii = false
-  /** The same of the string that was read last. */
-  #wasOdd = false
-  #wasAscii = false
-  /** One more than there are holes. */
-  readonly #fixed: readonly string[]
-  readonly #holes: readonly Hole[]
-  /** Where each fixed piece of the last match begins. */
-  readonly #starts: number[]
-  /** The first and last piece that usage is in, and where in them it begins and ends. */
-  readonly #usage: { from: number; start: number; to: number; end: number } | undefined
-
-  private constructor(event: string, holes: readonly (Place & { hole: Hole })[], usage: Place | undefined) {
-    const edges = [0, ...holes.flatMap(({ start, end }) => [start, end]), event.length]
-    const pieces = holes.map((_, index) => ({ start: edges[2 * index] ?? 0, end: edges[2 * index + 1] ?? 0 }))
-    pieces.push({ start: edges.at(-2) ?? 0, end: event.length })
-    // Copies: a slice would hold all of the read that the event came with.
-    this.#fixed = pieces.map(({ start, end }) => onePiece(event.slice(start, end)))
-    this.#holes = holes.map(({ hole }) => hole)
-    this.#starts = pieces.map(({ start }) => start)
-    if (usage !== undefined) {
-      const from = pieces.findIndex(({ end }) => usage.start < end)
-      const to = pieces.findIndex(({ end }) => usage.end <= end)
-      const startOf = (index: number) => pieces[index]?.start ?? 0
-      this.#usage = { from, start: usage.start - startOf(from), to, end: usage.end - startOf(to) }
-    }
+export function learnFrame(event: string, text: string, shape: PlainShape): PlainFrame | undefined {
+  const [, head = '', json = ''] = EVENT.exec(event) ?? []
+  const values = valuesOf(json)
+  if (values === undefined) return undefined
+  const textPath = pathText(shape.text)
+  const loosePaths = shape.loose.map(pathText)
+  const usagePath = shape.usage === undefined ? undefined : pathText(shape.usage)
+  const holes: (Place & { hole: Hole })[] = []
+  let usage: Place | undefined
+  for (const { path, start, end } of values) {
+    const place = { start: head.length + start, end: head.length + end }
+    const isLoose = loosePaths.includes(path) || (usagePath !== undefined && path.startsWith(usagePath))
+    if (path === usagePath && json[start] === '{') usage = place
+    if (json[start] === '"' && (path === textPath || loosePaths.includes(path))) {
+      const hole = path === textPath ? 'text' : 'string'
+      holes.push({ hole, start: place.start + 1, end: place.end - 1 })
+    } else if (isLoose && COUNT.test(json.slice(start, end))) holes.push({ hole: 'count', ...place })
   }
+  const [found, ...more] = holes.filter(({ hole }) => hole === 'text')
+  if (found === undefined || more.length > 0) return undefined
+  if (asString(parseJson(event.slice(found.start - 1, found.end + 1))) !== text) return undefined
+  const parts = partsOf(event, holes, usage)
+  const listening = plainTemplate(parts, undefined)
+  const frame = listening && { ...parts, listening }
+  return frame !== undefined && fits(frame, event) ? frame : undefined
+}
 
-  /**
-   * The frame of an event as it came, its empty line included, whose text was decoded as this; undefined when the event
-   * is not of the shape, or could be read in two ways.
-   */
-  static of(event: string, text: string, shape: PlainShape): PlainFrame | undefined {
-    const [, head = '', json = ''] = EVENT.exec(event) ?? []
-    const values = valuesOf(json)
-    if (values === undefined) return undefined
-    const textPath = pathText(shape.text)
-    const loosePaths = shape.loose.map(pathText)
-    const usagePath = shape.usage === undefined ? undefined : pathText(shape.usage)
-    const holes: (Place & { hole: Hole })[] = []
-    let usage: Place | undefined
-    for (const { path, start, end } of values) {
-      const place = { start: head.length + start, end: head.length + end }
-      const isLoose = loosePaths.includes(path) || (usagePath !== undefined && path.startsWith(usagePath))
-      if (path === usagePath && json[start] === '{') usage = place
-      if (json[start] === '"' && (path === textPath || loosePaths.includes(path))) {
-        const hole = path === textPath ? 'text' : 'string'
-        holes.push({ hole, start: place.start + 1, end: place.end - 1 })
-      } else if (isLoose && COUNT.test(json.slice(start, end))) holes.push({ hole: 'count', ...place })
-    }
-    const [found, ...more] = holes.filter(({ hole }) => hole === 'text')
-    if (found === undefined || more.length > 0) return undefined
-    if (asString(parseJson(event.slice(found.start - 1, found.end + 1))) !== text) return undefined
-    const frame = new PlainFrame(event, holes, usage)
-    return frame.match(event, 0) === event.length ? frame : undefined
-  }
-
-  /** The end of the event of this frame that stands there; -1 when there is none, or none without doubt. */
-  match(text: string, at: number): number {
-    const fixed = this.#fixed
-    const holes = this.#holes
-    let end = at
-    for (let index = 0; index < holes.length; index += 1) {
-      const piece = fixed[index] ?? ''
-      if (!text.startsWith(piece, end)) return -1
-      this.#starts[index] = end
-      end = this.#endOfHole(holes[index], text, end + piece.length)
-      if (end < 0) return -1
-    }
-    const last = fixed[holes.length] ?? ''
-    if (!text.startsWith(last, end)) return -1
-    this.#starts[holes.length] = end
-    const usage = this.#usage
-    if (usage !== undefined) {
-      this.usageStart = (this.#starts[usage.from] ?? 0) + usage.start
-      this.usageEnd = (this.#starts[usage.to] ?? 0) + usage.end
-    }
-    return end + last.length
-  }
-
-  /** Whether what stands there may be the beginning of an event of this frame. */
-  begins(text: string, at: number): boolean {
-    const first = this.#fixed[0] ?? ''
-    return first.startsWith(text.slice(at, at + first.length))
-  }
-
-  #endOfHole(hole: Hole | undefined, text: string, start: number): number {
-    if (hole === 'count') return endOfCount(text, start)
-    const end = this.#endOfString(text, start)
-    if (hole === 'string') return this.#wasOdd ? -1 : end
-    this.isOdd = this.#wasOdd
-    this.isAscii = this.#wasAscii
-    this.textStart = start
-    this.textEnd = end
-    return end === start ? -1 : end
-  }
-
-  /** Where the closing quote of the string stands whose inside begins here; -1 when it is no string of JSON. */
-  #endOfString(text: string, start: number): number {
-    let isOdd = false
-    let hasEscapes = false
-    let bits = 0
-    // A loop: pieces are short, and the call of a native search costs more than looking at each unit.
-    for (let at = start; ; at += 1) {
-      const code = text.charCodeAt(at)
-      if (code === QUOTE) {
-        this.#wasOdd = isOdd
-        this.#wasAscii = !hasEscapes && bits < FIRST_BEYOND_ASCII
-        return at
-      }
-      if (code === BACKSLASH) {
-        at += 1
-        const escaped = text[at] ?? ''
-        // What follows a u is read when the text is.
-        if (escaped === 'u' || escaped === '/') isOdd = true
-        else if (!SHORT_ESCAPES.includes(escaped)) return -1
-        hasEscapes = true
-      } else if (code >= FIRST_OF_STRINGS) bits |= code
-      else return -1 // A control character, or the end of the text.
-    }
+function partsOf(
+  event: string,
+  holes: readonly (Place & { hole: Hole })[],
+  usage: Place | undefined,
+): FrameParts {
+  const edges = [0, ...holes.flatMap(({ start, end }) => [start, end]), event.length]
+  const places = Array.from({ length: holes.length + 1 }, (_, index) => ({
+    start: edges[2 * index] ?? 0,
+    end: edges[2 * index + 1] ?? 0,
+  }))
+  return {
+    pieces: places.map(({ start, end }) => Buffer.from(event.slice(start, end))),
+    holes: holes.map(({ hole }) => hole),
+    usage: usage && usageIn(event, places, usage),
   }
 }
 
-const QUOTE = 0x22
-const ZERO = 0x30
-const NINE = 0x39
-const BACKSLASH = 0x5c
-/** Control characters are no JSON, and lone surrogates never come of UTF-8: all others stand for themselves. */
-const FIRST_OF_STRINGS = 0x20
-const FIRST_BEYOND_ASCII = 0x80
-
-/** What JSON.stringify writes behind a backslash, but for `u`. */
-const SHORT_ESCAPES = '"\\bfnrt'
+/** Where in the pieces a usage begins and ends, in bytes. */
+function usageIn(event: string, places: readonly Place[], usage: Place): FrameParts['usage'] {
+  const from = places.findIndex(({ end }) => usage.start < end)
+  const to = places.findIndex(({ end }) => usage.end <= end)
+  const within = (index: number, at: number) => Buffer.byteLength(event.slice(places[index]?.start ?? 0, at))
+  return { from, start: within(from, usage.start), to, end: within(to, usage.end) }
+}
 
 const COUNT = /^(?:0|[1-9]\d*)$/
-
-function endOfCount(text: string, start: number): number {
-  let end = start
-  while (end < text.length && isDigit(text.charCodeAt(end))) end += 1
-  const isOne = end === start + 1 || text.charCodeAt(start) !== ZERO
-  return end > start && isOne ? end : -1
-}
-
-function isDigit(code: number): boolean {
-  return code >= ZERO && code <= NINE
-}
 
 /** A value somewhere in a JSON text. */
 interface Value extends Place {

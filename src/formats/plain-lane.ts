@@ -1,18 +1,20 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import { parseObject } from '@/json/json.ts'
 import { FrameLearner } from './frame-learner.ts'
-import { onePiece } from './one-piece.ts'
-import { PlainSaid } from './plain-said.ts'
+import type { PlainFrame } from './plain-frame.ts'
+import { type PlainTemplate, plainTemplate, takePlain } from './plain-kernel.ts'
 import type { PlainDelta, PlainReader, PlainWriter, StreamEncoder } from './plain-text.ts'
 
 /** A longer beginning of an event goes the general way, which need not look at it again with every read. */
 const MAX_WAITING = 4096
 
-/** Up to here a read may be held for the piece of it that is wanted; out of a longer one that is copied. */
-const MAX_HELD = 1024
+const CR = 0x0d
+
+/** Gets events for the caller, and how many bytes of text they say. */
+type Write = (events: Uint8Array, textBytes: number) => void
 
 /**
- * Takes plain events from an upstream's text to a caller's (see plain-text.ts). Open after an event that went the
+ * Takes plain events from an upstream's bytes to a caller's (see plain-text.ts). Open after an event that went the
  * general way and was plain, until the next one goes there.
  */
 export class PlainLane {
@@ -20,8 +22,8 @@ export class PlainLane {
   readonly #encoder: StreamEncoder
   readonly #learner = new FrameLearner()
   #writer: PlainWriter | undefined
-  /** What was taken since the last `settle`. */
-  readonly #said = new PlainSaid()
+  /** Made of a frame and a writer, for as long as both stay. */
+  #template: { of: PlainFrame; around: PlainWriter; bytes: PlainTemplate | undefined } | undefined
   /** The usage that the last plain event told, as JSON, until somebody wants to know. */
   #usage: string | undefined
 
@@ -47,55 +49,21 @@ export class PlainLane {
   }
 
   /** Takes the plain events that stand there, and says where they end. */
-  take(text: string, start: number, write: (event: string) => void): number {
+  take(bytes: Uint8Array, start: number, write: Write): number {
     const writer = this.#writer
     if (writer === undefined) return start
-    const frame = this.#learner.frame()
-    if (frame === undefined) return start
-    const said = this.#said
-    let at = start
-    let written = ''
-    let usageStart = -1
-    let usageEnd = -1
-    for (let end = frame.match(text, at); end >= 0; end = frame.match(text, at)) {
-      let escaped = text.slice(frame.textStart, frame.textEnd)
-      if (frame.isOdd) {
-        const usual = spellUsually(escaped)
-        if (usual === undefined) break
-        escaped = usual
-      }
-      written += writer.delta(escaped)
-      said.add(escaped, frame.isAscii)
-      usageStart = frame.usageStart
-      usageEnd = frame.usageEnd
-      at = end
-    }
-    if (at === start) return at
-    this.#learner.praise()
-    if (usageStart >= 0) {
-      const usage = text.slice(usageStart, usageEnd)
-      this.#usage = text.length > MAX_HELD ? onePiece(usage) : usage
-    }
-    write(written)
-    return at
+    const end = this.#takeFitting(writer, bytes, start, write)
+    return end === start && this.#learner.learn() ? this.#takeFitting(writer, bytes, start, write) : end
   }
 
   /** Whether what stands there may be the beginning of a plain event that is worth waiting for. */
-  mayBegin(text: string, at: number): boolean {
-    if (this.#writer === undefined || text.length - at > MAX_WAITING) return false
+  mayBegin(bytes: Uint8Array, at: number): boolean {
+    if (this.#writer === undefined || bytes.length - at > MAX_WAITING) return false
     // A CR at the end may be the end of the event already.
-    return !text.endsWith('\r') && this.#learner.frame()?.begins(text, at) === true
-  }
-
-  /** Tells both machines of the text that went past them. The result is its length in bytes. */
-  settle(): number {
-    const said = this.#said
-    if (said.isEmpty) return 0
-    this.#writer?.said(said)
-    this.#reader.skip(said)
-    const { bytes } = said
-    said.clear()
-    return bytes
+    const first = this.#learner.frame?.pieces[0]
+    if (first === undefined || bytes.at(-1) === CR) return false
+    const length = Math.min(first.length, bytes.length - at)
+    return Buffer.compare(first.subarray(0, length), bytes.subarray(at, at + length)) === 0
   }
 
   /** Tells the usage that went past, if there is one. */
@@ -104,15 +72,35 @@ export class PlainLane {
     this.#usage = undefined
     if (usage !== undefined) this.#reader.skipUsage(usage, emit)
   }
-}
 
-/** Escaped text as JSON.stringify would write it; undefined when it is no JSON, or not well-formed. */
-function spellUsually(escaped: string): string | undefined {
-  try {
-    const text: unknown = JSON.parse(`"${escaped}"`)
-    if (typeof text !== 'string' || !text.isWellFormed()) return undefined
-    return JSON.stringify(text).slice(1, -1)
-  } catch {
-    return undefined
+  /** Takes what fits the frame that is known. */
+  #takeFitting(writer: PlainWriter, bytes: Uint8Array, start: number, write: Write): number {
+    const template = this.#templateFor(writer)
+    if (template === undefined) return start
+    const counter = writer.numbered?.counter
+    let at = start
+    while (at < bytes.length) {
+      const run = takePlain(template, bytes, at, counter?.next ?? 0, writer.held)
+      if (run.end === at) break
+      at = run.end
+      if (counter !== undefined) counter.next += run.events
+      this.#usage = run.usage() ?? this.#usage
+      writer.said(run)
+      this.#reader.skip(run)
+      write(run.output(), run.bytes)
+    }
+    if (at > start) this.#learner.praise()
+    return at
+  }
+
+  #templateFor(writer: PlainWriter): PlainTemplate | undefined {
+    const { frame } = this.#learner
+    if (frame === undefined) return undefined
+    if (this.#template?.of !== frame || this.#template.around !== writer) {
+      const { before, numbered, after, held } = writer
+      const surroundings = { before, between: numbered?.between, after, holdsBack: held !== undefined }
+      this.#template = { of: frame, around: writer, bytes: plainTemplate(frame, surroundings) }
+    }
+    return this.#template.bytes
   }
 }

@@ -1,8 +1,7 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import { parseObject } from '@/json/json.ts'
 import { FrameLearner } from './frame-learner.ts'
-import { onePiece } from './one-piece.ts'
-import { PlainSaid } from './plain-said.ts'
+import { takePlain } from './plain-kernel.ts'
 import type { PlainDelta, PlainReader } from './plain-text.ts'
 
 /**
@@ -13,7 +12,6 @@ import type { PlainDelta, PlainReader } from './plain-text.ts'
 export class PlainListener {
   readonly #reader: PlainReader
   readonly #learner = new FrameLearner()
-  readonly #said = new PlainSaid()
   #isOpen = false
   /** The usage that the last plain event told, as JSON. */
   #usage: string | undefined
@@ -38,22 +36,9 @@ export class PlainListener {
   }
 
   /** How many bytes of text these events say; undefined when they are not all of them plain, and not listened to. */
-  hear(events: string): number | undefined {
-    const frame = this.#learner.frame()
-    if (frame === undefined) return undefined
-    const said = this.#said
-    said.clear()
-    let at = 0
-    while (at < events.length) {
-      at = frame.match(events, at)
-      if (at < 0 || frame.isOdd) return undefined
-      said.add(events.slice(frame.textStart, frame.textEnd), frame.isAscii)
-    }
-    this.#learner.praise()
-    if (frame.usageStart >= 0) this.#usage = onePiece(events.slice(frame.usageStart, frame.usageEnd))
-    const { bytes } = said
-    said.clear()
-    return bytes
+  hear(events: Uint8Array): number | undefined {
+    const said = this.#hearFitting(events)
+    return said === undefined && this.#learner.learn() ? this.#hearFitting(events) : said
   }
 
   /** Tells the usage that was heard, if there is one. */
@@ -61,5 +46,22 @@ export class PlainListener {
     const usage = this.#usage === undefined ? undefined : parseObject(this.#usage)
     this.#usage = undefined
     if (usage !== undefined) this.#reader.skipUsage(usage, emit)
+  }
+
+  #hearFitting(events: Uint8Array): number | undefined {
+    const { frame } = this.#learner
+    if (frame === undefined) return undefined
+    let usage: string | undefined
+    let said = 0
+    for (let at = 0; at < events.length; ) {
+      const run = takePlain(frame.listening, events, at, 0, undefined)
+      if (run.end === at) return undefined
+      at = run.end
+      usage = run.usage() ?? usage
+      said += run.bytes
+    }
+    this.#learner.praise()
+    this.#usage = usage ?? this.#usage
+    return said
   }
 }

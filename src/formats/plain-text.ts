@@ -64,10 +64,23 @@ export interface PlainShape {
   usage: JsonPath | undefined
 }
 
-/** Writes deltas of one open block of text. */
+/** How deltas of one open block of text are written: as JSON.stringify writes the text, without its quotes, between these. */
 export interface PlainWriter {
-  /** The event for a delta; `escaped` is its text as JSON.stringify writes it, without the quotes. */
-  delta(escaped: string): string
-  /** Takes note of what the deltas since the last call said together. */
+  readonly before: string
+  readonly after: string
+  /** Where events are numbered: each number stands behind `before`, and this between it and the text. */
+  readonly numbered: { readonly between: string; readonly counter: Counter } | undefined
+  /**
+   * Where each event holds the last character of its text back for the next: what the next one's text begins with, as
+   * it is escaped. Undefined: nothing is held back.
+   */
+  readonly held: string | undefined
+  /** Takes note of what deltas said together. */
   said(said: PlainText): void
+}
+
+/** Numbers events. */
+export interface Counter {
+  /** The number of the next one. */
+  next: number
 }

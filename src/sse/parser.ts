@@ -61,11 +61,11 @@ export function createUtf8Decoder(): StreamMachine<Uint8Array, string> {
 }
 
 /** Where the event ends that begins there, its empty line included; -1 when its end is not there, or ends lines in CR alone. */
-export function endOfEvent(text: string, start: number): number {
-  for (let at = text.indexOf('\n', start); at >= 0; at = text.indexOf('\n', at + 1)) {
-    const next = text.charCodeAt(at + 1)
+export function endOfEvent(bytes: Uint8Array, start: number): number {
+  for (let at = bytes.indexOf(LF, start); at >= 0; at = bytes.indexOf(LF, at + 1)) {
+    const next = bytes[at + 1]
     if (next === LF) return at + 2
-    if (next === CR && text.charCodeAt(at + 2) === LF) return at + 3
+    if (next === CR && bytes[at + 2] === LF) return at + 3
   }
   return -1
 }

@@ -41,6 +41,20 @@ describe.each(PAIRS)('%s for a caller of %s', (from, to) => {
   })
 })
 
+test.each(PAIRS)('%s for a caller of %s, hundreds of kilobytes at once', (from, to) => {
+  const texts = Array.from(
+    { length: 2000 },
+    (_, index) => `word ${index} "quoted" ${'é'.repeat(index % 90)}\n`,
+  )
+  const plain = texts.map((text, index) => TEXTS[from](JSON.stringify(text), index))
+  const stream = Buffer.from([...HEADS[from], ...plain, ...ENDS[from]].join(''))
+  const sizes = [stream.length - 30_000, 30_000]
+  const { pushes, ...short } = run({ from, to, stream, framed: false }, 'short', sizes)
+  const { pushes: all, ...general } = run({ from, to, stream, framed: false }, 'general', sizes)
+  expect(short).toEqual(general)
+  expect(pushes).toBeLessThan(all / 100)
+})
+
 test('recordings, whole and mutated, come out as they do the general way', () => {
   for (const [index, { format: from, stream: recorded }] of recordings().entries()) {
     for (const to of FORMATS) {

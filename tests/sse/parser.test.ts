@@ -113,7 +113,7 @@ describe('the end of an event is found without parsing it', () => {
     ['half a CRLF', 'data: 1\r\n\r', -1],
     ['CR alone, which the parser knows better', 'data: 1\r\rdata: 2', -1],
   ])('%s', (_name, text, end) => {
-    expect(endOfEvent(text, 0)).toBe(end)
+    expect(endOfEvent(Buffer.from(text), 0)).toBe(end)
     if (end >= 0) expect(dataOf(text.slice(0, end))).toEqual(text.startsWith('data') ? ['1'] : [])
   })
 })

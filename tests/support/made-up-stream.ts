@@ -147,9 +147,13 @@ export const TEXTS: Record<Format, (literal: string, n: number) => string> = {
 
 const COMMENTS = (random: Random) => [pick([': ping\n\n', '\n', 'id: 7\n\n', 'event: ping\n\n'], random)]
 
+/** Of the second one it is known already what it belongs to. */
+const twice = (event: () => string) => [event(), event(), event()]
+
 /** What belongs into a stream beside text. */
 const OTHERS: Record<Format, (random: Random, n: number) => string[]> = {
   'openai-chat-completions': random => [
+    ...pick([[], twice(() => chunk('{"content":"other"}').replace('"index":0', '"index":1'))], random),
     pick(
       [
         chunk('{"reasoning_content":"hm"}'),
@@ -170,6 +174,10 @@ const OTHERS: Record<Format, (random: Random, n: number) => string[]> = {
     ),
   ],
   'openai-responses': (random, n) => [
+    ...pick(
+      [[], twice(() => textEvent('"other"', n).replace('"content_index":0', '"content_index":1'))],
+      random,
+    ),
     pick(
       [
         textEvent('"p"', n, ',"logprobs":[{"token":"p","logprob":0}]'),
@@ -196,6 +204,7 @@ const OTHERS: Record<Format, (random: Random, n: number) => string[]> = {
     ),
   ],
   'anthropic-messages': random => [
+    ...pick([[], twice(() => blockDelta('"other"', 2))], random),
     pick(
       [
         named('ping', '{"type":"ping"}'),
@@ -219,6 +228,7 @@ const OTHERS: Record<Format, (random: Random, n: number) => string[]> = {
     ),
   ],
   'gemini-generate-content': (random, n) => [
+    ...pick([[], twice(() => geminiPart('{"text":"other"}', n).replace('"index":0', '"index":1'))], random),
     pick(
       [
         geminiPart('{"text":"hm","thought":true}', n),

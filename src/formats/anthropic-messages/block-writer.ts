@@ -1,5 +1,4 @@
 import { fitCallId } from '@/formats/call-id.ts'
-import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
@@ -115,10 +114,13 @@ export class BlockWriter {
   plainText(block: number): PlainWriter | undefined {
     const current = this.#current
     if (current?.kind !== 'text' || current.block !== block || !current.shown) return undefined
-    const before = onePiece(
-      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":"`,
-    )
-    return { delta: escaped => `${before}${escaped}"}}\n\n`, said: () => {} }
+    return {
+      before: `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":"`,
+      numbered: undefined,
+      after: '"}}\n\n',
+      held: undefined,
+      said: () => {},
+    }
   }
 
   #text(text: string, emit: Emit): void {

@@ -170,21 +170,16 @@ class ChunkEncoder implements StreamEncoder {
     const { held, index } = open.of
     if (typeof held !== 'object' || held.thought || held.signature !== undefined) return undefined
     if (!held.text.isWellFormed()) return undefined
-    const before = `data: {"candidates":[{"content":{"parts":[{"text":"`
-    const after = onePiece(`"}],"role":"model"},"index":${index}}]${this.#tail}`)
-    let last = JSON.stringify(held.text).slice(1, -1)
     return {
-      delta: escaped => {
-        const cut = lastCharacter(escaped)
-        const event = `${before}${last}${escaped.slice(0, cut)}${after}`
-        last = escaped.slice(cut)
-        return event
+      before: `data: {"candidates":[{"content":{"parts":[{"text":"`,
+      numbered: undefined,
+      after: `"}],"role":"model"},"index":${index}}]${this.#tail}`,
+      get held() {
+        return JSON.stringify(held.text).slice(1, -1)
       },
       said: ({ text }) => {
         open.text += text
         held.text = text.slice(-lastCharacterLength(text))
-        // The same, but no slice of the read that it came with.
-        last = JSON.stringify(held.text).slice(1, -1)
       },
     }
   }
@@ -370,15 +365,6 @@ function contentOf(part: string): WireContent {
 
 function textJson(text: string, thought: boolean, thoughtSignature: string | undefined): string {
   return JSON.stringify({ text, thought: thought ? true : undefined, thoughtSignature })
-}
-
-/** Where the last character begins in text as JSON.stringify escapes it. */
-function lastCharacter(escaped: string): number {
-  const end = escaped.length
-  // The longest escape has six characters.
-  if (!escaped.includes('\\', end - 6)) return end - lastCharacterLength(escaped)
-  const text: string = JSON.parse(`"${escaped}"`)
-  return end - JSON.stringify(text.slice(-lastCharacterLength(text))).length + 2
 }
 
 function lastCharacterLength(text: string): 1 | 2 {

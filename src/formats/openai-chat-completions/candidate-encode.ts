@@ -1,5 +1,4 @@
 import type { ReplyContext } from '@/formats/codec.ts'
-import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -127,10 +126,11 @@ export class CandidateEncoder {
   plainText(block: number): PlainWriter | undefined {
     const open = this.#texts[block]
     if (open === undefined || open.half !== '') return undefined
-    const before = onePiece(`${this.#content.before}"`)
-    const after = onePiece(`"${this.#content.after}`)
     return {
-      delta: escaped => `${before}${escaped}${after}`,
+      before: `${this.#content.before}"`,
+      numbered: undefined,
+      after: `"${this.#content.after}`,
+      held: undefined,
       said: ({ length }) => {
         this.#contentLength += length
         open.length += length

@@ -1,13 +1,19 @@
+import type { Counter } from '@/formats/plain-text.ts'
 import type { StreamEventType } from './wire.ts'
 
 /** Writes events as text with their running number. */
-export class EventLines {
-  #next = 0
+export class EventLines implements Counter {
+  next = 0
 
   /** @param fields of the event beside `type` and `sequence_number`, as JSON without its braces. */
   line(type: StreamEventType, fields: string): string {
-    const number = this.#next
-    this.#next += 1
-    return `event: ${type}\ndata: {"type":"${type}","sequence_number":${number},${fields}}\n\n`
+    const number = this.next
+    this.next += 1
+    return `${lineStart(type)}${number},${fields}}\n\n`
   }
+}
+
+/** What a line says before its number. */
+export function lineStart(type: StreamEventType): string {
+  return `event: ${type}\ndata: {"type":"${type}","sequence_number":`
 }

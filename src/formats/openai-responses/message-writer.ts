@@ -3,6 +3,7 @@ import type { PlainWriter } from '@/formats/plain-text.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeAnnotation } from './content.ts'
+import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
 import { phaseOf } from './phase.ts'
 import type { ItemStatus, StreamEventType } from './wire.ts'
@@ -82,10 +83,11 @@ export class MessageWriter implements ItemWriter {
   /** See StreamEncoder. */
   plainText(part: ContentPart): PlainWriter | undefined {
     if (part.kind !== 'text') return undefined
-    const { lines } = this.#place
-    const before = onePiece(`${part.head},"delta":"`)
     return {
-      delta: escaped => lines.line('response.output_text.delta', `${before}${escaped}","logprobs":[]`),
+      before: lineStart('response.output_text.delta'),
+      numbered: { between: `,${part.head},"delta":"`, counter: this.#place.lines },
+      after: '","logprobs":[]}\n\n',
+      held: undefined,
       said: ({ text }) => {
         part.text += text
       },

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs'
+import type { PlainText } from './plain-text.ts'
+
+/** What stands in a place that differs from event to event. */
+export type Hole = 'text' | 'string' | 'count'
+
+/** What plain events have in common: one piece more than there are holes between them. */
+export interface FrameParts {
+  pieces: readonly Uint8Array[]
+  holes: readonly Hole[]
+  /** The first and last piece that a usage is in, and where in them it begins and ends. */
+  usage: { from: number; start: number; to: number; end: number } | undefined
+}
+
+/** What stands around a text in the caller's events; between number and text where they are numbered. */
+export interface Surroundings {
+  before: string
+  between: string | undefined
+  after: string
+  /** True when every event holds the last character of its text back for the next. */
+  holdsBack: boolean
+}
+
+/** What wasm/plain-events.ts exports. */
+interface KernelExports {
+  memory: WebAssembly.Memory
+  TEMPLATE: WebAssembly.Global
+  TEMPLATE_BYTES: WebAssembly.Global
+  EVENTS: WebAssembly.Global
+  EVENTS_BYTES: WebAssembly.Global
+  SAID: WebAssembly.Global
+  OUTPUT: WebAssembly.Global
+  HELD: WebAssembly.Global
+  RESULT: WebAssembly.Global
+  takeEvents(length: number, number: number, held: number): number
+}
+
+/** Safe: tests compile the module's source, and it exports these. */
+function kernelExports(): KernelExports {
+  const module = new WebAssembly.Module(readFileSync(new URL('./wasm/plain-events.wasm', import.meta.url)))
+  return new WebAssembly.Instance(module).exports as unknown as KernelExports
+}
+
+const { memory, takeEvents, ...places } = kernelExports()
+const view = new Uint8Array(memory.buffer)
+const bytes = Buffer.from(memory.buffer)
+const TEMPLATE = Number(places.TEMPLATE.value)
+const TEMPLATE_BYTES = Number(places.TEMPLATE_BYTES.value)
+const EVENTS = Number(places.EVENTS.value)
+const EVENTS_BYTES = Number(places.EVENTS_BYTES.value)
+const SAID = Number(places.SAID.value)
+const OUTPUT = Number(places.OUTPUT.value)
+const HELD = Number(places.HELD.value)
+const RESULT = Number(places.RESULT.value)
+
+/** Numbers of a template before those of its pieces, and the numbers of a piece, as the module reads them. */
+const HEAD_NUMBERS = 12
+const PIECE_NUMBERS = 3
+
+const MANNERS = { listening: 0, writing: 1, numbering: 2, holding: 3 } as const
+const HOLE_KINDS: Readonly<Record<Hole, number>> = { text: 0, string: 1, count: 2 }
+
+/** A frame and what its texts are put into, as the module wants it. */
+export type PlainTemplate = Uint8Array
+
+/** Undefined when it has no room. Without surroundings nothing is written. */
+export function plainTemplate(
+  { pieces, holes, usage }: FrameParts,
+  surroundings: Surroundings | undefined,
+): PlainTemplate | undefined {
+  const { before = '', between = '', after = '' } = surroundings ?? {}
+  const texts = [Buffer.from(before), Buffer.from(between), Buffer.from(after), ...pieces]
+  const count = HEAD_NUMBERS + PIECE_NUMBERS * pieces.length
+  const length = texts.reduce((sum, text) => sum + text.length, 4 * count)
+  if (length > TEMPLATE_BYTES) return undefined
+  const template = new Uint8Array(length)
+  let end = 4 * count
+  const places = texts.map(text => {
+    const start = end
+    template.set(text, start)
+    end += text.length
+    return [TEMPLATE + start, text.length]
+  })
+  const numbers = [
+    holes.length,
+    ...places.slice(0, 3).flat(),
+    MANNERS[mannerOf(surroundings)],
+    ...(usage === undefined ? [-1, 0, -1, 0] : [usage.from, usage.start, usage.to, usage.end]),
+    ...places.slice(3).flatMap((place, index) => [...place, HOLE_KINDS[holes[index] ?? 'text']]),
+  ]
+  new Int32Array(template.buffer, 0, count).set(numbers)
+  return template
+}
+
+function mannerOf(surroundings: Surroundings | undefined): keyof typeof MANNERS {
+  if (surroundings === undefined) return 'listening'
+  if (surroundings.between !== undefined) return 'numbering'
+  return surroundings.holdsBack ? 'holding' : 'writing'
+}
+
+/** What a run of the module came to. Good until the next. */
+export interface PlainRun extends PlainText {
+  /** How many events were taken, and where the last one ends. */
+  readonly events: number
+  readonly end: number
+  /** The caller's events, in memory of their own. */
+  output(): Uint8Array
+  /** The usage of the last event, as JSON; undefined when it has none. */
+  usage(): string | undefined
+}
+
+/**
+ * Takes the plain events of a template that stand in some bytes, or the first of them where they are many.
+ *
+ * @param number of the first event, where they are numbered
+ * @param held the character that the first event's text begins with, as it is escaped, where one is held back
+ */
+export function takePlain(
+  template: PlainTemplate,
+  input: Uint8Array,
+  start: number,
+  number: number,
+  held: string | undefined,
+): PlainRun {
+  const most = start + EVENTS_BYTES
+  const isAll = start === 0 && input.length <= most
+  if (loaded !== template) {
+    bytes.set(template, TEMPLATE)
+    loaded = template
+  }
+  bytes.set(isAll ? input : input.subarray(start, most), EVENTS)
+  const length = Math.min(input.length - start, EVENTS_BYTES)
+  run.end = start + takeEvents(length, number, held === undefined ? 0 : bytes.write(held, HELD))
+  return run
+}
+
+let loaded: PlainTemplate | undefined
+
+/** Where among them the numbers stand that a run comes to, as the module writes them. */
+const RESULTS = { written: 0, saidBytes: 1, saidUnits: 2, usageStart: 3, usageEnd: 4, count: 5 } as const
+const results = new Int32Array(memory.buffer, RESULT, 6)
+
+function result(name: keyof typeof RESULTS): number {
+  return results[RESULTS[name]] ?? 0
+}
+
+class LastRun implements PlainRun {
+  end = 0
+
+  get events(): number {
+    return result('count')
+  }
+
+  get length(): number {
+    return result('saidUnits')
+  }
+
+  get bytes(): number {
+    return result('saidBytes')
+  }
+
+  get text(): string {
+    return bytes.toString('utf8', SAID, SAID + this.bytes)
+  }
+
+  output(): Uint8Array {
+    return view.slice(OUTPUT, OUTPUT + result('written'))
+  }
+
+  usage(): string | undefined {
+    const start = result('usageStart')
+    return start < 0 ? undefined : bytes.toString('utf8', EVENTS + start, EVENTS + result('usageEnd'))
+  }
+}
+
+const run = new LastRun()
