@@ -14,8 +14,10 @@ const BATCH_MS = 100
 /** What could not be written is tried again after so long, and each time it fails again after twice that. */
 const FIRST_RETRY_MS = 1
 const MAX_RETRY_MS = 128
-/** What a write that is under way is given at the end of the process: many times what it takes. */
-const IN_FLIGHT_MS = 20
+/** What a write that is under way is given at the end of the process, in ms: many times what it takes. */
+const IN_FLIGHT_MS = 100
+/** In steps of so many, since a machine that stands still for a while takes one of them and not all. */
+const IN_FLIGHT_STEP_MS = 2
 /** A reader that stands still costs lines, and not the process its memory. In characters. */
 const MOST_WAITING = 64 * 1024 * 1024
 
@@ -66,7 +68,9 @@ export class LineWriter {
   flushSync(): void {
     if (this.#isOver) return
     // Nobody is told any more how it went; it goes first, and so it is given the time that it takes.
-    if (this.#inFlight > 0) Bun.sleepSync(IN_FLIGHT_MS)
+    if (this.#inFlight > 0) {
+      for (let ms = 0; ms < IN_FLIGHT_MS; ms += IN_FLIGHT_STEP_MS) Bun.sleepSync(IN_FLIGHT_STEP_MS)
+    }
     this.#rest = Buffer.concat([this.#rest.subarray(this.#inFlight), this.#takeLines()])
     this.#inFlight = 0
     while (this.#rest.length > 0) {
