@@ -3,11 +3,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { least } from '#tests/support/least.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
 import { accountStore } from '@/accounts/store.ts'
 
 const MEGABYTE = 1024 * 1024
-const LARGE = 30 * MEGABYTE
+/** Twice what the documentation speaks of: whoever held all of it would be far beyond the bound, whatever else there is. */
+const LARGE = 60 * MEGABYTE
 
 /** An upstream that keeps nothing of what it is sent but its length. */
 const seen: { path: string; bytes: number; declared: number }[] = []
@@ -30,7 +32,6 @@ const upstream = Bun.serve({
 })
 
 let database: TestDatabase
-let server: ServerProcess
 let key: string
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-large-'))
 const file = join(directory, 'large.png')
@@ -54,7 +55,15 @@ beforeAll(async () => {
   })
   key = created.key
   await Bun.write(file, Buffer.alloc(LARGE, 'not quite a picture '))
-  server = await spawnServer({
+}, 60_000)
+afterAll(async () => {
+  await database.close()
+  await upstream.stop(true)
+  rmSync(directory, { recursive: true, force: true })
+}, 60_000)
+
+function start(): Promise<ServerProcess> {
+  return spawnServer({
     env: { DATABASE_URL: database.url, TOLLGATE_SECRET: 'a secret for tests, long enough for everybody' },
     config: `channels:
   - { name: openai, format: openai-responses, base_url: "http://127.0.0.1:${upstream.port}", api_keys: [k], allow_private: true }
@@ -64,16 +73,14 @@ models:
   - { id: gemini, channels: [{ channel: gemini, model: gemini-image }], prices: { per_image: { default: 0.01 } } }
 `,
   })
-}, 60_000)
-afterAll(async () => {
-  await server.close()
-  await database.close()
-  await upstream.stop(true)
-  rmSync(directory, { recursive: true, force: true })
-}, 60_000)
+}
 
 /** Sends a file by curl, so that the memory of the client is another process's. */
-async function edit(model: string, path: string): Promise<{ status: number; body: string }> {
+async function edit(
+  server: ServerProcess,
+  model: string,
+  path: string,
+): Promise<{ status: number; body: string }> {
   const child = Bun.spawn([
     'curl',
     '-sS',
@@ -88,7 +95,7 @@ async function edit(model: string, path: string): Promise<{ status: number; body
 }
 
 /** The most memory that the server had while something was done, over what it had before, in MB. */
-async function growthDuring(work: () => Promise<unknown>): Promise<number> {
+async function growthDuring(server: ServerProcess, work: () => Promise<unknown>): Promise<number> {
   const before = await server.residentMb()
   let most = before
   let isRunning = true
@@ -108,23 +115,30 @@ async function growthDuring(work: () => Promise<unknown>): Promise<number> {
 describe.skipIf(process.platform !== 'linux').each([
   ['an upstream of the same format', 'openai', '/v1/images/edits', LARGE],
   ['one that takes base64 in JSON', 'gemini', '/v1beta/models/gemini-image:generateContent', (LARGE * 4) / 3],
-])('a 30 MB image edit to %s', (_, model, path, least) => {
+])('a 60 MB image edit to %s', (_, model, path, leastBytes) => {
   test('arrives whole, with its length declared, and takes less than 50 MB of memory', async () => {
     const small = join(directory, 'small.png')
     await Bun.write(small, Buffer.alloc(MEGABYTE, 'x'))
-    for (let round = 0; round < 3; round += 1) await edit(model, small)
-    seen.length = 0
-    const growth = await growthDuring(async () => {
+    const editThreeTimes = async (server: ServerProcess, path: string) => {
       for (let round = 0; round < 3; round += 1) {
-        const { status, body } = await edit(model, file)
+        const { status, body } = await edit(server, model, path)
         expect([status, body]).toEqual([200, expect.stringContaining('"b64_json":"AA=="')])
       }
-    })
+    }
+    // What a server has taken from the system once it may keep: each measurement is of a new one.
+    const growth = async () => {
+      const server = await start()
+      await editThreeTimes(server, small)
+      seen.length = 0
+      const grown = await growthDuring(server, () => editThreeTimes(server, file))
+      await server.close()
+      return grown
+    }
+    expect(await least(50, growth)).toBeLessThan(50)
     expect(seen.map(request => request.path)).toEqual([path, path, path])
     for (const request of seen) {
-      expect(request.bytes).toBeGreaterThanOrEqual(least)
+      expect(request.bytes).toBeGreaterThanOrEqual(leastBytes)
       expect(request.declared).toBe(request.bytes)
     }
-    expect(growth).toBeLessThan(50)
-  }, 60_000)
+  }, 120_000)
 })

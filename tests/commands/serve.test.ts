@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { least, msOf } from '#tests/support/least.ts'
 import { type RawClient, rawPost, type ServerProcess, spawnServer } from '#tests/support/process.ts'
-import { leastMs, msOf } from '#tests/support/speed.ts'
 import {
   eventStream,
   fedStream,
@@ -238,7 +238,7 @@ describe('the embedded default', () => {
       await second?.exited
       return ms
     }
-    expect(await leastMs(5000, startAgain)).toBeLessThan(5000)
+    expect(await least(5000, startAgain)).toBeLessThan(5000)
     await first.close()
   }, 60_000)
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { leastMs, msOf } from '#tests/support/speed.ts'
+import { least, msOf } from '#tests/support/least.ts'
 
 const ROWS = 100_000
 let gateway: TestGateway
@@ -50,7 +50,7 @@ test.each([
       await response.text()
       expect(response.status).toBe(200)
     })
-  expect(await leastMs(1_000, answer)).toBeLessThan(1_000)
+  expect(await least(1_000, answer)).toBeLessThan(1_000)
 })
 
 test('pages of the log follow one another without a gap or a repetition', async () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { leastMs, msOf } from '#tests/support/speed.ts'
+import { least, msOf } from '#tests/support/least.ts'
 import {
   eventStream,
   fedStream,
@@ -434,6 +434,6 @@ describe('a revoked key', () => {
       expect((await post(body('chat/echo', true), key)).status).toBe(401)
       return ms
     }
-    expect(await leastMs(2500, revoke)).toBeLessThan(2500)
+    expect(await least(2500, revoke)).toBeLessThan(2500)
   })
 })

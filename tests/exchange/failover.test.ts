@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { leastMs } from '#tests/support/speed.ts'
+import { least } from '#tests/support/least.ts'
 import {
   eventStream,
   fedStream,
@@ -264,7 +264,7 @@ describe('what the breakers count', () => {
       const shown = gateway.server.channelHealth().find(({ channel }) => channel === `b-${round}`)
       return shown?.firstByteMs ?? Number.NaN
     }
-    expect(await leastMs(150, serve)).toBeLessThan(150)
+    expect(await least(150, serve)).toBeLessThan(150)
   })
 })
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { leastMs } from '#tests/support/speed.ts'
+import { least } from '#tests/support/least.ts'
 import { until } from '#tests/support/upstream.ts'
 import type { LimitChanges } from '@/accounts/store.ts'
 import { systemClock } from '@/clock/clock.ts'
@@ -150,7 +150,7 @@ describe("a key's own limits", () => {
       await gateway.accounts.changeKeyLimits(id, { requestsPerMinute: 50 })
       return until(async () => (await call('chat', key)).status === 200)
     }
-    expect(await leastMs(2_000, change)).toBeLessThan(2_000)
+    expect(await least(2_000, change)).toBeLessThan(2_000)
   })
 })
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startTestGateway } from '#tests/support/gateway.ts'
+import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { leastMs } from '#tests/support/speed.ts'
 import { eventStream, fedStream, type SeenRequest, scriptedUpstream, until } from '#tests/support/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import { readReceipt } from '@/ledger/receipt.ts'
@@ -77,7 +77,7 @@ describe('a caller who leaves', () => {
         await running
         return ms
       }
-      expect(await leastMs(100, leave)).toBeLessThan(100)
+      expect(await least(100, leave)).toBeLessThan(100)
       await until(async () => (await lastExchange())?.['end_state'] === 'client_gone')
       expect(await lastExchange()).toMatchObject({ status: 499, cost_nano: null })
       await until(async () => (await holds()) === 0)
@@ -94,7 +94,7 @@ describe('a caller who leaves', () => {
       await response.body?.getReader().read()
       return untilAborted(abort)
     }
-    expect(await leastMs(100, leave)).toBeLessThan(100)
+    expect(await least(100, leave)).toBeLessThan(100)
     await until(async () => (await lastExchange())?.['end_state'] === 'client_gone')
     expect(await lastExchange()).toMatchObject({ status: 499, usage_source: 'estimated' })
     await until(async () => (await holds()) === 0)

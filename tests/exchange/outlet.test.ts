@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { leastMs, msOf } from '#tests/support/speed.ts'
+import { least, msOf } from '#tests/support/least.ts'
 import { fedStream } from '#tests/support/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { Outlet } from '@/exchange/outlet.ts'
@@ -108,7 +108,7 @@ describe('after its caller left', () => {
       })
       return { ms, meter, ending }
     }
-    expect(await leastMs(2_000, async () => (await leave()).ms)).toBeLessThan(2_000)
+    expect(await least(2_000, async () => (await leave()).ms)).toBeLessThan(2_000)
     const { meter, ending } = await leave()
     expect(ending.aborted).toBe(true)
     expect({ tokens: meter.estimatedOutput, finished: meter.finished, error: meter.error }).toEqual({

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { least } from '#tests/support/least.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { leastMs } from '#tests/support/speed.ts'
 import {
   eventStream,
   fedStream,
@@ -131,7 +131,7 @@ describe('a caller who leaves', () => {
       await call
       return ms
     }
-    expect(await leastMs(100, leave)).toBeLessThan(100)
+    expect(await least(100, leave)).toBeLessThan(100)
     await until(async () => (await lastExchange())['end_state'] === 'client_gone')
     expect(await lastExchange()).toMatchObject({ status: 499, streamed: true, first_byte_ms: null })
   })
@@ -148,7 +148,7 @@ describe('a caller who leaves', () => {
         await stream.until('one')
         return untilAborted(abort)
       }
-      expect(await leastMs(100, leave)).toBeLessThan(100)
+      expect(await least(100, leave)).toBeLessThan(100)
       await until(async () => (await lastExchange())['end_state'] === 'client_gone')
       expect(await lastExchange()).toMatchObject({
         status: 499,
@@ -174,7 +174,7 @@ describe('a caller who leaves', () => {
       await call
       return ms
     }
-    expect(await leastMs(100, leave)).toBeLessThan(100)
+    expect(await least(100, leave)).toBeLessThan(100)
   })
 
   test('after the terminal event: that is a success', async () => {

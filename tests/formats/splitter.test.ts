@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { leastMs, msOf } from '#tests/support/speed.ts'
+import { least, msOf } from '#tests/support/least.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
 
@@ -151,7 +151,7 @@ test('an event of 2 MB in small reads and 10,000 one-byte reads cost linear time
     expect(splitter.rest().length).toBe(10_000)
   }
   // Quadratic copying would move 20 GB.
-  expect(await leastMs(2000, () => msOf(split))).toBeLessThan(2000)
+  expect(await least(2000, () => msOf(split))).toBeLessThan(2000)
 })
 
 test('an event longer than the bound ends in an upstream error, a long run of short ones does not', () => {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { least } from '#tests/support/least.ts'
 import { hasRedisServer, openTestRedis } from '#tests/support/redis.ts'
-import { leastMs } from '#tests/support/speed.ts'
 import { OUTAGES, runOutage } from './outage.ts'
 import { askFromProcesses } from './processes.ts'
 
@@ -23,7 +23,7 @@ if (hasRedisServer) {
         return report.backAfterMs
       }
       // Figures of a machine that does nothing else are what `bun run chaos limits` prints.
-      expect(await leastMs(3_000, run)).toBeLessThan(3_000)
+      expect(await least(3_000, run)).toBeLessThan(3_000)
     },
     60_000,
   )

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { ask, granted, refused } from '#tests/limits/limited.ts'
+import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
-import { leastMs, msOf } from '#tests/support/speed.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
 
@@ -41,7 +41,7 @@ if (!hasRedisServer) {
     await server.kill()
     expect(await redis.ping()).toBe(false)
     const fail = () => msOf(() => expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow())
-    expect(await leastMs(50, fail)).toBeLessThan(50)
+    expect(await least(50, fail)).toBeLessThan(50)
     await server.restart()
     expect(await redis.whenReady(30_000)).toBe(true)
     expect(await redis.run(ECHO, ['k'], ['b'])).toEqual(['k', 'b'])

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { leastMs, msOf } from '#tests/support/speed.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { conversationName, HOME_MS, Homes } from '@/routing/affinity.ts'
@@ -307,5 +307,5 @@ test('a name costs little, however long the conversation', async () => {
   const name = () => {
     for (let count = 0; count < 1000; count += 1) nameOf(body, { format: 'anthropic-messages' })
   }
-  expect(await leastMs(1000, () => msOf(name))).toBeLessThan(1000)
+  expect(await least(1000, () => msOf(name))).toBeLessThan(1000)
 })

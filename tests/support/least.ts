@@ -1,14 +1,15 @@
-/** How often a time is taken before it counts as too long. */
+/** How often a figure is taken before it counts as too high. */
 const TRIES = 5
 
 /**
- * The shortest of up to five measurements, in ms; the first one within the bound ends them. What else a machine does
- * lengthens one or the other of them, by seconds at times; what a regression lengthens is long every time.
+ * The least of up to five measurements; the first one within the bound ends them. What else a machine does lengthens
+ * one time or another, by seconds now and then, and when memory is given back is chance; what a regression adds is
+ * there in every one.
  */
-export async function leastMs(boundMs: number, measure: () => number | Promise<number>): Promise<number> {
-  let least = Number.POSITIVE_INFINITY
-  for (let tries = 0; tries < TRIES && least >= boundMs; tries += 1) least = Math.min(least, await measure())
-  return least
+export async function least(bound: number, measure: () => number | Promise<number>): Promise<number> {
+  let found = Number.POSITIVE_INFINITY
+  for (let tries = 0; tries < TRIES && found >= bound; tries += 1) found = Math.min(found, await measure())
+  return found
 }
 
 /** How long something takes, in ms. */

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { leastMs, msOf } from '#tests/support/speed.ts'
+import { least, msOf } from '#tests/support/least.ts'
 import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { openSpans } from '@/telemetry/spans.ts'
 
@@ -89,5 +89,5 @@ test('a collector that is away holds up neither an answer nor the end of the pro
     })
     return msOf(() => spans.close().catch(() => undefined))
   }
-  expect(await leastMs(6_000, close)).toBeLessThan(6_000)
+  expect(await least(6_000, close)).toBeLessThan(6_000)
 }, 60_000)

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { leastMs } from '#tests/support/speed.ts'
+import { least } from '#tests/support/least.ts'
 import { until } from '#tests/support/upstream.ts'
 import { type VideoMaker, videoMaker } from '#tests/support/video-maker.ts'
 import { readError, START_MS } from '#tests/surfaces/calls.ts'
@@ -497,7 +497,7 @@ describe('content', () => {
       leaving.abort()
       return until(() => closed)
     }
-    expect(await leastMs(1000, leave)).toBeLessThan(1000)
+    expect(await least(1000, leave)).toBeLessThan(1000)
   })
 
   test('that breaks off at the maker breaks off at the caller', async () => {
