@@ -71,10 +71,8 @@ export class Outlet {
   #held: Uint8Array[] = []
   #heldBytes = 0
   #pipeline: Pipeline | undefined
-  /** Ends the upstream's answer. */
+  /** Ends the upstream's answer, and its way to the caller. */
   #attempt: AbortController | undefined
-  /** Ends the way from the upstream's answer to the caller, and leaves the answer to whoever drains it. */
-  #piping: AbortController | undefined
   #idleMs = Number.POSITIVE_INFINITY
   #lastRead: number
   #lastWrite: number
@@ -111,7 +109,6 @@ export class Outlet {
   /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
-    this.#piping = new AbortController()
     if (this.#abandoned) this.#cancel(callerLeft())
     return this.#attempt
   }
@@ -171,7 +168,8 @@ export class Outlet {
     this.#closed = true
     this.#leftEarly = this.#pipeline?.meter.finished !== true
     this.#held = []
-    if (drains) this.#piping?.abort(callerLeft())
+    // With the caller's side broken the answer stops flowing, and is left to whoever drains it.
+    if (drains) this.#controller?.error(null)
     else this.#cancel(callerLeft())
     this.#announce()
   }
@@ -241,7 +239,7 @@ export class Outlet {
 
   /** Moves the body through the transform; the result is why it stopped, undefined for a clean end. */
   async #pump(body: ReadableStream<Uint8Array>): Promise<unknown> {
-    const signal = this.#piping?.signal
+    const signal = this.#attempt?.signal
     try {
       await body.pipeTo(this.#writable, {
         preventAbort: true,
@@ -258,7 +256,6 @@ export class Outlet {
   }
 
   #cancel(reason?: GatewayError): void {
-    this.#piping?.abort(reason)
     this.#attempt?.abort(reason)
   }
 
