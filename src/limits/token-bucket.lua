@@ -1,3 +1,7 @@
+#!lua
+-- The line above lets Redis turn a call away before it does anything, when it is full or a replica:
+-- https://redis.io/docs/latest/develop/programmability/lua-api/#script_flags
+--
 -- Buckets and leases, as bucket.ts describes them. One call is a batch of steps, in their order and at one instant.
 -- What a step does it does as a whole; one that fails leaves the others alone.
 --
@@ -135,6 +139,8 @@ end
 
 -- Moves the buckets that stand in a step from one place to another, each before its delta, unless that was done.
 local function adjust(marker, step, first, last)
+  -- Before anything is written, since a key may hold something else.
+  for at = first, last, 2 do read(step[at]) end
   local moves = mark(marker)
   if moves then
     for at = first, last, 2 do move(step[at], step[at + 1]) end

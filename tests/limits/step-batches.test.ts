@@ -107,6 +107,10 @@ if (!hasRedisServer) {
         store.take(take(bad, 'c', requests(`${bad}other:`, 60))),
         store.release([`${bad}cc`], 'b'),
         store.adjust({ markerKey: `${good}adj:a`, buckets: [{ key: `${good}rpm`, deltaUs: 5_000_000 }] }),
+        store.adjust({
+          markerKey: `${good}adj:b`,
+          buckets: [good, bad].map(prefix => ({ key: `${prefix}rpm`, deltaUs: 9_000_000 })),
+        }),
         store.take(take(good, 'd', requests(good, 60))),
       ])
       expect(calls).toHaveLength(1)
@@ -116,13 +120,13 @@ if (!hasRedisServer) {
         'rejected',
         'rejected',
         'fulfilled',
+        'rejected',
         'fulfilled',
       ])
       expect(settled.flatMap(one => (one.status === 'rejected' ? [String(one.reason)] : []))).toEqual(
-        Array.from({ length: 3 }, () => expect.stringContaining('WRONGTYPE')),
+        Array.from({ length: 4 }, () => expect.stringContaining('WRONGTYPE')),
       )
-      const [first, , , , , last] = settled
-      const levels = [first, last].map(one =>
+      const levels = [settled.at(0), settled.at(-1)].map(one =>
         one?.status === 'fulfilled' && typeof one.value === 'object' ? one.value.levelsUs : undefined,
       )
       expect(levels).toEqual([[1_000_000], [7_000_000]])
@@ -182,75 +186,83 @@ if (!hasRedisServer) {
   })
 
   describe('a Redis', () => {
-    const withServer = async (body: (server: RedisServer) => Promise<void>, kind?: 'cluster') => {
-      const own = await startRedisServer(kind)
-      try {
-        await body(own)
-      } finally {
-        await own.close()
-      }
-    }
+    const onServer = (name: string, body: (own: RedisServer) => Promise<void>, kind?: 'cluster') =>
+      test(name, async () => {
+        const own = await startRedisServer(kind)
+        try {
+          await body(own)
+        } finally {
+          await own.close()
+        }
+      }, 20_000)
 
-    test(
+    const fiftyTakes = (store: RedisBuckets) =>
+      Promise.allSettled(
+        Array.from({ length: 50 }, (_, id) => store.take(take('{a}:', `r${id}`, requests('{a}:', 60)))),
+      )
+
+    onServer(
       'that dies with a call on its way fails all of its steps at once, not after their time',
-      () =>
-        withServer(async own => {
-          const link = await connectRedis(own.url, { commandTimeoutMs: 60_000 })
-          const { store, calls } = listening(link)
-          own.pause()
-          const settled = Promise.allSettled(
-            Array.from({ length: 50 }, (_, id) => store.take(take('{a}:', `r${id}`, requests('{a}:', 60)))),
-          )
-          await new Promise(resolve => setImmediate(resolve))
-          expect(calls).toHaveLength(1)
-          await own.kill()
-          const reasons = (await settled).map(one => (one.status === 'rejected' ? one.reason : undefined))
-          expect(reasons.every(reason => reason instanceof Error)).toBe(true)
-          expect(reasons.some(reason => reason instanceof RedisTimeout)).toBe(false)
-          await link.close()
-        }),
-      20_000,
+      async own => {
+        const link = await connectRedis(own.url, { commandTimeoutMs: 60_000 })
+        const { store, calls } = listening(link)
+        own.pause()
+        const settled = fiftyTakes(store)
+        await new Promise(resolve => setImmediate(resolve))
+        expect(calls).toHaveLength(1)
+        await own.kill()
+        const reasons = (await settled).map(one => (one.status === 'rejected' ? one.reason : undefined))
+        expect(reasons.every(reason => reason instanceof Error)).toBe(true)
+        expect(reasons.some(reason => reason instanceof RedisTimeout)).toBe(false)
+        await link.close()
+      },
     )
 
-    test(
-      'that does not answer in time fails all of its steps',
-      () =>
-        withServer(async own => {
-          const link = await connectRedis(own.url, { commandTimeoutMs: 50 })
-          const { store } = listening(link)
-          own.pause()
-          const settled = await Promise.allSettled(
-            ['a', 'b'].map(id => store.take(take('{a}:', id, requests('{a}:', 60)))),
-          )
-          expect(settled.map(one => one.status === 'rejected' && one.reason instanceof RedisTimeout)).toEqual(
-            [true, true],
-          )
-          own.resume()
-          await link.close()
-        }),
-      20_000,
-    )
+    onServer('that does not answer in time fails all steps of the call', async own => {
+      const link = await connectRedis(own.url, { commandTimeoutMs: 50 })
+      own.pause()
+      const settled = await fiftyTakes(listening(link).store)
+      const isLate = settled.map(one => one.status === 'rejected' && one.reason instanceof RedisTimeout)
+      expect(isLate).toEqual(Array.from({ length: 50 }, () => true))
+      own.resume()
+      await link.close()
+    })
 
-    test.each(['a cluster', 'a node of one'])(
-      'that is %s gets a call for each hash tag, and every step is done once',
-      how =>
-        withServer(async own => {
-          const link = await connectRedis(how === 'a cluster' ? `${own.url},${own.url}` : own.url)
-          const { store, calls } = listening(link)
-          const round = (name: string) =>
-            Promise.all(
-              ['{a}:', '{b}:', '{a}:', '{c}:'].map((prefix, index) =>
-                store.take(take(prefix, `${name}${index}`, requests(prefix, 60))),
-              ),
-            )
-          const levels = (answers: TakeResult[]) => answers.map(({ levelsUs }) => Number(levelsUs[0]) / 1e6)
-          expect(levels(await round('first'))).toEqual([1, 1, 2, 1])
-          calls.length = 0
-          expect(levels(await round('second'))).toEqual([3, 2, 4, 2])
-          expect(calls.map(steps => steps.length)).toEqual([2, 1, 1])
-          await link.close()
-        }, 'cluster'),
-      20_000,
-    )
+    onServer('that is full turns the whole call away, and counts again when it is not', async own => {
+      const link = await connectRedis(own.url)
+      const { store } = listening(link)
+      const round = () =>
+        Promise.allSettled([
+          store.release(['{a}:cc'], 'nobody'),
+          store.take(take('{a}:', 'a', requests('{a}:', 60))),
+        ])
+      await Bun.$`redis-cli -u ${own.url} config set maxmemory 1`.quiet()
+      const reasons = (await round()).map(one => String(one.status === 'rejected' && one.reason))
+      expect(reasons).toEqual([expect.stringContaining('OOM'), expect.stringContaining('OOM')])
+      await Bun.$`redis-cli -u ${own.url} config set maxmemory 0`.quiet()
+      expect((await round()).map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled'])
+      await link.close()
+    })
+
+    for (const kind of ['a cluster', 'a node of one']) {
+      const gets = `that is ${kind} gets a call for each hash tag, and every step is done once`
+      const body = async (own: RedisServer) => {
+        const link = await connectRedis(kind === 'a cluster' ? `${own.url},${own.url}` : own.url)
+        const { store, calls } = listening(link)
+        const round = (name: string) =>
+          Promise.all(
+            ['{a}:', '{b}:', '{a}:', '{c}:'].map((prefix, index) =>
+              store.take(take(prefix, `${name}${index}`, requests(prefix, 60))),
+            ),
+          )
+        const levels = (answers: TakeResult[]) => answers.map(({ levelsUs }) => Number(levelsUs[0]) / 1e6)
+        expect(levels(await round('first'))).toEqual([1, 1, 2, 1])
+        calls.length = 0
+        expect(levels(await round('second'))).toEqual([3, 2, 4, 2])
+        expect(calls.map(steps => steps.length)).toEqual([2, 1, 1])
+        await link.close()
+      }
+      onServer(gets, body, 'cluster')
+    }
   })
 }
