@@ -157,7 +157,7 @@ export function encodeRecords(settlements: readonly Settlement[]): Uint8Array {
     bytes.writeUInt32BE(crc32c(bytes, start, start + length), at + 4)
     at = start + length
   }
-  return new Uint8Array(bytes.buffer, bytes.byteOffset, room)
+  return bytes
 }
 
 /** A JSON object. Written out: an object made to be serialized costs three times as much. */
