@@ -88,10 +88,14 @@ class OutlinedBody implements RequestBody {
 
 /**
  * Gives the memory of large bytes back at once, and leaves them empty: for their last reader. Until the collector would
- * do it, each request touches new memory. Bytes that are part of a larger buffer stay, since they may not be alone there.
+ * do it, each request touches new memory. Bytes that are part of a larger buffer stay, since they may not be alone there,
+ * and so do those of the buffer that `kept` is in.
  */
-export function freeBytes({ buffer, byteLength }: Uint8Array): void {
-  if (byteLength < LARGE_BYTES || byteLength !== buffer.byteLength) return
+export function freeBytes(bytes: Uint8Array, kept?: Uint8Array): void {
+  // Asked first: small bytes have their buffer made when somebody wants it.
+  if (bytes.byteLength < LARGE_BYTES) return
+  const { buffer } = bytes
+  if (buffer === kept?.buffer || bytes.byteLength !== buffer.byteLength) return
   if (buffer instanceof ArrayBuffer) buffer.transfer(0)
 }
 

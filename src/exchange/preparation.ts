@@ -99,7 +99,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
 
 /** To be called once the upstream answers: fetch has a copy, and another route gets a body anew, made of the caller's. */
 export function freeSent({ body }: Preparation, prompt: Prompt): void {
-  if (body.buffer !== prompt.body.bytes.buffer) freeBytes(body)
+  freeBytes(body, prompt.body.bytes)
 }
 
 const NO_BYTES = new Uint8Array(0)
