@@ -36,6 +36,18 @@ export function figureOf(results: Results, scenario: ScenarioName, target: strin
   }
 }
 
+/**
+ * The least that a target took in any round, to the least of the baseline: what a busy machine adds it adds now and
+ * then, what a regression adds is there in every round. Rounds with failed answers do not count; infinite: all did.
+ */
+export function leastRatio(results: Results, scenario: ScenarioName, target: string): number | undefined {
+  const leastOf = (name: string) => {
+    const whole = (results[scenario]?.[name] ?? []).filter(({ failures }) => failures === 0)
+    return Math.min(...whole.map(sample => readFigure(results, scenario, sample)))
+  }
+  return results[scenario]?.[target] === undefined ? undefined : leastOf(target) / leastOf(BASELINE)
+}
+
 function readFigure(results: Results, scenario: ScenarioName, sample: Sample): number {
   switch (SCENARIOS[scenario].figure) {
     case 'cpu':
