@@ -24,8 +24,11 @@ export function textsOf(body: RequestBody): Texts {
   return body.outline ?? PLAIN_TEXTS
 }
 
-/** Whether a text is spelled in a body: of a large one, outside of its long strings or where one of those begins. */
-export function mentions({ bytes, outline }: RequestBody, text: string): boolean {
+/**
+ * Whether a text is spelled in a body: of a large one, outside of its long strings or where one of those begins.
+ * @param text as bytes, which are found eight times as fast as a string
+ */
+export function mentions({ bytes, outline }: RequestBody, text: Buffer): boolean {
   return outline?.mentions(text) ?? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).includes(text)
 }
 

@@ -124,11 +124,14 @@ export function isWorthBeginning(outputTokens: number): boolean {
 const AUDIO_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio']
 const UNUSUAL_KINDS: readonly TokenRateName[] = [...AUDIO_KINDS, 'cache_write_1h']
 
+/** How Anthropic's callers ask for it. */
+const ONE_HOUR = Buffer.from('"1h"')
+
 /** Those of them that this request cannot use, so that its hold needs not reckon with them: looked for if it matters. */
 function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName[] {
   if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
   const { buffer, byteOffset, length } = body.bytes
-  const kinds: TokenRateName[] = mentions(body, '"1h"') ? [] : ['cache_write_1h']
+  const kinds: TokenRateName[] = mentions(body, ONE_HOUR) ? [] : ['cache_write_1h']
   // A sound may be told by an address or a type within a long string, so the whole body is searched.
   const mayHaveSound =
     areDearer(AUDIO_KINDS, rates, kinds) && Buffer.from(buffer, byteOffset, length).includes('audio')

@@ -11,12 +11,14 @@ import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
  * @param texts what the body's strings stand for, where it is an outline
  */
 export function estimateTokens(body: JsonObject, bytes: number, texts: Texts = PLAIN_TEXTS): number {
-  const tally = { textBytes: 0, fixedTokens: 0, texts }
-  const waiting: Piece[] = PROMPT_FIELDS.map(name => ({ value: own(body, name), isData: false }))
-  for (let left = MAX_PIECES; left > 0; left -= 1) {
-    const piece = waiting.pop()
-    if (piece === undefined) return Math.ceil(tally.textBytes / BYTES_PER_TOKEN) + tally.fixedTokens
-    if (!weigh(piece, tally, waiting, left)) break
+  const tally = new Tally(texts)
+  for (const name of PROMPT_FIELDS) tally.add(body[name], false)
+  while (tally.left > 0) {
+    const block = tally.blocks.pop()
+    const data = block === undefined ? tally.data.pop() : undefined
+    if (block !== undefined) weighBlock(block, tally)
+    else if (data !== undefined) weighData(data, tally)
+    else return Math.ceil(tally.textBytes / BYTES_PER_TOKEN) + tally.fixedTokens
   }
   return Math.ceil(bytes / BYTES_PER_TOKEN)
 }
@@ -60,7 +62,7 @@ const MEMBER_BYTES = 4
 /** More values than this are not looked at one by one. */
 const MAX_PIECES = 50_000
 
-/** Where the prompt is in a body, in the four formats. */
+/** Where the prompt is in a body, in the four formats. Here and below no name is one that every object has by nature. */
 const PROMPT_FIELDS = [
   ...['messages', 'input', 'contents'],
   ...['system', 'instructions', 'systemInstruction', 'system_instruction'],
@@ -68,97 +70,98 @@ const PROMPT_FIELDS = [
   ...['response_format', 'text', 'output_config', 'output_format', 'generationConfig', 'generation_config'],
 ]
 
-interface Piece {
-  value: JsonValue | undefined
-  /** True inside of schemas and arguments, where names are part of the text. */
-  isData: boolean
-}
-
-interface Tally {
-  textBytes: number
-  fixedTokens: number
+/** What a prompt comes to as far as it was looked at. On the way of every request, so nothing is made for a value. */
+class Tally {
+  textBytes = 0
+  fixedTokens = 0
+  /** Values that may still be looked at. */
+  left = MAX_PIECES
+  /** Turns, parts and tools that wait to be looked at, and lists of them. */
+  readonly blocks: (JsonObject | JsonValue[])[] = []
+  /** The same for schemas and arguments, where names are part of the text. */
+  readonly data: (JsonObject | JsonValue[])[] = []
   readonly texts: Texts
-}
 
-/** Adds what a value says by itself and puts its children in the queue; false when those are more than `left`. */
-function weigh({ value, isData }: Piece, tally: Tally, waiting: Piece[], left: number): boolean {
-  if (typeof value === 'string') {
-    tally.textBytes += tally.texts.byteLength(value)
-  } else if (Array.isArray(value)) {
-    if (value.length > left) return false
-    for (const item of value) waiting.push({ value: item, isData })
-  } else if (isJsonObject(value)) {
-    return isData ? weighData(value, tally, waiting, left) : weighBlock(value, tally, waiting, left)
-  } else if (isData && value !== undefined) {
-    tally.textBytes += String(value).length
+  constructor(texts: Texts) {
+    this.texts = texts
   }
-  return true
+
+  /** Adds what a value says by itself; one that holds others waits. */
+  add(value: JsonValue | undefined, isData: boolean): void {
+    this.left -= 1
+    if (typeof value === 'string') this.textBytes += this.texts.byteLength(value)
+    else if (typeof value === 'object' && value !== null) (isData ? this.data : this.blocks).push(value)
+    else if (isData && value !== undefined) this.textBytes += String(value).length
+  }
+
+  addAll(values: readonly JsonValue[], isData: boolean): void {
+    if (values.length > this.left) this.left = 0
+    else for (const value of values) this.add(value, isData)
+  }
 }
 
-function weighData(value: JsonObject, tally: Tally, waiting: Piece[], left: number): boolean {
-  let count = 0
+function weighData(value: JsonObject | JsonValue[], tally: Tally): void {
+  if (Array.isArray(value)) return tally.addAll(value, true)
   for (const name in value) {
-    if (++count > left) return false
+    if (tally.left <= 0) return
     tally.textBytes += Buffer.byteLength(name) + MEMBER_BYTES
-    waiting.push({ value: value[name], isData: true })
+    tally.add(value[name], true)
   }
-  return true
 }
 
-/** A turn, a part of one, or a tool. */
-function weighBlock(value: JsonObject, tally: Tally, waiting: Piece[], left: number): boolean {
-  let count = 0
-  if (own(value, 'role') !== undefined) tally.fixedTokens += TURN_TOKENS
+/** A turn, a part of one, a tool, or a list of such. */
+function weighBlock(value: JsonObject | JsonValue[], tally: Tally): void {
+  if (Array.isArray(value)) return tally.addAll(value, false)
+  if (value['role'] !== undefined) tally.fixedTokens += TURN_TOKENS
   for (const name in value) {
-    if (++count > left) return false
+    if (tally.left <= 0) return
     const member = value[name]
-    if (isMedia(name, member)) tally.fixedTokens += mediaTokens(value, name, member, tally.texts)
-    else if (!isSilent(value, name))
-      waiting.push({ value: member, isData: DATA.has(name) && isJsonObject(member) })
+    const kind = KINDS.get(name)
+    if (kind === undefined) tally.add(member, false)
+    else if (isMedia(kind, member)) tally.fixedTokens += mediaTokens(value, name, member, tally.texts)
+    else if (!isSilent(kind, value)) tally.add(member, kind === 'data' && isJsonObject(member))
   }
-  return true
 }
 
-/** Names whose value is no text of the prompt: ids, marks, state that only its maker can read. */
-const SILENT = new Set([
-  ...['type', 'role', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'status', 'phase'],
-  ...['cache_control', 'signature', 'encrypted_content', 'thoughtSignature', 'thought_signature'],
-  ...['detail', 'media_type', 'mimeType', 'mime_type', 'filename', 'annotations', 'logprobs'],
+/** What a member with such a name is; any other one is text of the prompt. */
+type Kind = 'silent' | 'cipher' | 'data' | 'media' | 'source'
+
+const KINDS: ReadonlyMap<string, Kind> = new Map([
+  // Ids, marks, state that only its maker can read.
+  ...named('silent', ['type', 'role', 'id', 'call_id', 'tool_call_id', 'tool_use_id', 'status', 'phase']),
+  ...named('silent', ['cache_control', 'signature', 'encrypted_content', 'thoughtSignature']),
+  ...named('silent', ['thought_signature', 'detail', 'media_type', 'mimeType', 'mime_type', 'filename']),
+  ...named('silent', ['annotations', 'logprobs']),
+  // The text of a source of text; else thoughts that a vendor hid, in its own cipher.
+  ...named('cipher', ['data']),
+  // A schema or arguments, if it is an object: `input` is also where Responses has its turns, as an array.
+  ...named('data', ['parameters', 'parametersJsonSchema', 'input_schema', 'schema', 'responseSchema']),
+  ...named('data', ['response_schema', 'responseJsonSchema', 'response_json_schema']),
+  ...named('data', ['input', 'args', 'arguments', 'response', 'action']),
+  ...named('media', ['image_url', 'input_audio', 'video_url', 'file', 'file_data', 'file_url', 'file_id']),
+  ...named('media', ['inlineData', 'inline_data', 'fileData']),
+  // Anthropic's sources can be text or blocks, and a search result's is an address.
+  ...named('source', ['source']),
 ])
 
-/** Names whose object is a schema or arguments. `input` is also where Responses has its turns, as an array. */
-const DATA = new Set([
-  ...['parameters', 'parametersJsonSchema', 'input_schema', 'schema'],
-  ...['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema'],
-  ...['input', 'args', 'arguments', 'response', 'action'],
-])
-
-/** `data` is the text of a source of text; else thoughts that a vendor hid, in its own cipher. */
-function isSilent(block: JsonObject, name: string): boolean {
-  return SILENT.has(name) || (name === 'data' && own(block, 'type') !== 'text')
+function named(kind: Kind, names: readonly string[]): [string, Kind][] {
+  return names.map(name => [name, kind])
 }
 
-const MEDIA = new Set([
-  ...['image_url', 'input_audio', 'video_url', 'file', 'file_data', 'file_url', 'file_id'],
-  ...['source', 'inlineData', 'inline_data', 'fileData'],
-])
+function isSilent(kind: Kind, block: JsonObject): boolean {
+  return kind === 'silent' || (kind === 'cipher' && block['type'] !== 'text')
+}
 
-/** Anthropic's sources can be text or blocks, and a search result's is an address. */
-function isMedia(name: string, member: JsonValue | undefined): boolean {
-  if (name !== 'source') return MEDIA.has(name)
-  const type = isJsonObject(member) ? own(member, 'type') : 'content'
+function isMedia(kind: Kind, member: JsonValue | undefined): boolean {
+  if (kind !== 'source') return kind === 'media'
+  const type = isJsonObject(member) ? member['type'] : 'content'
   return type !== 'text' && type !== 'content'
 }
 
 function mediaTokens(block: JsonObject, name: string, member: JsonValue | undefined, texts: Texts): number {
   const source = isJsonObject(member) ? member : {}
-  const mediaType = own(source, 'mimeType') ?? own(source, 'mime_type')
-  return [name, own(block, 'type'), mediaType].some(said => /image/.test(texts.whole(asString(said) ?? '')))
+  const mediaType = source['mimeType'] ?? source['mime_type']
+  return [name, block['type'], mediaType].some(said => /image/.test(texts.whole(asString(said) ?? '')))
     ? IMAGE_TOKENS
     : FILE_TOKENS
-}
-
-/** A member by its name, and nothing that objects have by nature. */
-function own(value: JsonObject, name: string): JsonValue | undefined {
-  return Object.hasOwn(value, name) ? value[name] : undefined
 }

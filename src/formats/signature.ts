@@ -57,7 +57,7 @@ export function signatureFor(
  * an outline of them, not at what stands within long strings, since a signature is the whole of its string.
  */
 export function carriesWrappedSignature(body: Uint8Array, outline?: Outline): boolean {
-  return outline?.mentions(MARK) ?? indexOfMark(body, MARK_BYTES) >= 0
+  return outline?.mentions(MARK_BYTES) ?? indexOfMark(body, MARK_BYTES) >= 0
 }
 
 /** The same for whole thoughts, where a caller brings signatures back but not what they sign: a JSON list. */

@@ -50,7 +50,7 @@ export class Outline implements Texts {
   }
 
   /** Whether a text stands somewhere outside of the long strings, or one of those begins with it, spelled like this. */
-  mentions(text: string): boolean {
+  mentions(text: Buffer): boolean {
     if (this.#left.includes(text)) return true
     for (let row = 0; row < this.#cuts.length; row += COLUMNS) {
       if (startsWith(this.#bytes, (this.#cuts[row + START] ?? 0) + 1, text)) return true
@@ -124,9 +124,9 @@ function cutsAway(json: JsonObject): boolean {
   return false
 }
 
-function startsWith(bytes: Buffer, at: number, text: string): boolean {
+function startsWith(bytes: Buffer, at: number, text: Buffer): boolean {
   for (let index = 0; index < text.length; index += 1) {
-    if (bytes[at + index] !== text.charCodeAt(index)) return false
+    if (bytes[at + index] !== text[index]) return false
   }
   return true
 }

@@ -198,16 +198,27 @@ function nextToken(from: i32, end: i32, isLast: bool): i32 {
   return isLast ? 0 : LATER
 }
 
-/** The end of the string whose first byte is at `from`. Most are short and plain: those are done in one look. */
+/** Strings that end so soon are looked at in smaller steps. */
+const NEAR: i32 = 256
+
+/** The end of the string whose first byte is at `from`. Most are short and plain, and those need no more than this. */
 function closingQuote(from: i32, end: i32, isLast: bool): i32 {
-  const bytes = v128.load(from)
-  const telling = v128.or(
-    v128.or(i8x16.eq(bytes, i8x16.splat(<i8>QUOTE)), i8x16.eq(bytes, i8x16.splat(<i8>BACKSLASH))),
-    i8x16.lt_u(bytes, i8x16.splat(<i8>SPACE)),
-  )
-  const found = i8x16.bitmask(telling)
-  const at = from + ctz(found)
-  if (found !== 0 && at < end && <i32>load<u8>(at) === QUOTE) return at
+  const quote = i8x16.splat(<i8>QUOTE)
+  const backslash = i8x16.splat(<i8>BACKSLASH)
+  const space = i8x16.splat(<i8>SPACE)
+  const near = min(from + NEAR, end)
+  for (let at = from; at < near; at += 16) {
+    const bytes = v128.load(at)
+    const telling = v128.or(
+      v128.or(i8x16.eq(bytes, quote), i8x16.eq(bytes, backslash)),
+      i8x16.lt_u(bytes, space),
+    )
+    const found = i8x16.bitmask(telling)
+    if (found === 0) continue
+    const place = at + ctz(found)
+    if (place < end && <i32>load<u8>(place) === QUOTE) return place
+    break
+  }
   carried = 0
   saved = 0
   highEnd = -1
