@@ -5,7 +5,7 @@ import type { StreamDecoder, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import { createSseTextParser, createUtf8Decoder, endOfEvent } from '@/sse/parser.ts'
+import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 import { Meter } from './meter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
@@ -19,14 +19,17 @@ export interface HubMachines {
 }
 
 const utf8 = new TextEncoder()
-const fromUtf8 = new TextDecoder()
+/** For whole events. A BOM is none of theirs, and stays. */
+const fromUtf8 = new TextDecoder('utf-8', { ignoreBOM: true })
+const BOM = '\uFEFF'
 const NOTHING = new Uint8Array(0)
 
 /** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
 export class HubPipeline implements Pipeline {
   readonly meter = new Meter(() => this.#lane?.tellUsage(this.#raise))
-  readonly #utf8 = createUtf8Decoder()
-  readonly #parser = createSseTextParser()
+  /** Opened by the first event in an unusual spelling, and then given all that does not go past it. */
+  #parser: StreamMachine<Uint8Array, SseEvent> | undefined
+  #hasRead = false
   readonly #decoder: StreamDecoder
   readonly #raiser: Raiser | undefined
   readonly #writer: StreamMachine<GenerationEvent, string>
@@ -40,8 +43,6 @@ export class HubPipeline implements Pipeline {
   /** Of the event that was decoded last: its text, and whether it gave anything else. */
   #delta: Extract<GenerationEvent, { type: 'text-delta' }> | undefined
   #gaveMore = false
-  /** The text that was given to the parser last. */
-  #lastRead = ''
   /** What is to be written, and to whom. */
   #text = ''
   #emit: Emit = () => {}
@@ -64,7 +65,7 @@ export class HubPipeline implements Pipeline {
     const bytes = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk])
     this.#waiting = NOTHING
     const lane = this.#lane
-    if (lane === undefined || lane.isHopeless) this.#utf8.push(bytes, this.#onRead)
+    if (lane === undefined || lane.isHopeless) this.#parse(bytes)
     else this.#read(bytes, lane)
     this.#flush()
   }
@@ -76,9 +77,8 @@ export class HubPipeline implements Pipeline {
 
   end(emit: Emit): void {
     this.#emit = emit
-    this.#utf8.push(this.#waiting, this.#onRead)
-    this.#utf8.end(this.#onRead)
-    this.#parser.end(this.#onEvent)
+    if (this.#waiting.length > 0) this.#parse(this.#waiting)
+    this.#parser?.end(this.#onEvent)
     this.#lane?.tellUsage(this.#raise)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
@@ -123,7 +123,7 @@ export class HubPipeline implements Pipeline {
         return
       } else {
         this.#isBetween = false
-        this.#utf8.push(bytes.subarray(at), this.#onRead)
+        this.#parse(bytes.subarray(at))
         return
       }
     }
@@ -135,14 +135,20 @@ export class HubPipeline implements Pipeline {
     this.#isBetween = true
     this.#delta = undefined
     this.#gaveMore = false
-    this.#utf8.push(bytes, this.#onRead)
-    if (isWhole && this.#delta !== undefined && !this.#gaveMore) lane.open(this.#lastRead, this.#delta)
-    this.#lastRead = ''
+    if (!isWhole) return this.#parse(bytes)
+    const text = fromUtf8.decode(bytes)
+    const usual = this.#parser === undefined ? readEvent(text) : undefined
+    if (usual === undefined) this.#parse(bytes)
+    else {
+      this.#hasRead = true
+      this.#onEvent(usual)
+    }
+    if (this.#delta !== undefined && !this.#gaveMore && !text.startsWith(BOM)) lane.open(text, this.#delta)
   }
 
-  readonly #onRead = (text: string): void => {
-    if (this.#lane !== undefined) this.#lastRead = text
-    this.#parser.push(text, this.#onEvent)
+  #parse(bytes: Uint8Array): void {
+    this.#parser ??= createSseParser(!this.#hasRead)
+    this.#parser.push(bytes, this.#onEvent)
   }
 
   readonly #onEvent = (event: SseEvent): void => {

@@ -19,8 +19,6 @@ const COLON = 0x3a
 
 const EMPTY_LINE = Buffer.from('\n\n')
 
-const COMMENT = Buffer.from(':\n')
-
 /** For whole events, each run by itself. A BOM is none of theirs, and stays. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
@@ -161,16 +159,9 @@ export class PassthroughPipeline implements Pipeline {
       return [usual]
     }
     const events: SseEvent[] = []
-    this.#parser ??= this.#openParser()
+    this.#parser ??= createSseParser(!this.#hasParsed)
     this.#parser.push(event, parsed => events.push(parsed))
     return events
-  }
-
-  /** One that takes a BOM for the stream's only where the stream begins. */
-  #openParser(): StreamMachine<Uint8Array, SseEvent> {
-    const parser = createSseParser()
-    if (this.#hasParsed) parser.push(COMMENT, () => {})
-    return parser
   }
 
   /** Events that nobody parses count by their length, less what the last parsed one had around its text. */

@@ -4,11 +4,16 @@ import type { SseEvent } from './event.ts'
 
 /**
  * Bytes to server-sent events. Decodes UTF-8 across chunk borders; CRLF, LF and CR end lines; comments and unknown
- * fields are skipped; a last event without its blank line still counts, as long as it has data.
+ * fields are skipped; a last event without its blank line still counts, as long as it has data. `isStart`: the stream
+ * begins here, where a BOM means nothing.
  */
-export function createSseParser(): StreamMachine<Uint8Array, SseEvent> {
-  return compose(createUtf8Decoder(), createSseTextParser())
+export function createSseParser(isStart = true): StreamMachine<Uint8Array, SseEvent> {
+  const parser = compose(createUtf8Decoder(), createSseTextParser())
+  if (!isStart) parser.push(COMMENT, () => {})
+  return parser
 }
+
+const COMMENT = new TextEncoder().encode(':\n')
 
 /** The same for text. */
 export function createSseTextParser(): StreamMachine<string, SseEvent> {
