@@ -17,27 +17,32 @@ export interface Greeting {
   link: string | undefined
 }
 
-/** What a start shows a person: where everything is, and on a first start the way to a first answer. */
+/**
+ * What a start shows a person: where everything is, and on a first start the way to a first answer. All at once: whoever
+ * waits for the addresses to appear has the rest as well.
+ */
 export function greet(io: CommandIo, server: Addresses, { welcome, link }: Greeting): void {
-  io.out(`Tollgate is running`)
-  io.out(`  API  ${server.apiUrl}`)
-  io.out(`  console  ${server.consoleUrl}`)
-  if (server.opsUrl !== undefined) io.out(`  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`)
+  const lines = ['Tollgate is running', `  API  ${server.apiUrl}`, `  console  ${server.consoleUrl}`]
+  if (server.opsUrl !== undefined) lines.push(`  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`)
   if (link !== undefined) {
-    io.out('')
-    io.out(
-      `Nobody administers this deployment yet. This link makes the first administrator, once, within a day:`,
+    lines.push(
+      '',
+      'Nobody administers this deployment yet. This link makes the first administrator, once, within a day:',
+      '',
+      `  ${link}`,
+      '',
     )
-    io.out('')
-    io.out(`  ${link}`)
-    io.out('')
   }
-  if (welcome === undefined) return
-  io.out('')
-  io.out(`A first request, with the key of a trial account (shown this once):`)
-  io.out('')
-  io.out(curl(reachable(server.apiUrl), welcome))
-  io.out('')
+  if (welcome !== undefined) {
+    lines.push(
+      '',
+      'A first request, with the key of a trial account (shown this once):',
+      '',
+      curl(reachable(server.apiUrl), welcome),
+      '',
+    )
+  }
+  io.out(lines.join('\n'))
 }
 
 function curl(url: string, { key, model }: Welcome): string {
