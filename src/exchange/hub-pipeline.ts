@@ -1,7 +1,12 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Raiser } from '@/formats/lowering.ts'
 import { PlainLane } from '@/formats/plain-lane.ts'
-import type { StreamDecoder, StreamEncoder } from '@/formats/plain-text.ts'
+import {
+  isPlainDelta,
+  type PlainDelta,
+  type StreamDecoder,
+  type StreamEncoder,
+} from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -40,9 +45,10 @@ export class HubPipeline implements Pipeline {
   #isBetween = true
   /** The beginning of an event that is not given to the parser yet. */
   #waiting = NOTHING
-  /** Of the event that was decoded last: its text, and whether it gave anything else. */
-  #delta: Extract<GenerationEvent, { type: 'text-delta' }> | undefined
+  /** Of the event that was decoded last: its text, whether it gave anything else, and whether it was raised as it is. */
+  #delta: PlainDelta | undefined
   #gaveMore = false
+  #isAsDecoded = false
   /** What is to be written, and to whom. */
   #text = ''
   #emit: Emit = () => {}
@@ -135,6 +141,7 @@ export class HubPipeline implements Pipeline {
     this.#isBetween = true
     this.#delta = undefined
     this.#gaveMore = false
+    this.#isAsDecoded = false
     if (!isWhole) return this.#parse(bytes)
     const text = fromUtf8.decode(bytes)
     const usual = this.#parser === undefined ? readEvent(text) : undefined
@@ -143,7 +150,8 @@ export class HubPipeline implements Pipeline {
       this.#hasRead = true
       this.#onEvent(usual)
     }
-    if (this.#delta !== undefined && !this.#gaveMore && !text.startsWith(BOM)) lane.open(text, this.#delta)
+    const isAlone = !this.#gaveMore && this.#isAsDecoded
+    if (isAlone && this.#delta !== undefined && !text.startsWith(BOM)) lane.open(text, this.#delta)
   }
 
   #parse(bytes: Uint8Array): void {
@@ -160,7 +168,7 @@ export class HubPipeline implements Pipeline {
   }
 
   readonly #onDecoded = (event: GenerationEvent): void => {
-    if (event.type === 'text-delta' && this.#delta === undefined) this.#delta = event
+    if (this.#delta === undefined && isPlainDelta(event)) this.#delta = event
     else if (event.type !== 'usage') this.#gaveMore = true
     this.#raise(event)
   }
@@ -172,6 +180,7 @@ export class HubPipeline implements Pipeline {
 
   readonly #onRaised = (event: GenerationEvent): void => {
     if (this.meter.error !== undefined) return
+    if (event === this.#delta) this.#isAsDecoded = true
     this.meter.observe(event)
     this.#writer.push(event, this.#onText)
   }

@@ -2,7 +2,7 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Codec } from '@/formats/codec.ts'
 import { indexOfMark } from '@/formats/mark.ts'
 import { PlainListener } from '@/formats/plain-listener.ts'
-import type { PlainDelta, StreamDecoder } from '@/formats/plain-text.ts'
+import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain-text.ts'
 import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
@@ -142,7 +142,7 @@ export class PassthroughPipeline implements Pipeline {
 
   readonly #onGeneration = (event: GenerationEvent): void => {
     if (this.meter.error !== undefined) return
-    if (event.type === 'text-delta' && this.#delta === undefined) this.#delta = event
+    if (this.#delta === undefined && isPlainDelta(event)) this.#delta = event
     else if (event.type !== 'usage') this.#gaveMore = true
     if ('text' in event) this.#envelope -= Buffer.byteLength(event.text)
     this.meter.observe(event)

@@ -39,9 +39,10 @@ export class PlainLane {
 
   /** Opens the lane if an event was plain that went the general way: as it came, and the delta that it gave. */
   open(event: string, delta: PlainDelta): void {
-    if (this.isHopeless || !this.#reader.isPlain()) return
+    const shape = this.isHopeless ? undefined : this.#reader.plainShape()
+    if (shape === undefined) return
     this.#writer = this.#encoder.plainText(delta.block)
-    if (this.#writer !== undefined) this.#learner.offer(event, delta, this.#reader.shape)
+    if (this.#writer !== undefined) this.#learner.offer(event, delta, shape)
   }
 
   close(): void {

@@ -26,9 +26,10 @@ export class PlainListener {
 
   /** Opens the listener if an event was plain that went the general way: as it came, and the delta that it gave. */
   open(event: string, delta: PlainDelta): void {
-    if (this.#learner.isHopeless || !this.#reader.isPlain()) return
+    const shape = this.#learner.isHopeless ? undefined : this.#reader.plainShape()
+    if (shape === undefined) return
     this.#isOpen = true
-    this.#learner.offer(event, delta, this.#reader.shape)
+    this.#learner.offer(event, delta, shape)
   }
 
   close(): void {

@@ -4,8 +4,8 @@ import type { JsonObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 
 /*
- * The short way of text. Most events of an answer are plain: they differ from the one before in a piece of text, and
- * in nothing else that matters. Such an event need not be parsed: its text, which is JSON already, is taken out of the
+ * The short way of text, thoughts and tool input. Most events of an answer are plain: they differ from the one before in
+ * a piece of text, and in nothing else that matters. Such an event need not be parsed: its text, which is JSON already, is taken out of the
  * upstream's event and put into the caller's as it is (formats/plain-lane.ts). Everything else goes the general way,
  * through `push`, and so does an event about which there is the least doubt. What comes out is the same, byte by byte.
  */
@@ -19,24 +19,30 @@ export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> 
 /** Writes a stream of some format: whole events as text. */
 export interface StreamEncoder extends StreamMachine<GenerationEvent, string> {
   /**
-   * Writes the text of this block past `push`; undefined where that would not be the same. Good until anything but a
+   * Writes what comes of this block past `push`; undefined where that would not be the same. Good until anything but a
    * `usage` is pushed.
    */
   plainText(block: number): PlainWriter | undefined
 }
 
-/** What a plain event is when it goes the general way: a piece of text for a block that is open. */
-export type PlainDelta = Extract<GenerationEvent, { type: 'text-delta' }>
+/** What a plain event gives when it goes the general way: a piece of text for a block that is open. */
+export type PlainDelta = Extract<
+  GenerationEvent,
+  { type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta' }
+>
+
+export function isPlainDelta(event: GenerationEvent): event is PlainDelta {
+  return event.type === 'text-delta' || event.type === 'tool-input-delta' || event.type === 'reasoning-delta'
+}
 
 /** The part of a decoder that knows about plain events. */
 export interface PlainReader {
-  readonly shape: PlainShape
   /**
-   * Asked when a push gave one `text-delta`, with or without a `usage` behind it, and nothing else. True when the same
-   * event with another text would give just that text for the same block, were it pushed next; and so on. The text is
-   * well-formed and not empty. The other places that the shape names may differ as well.
+   * Asked when a push gave one plain delta, with or without a `usage` behind it, and nothing else. The result is what
+   * the event is like if the same one with another text would give just that text for the same block, were it pushed
+   * next; and so on. The text is well-formed and not empty. The other places that the shape names may differ as well.
    */
-  isPlain(): boolean
+  plainShape(): PlainShape | undefined
   /** Takes note of what plain events said together that were not pushed. */
   skip(said: PlainText): void
   /** Tells the usage that a plain event told which was not pushed. */

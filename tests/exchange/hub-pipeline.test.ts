@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { mutate, type Random, randomOf } from '#tests/support/fuzz.ts'
-import { ENDS, HEADS, madeUpStream, TEXTS } from '#tests/support/made-up-stream.ts'
+import { ENDS, HEADS, madeUpStream, RUNS, TEXTS } from '#tests/support/made-up-stream.ts'
 import { createRaiser, decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { HubPipeline } from '@/exchange/hub-pipeline.ts'
@@ -24,10 +24,9 @@ describe.each(PAIRS)('%s for a caller of %s', (from, to) => {
     for (let seed = 0; seed < STREAMS; seed += 1) {
       const random = randomOf(seed)
       const stream = madeUpStream(from, random)
-      expectSame(
-        { from, to, stream, seed, framed: to === 'gemini-generate-content' && random(4) === 0 },
-        random,
-      )
+      const framed = to === 'gemini-generate-content' && random(4) === 0
+      const wire = random(2) === 0 ? { wire: THINKING[to] } : {}
+      expectSame({ from, to, stream, seed, framed, ...wire }, random)
     }
   })
 
@@ -140,6 +139,63 @@ const REQUESTS: Record<Format, JsonObject> = {
   'anthropic-messages': { model: 'm', max_tokens: 1000, messages: [{ role: 'user', content: 'Hello' }] },
   'gemini-generate-content': { contents: [{ role: 'user', parts: [{ text: 'Hello' }] }] },
 }
+
+/** Requests that want to see thoughts. */
+const THINKING: Record<Format, JsonObject> = {
+  'openai-chat-completions': { ...REQUESTS['openai-chat-completions'], reasoning_effort: 'high' },
+  'openai-responses': {
+    ...REQUESTS['openai-responses'],
+    reasoning: { effort: 'high', summary: 'auto' },
+  },
+  'anthropic-messages': {
+    ...REQUESTS['anthropic-messages'],
+    max_tokens: 8000,
+    thinking: { type: 'enabled', budget_tokens: 2000 },
+  },
+  'gemini-generate-content': {
+    ...REQUESTS['gemini-generate-content'],
+    generationConfig: { thinkingConfig: { includeThoughts: true } },
+  },
+}
+
+/** Which of RUNS are thoughts, and which are calls of functions. */
+const KINDS: Record<'thoughts' | 'calls', Record<Format, number[]>> = {
+  thoughts: {
+    'openai-chat-completions': [0, 1],
+    'openai-responses': [2, 3],
+    'anthropic-messages': [0],
+    'gemini-generate-content': [0],
+  },
+  calls: {
+    'openai-chat-completions': [2, 3],
+    'openai-responses': [0],
+    'anthropic-messages': [1],
+    // Its calls come whole, and go so.
+    'gemini-generate-content': [],
+  },
+}
+
+describe.each(['thoughts', 'calls'] as const)('%s are parsed only where they begin', kind => {
+  const callers = FORMATS.filter(to => KINDS[kind][to].length > 0)
+  const cases = FORMATS.flatMap(from =>
+    callers
+      .filter(to => to !== from)
+      .flatMap(to => KINDS[kind][from].map(index => [from, to, index] as const)),
+  )
+  test.each(cases)('%s for a caller of %s, %d', (from, to, index) => {
+    const block = RUNS[from][index]?.(9)
+    if (block === undefined) throw new Error('no such run')
+    const deltas = Array.from({ length: 100 }, (_, n) => block.delta(JSON.stringify(`step ${n} "é"`), n))
+    const events = [...HEADS[from], ...block.before, ...deltas, ...block.after, ...ENDS[from]]
+    const stream = Buffer.from(events.join(''))
+    const given = { from, to, stream, framed: false, wire: THINKING[to] }
+    const { pushes, ...short } = run(given, 'short', [stream.length])
+    const { pushes: all, ...general } = run(given, 'general', [stream.length])
+    expect(short).toEqual(general)
+    expect(general.text).toContain('step 99')
+    expect(pushes).toBeLessThanOrEqual(all - 95)
+  })
+})
 
 const TOOLS = { tools: [{ type: 'custom', name: 'patch' }] }
 

@@ -6,9 +6,13 @@ export function madeUpStream(format: Format, random: Random): Buffer {
   const events = [...HEADS[format]]
   const spell = pick([JSON.stringify, spelledInAscii, spelledWithSlashes], random)
   for (let run = 0; run < 4; run += 1) {
+    const begin = pick([() => PLAIN_TEXT[format], ...RUNS[format]], random)
+    const { before, delta, after } = begin(events.length)
+    events.push(...before)
     for (let count = random(12); count > 0; count -= 1) {
-      events.push(TEXTS[format](spell(anyText(random)), events.length))
+      events.push(delta(spell(anyText(random)), events.length))
     }
+    events.push(...pick([[], after], random))
     events.push(...pick([OTHERS[format], NEAR_MISSES[format], COMMENTS], random)(random, events.length))
   }
   if (random(3) > 0) events.push(...ENDS[format])
@@ -143,6 +147,131 @@ export const TEXTS: Record<Format, (literal: string, n: number) => string> = {
   'openai-responses': textEvent,
   'anthropic-messages': literal => blockDelta(literal),
   'gemini-generate-content': (literal, n) => geminiPart(`{"text": ${literal}}`, n),
+}
+
+/** Events of one block: how it begins, what adds a text to it, given as a literal, and how it may end. */
+export interface Run {
+  before: string[]
+  delta: (literal: string, n: number) => string
+  after: string[]
+}
+
+const PLAIN_TEXT: Record<Format, Run> = {
+  'openai-chat-completions': { before: [], delta: TEXTS['openai-chat-completions'], after: [] },
+  'openai-responses': { before: [], delta: TEXTS['openai-responses'], after: [] },
+  'anthropic-messages': { before: [], delta: TEXTS['anthropic-messages'], after: [] },
+  'gemini-generate-content': { before: [], delta: TEXTS['gemini-generate-content'], after: [] },
+}
+
+const toolCall = (call: string) => chunk(`{"tool_calls":[${call}]}`)
+const thought = (literal: string) => chunk(`{"content":null,"reasoning_content":${literal}}`)
+
+const item = (type: 'added' | 'done', n: number, fields: string) =>
+  named(
+    `response.output_item.${type}`,
+    `{"type":"response.output_item.${type}","sequence_number":${n},"output_index":${n},"item":{${fields}}}`,
+  )
+const itemDelta = (type: string, at: number, fields: string) => (literal: string, n: number) =>
+  named(
+    type,
+    `{"type":"${type}","sequence_number":${n},"item_id":"i","output_index":${at},${fields}"delta":${literal}}`,
+  )
+
+const openBlock = (n: number, block: string) =>
+  named('content_block_start', `{"type":"content_block_start","index":${n},"content_block":${block}}`)
+const closeBlock = (n: number) => named('content_block_stop', `{"type":"content_block_stop","index":${n}}`)
+const addToBlock = (at: number, type: string, field: string) => (literal: string) =>
+  named(
+    'content_block_delta',
+    `{"type":"content_block_delta","index":${at},"delta":{"type":"${type}","${field}":${literal}}}`,
+  )
+
+/** Calls and thoughts, numbered by where in the stream they begin. */
+export const RUNS: Record<Format, ((n: number) => Run)[]> = {
+  'openai-chat-completions': [
+    () => ({ before: [], delta: thought, after: [] }),
+    () => ({
+      before: [],
+      delta: literal => chunk(`{"reasoning":${literal}}`),
+      after: [chunk('{"reasoning_details":[{"type":"reasoning.encrypted","data":"c2ln"}]}')],
+    }),
+    n => ({
+      before: [
+        toolCall(`{"index":${n},"id":"t${n}","type":"function","function":{"name":"f","arguments":""}}`),
+      ],
+      delta: literal => toolCall(`{"index":${n},"function":{"arguments":${literal}}}`),
+      after: [toolCall(`{"index":${n},"function":{"arguments":"}"}}`)],
+    }),
+    n => ({
+      before: [toolCall(`{"id":"t${n}","function":{"name":"f"}}`)],
+      delta: literal => toolCall(`{"function":{"name":null,"arguments":${literal}}}`),
+      after: [toolCall('{"function":{"name":"g","arguments":"{}"}}')],
+    }),
+    n => ({
+      before: [toolCall(`{"index":${n},"id":"t${n}","type":"custom","custom":{"name":"patch","input":""}}`)],
+      delta: literal => toolCall(`{"index":${n},"custom":{"input":${literal}}}`),
+      after: [],
+    }),
+  ],
+  'openai-responses': [
+    n => ({
+      before: [
+        item('added', n, `"id":"i","type":"function_call","call_id":"c${n}","name":"f","arguments":""`),
+      ],
+      delta: itemDelta('response.function_call_arguments.delta', n, ''),
+      after: [
+        item(
+          'done',
+          n,
+          `"id":"i","type":"function_call","call_id":"c${n}","name":"f","arguments":"${'{}'.repeat(40)}"`,
+        ),
+      ],
+    }),
+    n => ({
+      before: [
+        item('added', n, `"id":"i","type":"custom_tool_call","call_id":"c${n}","name":"patch","input":""`),
+      ],
+      delta: itemDelta('response.custom_tool_call_input.delta', n, ''),
+      after: [],
+    }),
+    n => ({
+      before: [item('added', n, '"id":"i","type":"reasoning","summary":[]')],
+      delta: itemDelta('response.reasoning_summary_text.delta', n, '"summary_index":0,'),
+      after: [item('done', n, '"id":"i","type":"reasoning","summary":[],"encrypted_content":"c2ln"')],
+    }),
+    n => ({
+      before: [item('added', n, '"id":"i","type":"reasoning","summary":[]')],
+      delta: itemDelta('response.reasoning_text.delta', n, '"content_index":0,'),
+      after: [
+        itemDelta('response.reasoning_text.delta', n, '"content_index":1,')('"another paragraph"', n),
+        itemDelta('response.reasoning_text.delta', n, '"content_index":1,')('"of two events"', n),
+      ],
+    }),
+  ],
+  'anthropic-messages': [
+    n => ({
+      before: [openBlock(n, '{"type":"thinking","thinking":"","signature":""}')],
+      delta: addToBlock(n, 'thinking_delta', 'thinking'),
+      after: [addToBlock(n, 'signature_delta', 'signature')('"c2ln"'), closeBlock(n)],
+    }),
+    n => ({
+      before: [openBlock(n, `{"type":"tool_use","id":"t${n}","name":"f","input":{}}`)],
+      delta: addToBlock(n, 'input_json_delta', 'partial_json'),
+      after: [closeBlock(n)],
+    }),
+    n => ({
+      before: [openBlock(n, `{"type":"server_tool_use","id":"t${n}","name":"web_search","input":{}}`)],
+      delta: addToBlock(n, 'input_json_delta', 'partial_json'),
+      after: [closeBlock(n)],
+    }),
+  ],
+  'gemini-generate-content': [
+    n => ({
+      before: [],
+      delta: (literal, at) => geminiPart(`{"text":${literal},"thought":true}`, at),
+      after: [geminiPart('{"text":"signed","thought":true,"thoughtSignature":"c2ln"}', n)],
+    }),
+  ],
 }
 
 const COMMENTS = (random: Random) => [pick([': ping\n\n', '\n', 'id: 7\n\n', 'event: ping\n\n'], random)]

@@ -113,9 +113,11 @@ export class BlockWriter {
   /** See StreamEncoder. */
   plainText(block: number): PlainWriter | undefined {
     const current = this.#current
-    if (current?.kind !== 'text' || current.block !== block || !current.shown) return undefined
+    if (current?.block !== block || !current.shown) return undefined
+    if (current.kind === 'thinking' && (current.redacted || !this.#showThoughts)) return undefined
+    if (current.kind === 'tool' && current.tool === 'custom') return undefined
     return {
-      before: `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":"`,
+      before: `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${DELTA_STARTS[current.kind]}"`,
       numbered: undefined,
       after: '"}}\n\n',
       held: undefined,
@@ -245,6 +247,13 @@ export class BlockWriter {
     this.#current = undefined
   }
 }
+
+/** How the delta of a block begins, up to its text. */
+const DELTA_STARTS = {
+  text: '"type":"text_delta","text":',
+  thinking: '"type":"thinking_delta","thinking":',
+  tool: '"type":"input_json_delta","partial_json":',
+} as const
 
 const TEXT_BLOCK = '{"type":"text","text":""}'
 const THINKING_BLOCK = '{"type":"thinking","thinking":"","signature":""}'

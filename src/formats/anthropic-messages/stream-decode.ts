@@ -28,12 +28,17 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   return new EventDecoder(context)
 }
 
-const PLAIN: PlainShape = { text: ['delta', 'text'], loose: [], usage: undefined }
+const shapeOf = (field: string): PlainShape => ({ text: ['delta', field], loose: [], usage: undefined })
+
+/** Deltas of these blocks are plain. */
+const PLAIN = { text: shapeOf('text'), thinking: shapeOf('thinking'), tool: shapeOf('partial_json') } as const
 
 class EventDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
-    shape: PLAIN,
-    isPlain: () => this.#added?.kind === 'text' && this.#added.held === '',
+    plainShape: () => {
+      const added = this.#added
+      return added === undefined || !('held' in added) || added.held !== '' ? undefined : PLAIN[added.kind]
+    },
     skip: () => {},
     skipUsage: () => {},
   }

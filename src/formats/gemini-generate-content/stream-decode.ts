@@ -57,10 +57,9 @@ const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citatio
 /** Reads the chunks of an answer, whose parts are increments (wire-formats 5.2). One answer, whole or streamed. */
 export class GeminiDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
-    shape: PLAIN,
-    isPlain: () => this.#chunk !== undefined && this.#isPlain(this.#chunk),
+    plainShape: () => (this.#chunk !== undefined && this.#isPlain(this.#chunk) ? PLAIN : undefined),
     skip: said => {
-      if (this.#text !== undefined) this.#text.text += said.text
+      if (this.#text?.type === 'text') this.#text.text += said.text
     },
     skipUsage: emitUsage,
   }
@@ -68,7 +67,7 @@ export class GeminiDecoder implements StreamDecoder {
   readonly #candidates = new Map<number, CandidateState>()
   /** The last chunk, and the text that it continued. */
   #chunk: JsonObject | undefined
-  #text: Extract<OpenBlock, { type: 'text' }> | undefined
+  #text: Extract<OpenBlock, { type: 'text' | 'reasoning' }> | undefined
   #blocks = 0
   #started = false
   #failed = false
@@ -115,7 +114,9 @@ export class GeminiDecoder implements StreamDecoder {
     const [candidate, ...others] = asArray(chunk['candidates'])
     if (!isJsonObject(candidate) || others.length > 0) return false
     const [part, ...more] = asArray(asObject(candidate['content'])?.['parts'])
-    if (!isJsonObject(part) || more.length > 0 || Object.keys(part).length > 1) return false
+    if (!isJsonObject(part) || more.length > 0) return false
+    const known = part['thought'] === true ? 2 : 1
+    if (Object.keys(part).length > known) return false
     if (TELLING.some(name => (chunk[name] ?? candidate[name] ?? null) !== null)) return false
     return this.#text !== undefined && this.#text.signature === undefined
   }
@@ -211,6 +212,7 @@ export class GeminiDecoder implements StreamDecoder {
       if (text !== '') emit({ type: 'reasoning-paragraph', block })
     }
     open.signature = signature
+    this.#text = open
     if (text !== '') emit({ type: 'reasoning-delta', block: open.block, text })
   }
 

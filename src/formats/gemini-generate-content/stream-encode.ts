@@ -166,19 +166,21 @@ class ChunkEncoder implements StreamEncoder {
   /** Writes what is held together with each delta but its last character, as `#write` does. */
   plainText(block: number): PlainWriter | undefined {
     const open = this.#blocks.get(block)
-    if (open?.type !== 'text' || open.of.pending !== undefined) return undefined
-    const { held, index } = open.of
-    if (typeof held !== 'object' || held.thought || held.signature !== undefined) return undefined
-    if (!held.text.isWellFormed()) return undefined
+    if (open === undefined || open.type === 'call') return undefined
+    const thought = open.type === 'reasoning'
+    const { held, index, pending } = open.of
+    if (typeof held !== 'object' || held.thought !== thought || held.signature !== undefined) return undefined
+    if (!held.text.isWellFormed() || (!thought && pending !== undefined)) return undefined
     return {
       before: `data: {"candidates":[{"content":{"parts":[{"text":"`,
       numbered: undefined,
-      after: `"}],"role":"model"},"index":${index}}]${this.#tail}`,
+      after: `"${thought ? ',"thought":true' : ''}}],"role":"model"},"index":${index}}]${this.#tail}`,
       get held() {
         return JSON.stringify(held.text).slice(1, -1)
       },
       said: ({ text }) => {
-        open.text += text
+        if (open.type === 'text') open.text += text
+        else open.texts.push((open.texts.pop() ?? '') + text)
         held.text = text.slice(-lastCharacterLength(text))
       },
     }

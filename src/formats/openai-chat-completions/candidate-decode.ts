@@ -1,3 +1,4 @@
+import type { PlainText } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
@@ -59,9 +60,20 @@ export class CandidateDecoder {
     return this.#finish !== undefined
   }
 
-  /** True when the next text continues the open block as it comes. */
-  get isInText(): boolean {
-    return this.#open === 'text' && this.#half === ''
+  /** True when the next text of this kind continues the open block as it comes. */
+  isIn(kind: 'text' | 'reasoning'): boolean {
+    return this.#open === kind && this.#half === ''
+  }
+
+  /** True when the next input like this continues the open call as it comes. */
+  isInCall(entries: readonly JsonValue[]): boolean {
+    const entry = asObject(entries[0])
+    return entries.length === 1 && entry !== undefined && this.#calls.isPlain(entry)
+  }
+
+  /** Takes note of input of that call that came past `push`. */
+  skipInput(said: PlainText): void {
+    this.#calls.skip(said)
   }
 
   push(delta: JsonObject, emit: Emit): void {

@@ -124,8 +124,10 @@ export class CandidateEncoder {
 
   /** See StreamEncoder. */
   plainText(block: number): PlainWriter | undefined {
+    if (this.#thoughts[block] !== undefined) return this.#plainThought(this.#thoughts[block])
     const open = this.#texts[block]
-    if (open === undefined || open.half !== '') return undefined
+    if (open === undefined) return this.#calls.plainText(block)
+    if (open.half !== '') return undefined
     return {
       before: `${this.#content.before}"`,
       numbered: undefined,
@@ -134,6 +136,21 @@ export class CandidateEncoder {
       said: ({ length }) => {
         this.#contentLength += length
         open.length += length
+      },
+    }
+  }
+
+  #plainThought(open: OpenReasoning): PlainWriter | undefined {
+    if (open.half !== '' || this.#isReasoningHidden) return undefined
+    return {
+      before: `${this.#reasoning.before}"`,
+      numbered: undefined,
+      after: `"${this.#reasoning.after}`,
+      held: undefined,
+      said: ({ text, length }) => {
+        open.text += text
+        open.length += length
+        this.#reasoningLength += length
       },
     }
   }

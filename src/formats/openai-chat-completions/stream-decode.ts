@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFault, decodeFaultValue, faultError } from '@/formats/fault.ts'
-import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
+import type { JsonPath, PlainReader, PlainShape, PlainText, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import {
   asArray,
@@ -15,6 +15,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources } from './citations.ts'
+import { isEmpty } from './empty.ts'
 import { readUsage } from './usage.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -25,17 +26,24 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
 }
 
 /** OpenAI pads its chunks so that their length says nothing; local servers write the time of each. */
-const PLAIN: PlainShape = {
-  text: ['choices', 0, 'delta', 'content'],
+const shapeOf = (...path: JsonPath): PlainShape => ({
+  text: ['choices', 0, 'delta', ...path],
   loose: [['obfuscation'], ['created']],
   usage: ['usage'],
-}
+})
+
+/** Deltas that have one of these, and nothing else, are plain. */
+const PLAIN = {
+  content: shapeOf('content'),
+  reasoning_content: shapeOf('reasoning_content'),
+  reasoning: shapeOf('reasoning'),
+  tool_calls: shapeOf('tool_calls', 0, 'function', 'arguments'),
+} as const
 
 class ChunkDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
-    shape: PLAIN,
-    isPlain: () => this.#chunk !== undefined && this.#answer.isPlain(this.#chunk),
-    skip: () => {},
+    plainShape: () => this.#chunk && this.#answer.plainShape(this.#chunk),
+    skip: said => this.#answer.skip(said),
     skipUsage: (usage, emit) => this.#answer.count({ usage }, emit),
   }
   readonly #answer: AnswerDecoder
@@ -95,6 +103,8 @@ function endedEarly(): GatewayError {
 export class AnswerDecoder {
   readonly #candidates = new Map<number, CandidateDecoder>()
   readonly #scope: AnswerScope
+  /** The one to whose call plain events give input. */
+  #calling: CandidateDecoder | undefined
   #hasStarted = false
   #blocks = 0
 
@@ -117,14 +127,33 @@ export class AnswerDecoder {
   }
 
   /** See PlainReader, for the chunk that was pushed last. */
-  isPlain(chunk: JsonObject): boolean {
+  plainShape(chunk: JsonObject): PlainShape | undefined {
     const [choice, ...others] = asArray(chunk['choices'])
-    if (!isJsonObject(choice) || others.length > 0 || chunk['x_groq'] !== undefined) return false
+    if (!isJsonObject(choice) || others.length > 0 || chunk['x_groq'] !== undefined) return undefined
     const { index, delta, logprobs, usage, finish_reason } = choice
-    if (![logprobs, usage, finish_reason].every(isEmpty)) return false
-    if (!isJsonObject(delta) || typeof delta['content'] !== 'string') return false
-    const { content, role, ...more } = delta
-    return Object.values(more).every(isEmpty) && this.#candidates.get(asIndex(index) ?? 0)?.isInText === true
+    if (!isJsonObject(delta) || ![logprobs, usage, finish_reason].every(isEmpty)) return undefined
+    const { role, ...more } = delta
+    const [name, ...rest] = Object.keys(more).filter(key => !isEmpty(more[key]))
+    const candidate = this.#candidates.get(asIndex(index) ?? 0)
+    this.#calling = undefined
+    if (rest.length > 0 || candidate === undefined) return undefined
+    switch (name) {
+      case 'content':
+        return typeof delta[name] === 'string' && candidate.isIn('text') ? PLAIN[name] : undefined
+      case 'reasoning_content':
+      case 'reasoning':
+        return candidate.isIn('reasoning') ? PLAIN[name] : undefined
+      case 'tool_calls':
+        this.#calling = candidate
+        return candidate.isInCall(asArray(delta[name])) ? PLAIN[name] : undefined
+      default:
+        return undefined
+    }
+  }
+
+  /** See PlainReader. */
+  skip(said: PlainText): void {
+    this.#calling?.skipInput(said)
   }
 
   push(chunk: JsonObject, field: 'delta' | 'message', emit: Emit): void {
@@ -196,11 +225,6 @@ export class AnswerDecoder {
       serviceTier: asString(chunk['service_tier']) || undefined,
     })
   }
-}
-
-/** Says nothing, whatever it is called. */
-function isEmpty(value: unknown): boolean {
-  return value === undefined || value === null || value === '' || (Array.isArray(value) && value.length === 0)
 }
 
 function isDone(data: string): boolean {

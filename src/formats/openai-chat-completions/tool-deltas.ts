@@ -1,7 +1,9 @@
+import type { PlainText } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { isEmpty } from './empty.ts'
 import { FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -37,6 +39,8 @@ export class ToolDeltas {
   readonly #scope: CallScope
   readonly #calls: OpenCall[] = []
   readonly #byIndex = new Map<number, OpenCall>()
+  /** The call that the last entry belonged to. */
+  #last: OpenCall | undefined
 
   constructor(scope: CallScope) {
     this.#scope = scope
@@ -56,11 +60,27 @@ export class ToolDeltas {
     const custom = asObject(entry['custom'])
     const body = custom ?? asObject(entry['function'])
     const call = this.#callOf(entry, asString(body?.['name']) ?? '', position)
+    this.#last = call
     if (call.ended) return
     if (custom !== undefined || entry['type'] === 'custom') call.kind = 'custom'
     call.signature = thoughtSignature(entry, this.#scope.vendor) ?? call.signature
     const piece = inputText(custom === undefined ? body?.['arguments'] : custom['input'])
     if (piece !== '') this.#append(call, piece, emit)
+  }
+
+  /** True when an entry like this one, which was pushed last, gives its arguments to the same call and no more. */
+  isPlain(entry: JsonObject): boolean {
+    const { index, id, type, function: body, ...more } = entry
+    const { name, arguments: input, ...others } = asObject(body) ?? {}
+    const isMore = [name, ...Object.values(more), ...Object.values(others)].some(value => !isEmpty(value))
+    if (isMore || type === 'custom' || typeof input !== 'string' || this.#last === undefined) return false
+    const { block, half, ended } = this.#last
+    return block !== undefined && half === '' && !ended
+  }
+
+  /** Takes note of input of that call that came past `push`. */
+  skip(said: PlainText): void {
+    if (this.#last !== undefined) this.#last.input += said.text
   }
 
   /** Ends every call that is open. */

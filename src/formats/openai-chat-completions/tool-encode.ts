@@ -1,3 +1,4 @@
+import type { PlainWriter } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
@@ -97,6 +98,22 @@ export class ToolCallEncoder {
     }
     if (call.half !== '') this.#emitPiece(call, call.half, emit)
     call.half = ''
+  }
+
+  /** See StreamEncoder. */
+  plainText(block: number): PlainWriter | undefined {
+    const call = this.#calls[block]
+    if (call?.isStarted !== true || this.#held !== undefined) return undefined
+    if (call.half !== '' || call.input === '' || !this.#isWritten(call)) return undefined
+    return {
+      before: `${call.around.before}"`,
+      numbered: undefined,
+      after: `"${call.around.after}`,
+      held: undefined,
+      said: ({ text }) => {
+        call.input += text
+      },
+    }
   }
 
   /** Writes what is held back, because something else is to be written. */

@@ -1,3 +1,4 @@
+import type { PlainText } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { callInput, callKind, callName, linkOf } from './calls.ts'
@@ -47,6 +48,11 @@ export class CallReader implements ItemReader {
     }
     this.#length += text.length
     emit({ type: 'tool-input-delta', block: this.#block, text })
+  }
+
+  /** Input that came past `delta`. */
+  skip(said: PlainText): void {
+    this.#length += said.length
   }
 
   inputDone(event: JsonObject, emit: Emit): void {

@@ -1,5 +1,7 @@
+import type { PlainWriter } from '@/formats/plain-text.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { type Call, encodeCall } from './calls.ts'
+import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
 import type { ItemStatus, StreamEventType } from './wire.ts'
 
@@ -30,6 +32,21 @@ export class CallWriter implements ItemWriter {
     const type = DELTA_EVENTS[this.#call.kind]
     if (type === undefined) return ''
     return this.#place.lines.line(type, `${this.#head},"delta":${JSON.stringify(text)}`)
+  }
+
+  /** See StreamEncoder. */
+  plainText(): PlainWriter | undefined {
+    const type = DELTA_EVENTS[this.#call.kind]
+    if (type === undefined) return undefined
+    return {
+      before: lineStart(type),
+      numbered: { between: `,${this.#head},"delta":"`, counter: this.#place.lines },
+      after: '"}\n\n',
+      held: undefined,
+      said: ({ text }) => {
+        this.#call.input += text
+      },
+    }
   }
 
   /** No arguments are an empty object, never an empty text: agents parse it. */

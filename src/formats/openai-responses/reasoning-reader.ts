@@ -1,3 +1,4 @@
+import type { PlainText } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
@@ -50,6 +51,11 @@ export class ReasoningReader implements ItemReader {
 
   rawDelta(event: JsonObject, emit: Emit): void {
     this.#delta(asNumber(event['content_index']) ?? 0, true, asString(event['delta']), emit)
+  }
+
+  /** Text of the last paragraph that came past its deltas. */
+  skip(said: PlainText): void {
+    this.#length += said.length
   }
 
   rawDone(event: JsonObject, emit: Emit): void {

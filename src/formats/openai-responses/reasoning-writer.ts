@@ -1,6 +1,8 @@
+import type { PlainWriter } from '@/formats/plain-text.ts'
 import { wrapSignature } from '@/formats/signature.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
 import type { ItemStatus, StreamEventType } from './wire.ts'
 
@@ -39,10 +41,20 @@ export class ReasoningWriter implements ItemWriter {
 
   delta(text: string): string {
     const opening = this.#open ? '' : this.paragraph()
-    const last = this.#texts.length - 1
-    this.#texts[last] = (this.#texts[last] ?? '') + text
-    const type = this.#raw ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
-    return opening + this.#line(type, `"delta":${JSON.stringify(text)}`)
+    this.#add(text)
+    return opening + this.#line(this.#deltaType, `"delta":${JSON.stringify(text)}`)
+  }
+
+  /** See StreamEncoder. */
+  plainText(): PlainWriter | undefined {
+    if (!this.#open) return undefined
+    return {
+      before: lineStart(this.#deltaType),
+      numbered: { between: `,${this.#fields()},"delta":"`, counter: this.#place.lines },
+      after: '"}\n\n',
+      held: undefined,
+      said: ({ text }) => this.#add(text),
+    }
   }
 
   end(signature: Signature | undefined): string {
@@ -72,6 +84,15 @@ export class ReasoningWriter implements ItemWriter {
     }
   }
 
+  get #deltaType(): StreamEventType {
+    return this.#raw ? 'response.reasoning_text.delta' : 'response.reasoning_summary_text.delta'
+  }
+
+  #add(text: string): void {
+    const last = this.#texts.length - 1
+    this.#texts[last] = (this.#texts[last] ?? '') + text
+  }
+
   #closeParagraph(): string {
     if (!this.#open) return ''
     this.#open = false
@@ -89,7 +110,12 @@ export class ReasoningWriter implements ItemWriter {
   }
 
   #line(type: StreamEventType, fields: string): string {
+    return this.#place.lines.line(type, `${this.#fields()},${fields}`)
+  }
+
+  /** What every event of the paragraph says of where it belongs. */
+  #fields(): string {
     const index = `"${this.#raw ? 'content' : 'summary'}_index":${this.#texts.length - 1}`
-    return this.#place.lines.line(type, `${itemFields(this.#place)},${index},${fields}`)
+    return `${itemFields(this.#place)},${index}`
   }
 }

@@ -27,8 +27,7 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   const decoder = new EventDecoder(context)
   const joiner = createPairJoiner()
   const plain: PlainReader = {
-    shape: PLAIN,
-    isPlain: () => decoder.isPlain && !joiner.isWaiting,
+    plainShape: () => (decoder.isPlain && !joiner.isWaiting ? PLAIN : undefined),
     skip: said => decoder.skip(said),
     skipUsage: () => {},
   }
@@ -42,9 +41,9 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   readonly #context: DecodeContext
   readonly #items = new Map<number, ItemReader>()
   readonly #seen: Seen = { calls: false, refusal: false }
-  /** The last event, if it was a delta of text, and the message that it belongs to. */
-  #textDelta: JsonObject | undefined
-  #speaking: MessageReader | undefined
+  /** The last event, if it was a delta, and the item that it belongs to. */
+  #delta: JsonObject | undefined
+  #growing: MessageReader | CallReader | ReasoningReader | undefined
   #lastIndex = 0
   #blocks = 0
   #started = false
@@ -56,25 +55,23 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   /** See PlainReader. */
   get isPlain(): boolean {
-    return this.#textDelta !== undefined && asArray(this.#textDelta['logprobs']).length === 0
+    return this.#delta !== undefined && asArray(this.#delta['logprobs']).length === 0
   }
 
   /** See PlainReader. */
   skip(said: PlainText): void {
-    this.#speaking?.skip(said)
+    this.#growing?.skip(said)
   }
 
   push(input: SseEvent, emit: Emit): void {
-    this.#textDelta = undefined
+    this.#delta = undefined
     if (this.#ended) return
     const event = parseObject(input.data)
     if (event === undefined) return
     const name = eventType(event, input)
     switch (name) {
       case 'response.output_text.delta':
-        this.#textDelta = event
-        this.#speaking = this.#message(event, emit)
-        return this.#speaking?.textDelta(event, emit)
+        return this.#grow(event, this.#message(event, emit))?.textDelta(event, emit)
       case 'response.refusal.delta':
         return this.#message(event, emit)?.refusalDelta(event, emit)
       case 'response.output_text.done':
@@ -87,18 +84,18 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
         return this.#message(event, emit)?.annotation(event, emit)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return this.#call(event)?.delta(event, emit)
+        return this.#grow(event, this.#call(event))?.delta(event, emit)
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
         return this.#call(event)?.inputDone(event, emit)
       case 'response.reasoning_summary_part.added':
         return this.#reasoning(event, emit)?.summaryPart(event, emit)
       case 'response.reasoning_summary_text.delta':
-        return this.#reasoning(event, emit)?.summaryDelta(event, emit)
+        return this.#grow(event, this.#reasoning(event, emit))?.summaryDelta(event, emit)
       case 'response.reasoning_summary_text.done':
         return this.#reasoning(event, emit)?.summaryDone(event, emit)
       case 'response.reasoning_text.delta':
-        return this.#reasoning(event, emit)?.rawDelta(event, emit)
+        return this.#grow(event, this.#reasoning(event, emit))?.rawDelta(event, emit)
       case 'response.reasoning_text.done':
         return this.#reasoning(event, emit)?.rawDone(event, emit)
       case 'response.output_item.added':
@@ -164,6 +161,16 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
         // Tomorrow's events arrive here at run time, today's are all above.
         name satisfies never
     }
+  }
+
+  /** Takes note of a delta and the item that it belongs to. */
+  #grow<T extends MessageReader | CallReader | ReasoningReader>(
+    event: JsonObject,
+    item: T | undefined,
+  ): T | undefined {
+    this.#delta = event
+    this.#growing = item
+    return item
   }
 
   end(emit: Emit): void {

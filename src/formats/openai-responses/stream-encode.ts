@@ -146,9 +146,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   plainText(block: number): PlainWriter | undefined {
     const open = this.#blocks.get(block)
     // A usage behind the finish ends the answer.
-    if (this.#ended || this.#finish !== undefined || open?.type !== 'content') return undefined
-    if (this.#otherCandidates.has(block)) return undefined
-    return open.writer.plainText(open.part)
+    if (this.#ended || this.#finish !== undefined || this.#otherCandidates.has(block)) return undefined
+    return open?.type === 'content' ? open.writer.plainText(open.part) : open?.writer.plainText()
   }
 
   /** The response object as it stands. */
