@@ -235,24 +235,25 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   exposeLedger(metrics, () => ({ ...ledger.state(), healthy: ledger.healthy() }))
   exposeOpenExchanges(metrics, () => gateway.open.size)
   exposeLoad(metrics, () => ({ ...load.reading(), limitsAreDegraded: limiter.isDegraded }))
-  const api = serveApiHost(gateway, {
-    hostname: settings.api.host,
-    port: settings.api.port,
-    isShared: settings.sharesPort,
-    webSocket: settings.responsesWebSocket,
-  })
+  const close = async () => {
+    await gateway.idempotency.close()
+    await videoWatch.close()
+    // Those that were cut are charged for what they gave, as long as there is a ledger.
+    await withinGrace(gateway.open.ended(), CUT_MS, clock)
+    watchdog.stop()
+    load.stop()
+    await ledger.close()
+    await limiter.close()
+    await sharing?.close()
+    await redis?.close()
+    await Promise.all(gateway.settling)
+    await store.close()
+    // A collector that is away keeps nobody from stopping.
+    await spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent'))
+    await Promise.all([catalog.close(), keys.close(), simulator.stop()])
+  }
+  const { api, ops } = await orElse(close, () => listen(gateway, settings, metrics, database))
   openRequests = () => api.pendingRequests()
-  const ops =
-    settings.ops === undefined
-      ? undefined
-      : serveOps(
-          {
-            metrics: () => metrics.registry.metrics(),
-            contentType: metrics.registry.contentType,
-            unreadiness: () => unreadiness(gateway, database),
-          },
-          { hostname: settings.ops.host, port: settings.ops.port },
-        )
   return {
     apiUrl: addressOf(api.url),
     opsUrl: ops && addressOf(ops.url),
@@ -274,22 +275,42 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
         responses.close(settings.shutdownGraceMs),
       ])
       await api.stop()
-      await gateway.idempotency.close()
-      await videoWatch.close()
-      // Those that were cut are charged for what they gave, as long as there is a ledger.
-      await withinGrace(gateway.open.ended(), CUT_MS, clock)
-      watchdog.stop()
-      load.stop()
-      await ledger.close()
-      await limiter.close()
-      await sharing?.close()
-      await redis?.close()
-      await Promise.all(gateway.settling)
-      await store.close()
-      // A collector that is away keeps nobody from stopping.
-      await spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent'))
-      await Promise.all([catalog.close(), keys.close(), simulator.stop(), ops?.stop(true)])
+      await close()
+      await ops?.stop(true)
     },
+  }
+}
+
+/** Opens the listeners, all or none: a port may be taken. */
+async function listen(
+  gateway: Gateway,
+  settings: ServerOptions['settings'],
+  metrics: Metrics,
+  database: Database,
+) {
+  const api = serveApiHost(gateway, {
+    hostname: settings.api.host,
+    port: settings.api.port,
+    isShared: settings.sharesPort,
+    webSocket: settings.responsesWebSocket,
+  })
+  if (settings.ops === undefined) return { api, ops: undefined }
+  const { host: hostname, port } = settings.ops
+  const probes = {
+    metrics: () => metrics.registry.metrics(),
+    contentType: metrics.registry.contentType,
+    unreadiness: () => unreadiness(gateway, database),
+  }
+  return { api, ops: await orElse(api.stop, () => serveOps(probes, { hostname, port })) }
+}
+
+/** What `open` gives; where it throws, `close` closes what was open before it, so that the process can end. */
+async function orElse<T>(close: () => Promise<void>, open: () => T | Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    await close()
+    throw error
   }
 }
 

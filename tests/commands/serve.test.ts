@@ -1,4 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { type RawClient, rawPost, type ServerProcess, spawnServer } from '#tests/support/process.ts'
@@ -62,6 +65,32 @@ models:
 function contains(clients: readonly RawClient[], text: string): () => boolean {
   return () => clients.every(client => client.text().includes(text))
 }
+
+test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the process ends', async name => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-taken-'))
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      OPS_PORT: '0',
+      CONSOLE_PORT: '0',
+      DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
+      TOLLGATE_SECRET: SECRET,
+      [name]: String(taken.port),
+    },
+    stdout: 'ignore',
+    stderr: 'pipe',
+    timeout: 25_000,
+    killSignal: 'SIGKILL',
+  })
+  expect(await child.stderr.text()).toContain(String(taken.port))
+  expect(await child.exited).toBe(1)
+  await taken.stop(true)
+  rmSync(dataDir, { recursive: true, force: true })
+})
 
 describe('one process', () => {
   let server: ServerProcess
