@@ -40,7 +40,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   const { gateway, record, interruption, reservation } = admitted
   const outlet = new Outlet({ ...flow.outlet, clock: gateway.clock })
   const running: Running<F> = { pipeline: undefined }
-  const watched = gateway.watchdog.add({
+  gateway.watchdog.add({
     id: record.id,
     tick: now => watch(outlet, flow, running, now),
     stop: error => outlet.stop(error),
@@ -53,7 +53,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
     one => flowFrom(admitted, flow, outlet, running, one),
     () => !outlet.committed,
   ).finally(() => {
-    gateway.watchdog.remove(watched)
+    gateway.watchdog.remove(record.id)
     interruption.unlisten(leave)
   })
   // Refused money interrupts, and with it ends the work; the reason is the hold's to tell.

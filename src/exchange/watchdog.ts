@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import { type Place, Roll } from '@/clock/roll.ts'
+import type { Place } from '@/clock/roll.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 
 /** An answer that flows: it has to be looked at while it is open, and can be ended from outside. */
@@ -15,28 +15,31 @@ const TICK_MS = 250
 
 /** One timer for all open streams, so that none of them needs its own. */
 export class Watchdog {
-  readonly #open = new Roll<Watched>()
+  /** By id; a place is emptied when it is given back, for the reason that clock/roll.ts has. */
+  readonly #open = new Map<string, Place<Watched>>()
   readonly #stop: () => void
 
   constructor(clock: Clock) {
     this.#stop = clock.every(TICK_MS, () => {
       const now = clock.now()
-      for (const { item } of this.#open) item?.tick(now)
+      for (const { item } of this.#open.values()) item?.tick(now)
     })
   }
 
-  /** The result is to be given back to `remove`. */
-  add(watched: Watched): Place<Watched> {
-    return this.#open.add(watched)
+  add(watched: Watched): void {
+    this.#open.set(watched.id, { item: watched })
   }
 
-  remove(place: Place<Watched>): void {
-    this.#open.remove(place)
+  remove(id: string): void {
+    const place = this.#open.get(id)
+    if (place === undefined) return
+    place.item = undefined
+    this.#open.delete(id)
   }
 
-  /** Ends the answer of an exchange, if it flows here. That is so rare that it is looked for. */
+  /** Ends the answer of an exchange, if it flows here. */
   end(id: string, error: GatewayError): void {
-    for (const { item } of this.#open) if (item?.id === id) item.stop(error)
+    this.#open.get(id)?.item?.stop(error)
   }
 
   stop(): void {
