@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
@@ -15,7 +15,7 @@ import type {
   OnRedisDown,
   PricesContent,
 } from './schema.ts'
-import type { Environment, Settings } from './settings.ts'
+import { type Environment, type Settings, SettingsError } from './settings.ts'
 import { locator, validate } from './validation.ts'
 import { child, type Issue, readYaml, type YamlFile } from './yaml.ts'
 
@@ -113,9 +113,14 @@ export interface FileContext {
   known: Known
 }
 
-/** The file to apply at start: the one the operator named, else `./tollgate.yaml` if it is there. */
-export function configFileOf(settings: Pick<Settings, 'configFile'>): string | undefined {
-  return settings.configFile ?? (existsSync('tollgate.yaml') ? 'tollgate.yaml' : undefined)
+/**
+ * The file to apply at start: the one the operator named, else `./tollgate.yaml` if it is there.
+ * @throws SettingsError when the one that was named is no file
+ */
+export function configFileOf({ configFile }: Pick<Settings, 'configFile'>): string | undefined {
+  if (configFile === undefined) return existsSync('tollgate.yaml') ? 'tollgate.yaml' : undefined
+  if (statSync(configFile, { throwIfNoEntry: false })?.isFile() === true) return configFile
+  throw new SettingsError([`TOLLGATE_CONFIG is "${configFile}" but must be the path of a file that is there`])
 }
 
 export async function readConfigFile(path: string, env: Environment, known: Known): Promise<ConfigFile> {

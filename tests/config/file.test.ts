@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
 import { describe, expect, test } from 'bun:test'
-import { ConfigFileError, parseConfigFile } from '@/config/file.ts'
-import type { Environment } from '@/config/settings.ts'
+import { ConfigFileError, configFileOf, parseConfigFile } from '@/config/file.ts'
+import { type Environment, SettingsError } from '@/config/settings.ts'
 
 const NOTHING = { channels: new Set<string>() }
 const CHANNEL = '{ name: main, format: openai-responses, base_url: https://api.example.com }'
@@ -391,4 +391,10 @@ describe('variables', () => {
     const text = `channels: [{ name: a, format: openai-responses, base_url: https://x.example, api_keys: ["$\${X}$\${"] }]`
     expect(parse(text).channels[0]?.apiKeys).toEqual(['${X}${'])
   })
+})
+
+test.each(['/nowhere/tollgate.yaml', '/tmp'])('TOLLGATE_CONFIG=%s, which is no file, is named', path => {
+  expect(() => configFileOf({ configFile: path })).toThrow(
+    new SettingsError([`TOLLGATE_CONFIG is "${path}" but must be the path of a file that is there`]),
+  )
 })
