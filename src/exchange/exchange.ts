@@ -215,12 +215,17 @@ async function billed(
   relay: (onEnd: () => void) => Promise<Response>,
 ): Promise<Response> {
   try {
-    return await relay(() => close(gateway, record, closeBill(gateway, record, reservation)))
+    return await relay(endOf(gateway, record, reservation))
   } catch (error) {
     record.charge = undefined
     closeBill(gateway, record, reservation)
     throw error
   }
+}
+
+/** Apart from the function that has the caller's request, which would be kept to the end of a stream with this. */
+function endOf(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): () => void {
+  return () => close(gateway, record, closeBill(gateway, record, reservation))
 }
 
 /** Ends an exchange of which nothing was sent yet, in an error of the caller's shape. */

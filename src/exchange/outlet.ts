@@ -128,7 +128,12 @@ export class Outlet {
     this.#pipeline = pipeline
     this.#idleMs = idleMs
     this.#lastRead = this.#options.clock.now()
-    const cause = await this.#pump(body)
+    let cause: unknown
+    try {
+      await this.#pump(body)
+    } catch (error) {
+      cause = this.#causeOf(error)
+    }
     this.#pipeline = undefined
     if (this.#abandoned) return this.#drain(body, pipeline)
     this.#conclude(pipeline, cause)
@@ -237,22 +242,23 @@ export class Outlet {
     this.#events?.onConclusion()
   }
 
-  /** Moves the body through the transform; the result is why it stopped, undefined for a clean end. */
-  async #pump(body: ReadableStream<Uint8Array>): Promise<unknown> {
+  /** Moves the body through the transform, to its clean end. */
+  #pump(body: ReadableStream<Uint8Array>): Promise<void> {
     const signal = this.#attempt?.signal
-    try {
-      await body.pipeTo(this.#writable, {
-        preventAbort: true,
-        preventCancel: true,
-        preventClose: true,
-        ...(signal === undefined ? {} : { signal }),
-      })
-      return undefined
-    } catch (error) {
-      // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
-      if (this.#controller?.desiredSize === null) this.abandon()
-      return signal?.aborted ? signal.reason : error
-    }
+    return body.pipeTo(this.#writable, {
+      preventAbort: true,
+      preventCancel: true,
+      preventClose: true,
+      ...(signal === undefined ? {} : { signal }),
+    })
+  }
+
+  /** Why the body stopped short of its end. */
+  #causeOf(error: unknown): unknown {
+    // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
+    if (this.#controller?.desiredSize === null) this.abandon()
+    const signal = this.#attempt?.signal
+    return signal?.aborted ? signal.reason : error
   }
 
   #cancel(reason?: GatewayError): void {

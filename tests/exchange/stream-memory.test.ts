@@ -1,7 +1,13 @@
 import { heapStats } from 'bun:jsc'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { eventStream, fedStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import {
+  eventStream,
+  fedStream,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstream.ts'
 
 const FIRST = {
   chat: 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n',
@@ -18,10 +24,12 @@ const PROMPT_BYTES = 2_000_000
 let upstream: ScriptedUpstream
 let gateway: TestGateway
 let first = ''
+let opened = 0
 
 beforeAll(async () => {
   upstream = scriptedUpstream(() => {
     upstream.seen.length = 0
+    opened += 1
     const answer = fedStream()
     answer.write(first)
     return eventStream(answer.stream)
@@ -34,10 +42,11 @@ afterAll(async () => {
   await upstream.stop()
 })
 
-/** What the collector leaves in this process, in bytes. */
-function keptBytes(): number {
+/** What the collector leaves in this process: bytes, and requests, those that the upstream got included. */
+function kept(): { bytes: number; requests: number } {
   Bun.gc(true)
-  return heapStats().heapSize
+  const { heapSize, objectTypeCounts } = heapStats()
+  return { bytes: heapSize, requests: objectTypeCounts['Request'] ?? 0 }
 }
 
 /** A caller who has read the beginning of the answer. */
@@ -55,7 +64,7 @@ async function begin(to: Upstream, body: string): Promise<{ cancel(): Promise<vo
 }
 
 test.each(['chat', 'messages'] as const)(
-  'a stream that has begun keeps nothing of its long prompt (to %s)',
+  'a stream that has begun keeps nothing of its request (to %s)',
   async to => {
     first = FIRST[to]
     const content = 'const lorem = "ipsum"\n'.repeat(PROMPT_BYTES / 22)
@@ -66,11 +75,27 @@ test.each(['chat', 'messages'] as const)(
       messages: [{ role: 'user', content }],
     })
     const warm = await begin(to, body)
-    const before = keptBytes()
+    const before = kept()
     const readers = await Promise.all(Array.from({ length: STREAMS }, () => begin(to, body)))
-    const each = (keptBytes() - before) / STREAMS
+    const after = kept()
     // The stack is searched for pointers without knowing their types, so one of them may be kept by accident.
-    expect(each).toBeLessThan(PROMPT_BYTES / 2)
+    expect((after.bytes - before.bytes) / STREAMS).toBeLessThan(PROMPT_BYTES / 2)
+    const upstreams = STREAMS
+    expect(after.requests - before.requests).toBeLessThan(upstreams + STREAMS / 2)
     await Promise.all([warm, ...readers].map(reader => reader.cancel()))
+    await until(() => upstream.aborted === opened)
   },
 )
+
+test('a caller who leaves is noticed although nothing is kept of the request', async () => {
+  first = FIRST.chat
+  const body = JSON.stringify({
+    model: 'UPSTREAM/echo',
+    stream: true,
+    messages: [{ role: 'user', content: 'hi' }],
+  })
+  const readers = await Promise.all(Array.from({ length: STREAMS }, () => begin('chat', body)))
+  Bun.gc(true)
+  await Promise.all(readers.map(reader => reader.cancel()))
+  await until(() => upstream.aborted === opened)
+})
