@@ -17,6 +17,8 @@ export interface OutageOptions {
   beforeMs: number
   awayMs: number
   afterMs: number
+  /** Most time that a command of a gateway may take; undefined: as in a deployment. */
+  commandTimeoutMs?: number
 }
 
 export interface OutageReport {
@@ -40,8 +42,11 @@ const STALL_TICK_MS = 5
 
 /** Load on several gateways while something happens to their Redis. */
 export async function runOutage(outage: Outage, options: OutageOptions): Promise<OutageReport> {
+  const { commandTimeoutMs } = options
   const server = await startRedisServer()
-  const links = Array.from({ length: options.gateways }, () => openRedis(server.url))
+  const links = Array.from({ length: options.gateways }, () =>
+    openRedis(server.url, commandTimeoutMs === undefined ? {} : { commandTimeoutMs }),
+  )
   const gateways = await Promise.all(
     links.map(redis =>
       openLimiter({
@@ -78,6 +83,8 @@ async function measure(
     ),
   )
   await Bun.sleep(options.beforeMs)
+  // A second burst is what an outage may give: it comes when the first is gone.
+  while (counts.admitted < options.limitPerMinute) await Bun.sleep(5)
   await strike(server, outage, options.awayMs)
   const back = performance.now()
   while (gateways.some(gateway => gateway.isDegraded)) await Bun.sleep(5)
