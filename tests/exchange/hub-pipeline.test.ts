@@ -199,6 +199,40 @@ describe.each(['thoughts', 'calls'] as const)('%s are parsed only where they beg
 
 const TOOLS = { tools: [{ type: 'custom', name: 'patch' }] }
 
+describe('input of tools that came past the machines', () => {
+  const from = 'openai-chat-completions'
+  const call = (fields: string) =>
+    `data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,${fields}}]},"finish_reason":null}]}\n\n`
+  const begin = (id: string, name: string) =>
+    call(`"id":"${id}","type":"function","function":{"name":"${name}","arguments":""}`)
+  const more = (input: string) => call(`"function":{"arguments":${JSON.stringify(input)}}`)
+  const streamOf = (...events: string[]) => Buffer.from([...events, ...ENDS[from]].join(''))
+
+  test.each(FORMATS.filter(to => to !== from))(
+    'is known where the next call has the same index, to %s',
+    to => {
+      const pieces = ['{"path":', '"a', 'b', 'c', '"}']
+      const stream = streamOf(begin('t1', 'read'), ...pieces.map(more), begin('t2', 'write'), more('{}'))
+      const { pushes, ...short } = run({ from, to, stream, framed: false }, 'short', [stream.length])
+      const { pushes: all, ...general } = run({ from, to, stream, framed: false }, 'general', [stream.length])
+      expect(short).toEqual(general)
+      expect(general.text).toContain('write')
+      // Gemini's calls are written whole, at their end.
+      if (to !== 'gemini-generate-content') expect(pushes).toBeLessThan(all)
+    },
+  )
+
+  test('is raised where the tool was lowered', () => {
+    const to = 'openai-responses'
+    const pieces = ['{"input":"', 'first \\n', 'second', ' third', '"}']
+    const stream = streamOf(begin('t1', 'patch'), ...pieces.map(more))
+    const given: Case = { from, to, stream, framed: false, wire: { ...REQUESTS[to], ...TOOLS } }
+    const short = run(given, 'short', [stream.length])
+    expect(short).toEqual(run(given, 'general', [stream.length]))
+    expect(short.text).toContain('"delta":"second"')
+  })
+})
+
 describe("what is done to the answer in the upstream's stead", () => {
   const [from, to] = ['openai-responses', 'openai-chat-completions'] as const
   const texts = Array.from({ length: 50 }, (_, index) => `step ${index}, `)
