@@ -143,8 +143,9 @@ describe('an outline', () => {
     ['a key', `","${'k'.repeat(270)}é" \n :"`],
     ['the end of a long string', `${'y'.repeat(300)}" ,\n "b" : "`],
   ])('reads %s wherever a window ends in it', (_, spelled) => {
-    for (let offset = -10; offset < 300; offset += 1) {
-      for (const before of [0, 400]) {
+    // A string is looked at in blocks of 64 bytes, of which one ends at 448.
+    for (let offset = -10; offset < 170; offset += 1) {
+      for (const before of [0, 443, 447]) {
         const long = 'z'.repeat(before)
         const text = `{"messages":[{"a":"${long}${spelled}${long}"}]}`
         if (parsedOrNot(text) === undefined) throw new Error(`no JSON: ${text}`)
@@ -155,6 +156,24 @@ describe('an outline', () => {
           lengths(JSON.parse(bytes.toString()), PLAIN_TEXTS),
         )
       }
+    }
+  })
+
+  test('reads on behind a string that fills a window, wherever that ends', () => {
+    for (let more = 0; more < 200; more += 1) {
+      const long = 'z'.repeat(2 * WINDOW - 250 + more)
+      const gap = ' \n'.repeat(60)
+      const text = `{"messages":["${long}"${gap}, 1, {"${long}"${gap}: 2}]}`
+      const outline = readOutline(Buffer.from(text))
+      expect(outline && restored(outline.json, outline)).toEqual(JSON.parse(text))
+    }
+  })
+
+  test('cuts no short string, wherever a window ends in it', () => {
+    const model = `\n${'m'.repeat(200)}`
+    for (let offset = -10; offset < 300; offset += 1) {
+      const text = acrossWindows(JSON.stringify({ model }), offset)
+      expect(readOutline(Buffer.from(text))?.json['model']).toBe(model)
     }
   })
 
