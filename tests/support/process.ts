@@ -119,7 +119,7 @@ export interface RawClient {
   closed: Promise<void>
 }
 
-export function rawPost(url: string, path: string, key: string, body: string, paused = false): RawClient {
+export function rawPost(url: string, path: string, key: string, body: string): RawClient {
   const { hostname, port } = new URL(url)
   let text = ''
   const socket = connect(Number(port), hostname)
@@ -128,11 +128,8 @@ export function rawPost(url: string, path: string, key: string, body: string, pa
   socket.write(
     `POST ${path} HTTP/1.1\r\nhost: ${hostname}\r\nauthorization: Bearer ${key}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   )
-  if (paused) socket.pause()
-  else {
-    socket.on('data', chunk => {
-      text += chunk.toString('latin1')
-    })
-  }
+  socket.on('data', chunk => {
+    text += chunk.toString('latin1')
+  })
   return { socket, text: () => text, closed }
 }
