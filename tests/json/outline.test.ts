@@ -142,6 +142,8 @@ describe('an outline', () => {
     ['a short string', '","b":"'],
     ['a key', `","${'k'.repeat(270)}é" \n :"`],
     ['the end of a long string', `${'y'.repeat(300)}" ,\n "b" : "`],
+    ['a gap behind a long string', `${'y'.repeat(300)}"${' '.repeat(90)},"b":"`],
+    ['a gap behind a long key', `","${'k'.repeat(300)}"${' '.repeat(90)}:"`],
   ])('reads %s wherever a window ends in it', (_, spelled) => {
     // A string is looked at in blocks of 64 bytes, of which one ends at 448.
     for (let offset = -10; offset < 170; offset += 1) {
@@ -149,7 +151,7 @@ describe('an outline', () => {
         const long = 'z'.repeat(before)
         const text = `{"messages":[{"a":"${long}${spelled}${long}"}]}`
         if (parsedOrNot(text) === undefined) throw new Error(`no JSON: ${text}`)
-        const bytes = Buffer.from(acrossWindows(text, offset + before))
+        const bytes = Buffer.from(acrossWindows(text, offset + before + Math.max(0, spelled.length - 60)))
         const outline = readOutline(bytes)
         expect(outline && restored(outline.json, outline)).toEqual(JSON.parse(bytes.toString()))
         expect(outline && lengths(outline.json, outline)).toEqual(
