@@ -20,4 +20,4 @@ test('a gateway that is killed in the middle of streams leaves no hold, no debt 
     holdsLeft: 0,
     audit: true,
   })
-}, 60_000)
+}, 120_000)

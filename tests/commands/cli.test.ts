@@ -6,7 +6,7 @@ import { testDatabase } from '#tests/support/database.ts'
 import { apiKey } from '@/db/schema.ts'
 
 // A test runs up to ten processes, and machines are slow at times.
-setDefaultTimeout(60_000)
+setDefaultTimeout(120_000)
 
 const db = await testDatabase()
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-cli-'))

@@ -28,4 +28,4 @@ test('with nothing configured, commands share one embedded database, at once and
   const rows: { email: string }[] = await json('account', 'list')
   expect(rows.map(row => row.email).toSorted()).toEqual(emails)
   expect(existsSync(join(ENV.DATA_DIR, 'postgres', 'postmaster.pid'))).toBe(false)
-}, 60_000)
+}, 120_000)

@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await fleet?.close()
   await upstream?.stop()
-}, 60_000)
+}, 120_000)
 
 function ask(index: number, key: string): Promise<Response> {
   return fetch(`${fleet.gateways[index]?.apiUrl}/v1/chat/completions`, {

@@ -55,12 +55,12 @@ beforeAll(async () => {
   })
   key = created.key
   await Bun.write(file, Buffer.alloc(LARGE, 'not quite a picture '))
-}, 60_000)
+}, 120_000)
 afterAll(async () => {
   await database.close()
   await upstream.stop(true)
   rmSync(directory, { recursive: true, force: true })
-}, 60_000)
+}, 120_000)
 
 function start(): Promise<ServerProcess> {
   return spawnServer({

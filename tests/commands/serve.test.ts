@@ -121,7 +121,7 @@ describe('one process', () => {
     }
     await until(contains(clients, '[DONE]'))
     for (const client of clients) client.socket.destroy()
-  }, 60_000)
+  }, 120_000)
 
   // A bare Bun proxy (`new Response(upstream.body)`) holds 2 MB and more for each such client in the same setting: buffers of
   // its fetch and its sockets that a program has no say in.
@@ -154,7 +154,7 @@ describe('one process', () => {
     for (const client of clients) client.socket.destroy()
     await until(() => upstream.aborted >= aborted + 50)
     answer = () => eventStream('')
-  }, 60_000)
+  }, 120_000)
 
   test('writes no key, of the caller or of a channel, to its log or metrics', async () => {
     answer = () =>
@@ -216,7 +216,7 @@ describe('SIGTERM', () => {
     const rows = await database.sql`select end_state from exchange order by id desc limit 1`
     expect(rows[0]).toMatchObject({ end_state: 'complete' })
     await server.close()
-  }, 60_000)
+  }, 120_000)
 
   test('cuts what is still open after SHUTDOWN_GRACE_MS, and exits 0', async () => {
     const server = await start({ SHUTDOWN_GRACE_MS: '300' })
@@ -230,7 +230,7 @@ describe('SIGTERM', () => {
     await client.closed
     expect(client.text()).not.toContain('[DONE]')
     await server.close()
-  }, 60_000)
+  }, 120_000)
 
   test('charges what it cuts for what it gave', async () => {
     const server = await start({ SHUTDOWN_GRACE_MS: '0' })
@@ -253,7 +253,7 @@ describe('SIGTERM', () => {
     expect([...(await database.sql`select id from hold`)]).toEqual([])
     expect(server.output()).not.toContain('could not be settled')
     await server.close()
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('the embedded default', () => {
@@ -303,5 +303,5 @@ describe('the embedded default', () => {
     expect(lines).toHaveLength(1)
     expect(lines[0]).toContain(String(server.pid))
     await server.close()
-  }, 60_000)
+  }, 120_000)
 })

@@ -81,7 +81,7 @@ describe('two workers on the embedded default with Redis', () => {
   let key: string
   beforeAll(async () => {
     ;({ server, key } = await start())
-  }, 60_000)
+  }, 120_000)
   afterAll(() => server.close(), 60_000)
 
   test('share the port, and one ops listener tells of both', async () => {
@@ -94,7 +94,7 @@ describe('two workers on the embedded default with Redis', () => {
     expect(await metric(server, 'tollgate_workers')).toBe(2)
     expect(await metric(server, 'tollgate_ledger_healthy')).toBe(1)
     expect((await fetch(`${server.opsUrl}/readyz`)).status).toBe(200)
-  }, 60_000)
+  }, 120_000)
 
   test('one that is killed is followed by another, while the other goes on serving', async () => {
     const [victim = 0, survivor = 0] = workersOf(server)
@@ -105,7 +105,7 @@ describe('two workers on the embedded default with Redis', () => {
     await until(async () => (await metric(server, 'tollgate_workers')) === 2)
     expect(workersOf(server)).toContain(survivor)
     expect((await post(server, key)).status).toBe(200)
-  }, 60_000)
+  }, 120_000)
 
   test('a second gateway on the same port is refused: it would quietly get half of the callers', async () => {
     const other = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
@@ -126,7 +126,7 @@ describe('two workers on the embedded default with Redis', () => {
     expect(await new Response(other.stderr).text()).toMatch(
       /^tollgate: PORT \d+ on 127\.0\.0\.1 cannot be used/,
     )
-  }, 60_000)
+  }, 120_000)
 })
 
 test('SIGTERM lets the streams of every worker end, and then everything exits with 0', async () => {
@@ -146,7 +146,7 @@ test('SIGTERM lets the streams of every worker end, and then everything exits wi
   await until(() => clients.every(client => client.text().includes('[DONE]')))
   expect(await server.exited).toBe(0)
   await server.close()
-}, 60_000)
+}, 120_000)
 
 test('workers whose supervisor was killed end, and leave the data directory to the next', async () => {
   const { server } = await start()
@@ -155,7 +155,7 @@ test('workers whose supervisor was killed end, and leave the data directory to t
   await until(() => workers.every(pid => !isAlive(pid)))
   const second = await spawnServer({ dataDir: server.dataDir })
   await second.close()
-}, 60_000)
+}, 120_000)
 
 function isAlive(pid: number): boolean {
   try {

@@ -27,7 +27,7 @@ models:
 afterAll(async () => {
   await fleet?.close()
   await maker?.stop()
-}, 60_000)
+}, 120_000)
 
 function call(index: number, path: string, init: RequestInit = {}): Promise<Response> {
   return fetch(`${fleet.gateways[index]?.apiUrl}${path}`, {

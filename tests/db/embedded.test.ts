@@ -43,7 +43,7 @@ describe('the first start', () => {
     expect(statSync(directory).mode & 0o777).toBe(0o700)
     await serve.finish()
     expect(findPostmaster(directory)).toBeUndefined()
-  }, 60_000)
+  }, 120_000)
 
   test('leaves nothing half made when it is killed on the way', async () => {
     const home = join(root, 'interrupted')
@@ -54,7 +54,7 @@ describe('the first start', () => {
     expect(await serve.said()).toBe('ready')
     await serve.finish()
     expect(readdirSync(home).filter(name => name.startsWith('postgres.'))).toEqual(['postgres.log'])
-  }, 60_000)
+  }, 120_000)
 })
 
 describe.if(process.getuid?.() === 0)('as root', () => {
@@ -66,7 +66,7 @@ describe.if(process.getuid?.() === 0)('as root', () => {
     expect(/^Uid:\s+(\d+)/m.exec(status)?.[1]).not.toBe('0')
     expect(/^CapEff:\s+(\w+)/m.exec(status)?.[1]).toMatch(/^0+$/)
     await serve.finish()
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('sharing one data directory', () => {
@@ -80,7 +80,7 @@ describe('sharing one data directory', () => {
     expect(await second.exited).toBe(1)
     expect(await first.ask('select 1 as one')).toEqual([{ one: 1 }])
     await first.finish()
-  }, 60_000)
+  }, 120_000)
 
   test('commands use the database of the running server and leave it running', async () => {
     const serve = await launch('serve')
@@ -94,7 +94,7 @@ describe('sharing one data directory', () => {
     expect(findPostmaster(directory)).toBe(server)
     expect(await serve.ask('select 1 as one')).toEqual([{ one: 1 }])
     await serve.finish()
-  }, 60_000)
+  }, 120_000)
 
   test('a command without a server starts the database and stops it', async () => {
     const command = await launch('command')
@@ -102,7 +102,7 @@ describe('sharing one data directory', () => {
     expect(findPostmaster(directory)).toBeGreaterThan(0)
     await command.finish()
     expect(findPostmaster(directory)).toBeUndefined()
-  }, 60_000)
+  }, 120_000)
 
   test('a server that comes while a command runs keeps the database when the command leaves', async () => {
     const command = await launch('command')
@@ -113,7 +113,7 @@ describe('sharing one data directory', () => {
     expect(await serve.ask('select 1 as one')).toEqual([{ one: 1 }])
     await serve.finish()
     expect(findPostmaster(directory)).toBeUndefined()
-  }, 60_000)
+  }, 120_000)
 
   test('many that come at once on a new directory all get in, on one database', async () => {
     const home = join(root, 'crowd')
@@ -125,7 +125,7 @@ describe('sharing one data directory', () => {
     expect(new Set(pids.map(rows => JSON.stringify(rows))).size).toBe(1)
     for (const one of crowd) await one.finish()
     expect(findPostmaster(join(home, 'postgres'))).toBeUndefined()
-  }, 60_000)
+  }, 120_000)
 
   test('a server of another container is not joined by a second one on the same files', async () => {
     const serve = await launch('serve')
@@ -138,7 +138,7 @@ describe('sharing one data directory', () => {
     })
     expect(findPostmaster(directory)).toBe(server)
     await serve.finish()
-  }, 60_000)
+  }, 120_000)
 })
 
 describe('after kill -9', () => {
@@ -155,7 +155,7 @@ describe('after kill -9', () => {
     expect(findPostmaster(directory)).not.toBe(orphan)
     expect(await next.ask('select text from note')).toContainEqual({ text: 'before the server was killed' })
     await next.finish()
-  }, 60_000)
+  }, 120_000)
 
   test('of Postgres: the server starts it again', async () => {
     const serve = await launch('serve')
@@ -169,7 +169,7 @@ describe('after kill -9', () => {
     expect(await command.ask('select text from note')).toContainEqual({ text: 'before Postgres was killed' })
     await command.finish()
     await serve.finish()
-  }, 60_000)
+  }, 120_000)
 
   test('of both, with a process id in the stale file that is somebody else now', async () => {
     const killed = await launch('serve')
@@ -184,7 +184,7 @@ describe('after kill -9', () => {
     expect(await next.said()).toBe('ready')
     expect(await next.ask('select text from note')).toContainEqual({ text: 'before both were killed' })
     await next.finish()
-  }, 60_000)
+  }, 120_000)
 })
 
 test('works where the path of the socket would be too long for the system', async () => {
@@ -196,7 +196,7 @@ test('works where the path of the socket would be too long for the system', asyn
   await embedded.stop()
   await embedded.stop()
   expect(findPostmaster(join(home, 'postgres'))).toBeUndefined()
-}, 60_000)
+}, 120_000)
 
 test.each([
   ['holds no database', (home: string) => writeFileSync(join(home, 'postgres', 'note.txt'), '')],

@@ -87,5 +87,5 @@ describe.each(Object.entries(PAGES))('docs/%s.md', (page, { outputs }) => {
       expect({ code, problems }).toEqual({ code: 0, problems: '' })
       expect(out).toContain(outputs[index] ?? '')
     }
-  }, 60_000)
+  }, 120_000)
 })
