@@ -1,4 +1,5 @@
 import type { TypeCheck } from '@sinclair/typebox/compiler'
+import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { TSchema } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -25,7 +26,23 @@ export function assertShape<T extends TSchema>(
   if (check.Check(body)) return
   const first = check.Errors(body).First()
   if (first === undefined) return
-  throw invalidRequest(spell(pathOf(first.path)) || 'body', first.message.toLowerCase())
+  const { pointer, problem } = faultOf(first)
+  throw invalidRequest(spell(pathOf(pointer)) || 'body', problem)
+}
+
+/**
+ * Where a fault is and what is wrong there, in words. Of the alternatives of a union the one that the value came
+ * closest to speaks; where it is none of them at all, every one is named.
+ */
+function faultOf(error: ValueError): { pointer: string; problem: string } {
+  const { path: pointer, message, type, errors } = error
+  if (type === ValueErrorType.ObjectRequiredProperty) return { pointer, problem: 'required' }
+  const faults = errors.flatMap(alternative => alternative.First() ?? []).map(faultOf)
+  const closest = faults.find(fault => fault.pointer.length > pointer.length)
+  if (closest !== undefined) return closest
+  const expected = new Set(faults.map(({ problem }) => problem.replace(/^expected /, '')))
+  const problem = expected.size === 0 ? message.replace(/^E/, 'e') : `expected ${[...expected].join(' or ')}`
+  return { pointer, problem }
 }
 
 /** A JSON pointer (`/messages/0/content`) as a field path (`messages[0].content`). */

@@ -110,7 +110,11 @@ function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
     .flatMap(([, fields]) => Object.keys(fields ?? {}).map(name => ({ field: 'extension', name }) as const))
 }
 
-/** Losses in the words of the caller's own request, each once, in a stable order. */
+/** The names go into a header, a log line and a row, and unknown fields may be called anything: together they stay below 4 KB. */
+const MAX_LOSSES = 40
+const MAX_NAME_LENGTH = 100
+
+/** Losses in the words of the caller's own request, each once, in a stable order; of very many, the first and their number. */
 export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObject): string[] {
   const names = losses.map(({ field, name }) => {
     if (field === 'extension') return name ?? 'unknown'
@@ -119,7 +123,13 @@ export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObj
     const spelled = spelledIn(wire, caller.fieldNames[field])
     return name === undefined ? spelled : `${spelled}.${name}`
   })
-  return [...new Set(names)].sort()
+  const sorted = [...new Set(names.map(shortened))].sort()
+  const more = sorted.length - MAX_LOSSES
+  return more <= 0 ? sorted : [...sorted.slice(0, MAX_LOSSES), `and ${more} more`]
+}
+
+function shortened(name: string): string {
+  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH - 3)}...`
 }
 
 /** The name that this request uses, where a field has several. */

@@ -19,6 +19,15 @@ describe('a loss is named as the caller wrote it', () => {
     expect(nameLosses([loss('output')], gemini, wire)).toEqual(['generationConfig.responseSchema'])
   })
 
+  test('stay short however many fields are lost, and whatever they are called', () => {
+    const named = (name: string) => ({ field: 'extension', name }) as const
+    const many = Array.from({ length: 3000 }, (_, index) => named(`field_${index}`))
+    const names = nameLosses([named('k'.repeat(50_000)), ...many], chat, {})
+    expect(names.at(-1)).toBe('and 2961 more')
+    expect(names.join(', ').length).toBeLessThan(4096)
+    expect(nameLosses([named('k'.repeat(50_000))], chat, {})).toEqual([`${'k'.repeat(97)}...`])
+  })
+
   test('by the usual name when the request has none of them', () => {
     expect(nameLosses([loss('reasoning')], chat, {})).toEqual(['reasoning_effort'])
   })
