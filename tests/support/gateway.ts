@@ -18,8 +18,6 @@ export interface TestGatewayOptions {
   publicApiUrl?: string
   /** False: an upgrade is a 426. */
   responsesWebSocket?: boolean
-  /** True: gives up on Postgres and Redis as soon as a deployment does; else a stall of the machine is no failure of theirs. */
-  isImpatient?: boolean
   /** Upstream addresses by format; the simulator where none is given. */
   upstreams?: Partial<Record<'chat' | 'responses' | 'messages' | 'gemini', string>>
   /** Added to each channel, as YAML flow entries. */
@@ -123,7 +121,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     ledgerClock: systemClock,
     limitsNamespace: `test:${crypto.randomUUID()}:`,
     random: Math.random,
-    ...(options.isImpatient === true ? {} : { patience: PATIENCE }),
+    patience: PATIENCE,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
   })
@@ -170,6 +168,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   }
 }
 
+/** More than a deployment has: a stall of the machine is no failure of Postgres or Redis. */
 const PATIENCE = {
   ledger: {
     holdPatienceMs: 20_000,
