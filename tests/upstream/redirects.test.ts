@@ -43,7 +43,7 @@ const channel: Channel = {
   priority: 0,
   weight: 1,
   headers: { 'x-team': 'secret-team' },
-  timeouts: { connectMs: 1000, firstByteMs: 5000, idleMs: 5000 },
+  timeouts: { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000 },
   maxConcurrent: undefined,
   functionToolsOnly: false,
   allowPrivate: true,
