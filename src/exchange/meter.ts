@@ -16,6 +16,7 @@ export class Meter {
   cut = false
   #textBytes = 0
   #usage: Usage | undefined
+  #isUsageSoFar = false
   readonly #catchUp: () => void
 
   /** @param catchUp observes a usage that came and was not read yet, for who reads it only when it is wanted. */
@@ -29,6 +30,11 @@ export class Meter {
     return this.#usage
   }
 
+  /** True once the upstream reported what the whole answer used, and not only what it began with. */
+  get isUsageWhole(): boolean {
+    return this.usage !== undefined && !this.#isUsageSoFar
+  }
+
   /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
   get estimatedOutput(): number {
     return Math.ceil(this.#textBytes / BYTES_PER_TOKEN)
@@ -36,17 +42,19 @@ export class Meter {
 
   /** True when the answer came to its end, and its usage is known. Chat tells the usage after the end. */
   get isConclusive(): boolean {
-    return this.error === undefined && this.finished && this.usage !== undefined
+    return this.error === undefined && this.finished && this.isUsageWhole
   }
 
   /** The result puts the meter back to where it is now. */
   bookmark(): () => void {
     const { usage, output, finished, error, cut } = this
     const textBytes = this.#textBytes
+    const isUsageSoFar = this.#isUsageSoFar
     return () => {
       this.#catchUp()
       Object.assign(this, { output, finished, error, cut })
       this.#usage = usage
+      this.#isUsageSoFar = isUsageSoFar
       this.#textBytes = textBytes
     }
   }
@@ -60,6 +68,7 @@ export class Meter {
     switch (event.type) {
       case 'usage':
         this.#usage = event.usage
+        this.#isUsageSoFar = event.soFar === true
         return
       case 'finish':
         this.finished = true

@@ -48,6 +48,7 @@ export type GenerationEvent =
   /** A whole part that only one format knows (a server tool's call or result). */
   | { type: 'opaque'; block: number; candidate: number; part: OpaquePart }
   | { type: 'logprobs'; candidate: number; content: readonly JsonValue[] }
-  | { type: 'usage'; usage: Usage }
+  /** `soFar` is set where the answer's end says more of its output, as Messages' first event does; it may fail to. */
+  | { type: 'usage'; usage: Usage; soFar?: true }
   | { type: 'finish'; candidate: number; finish: Finish }
   | { type: 'error'; error: GatewayError }

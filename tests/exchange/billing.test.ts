@@ -121,6 +121,31 @@ describe('every way a request can end has one rule of what it costs', () => {
     },
   )
 
+  // Anthropic's first event counts one token of output, and some upstreams of that format leave it at that.
+  test.each(['{}', 'null'])(
+    'a Messages answer whose end says %s of its usage is counted here',
+    async usage => {
+      answer = () =>
+        eventStream(
+          [
+            'event: message_start\ndata: {"type":"message_start","message":{"id":"m","role":"assistant","content":[],"model":"m","usage":{"input_tokens":7,"output_tokens":1}}}\n\n',
+            'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}\n\n',
+            `event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"${TEXT}"}}\n\n`,
+            'event: content_block_stop\ndata: {"type":"content_block_stop","index":0}\n\n',
+            `event: message_delta\ndata: {"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null},"usage":${usage}}\n\n`,
+            'event: message_stop\ndata: {"type":"message_stop"}\n\n',
+          ].join(''),
+        )
+      const result = await settled(async () => (await post(body('messages/echo', true))).text())
+      expect(result).toMatchObject({
+        end_state: 'complete',
+        usage_source: 'estimated',
+        input_uncached: 7n,
+        output_text: 100n,
+      })
+    },
+  )
+
   test('no usage reported: what was counted here, marked estimated', async () => {
     answer = () => eventStream(DELTA + DELTA + FINISH + DONE)
     const result = await settled(async () => (await post(body('chat/echo', true))).text())

@@ -81,7 +81,7 @@ class EventDecoder implements StreamDecoder {
         return this.#startMessage(asObject(data['message']) ?? {}, emit)
       case 'message_delta':
         this.#stop = overlay(this.#stop, asObject(data['delta']))
-        return this.#addUsage(asObject(data['usage']), emit)
+        return this.#addUsage(asObject(data['usage']), emit, !countsOutput(asObject(data['usage'])))
       case 'message_stop':
         return this.#finish(emit)
       case 'error':
@@ -106,12 +106,12 @@ class EventDecoder implements StreamDecoder {
     if (this.#messageId !== undefined && id !== undefined && id !== this.#messageId) {
       return this.#fail(secondMessage(), emit)
     }
-    if (this.#started) return this.#addUsage(asObject(message['usage']), emit)
+    if (this.#started) return this.#addUsage(asObject(message['usage']), emit, true)
     const usage = asObject(message['usage'])
     this.#messageId = id
     this.#begin(emit, id, asString(message['model']), asString(usage?.['service_tier']))
-    this.#addUsage(usage, emit)
     this.#stop = overlay(this.#stop, stopFields(message))
+    this.#addUsage(usage, emit, asString(this.#stop['stop_reason']) === undefined)
     // Seen with programmatic tool calls: the whole answer in the first event.
     for (const [index, block] of asArray(message['content']).filter(isJsonObject).entries()) {
       this.#startBlock(index, block, emit)
@@ -125,12 +125,12 @@ class EventDecoder implements StreamDecoder {
     emit({ type: 'start', id, model, serviceTier })
   }
 
-  #addUsage(usage: JsonObject | undefined, emit: Emit): void {
+  #addUsage(usage: JsonObject | undefined, emit: Emit, soFar: boolean): void {
     if (usage === undefined) return
     this.#begin(emit)
     this.#usage = overlay(this.#usage ?? {}, usage)
     const told = readUsage(this.#usage)
-    if (told !== undefined) emit({ type: 'usage', usage: told })
+    if (told !== undefined) emit({ type: 'usage', usage: told, ...(soFar && { soFar }) })
   }
 
   #startBlock(index: number, content: JsonObject, emit: Emit): void {
@@ -224,4 +224,8 @@ function secondMessage(): GatewayError {
   return new GatewayError('upstream_error', 'The upstream began a second message in the same stream', {
     retry: 'next-channel',
   })
+}
+
+function countsOutput(usage: JsonObject | undefined): boolean {
+  return typeof usage?.['output_tokens'] === 'number'
 }
