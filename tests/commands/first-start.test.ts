@@ -51,7 +51,7 @@ test('of several processes at once, one fills the database', async () => {
 
 test('with a configuration file nothing is added to it', async () => {
   expect(
-    await start({ OPENAI_API_KEY: 'sk-one' }, { ...EMBEDDED, configFile: 'tollgate.yaml' }),
+    await start({ OPENAI_API_KEY: 'sk-one' }, { ...EMBEDDED, configFile: 'examples/tollgate.yaml' }),
   ).toBeUndefined()
   expect(await modelIds()).toEqual([])
 })
