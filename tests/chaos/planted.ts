@@ -15,7 +15,8 @@ interface Planted {
   caughtBy: string
 }
 
-const PLANTED: readonly Planted[] = [
+/** All that `bun run chaos planted` plants. */
+export const PLANTED: readonly Planted[] = [
   {
     bug: 'a hold of one does not ask whether the credit is there (a dropped WHERE)',
     file: FUNCTIONS,
@@ -153,8 +154,15 @@ const PLANTED: readonly Planted[] = [
   {
     bug: 'a usage of zero is taken for a missing one',
     file: 'src/exchange/bill.ts',
-    find: 'if (meter.usage !== undefined && meter.finished) return',
-    replace: 'if (meter.usage?.outputText && meter.finished) return',
+    find: 'if (meter.usage !== undefined && meter.isUsageWhole && meter.finished)',
+    replace: 'if (meter.usage?.outputText && meter.isUsageWhole && meter.finished)',
+    caughtBy: 'tests/exchange/billing.test.ts',
+  },
+  {
+    bug: 'what an answer counts at its beginning is taken for all of it',
+    file: 'src/exchange/meter.ts',
+    find: 'this.#isUsageSoFar = event.soFar === true',
+    replace: 'this.#isUsageSoFar = false',
     caughtBy: 'tests/exchange/billing.test.ts',
   },
   {
