@@ -162,8 +162,8 @@ export class Bill {
    * counted here. Undefined when there was no answer, which is free.
    */
   usedUp(meter: Meter): UsedUp | undefined {
-    if (meter.usage !== undefined && meter.isUsageWhole && meter.finished)
-      return { usage: meter.usage, source: 'reported' }
+    const usage = meter.wholeUsage
+    if (usage !== undefined && meter.finished) return { usage, source: 'reported' }
     return meter.output ? this.#soFar(meter) : undefined
   }
 

@@ -30,9 +30,10 @@ export class Meter {
     return this.#usage
   }
 
-  /** True once the upstream reported what the whole answer used, and not only what it began with. */
-  get isUsageWhole(): boolean {
-    return this.usage !== undefined && !this.#isUsageSoFar
+  /** The same, if it is of the whole answer and not only of what it began with. */
+  get wholeUsage(): Usage | undefined {
+    const { usage } = this
+    return this.#isUsageSoFar ? undefined : usage
   }
 
   /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
@@ -42,7 +43,7 @@ export class Meter {
 
   /** True when the answer came to its end, and its usage is known. Chat tells the usage after the end. */
   get isConclusive(): boolean {
-    return this.error === undefined && this.finished && this.isUsageWhole
+    return this.error === undefined && this.finished && this.wholeUsage !== undefined
   }
 
   /** The result puts the meter back to where it is now. */

@@ -154,8 +154,8 @@ export const PLANTED: readonly Planted[] = [
   {
     bug: 'a usage of zero is taken for a missing one',
     file: 'src/exchange/bill.ts',
-    find: 'if (meter.usage !== undefined && meter.isUsageWhole && meter.finished)',
-    replace: 'if (meter.usage?.outputText && meter.isUsageWhole && meter.finished)',
+    find: 'if (usage !== undefined && meter.finished) return',
+    replace: 'if (usage?.outputText && meter.finished) return',
     caughtBy: 'tests/exchange/billing.test.ts',
   },
   {
