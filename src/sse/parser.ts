@@ -16,7 +16,7 @@ export function createSseParser(isStart = true): StreamMachine<Uint8Array, SseEv
 const COMMENT = new TextEncoder().encode(':\n')
 
 /** The same for text. */
-export function createSseTextParser(): StreamMachine<string, SseEvent> {
+function createSseTextParser(): StreamMachine<string, SseEvent> {
   let sink: (event: SseEvent) => void = () => {}
   const parser: EventSourceParser = createParser({
     onEvent: event => sink({ event: event.event, data: event.data }),
@@ -57,7 +57,7 @@ export function readEvent(text: string): SseEvent | undefined {
 const STREAM = { stream: true }
 
 /** UTF-8 to text, across chunk borders; what is no UTF-8 becomes U+FFFD. */
-export function createUtf8Decoder(): StreamMachine<Uint8Array, string> {
+function createUtf8Decoder(): StreamMachine<Uint8Array, string> {
   const decoder = new TextDecoder()
   return {
     push: (chunk, emit) => emit(decoder.decode(chunk, STREAM)),
