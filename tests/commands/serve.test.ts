@@ -4,7 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { least, msOf } from '#tests/support/least.ts'
-import { type RawClient, rawPost, type ServerProcess, spawnServer } from '#tests/support/process.ts'
+import {
+  FREE_PORTS,
+  type RawClient,
+  rawPost,
+  type ServerProcess,
+  spawnServer,
+} from '#tests/support/process.ts'
 import {
   eventStream,
   fedStream,
@@ -80,11 +86,7 @@ test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the pro
   const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-taken-'))
   const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
     env: {
-      PATH: process.env['PATH'],
-      HOST: '127.0.0.1',
-      PORT: '0',
-      OPS_PORT: '0',
-      CONSOLE_PORT: '0',
+      ...FREE_PORTS,
       DATA_DIR: dataDir,
       DATABASE_URL: database.url,
       TOLLGATE_SECRET: SECRET,

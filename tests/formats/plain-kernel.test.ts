@@ -1,24 +1,13 @@
 import { describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
+import { expectCompiled } from '#tests/support/compiled.ts'
 import { type FrameParts, plainTemplate, type Surroundings, takePlain } from '@/formats/plain-kernel.ts'
 
-test('runs what its source says', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-wasm-'))
-  try {
-    const built = join(directory, 'plain-events.wasm')
-    const child = Bun.spawn(['bun', 'run', 'wasm:plain', '--outFile', built], {
-      stdout: 'ignore',
-      stderr: 'ignore',
-    })
-    expect(await child.exited).toBe(0)
-    expect(readFileSync(built).equals(readFileSync('src/formats/wasm/plain-events.wasm'))).toBe(true)
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
-}, 60_000)
+test(
+  'runs what its source says',
+  () => expectCompiled('src/formats/wasm/plain-events.wasm', 'wasm:plain'),
+  60_000,
+)
 
 const FRAME: FrameParts = {
   pieces: [Buffer.from('data: {"n":'), Buffer.from(',"text":"'), Buffer.from('"}\n\n')],

@@ -1,26 +1,11 @@
 import { describe, expect, test } from 'bun:test'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import fc from 'fast-check'
+import { expectCompiled } from '#tests/support/compiled.ts'
 import { isJsonObject, type JsonValue } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 
-test('runs what its source says', async () => {
-  const directory = mkdtempSync(join(tmpdir(), 'tollgate-wasm-'))
-  try {
-    const built = join(directory, 'cut-strings.wasm')
-    const child = Bun.spawn(['bun', 'run', 'wasm', '--outFile', built], {
-      stdout: 'ignore',
-      stderr: 'ignore',
-    })
-    expect(await child.exited).toBe(0)
-    expect(readFileSync(built).equals(readFileSync('src/json/wasm/cut-strings.wasm'))).toBe(true)
-  } finally {
-    rmSync(directory, { recursive: true })
-  }
-}, 60_000)
+test('runs what its source says', () => expectCompiled('src/json/wasm/cut-strings.wasm', 'wasm'), 60_000)
 
 /** Pieces of a string as JSON spells it. */
 const piece = fc.oneof(

@@ -29,6 +29,15 @@ export interface SpawnOptions {
 
 const ROOT = new URL('../..', import.meta.url).pathname
 
+/** The environment of a process of ours that listens where nobody else does. */
+export const FREE_PORTS = {
+  PATH: process.env['PATH'],
+  HOST: '127.0.0.1',
+  PORT: '0',
+  OPS_PORT: '0',
+  CONSOLE_PORT: '0',
+}
+
 /** Starts the program on free ports and waits until it says where it listens. */
 export async function spawnServer(options: SpawnOptions = {}): Promise<ServerProcess> {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'tollgate-serve-'))
@@ -37,11 +46,7 @@ export async function spawnServer(options: SpawnOptions = {}): Promise<ServerPro
   const child = Bun.spawn([process.execPath, join(ROOT, 'src/main.ts'), 'serve'], {
     cwd: dataDir,
     env: {
-      PATH: process.env['PATH'],
-      HOST: '127.0.0.1',
-      PORT: '0',
-      OPS_PORT: '0',
-      CONSOLE_PORT: '0',
+      ...FREE_PORTS,
       DATA_DIR: join(dataDir, 'data'),
       LOG_FORMAT: 'json',
       ...options.env,
