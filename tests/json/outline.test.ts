@@ -5,7 +5,7 @@ import { isJsonObject, type JsonValue } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 
-test('runs what its source says', () => expectCompiled('src/json/wasm/cut-strings.wasm', 'wasm'), 60_000)
+test('runs what its source says', () => expectCompiled('src/json/wasm/cut-strings.wasm', 'wasm:json'), 60_000)
 
 /** Pieces of a string as JSON spells it. */
 const piece = fc.oneof(

@@ -1,5 +1,5 @@
 /**
- * AssemblyScript, not TypeScript: `bun run wasm` compiles it to cut-strings.wasm, which outline.ts runs. Strings are
+ * AssemblyScript, not TypeScript: `bun run wasm:json` compiles it to cut-strings.wasm, which outline.ts runs. Strings are
  * looked at 64 bytes at a time; JSON.parse takes seven times as long, most of it for making the strings.
  *
  * Takes the long strings out of a JSON text that comes through a window in this module's memory, piece by piece. All that
