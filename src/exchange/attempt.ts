@@ -81,6 +81,14 @@ export function judgeEarly(error: GatewayError, cut: boolean): GatewayError {
   })
 }
 
+/** An upstream that says nothing any more in the middle of its answer. */
+export function stalled(): GatewayError {
+  return new GatewayError('upstream_timeout', 'The upstream stopped sending', {
+    code: 'upstream_stalled',
+    retry: 'next-channel',
+  })
+}
+
 /**
  * The fault that a 200's JSON body is, if it is one: some vendors answer errors so.
  * A Responses object has an `error` key of its own, which is null or part of the answer.

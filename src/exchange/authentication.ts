@@ -26,9 +26,13 @@ function callerOf(result: Authentication): Caller {
 }
 
 /** A key that nobody can look up is neither good nor bad, and nothing is charged without the database either. */
-function unavailable(cause: unknown): never {
-  if (cause instanceof GatewayError) throw cause
-  throw new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
+function unavailable(error: unknown): never {
+  throw error instanceof GatewayError ? error : databaseAway(error)
+}
+
+/** What a caller is told while the database does not answer. */
+export function databaseAway(cause: unknown): GatewayError {
+  return new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
     retryAfterMs: 1000,
     detail: String(cause),
     cause,

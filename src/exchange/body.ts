@@ -113,6 +113,13 @@ export async function readBytes(request: Request, maxBytes: number): Promise<Uin
   return bytes
 }
 
+/** The headers of a request once its body was read and decoded, for a request with that body. */
+export function decodedHeaders(headers: Headers): Headers {
+  const kept = new Headers(headers)
+  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) kept.delete(name)
+  return kept
+}
+
 /**
  * The decoded bytes of a body as they come, for what is too large to be kept.
  * @throws GatewayError `body_too_large`, `unsupported_encoding`; `invalid_request` for what is not so encoded

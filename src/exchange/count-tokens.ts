@@ -8,12 +8,12 @@ import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { faultInBody, send } from './attempt.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
-import { callerLeft, type IncomingCall, readPrompt, receive } from './exchange.ts'
+import { type IncomingCall, readPrompt, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
-import { interruptionBy } from './interruption.ts'
+import { callerLeft, interruptionBy } from './interruption.ts'
 import { endLimits } from './limiting.ts'
 import { admitFree } from './pass.ts'
-import { isPassthrough, type Preparation, passOn } from './preparation.ts'
+import { isPassthrough, type Preparation, passOn, targetOf } from './preparation.ts'
 import { decodeBody, type Prompt } from './prompt.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 import { answerHeaders, errorResponse, limitsOf } from './reply.ts'
@@ -141,9 +141,13 @@ function prepareCount(
     const { body, headers } = passOn(prompt, route)
     return { call, headers, body: renameInside(body, prompt, route) }
   }
-  const { vendor, functionToolsOnly } = route.channel
-  const target = { model: route.upstreamModel, vendor, maxOutputTokens: model.maxOutputTokens }
-  const { headers, body } = lowerCount(decodeCounted(prompt), codec, target, functionToolsOnly)
+  const { functionToolsOnly } = route.channel
+  const { headers, body } = lowerCount(
+    decodeCounted(prompt),
+    codec,
+    targetOf(model, route),
+    functionToolsOnly,
+  )
   return { call, headers, body: Buffer.from(JSON.stringify(body)) }
 }
 

@@ -1,5 +1,5 @@
 import type { Caller } from '@/accounts/account.ts'
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
 import type { ConversationSurface, Surface } from '@/generation/surface.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
@@ -9,7 +9,7 @@ import { type RequestBody, readBody } from './body.ts'
 import { closeBill, type Reservation } from './charge.ts'
 import { converse } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
-import { type Interruption, interruptionBy } from './interruption.ts'
+import { callerLeft, type Interruption, interruptionBy } from './interruption.ts'
 import { endLimits } from './limiting.ts'
 import { type Operation, undertake } from './operation.ts'
 import { admitFree, admitPaid } from './pass.ts'
@@ -49,11 +49,11 @@ export interface CallState {
    */
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody>
   /** Aborts when the exchange is to end, in place of the request's own signal: nobody waits for its answer. */
-  readonly signal: AbortSignal | undefined
+  readonly signal?: AbortSignal | undefined
   /** Where the exchange stands in a chain of responses, once the body was resolved. */
-  readonly chain: ResponseChain | undefined
+  readonly chain?: ResponseChain | undefined
   /** Called with the money that was set aside, before any upstream is. */
-  admitted(record: ExchangeRecord, reservation: Reservation): Promise<void>
+  admitted?(record: ExchangeRecord, reservation: Reservation): Promise<void>
 }
 
 /** A call of anything else. */
@@ -100,7 +100,7 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
       return billed(gateway, record, reservation, onEnd => relayConversation(conversation, onEnd))
     }
     return billed(gateway, record, reservation, async onEnd => {
-      await state.admitted(record, reservation)
+      await state.admitted?.(record, reservation)
       return relayConversation(conversation, onEnd)
     })
   })
@@ -242,9 +242,4 @@ function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>
   endLimits(gateway, record)
   settle(record, gateway, charged)
   gateway.open.end()
-}
-
-/** The error that an exchange ends in when its caller is gone, whatever else went wrong by then. */
-export function callerLeft(signal: AbortSignal): GatewayError | undefined {
-  return signal.aborted ? new GatewayError('client_closed', 'The caller left before the answer') : undefined
 }

@@ -21,7 +21,7 @@ import type { ExchangeStore } from './settlement.ts'
 import type { VideoStore } from './videos/video-store.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** Everything an exchange needs of the process. Built once in commands/serve.ts, or by a test. */
+/** Everything an exchange needs of the process. Built once in commands/server.ts, or by a test. */
 export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog

@@ -46,7 +46,16 @@ export function interruptionBy(signal: AbortSignal): Interruption {
 }
 
 /** An error of ours, or the caller's leaving. */
-function reasonOf(signal: AbortSignal): GatewayError {
-  if (signal.reason instanceof GatewayError) return signal.reason
+function reasonOf({ reason }: AbortSignal): GatewayError {
+  return reason instanceof GatewayError ? reason : clientClosed()
+}
+
+/** The error that an exchange ends in when its caller is gone, whatever else went wrong by then. */
+export function callerLeft(signal: AbortSignal): GatewayError | undefined {
+  return signal.aborted ? clientClosed() : undefined
+}
+
+/** What is told to nobody, and to the log. */
+export function clientClosed(): GatewayError {
   return new GatewayError('client_closed', 'The caller left before the answer')
 }

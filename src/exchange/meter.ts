@@ -1,8 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
-
-const BYTES_PER_TOKEN = 4
+import { tokensIn } from './token-estimate.ts'
 
 /** What an answer said that the gateway keeps: its usage, whether it began, whether and how it ended. */
 export class Meter {
@@ -38,7 +37,7 @@ export class Meter {
 
   /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
   get estimatedOutput(): number {
-    return Math.ceil(this.#textBytes / BYTES_PER_TOKEN)
+    return tokensIn(this.#textBytes)
   }
 
   /** True when the answer came to its end, and its usage is known. Chat tells the usage after the end. */

@@ -104,6 +104,17 @@ export function noSuchThing(model: string): GatewayError {
   })
 }
 
+/** What stands against a route, found by making the request ready for it; undefined: nothing. */
+export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
+  try {
+    tryOut()
+    return undefined
+  } catch (error) {
+    if (error instanceof GatewayError) return error
+    throw error
+  }
+}
+
 /** The routes of an operation, and how it is made ready for each. */
 export interface Undertaking
   extends Pick<Admitted<Prepared>, 'gateway' | 'record' | 'model' | 'routes' | 'traits'> {

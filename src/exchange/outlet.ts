@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { stalled } from './attempt.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
@@ -208,12 +209,7 @@ export class Outlet {
     if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
       this.#write(keepalive)
     if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
-      this.#cancel(
-        new GatewayError('upstream_timeout', 'The upstream stopped sending', {
-          retry: 'next-channel',
-          code: 'upstream_stalled',
-        }),
-      )
+      this.#cancel(stalled())
     }
   }
 

@@ -3,7 +3,7 @@ import type { Codec } from '@/formats/codec.ts'
 import { indexOfMark } from '@/formats/mark.ts'
 import { PlainListener } from '@/formats/plain-listener.ts'
 import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain-text.ts'
-import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
+import { createEventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, type JsonObject, parseJson, parseObject } from '@/json/json.ts'
@@ -11,9 +11,6 @@ import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
 import { Meter } from './meter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
-
-/** The longest event of an upstream: a generated image in base64 has a few MiB. */
-const MAX_EVENT_BYTES = 64 * 1024 * 1024
 
 const COLON = 0x3a
 

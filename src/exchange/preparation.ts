@@ -244,13 +244,7 @@ function outputLimitPath(prompt: Prompt, { channel }: Route): string[] {
 
 /** Whether a Chat caller wants the usage chunk itself; the gateway asks the upstream for it always. */
 export function asksForUsage(json: JsonObject): boolean {
-  const options = json['stream_options']
-  return (
-    typeof options === 'object' &&
-    options !== null &&
-    'include_usage' in options &&
-    options['include_usage'] === true
-  )
+  return asObject(json['stream_options'])?.['include_usage'] === true
 }
 
 /** Request headers that an upstream of the caller's own format may see. Everything else stays here. */

@@ -5,7 +5,7 @@ import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
 import { isDeeperThan } from '@/json/depth.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, MAX_LEVELS } from '@/json/json.ts'
 import type { RequestBody } from './body.ts'
 
 /** What a caller asks for, before any channel is chosen. */
@@ -84,9 +84,6 @@ function remembered<T>(value: T | undefined): T {
   if (value === undefined) throw new Error('the prompt was forgotten by then')
   return value
 }
-
-/** Deeper than anything that is meant: what takes a body apart may recurse. */
-const MAX_LEVELS = 1000
 
 /**
  * Reads a caller's body in the caller's format.

@@ -46,6 +46,8 @@ export interface ExchangeRecord {
   usage: Usage | undefined
   /** What was used beside tokens; undefined: nothing. */
   extras: Extras | undefined
+  /** How the usage is known; undefined while it is not. */
+  usageSource: 'reported' | 'estimated' | undefined
   /** How the caller's limits stand; undefined before they were asked. */
   limits: readonly LimitState[] | undefined
   /** Whether they were counted without the Redis that should have counted them. */
@@ -54,8 +56,6 @@ export interface ExchangeRecord {
   tellsOperators: boolean
   /** The exchange's place within them. */
   lease: LimitLease | undefined
-  /** How the usage is known; undefined while it is not. */
-  usageSource: 'reported' | 'estimated' | undefined
   /** What was charged; undefined: nothing. */
   charge: Charge | undefined
   /** The status that the caller got; 499 when the caller left first. */
@@ -83,11 +83,11 @@ export function openRecord(id: string, surface: Surface, startedAt: number): Exc
     firstByteMs: undefined,
     usage: undefined,
     extras: undefined,
+    usageSource: undefined,
     limits: undefined,
     limitsAreDegraded: false,
     tellsOperators: false,
     lease: undefined,
-    usageSource: undefined,
     charge: undefined,
     status: 200,
     endState: 'complete',

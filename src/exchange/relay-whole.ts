@@ -1,6 +1,6 @@
 import type { Deadline } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { send } from './attempt.ts'
+import { send, stalled } from './attempt.ts'
 import { freeBytes } from './body.ts'
 import { charge } from './charge.ts'
 import type { Conversation } from './conversation.ts'
@@ -57,13 +57,6 @@ export async function fetchWhole<P extends Prepared, Answer>(
     if (patience !== undefined) deadlines.cancel(patience)
     interruption.unlisten(giveUp)
   }
-}
-
-function stalled(): GatewayError {
-  return new GatewayError('upstream_timeout', 'The upstream stopped sending', {
-    code: 'upstream_stalled',
-    retry: 'next-channel',
-  })
 }
 
 function brokenOff(error: unknown): GatewayError {

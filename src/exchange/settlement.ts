@@ -8,7 +8,7 @@ import { scrubName } from '@/telemetry/scrub.ts'
 import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 import type { ExchangeRecord } from './record.ts'
 
-/** Keeps the results of exchanges (db/exchange-store.ts). Returns at once; writing happens behind. */
+/** Keeps the results of exchanges (exchange-store.ts). Returns at once; writing happens behind. */
 export interface ExchangeStore {
   add(row: ExchangeRow): void
 }

@@ -18,9 +18,9 @@ export function estimateTokens(body: JsonObject, bytes: number, texts: Texts = P
     const data = block === undefined ? tally.data.pop() : undefined
     if (block !== undefined) weighBlock(block, tally)
     else if (data !== undefined) weighData(data, tally)
-    else return Math.ceil(tally.textBytes / BYTES_PER_TOKEN) + tally.fixedTokens
+    else return tokensIn(tally.textBytes) + tally.fixedTokens
   }
-  return Math.ceil(bytes / BYTES_PER_TOKEN)
+  return tokensIn(bytes)
 }
 
 /** The estimate is no upper bound; tokenizers differ by about a third on text that is no English. */
@@ -42,7 +42,12 @@ export function textTokens(value: JsonValue | undefined): number {
     else if (Array.isArray(next)) for (const item of next) waiting.push(item)
     else if (isJsonObject(next)) for (const name in next) waiting.push(next[name])
   }
-  return Math.ceil(bytes / BYTES_PER_TOKEN) + numbers
+  return tokensIn(bytes) + numbers
+}
+
+/** Tokens of a text by its UTF-8 bytes alone. */
+export function tokensIn(textBytes: number): number {
+  return Math.ceil(textBytes / BYTES_PER_TOKEN)
 }
 
 const BYTES_PER_TOKEN = 4

@@ -16,6 +16,9 @@ export interface EventSplitter {
   rest(): Buffer
 }
 
+/** The longest event of an upstream, in bytes: a generated image or a sound in base64 has a few MiB. */
+export const MAX_EVENT_BYTES = 64 * 1024 * 1024
+
 /** @param maxTailBytes the longest event that may be held back, in bytes. */
 export function createEventSplitter(maxTailBytes: number): EventSplitter {
   return new TailSplitter(maxTailBytes)

@@ -44,7 +44,7 @@ export function asBoolean(value: unknown): boolean | undefined {
 }
 
 /** Deeper than anything that is meant: what takes a value apart or writes it may recurse. */
-const MAX_LEVELS = 1000
+export const MAX_LEVELS = 1000
 
 /**
  * JSON.parse for what a stranger wrote.

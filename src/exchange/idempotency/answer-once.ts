@@ -1,8 +1,8 @@
 import type { Caller } from '@/accounts/account.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission.ts'
-import { authenticateCaller } from '@/exchange/authentication.ts'
-import { readBytes } from '@/exchange/body.ts'
+import { authenticateCaller, databaseAway } from '@/exchange/authentication.ts'
+import { decodedHeaders, readBytes } from '@/exchange/body.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/reply.ts'
@@ -73,9 +73,8 @@ function readKey(headers: Headers): string {
 
 /** The caller's request once more, its body read and decoded, without the caller's connection. */
 function requestAgain(request: Request, body: Uint8Array, signal: AbortSignal): Request {
-  const headers = new Headers(request.headers)
-  for (const name of ['content-encoding', 'content-length', 'transfer-encoding', 'idempotency-key'])
-    headers.delete(name)
+  const headers = decodedHeaders(request.headers)
+  headers.delete('idempotency-key')
   return new Request(request.url, { method: request.method, headers, body, signal })
 }
 
@@ -83,8 +82,5 @@ function requestAgain(request: Request, body: Uint8Array, signal: AbortSignal): 
 function unavailable(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   if (!(error instanceof Error) || !('code' in error)) return asGatewayError(error)
-  return new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
-    detail: String(error),
-    cause: error,
-  })
+  return databaseAway(error)
 }

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -66,7 +67,7 @@ export class Idempotency {
         const answer = await replay(found, { store, box, clock, signal })
         if (answer !== undefined) return answer
       }
-      if (signal.aborted) throw new GatewayError('client_closed', 'The caller left before the answer')
+      if (signal.aborted) throw clientClosed()
     }
   }
 
@@ -88,15 +89,19 @@ export class Idempotency {
 
   #forget(run: IdempotentRun): void {
     this.#runs.delete(run.id)
-    if (![...this.#runs.values()].some(({ isLingering }) => isLingering)) this.#onQuiet()
+    if (this.#isQuiet()) this.#onQuiet()
   }
 
   /** Resolves when no answer is fetched any more for a caller who left. */
   async quiet(): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#onQuiet = resolve
-    if (![...this.#runs.values()].some(({ isLingering }) => isLingering)) resolve()
+    if (this.#isQuiet()) resolve()
     await promise
+  }
+
+  #isQuiet(): boolean {
+    return ![...this.#runs.values()].some(({ isLingering }) => isLingering)
   }
 
   /** Ends those as well, and stops renewing. */

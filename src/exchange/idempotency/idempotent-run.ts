@@ -1,4 +1,4 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import { clientClosed } from '@/exchange/interruption.ts'
 import { type BodyRead, pulledBody } from '@/exchange/pulled-body.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import type { AnswerHead } from './idempotency-store.ts'
@@ -85,7 +85,7 @@ export class IdempotentRun {
 
   /** Ends the exchange. */
   stop(): void {
-    this.#abort.abort(new GatewayError('client_closed', 'The caller left before the answer'))
+    this.#abort.abort(clientClosed())
   }
 
   /** Ends a run that has no answer. */

@@ -4,6 +4,7 @@ import { dialectOf } from '@/exchange/dialect.ts'
 import {
   noSuchThing,
   type OperationAnswer,
+  objectionIn,
   type PreparedWhole,
   type WholeOperation,
 } from '@/exchange/operation.ts'
@@ -14,10 +15,10 @@ import * as openai from '@/formats/openai-embeddings.ts'
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { geminiName, JSON_TYPE, readAnswer } from './operation-wire.ts'
+import { geminiName, JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
 export interface EmbeddingCall {
@@ -49,25 +50,14 @@ function isOwn({ action }: EmbeddingCall, { channel }: Route): boolean {
 
 function objectionOf(call: EmbeddingCall, route: Route): GatewayError | undefined {
   if (dialectOf(route.channel.format) === undefined) return noSuchThing(call.model)
-  if (isOwn(call, route)) return undefined
-  try {
-    convert(call, route, 0)
-    return undefined
-  } catch (error) {
-    if (error instanceof GatewayError) return error
-    throw error
-  }
+  return isOwn(call, route) ? undefined : objectionIn(() => convert(call, route, 0))
 }
 
 function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
   const { action } = call
   return {
     call: upstreamCall(action === undefined ? 'embeddings' : KINDS[action], route),
-    body: spliceJson(
-      call.body.bytes,
-      action === undefined ? renamed(call, route) : renamedInside(call, route),
-      call.body.json,
-    ),
+    body: action === undefined ? renameModel(call.body, route) : renameInside(call.body, route),
     headers: {},
     losses: [],
     read: bytes => {
@@ -78,17 +68,18 @@ function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWh
   }
 }
 
-function renamed({ body }: EmbeddingCall, { upstreamModel }: Route): JsonEdit[] {
-  return body.json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
-}
-
 /** Gemini names the model in the path and may name it again in the body, for each request of a batch. */
-function renamedInside({ body: { json } }: EmbeddingCall, route: Route): JsonEdit[] {
-  const value = geminiName(route.upstreamModel)
-  const inner = asArray(json['requests']).flatMap((request, index) =>
-    asObject(request)?.['model'] === undefined ? [] : [{ path: ['requests', index, 'model'], value }],
+function renameInside({ bytes, json }: RequestBody, { upstreamModel }: Route): Uint8Array {
+  const value = geminiName(upstreamModel)
+  const paths = asArray(json['requests']).flatMap((request, index) =>
+    asObject(request)?.['model'] === undefined ? [] : [['requests', index, 'model']],
   )
-  return json['model'] === undefined ? inner : [{ path: ['model'], value }, ...inner]
+  if (json['model'] !== undefined) paths.push(['model'])
+  return spliceJson(
+    bytes,
+    paths.map(path => ({ path, value })),
+    json,
+  )
 }
 
 function convert(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {

@@ -4,13 +4,10 @@ import { Meter } from '@/exchange/meter.ts'
 import type { OperationPipeline } from '@/exchange/operation.ts'
 import type { Emit } from '@/exchange/pipeline.ts'
 import type { UsedUp } from '@/exchange/used-up.ts'
-import { createEventSplitter, eachEvent } from '@/formats/splitter.ts'
+import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
-
-/** The longest event of an upstream: an image or a sound in base64. */
-const MAX_EVENT_BYTES = 64 * 1024 * 1024
 
 export interface EventsOptions {
   /** The `type` of the events with which an answer is complete; each is read, the others pass unread. */

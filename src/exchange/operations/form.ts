@@ -1,7 +1,8 @@
 import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { openBody } from '@/exchange/body.ts'
+import { openBody, type RequestBody } from '@/exchange/body.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
+import type { JsonObject } from '@/json/json.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
 import { type Piece, sizeOf, streamOf } from './pieces.ts'
 import { Spool } from './spool.ts'
@@ -66,6 +67,12 @@ export class Form {
     // Nothing depends on it, and an unnamed file is freed with its process at the latest.
     this.#spool.close().catch(() => undefined)
   }
+}
+
+/** The values of a body, a form's included, where the last of a name counts; files are none. */
+export function fieldsOf(body: RequestBody | Form): JsonObject {
+  if (!(body instanceof Form)) return body.json
+  return Object.fromEntries(body.parts.flatMap(part => ('value' in part ? [[part.name, part.value]] : [])))
 }
 
 /**

@@ -1,9 +1,10 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/body.ts'
 import {
   noSuchThing,
   type Operation,
   type OperationPipeline,
+  objectionIn,
   type PrepareContext,
   type PreparedStream,
   type PreparedWhole,
@@ -19,10 +20,9 @@ import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import { emptyLongStrings } from '@/json/skeleton.ts'
-import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import { EventsPipeline } from './events-pipeline.ts'
-import { Form } from './form.ts'
+import { Form, fieldsOf } from './form.ts'
 import { addUse, type ImageFacts, imageCeiling, imageUse } from './image-price.ts'
 import {
   type ImageWay,
@@ -32,7 +32,7 @@ import {
   readImages,
   writeImages,
 } from './image-upstream.ts'
-import { JSON_TYPE, readAnswer } from './operation-wire.ts'
+import { JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
 import { WholeAsEvents } from './whole-as-events.ts'
 
 /** A call for images as its surface read it. */
@@ -119,11 +119,6 @@ class ImageAsked {
   }
 }
 
-function fieldsOf(body: RequestBody | Form): JsonObject {
-  if (!(body instanceof Form)) return body.json
-  return Object.fromEntries(body.parts.flatMap(part => ('value' in part ? [[part.name, part.value]] : [])))
-}
-
 function inputCount({ body, action }: ImageCall): number {
   if (action === 'generation') return 0
   if (body instanceof Form) return body.files('image', 'image[]', 'mask').length
@@ -151,15 +146,11 @@ function objectionOf(asked: ImageAsked, route: Route): GatewayError | undefined 
   // Imagen makes images from words only, and nobody but OpenAI varies one without being told how.
   if (call.action === 'variation' || (call.action === 'edit' && way === 'imagen'))
     return noSuchThing(call.model)
-  try {
+  return objectionIn(() => {
     if (hasMask(call)) throw unsupported('mask', "cannot be told to this model's upstream")
     openai.refuseUrls(fields)
     writeImages(asked.request(), inputImages(asked), route, WORDS)
-    return undefined
-  } catch (error) {
-    if (error instanceof GatewayError) return error
-    throw error
-  }
+  })
 }
 
 function hasMask({ body }: ImageCall): boolean {
@@ -237,12 +228,10 @@ function events(
 }
 
 /** The caller's own request, with nothing changed but the model. */
-function passOn({ call: { body, action }, stream }: ImageAsked, { upstreamModel }: Route): Prepared {
-  const call = { kind: KINDS[action], model: upstreamModel, stream }
-  if (body instanceof Form) return { call, ...body.encode({ model: upstreamModel }), losses: [] }
-  const isNamedSo = body.json['model'] === upstreamModel
-  const edits = isNamedSo ? [] : [{ path: ['model'], value: upstreamModel }]
-  return { call, body: spliceJson(body.bytes, edits), headers: {}, losses: [] }
+function passOn({ call: { body, action }, stream }: ImageAsked, route: Route): Prepared {
+  const call = { kind: KINDS[action], model: route.upstreamModel, stream }
+  if (body instanceof Form) return { call, ...body.encode({ model: route.upstreamModel }), losses: [] }
+  return { call, body: renameModel(body, route), headers: {}, losses: [] }
 }
 
 const KINDS = {

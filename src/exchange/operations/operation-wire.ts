@@ -1,8 +1,10 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { faultInBody } from '@/exchange/attempt.ts'
+import type { RequestBody } from '@/exchange/body.ts'
 import { dialectOf } from '@/exchange/dialect.ts'
 import { noSuchThing } from '@/exchange/operation.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
+import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 
 export const JSON_TYPE = 'application/json'
@@ -15,6 +17,12 @@ export function needsOpenai(model: string): (route: Route) => GatewayError | und
 /** A model's full name at Gemini, as it stands in bodies. */
 export function geminiName(upstreamModel: string): string {
   return /^(models|tunedModels)\//.test(upstreamModel) ? upstreamModel : `models/${upstreamModel}`
+}
+
+/** The caller's own JSON body, with nothing changed but the model. */
+export function renameModel({ bytes, json }: RequestBody, { upstreamModel }: Route): Uint8Array {
+  const edits = json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
+  return spliceJson(bytes, edits, json)
 }
 
 /**

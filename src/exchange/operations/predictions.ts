@@ -1,6 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/body.ts'
-import { noSuchThing, type PreparedWhole, type WholeOperation } from '@/exchange/operation.ts'
+import { noSuchThing, objectionIn, type PreparedWhole, type WholeOperation } from '@/exchange/operation.ts'
 import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
 import { asArray, asObject } from '@/json/json.ts'
@@ -64,12 +64,5 @@ function write(body: RequestBody, route: Route) {
 function objectionOf(body: RequestBody, model: string, route: Route): GatewayError | undefined {
   const way = imageWayOf(route)
   if (way === undefined) return noSuchThing(model)
-  if (way === 'imagen') return undefined
-  try {
-    write(body, route)
-    return undefined
-  } catch (error) {
-    if (error instanceof GatewayError) return error
-    throw error
-  }
+  return way === 'imagen' ? undefined : objectionIn(() => write(body, route))
 }

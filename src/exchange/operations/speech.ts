@@ -7,12 +7,9 @@ import { readSpeechUsage } from '@/formats/openai-audio.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import type { JsonObject } from '@/json/json.ts'
-import { spliceJson } from '@/json/splice.ts'
-import type { Route } from '@/routing/model.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
-import { needsOpenai } from './operation-wire.ts'
+import { needsOpenai, renameModel } from './operation-wire.ts'
 
 /** Spoken text comes to about so many characters in a second; the slowest voice to about half. */
 const CHARACTERS_PER_SECOND = 15
@@ -49,16 +46,12 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
     objection: needsOpenai(model),
     prepare: (route, { requestId }) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
-      body: spliceJson(body.bytes, renamed(body.json, route), body.json),
+      body: renameModel(body, route),
       headers: { accept: '*/*' },
       losses: [],
       open: headers => open(headers, spoken, requestId, isEvents),
     }),
   }
-}
-
-function renamed(json: JsonObject, { upstreamModel }: Route) {
-  return json['model'] === upstreamModel ? [] : [{ path: ['model'], value: upstreamModel }]
 }
 
 function open(headers: Headers, spoken: UsedUp, requestId: string, isEvents: boolean): OperationPipeline {

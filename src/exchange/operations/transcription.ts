@@ -1,5 +1,5 @@
 import type { Operation, OperationPipeline } from '@/exchange/operation.ts'
-import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import { textTokens, tokensIn, withMargin } from '@/exchange/token-estimate.ts'
 import type { UsedUp } from '@/exchange/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai-audio.ts'
@@ -129,7 +129,7 @@ function estimated({ seconds }: SoundLength, promptTokens: number, textBytes: nu
       ...NO_USAGE,
       inputUncached: promptTokens,
       audioInput: seconds * TOKENS_PER_SECOND,
-      outputText: Math.ceil(textBytes / 4),
+      outputText: tokensIn(textBytes),
     },
     extras: { audioSeconds: seconds },
     source: 'estimated',

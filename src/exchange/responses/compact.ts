@@ -1,11 +1,11 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
+import { decodedHeaders, type RequestBody } from '@/exchange/body.ts'
 import { type CallFacts, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { errorResponse } from '@/exchange/reply.ts'
 import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
-import { openTurn, readStateFields, type Turn } from './turn.ts'
+import { openTurn, readReference, type Turn } from './turn.ts'
 
 /** What an upstream of the caller's format answers that has no call for compacting. */
 const HAS_NO_SUCH_CALL = new Set([404, 405, 501])
@@ -18,7 +18,12 @@ export async function compactResponse(gateway: Gateway, call: IncomingCall): Pro
   const native = await compactBy(gateway, call, 'compact')
   if (!HAS_NO_SUCH_CALL.has(native.response.status) || native.body === undefined) return native.response
   const { headers, signal, url } = call.request
-  const request = new Request(url, { method: 'POST', headers: plain(headers), signal, body: native.body })
+  const request = new Request(url, {
+    method: 'POST',
+    headers: decodedHeaders(headers),
+    signal,
+    body: native.body,
+  })
   const listener = { addressOf: () => call.listener.addressOf(call.request) }
   return (await compactBy(gateway, { ...call, request, listener }, 'summary')).response
 }
@@ -37,9 +42,6 @@ async function compactBy(
     ...call,
     readCall,
     state: {
-      signal: undefined,
-      chain: undefined,
-      admitted: async () => undefined,
       async resolve(body, record) {
         seen.body = Buffer.from(body.bytes)
         const opened = await openCompaction(gateway, record, body)
@@ -55,17 +57,8 @@ async function compactBy(
   }
 }
 
-/** The headers of a request whose body was decoded. */
-function plain(headers: Headers): Headers {
-  const kept = new Headers(headers)
-  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) kept.delete(name)
-  return kept
-}
-
 function openCompaction(gateway: Gateway, record: ExchangeRecord, body: RequestBody) {
-  const previousId = readStateFields(body.json)?.previousId
-  const fields = { previousId, keeps: false, background: false }
-  return openTurn(gateway, record, body, fields, undefined, 'compact')
+  return openTurn(gateway, record, body, readReference(body.json), undefined, 'compact')
 }
 
 /** A vendor's own compaction as it is; a model's answer as one of ours. */

@@ -13,9 +13,12 @@ import type { BackgroundRun } from './kept-responses.ts'
 import { eventResponse } from './response-events.ts'
 import {
   carriesCompaction,
+  NOTHING_KEPT,
   openTurn,
   outputItems,
+  readReference,
   readStateFields,
+  type StateFields,
   type Turn,
   type TurnMemory,
 } from './turn.ts'
@@ -38,15 +41,11 @@ export async function runResponse(
 /** The same body for a call that has no answer to keep: counting tokens. */
 export function stateForReading(gateway: Gateway): CallState {
   return {
-    signal: undefined,
-    chain: undefined,
     resolve(body, record) {
-      const fields = readStateFields(outlineOf(body))
-      if (fields?.previousId === undefined && !carriesCompaction(outlineOf(body), textsOf(body))) return body
-      const reading = { previousId: fields?.previousId, keeps: false, background: false }
-      return openTurn(gateway, record, body, reading, undefined).then(opened => opened.body)
+      const fields = readReference(outlineOf(body))
+      if (fields.previousId === undefined && !carriesCompaction(outlineOf(body), textsOf(body))) return body
+      return openTurn(gateway, record, body, fields, undefined).then(opened => opened.body)
     },
-    admitted: async () => undefined,
   }
 }
 
@@ -82,11 +81,7 @@ class ResponseState implements CallState {
     return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
   }
 
-  async #open(
-    body: RequestBody,
-    record: ExchangeRecord,
-    fields: NonNullable<ReturnType<typeof readStateFields>>,
-  ): Promise<RequestBody> {
+  async #open(body: RequestBody, record: ExchangeRecord, fields: StateFields): Promise<RequestBody> {
     const opened = await openTurn(this.#gateway, record, body, fields, this.#memory)
     this.#turn = opened.turn
     if (opened.turn.background) this.#run = this.#gateway.responses.begin(opened.turn.id)
@@ -175,8 +170,6 @@ async function readToEnd({ body }: Response, signal: AbortSignal): Promise<void>
     signal.removeEventListener('abort', leave)
   }
 }
-
-const NOTHING_KEPT = { previousId: undefined, keeps: false, background: false }
 
 /** A background response as its caller first sees it. */
 function queuedResponse(turn: Turn): string {

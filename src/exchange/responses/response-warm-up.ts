@@ -6,7 +6,7 @@ import { openRecord } from '@/exchange/record.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'
 import { echo, responseState } from '@/formats/openai-responses/reply.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { openTurn, readStateFields, type Turn, type TurnMemory } from './turn.ts'
+import { openTurn, readReference, type Turn, type TurnMemory } from './turn.ts'
 
 /**
  * A request that is to be got ready and not answered (`generate: false`): its items are remembered under the id of an
@@ -22,13 +22,8 @@ export async function warmUp(
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
   let turn: Turn | undefined
   const state: IncomingCall['state'] = {
-    signal: undefined,
-    chain: undefined,
-    admitted: async () => undefined,
     async resolve(body) {
-      const previousId = readStateFields(body.json)?.previousId
-      const fields = { previousId, keeps: false, background: false }
-      const opened = await openTurn(gateway, record, body, fields, memory)
+      const opened = await openTurn(gateway, record, body, readReference(body.json), memory)
       turn = opened.turn
       return opened.body
     },

@@ -1,5 +1,5 @@
-import { createEventSplitter, eachEvent } from '@/formats/splitter.ts'
-import { asIndex, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
+import { asArray, asIndex, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { formatEvent } from '@/sse/event.ts'
@@ -23,10 +23,7 @@ export interface AnswerSink {
 }
 
 /** More than this is not kept of a stream's events, in bytes; the response itself still is. */
-const MAX_EVENT_BYTES = 16 * 1024 * 1024
-
-/** The longest single event: a generated image has a few MiB. */
-const MAX_ONE_EVENT_BYTES = 64 * 1024 * 1024
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 const TERMINAL: ReadonlySet<string> = new Set([
   'response.completed',
@@ -74,7 +71,7 @@ export function finishStream(response: Response, turn: Turn, sink: AnswerSink): 
 class AnswerTeller {
   readonly #turn: Turn
   readonly #sink: AnswerSink
-  readonly #splitter = createEventSplitter(MAX_ONE_EVENT_BYTES)
+  readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
   readonly #parser = createSseParser()
   readonly #events: StoredEvent[] = []
   #eventBytes = 0
@@ -127,7 +124,7 @@ class AnswerTeller {
     this.#sink.event?.(event)
     this.#eventBytes += event.data.length
     // Beyond the limit only what the response is made of.
-    if (this.#eventBytes <= MAX_EVENT_BYTES || event.data.includes('output_item.done'))
+    if (this.#eventBytes <= MAX_KEPT_BYTES || event.data.includes('output_item.done'))
       this.#events.push(event)
   }
 
@@ -135,7 +132,7 @@ class AnswerTeller {
     const whole = withOutput(data, this.#events)
     this.#note({ number, data: whole })
     const response = sliceMember(Buffer.from(whole), 'response') ?? '{}'
-    const events = this.#eventBytes > MAX_EVENT_BYTES ? [] : this.#events
+    const events = this.#eventBytes > MAX_KEPT_BYTES ? [] : this.#events
     const isKept = await this.#sink.ended(response, events)
     return isKept ? whole : editText(whole, [{ path: ['response', 'store'], value: false }])
   }
@@ -143,10 +140,8 @@ class AnswerTeller {
 
 /** Some upstreams end with an empty output: the items that were done are it. */
 function withOutput(data: string, events: readonly StoredEvent[]): string {
-  const response = parseObject(data)?.['response']
-  const output =
-    typeof response === 'object' && response !== null && 'output' in response ? response['output'] : undefined
-  if (Array.isArray(output) && output.length > 0) return data
+  const output = asObject(parseObject(data)?.['response'])?.['output']
+  if (asArray(output).length > 0) return data
   const items = doneItems(events)
   return items.length === 0
     ? data

@@ -45,7 +45,7 @@ export interface TurnMemory {
 const MAX_KEPT_INPUT_BYTES = 16 * 1024 * 1024
 
 /** What of a body touches kept state. */
-interface StateFields {
+export interface StateFields {
   previousId: string | undefined
   keeps: boolean
   background: boolean
@@ -72,6 +72,16 @@ export function readStateFields(json: JsonObject): StateFields | undefined {
   if (previousId === undefined && !keeps) return undefined
   return { previousId, keeps, background }
 }
+
+/**
+ * The same of a request whose answer is not kept, whatever it says: what it goes on from.
+ * @throws GatewayError as `readStateFields` does
+ */
+export function readReference(json: JsonObject): StateFields {
+  return { ...NOTHING_KEPT, previousId: readStateFields(json)?.previousId }
+}
+
+export const NOTHING_KEPT: StateFields = { previousId: undefined, keeps: false, background: false }
 
 /**
  * Puts the conversation that a request goes on with in front of its input.

@@ -2,17 +2,16 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { send } from '@/exchange/attempt.ts'
 import { dialectOf } from '@/exchange/dialect.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
+import { clientClosed } from '@/exchange/interruption.ts'
 import { endLimits } from '@/exchange/limiting.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import { pulledBody } from '@/exchange/pulled-body.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { answerHeaders } from '@/exchange/reply.ts'
 import { unsupported } from '@/formats/invalid.ts'
-import type { Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { channelsOf } from './video-look.ts'
 import type { VideoJob } from './video-store.ts'
-import { makerIsGone, makerOf } from './videos.ts'
+import { makerIn } from './videos.ts'
 
 /** What a caller wants of a film. */
 export interface ContentCall {
@@ -51,15 +50,13 @@ export async function videoContent(
   const { request, job } = call
   record.model = job.model
   const upstreamCall = callOf(call)
-  const maker = makerOf(job, channelsOf(gateway))
-  if (maker === undefined) throw makerIsGone()
+  const maker = makerIn(gateway.catalog, job)
   const pass = await admitFree(gateway, record)
   const attempt = new AbortController()
-  const leave = () => attempt.abort(new GatewayError('client_closed', 'The caller left before the answer'))
+  const leave = () => attempt.abort(clientClosed())
   request.signal.addEventListener('abort', leave)
   if (request.signal.aborted) leave()
   try {
-    const route: Route = { channel: maker.channel, upstreamModel: job.upstreamModel, priority: 0, weight: 1 }
     const response = await send(
       {
         call: upstreamCall,
@@ -67,7 +64,7 @@ export async function videoContent(
         headers: { accept: '*/*', ...picked(request.headers, ASKED) },
         followsRedirects: true,
       },
-      { route, key: maker.key },
+      maker,
       { client: gateway.client, pass, now: gateway.clock.now, attempt },
     )
     return new Response(bodyOf(response, upstreamCall), {

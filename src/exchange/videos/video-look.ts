@@ -9,10 +9,9 @@ import { NO_USAGE } from '@/generation/usage.ts'
 import type { VideoFault } from '@/generation/video.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
-import type { Channel } from '@/upstream/channel.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import type { LeasedJob, VideoJob, VideoNews } from './video-store.ts'
-import { makerIsGone, makerOf, readProgress } from './videos.ts'
+import { makerIn, readProgress } from './videos.ts'
 
 /** A maker that does not tell within this time is asked again later. */
 const LOOK_MS = 10_000
@@ -82,8 +81,7 @@ export async function askMaker(
   job: VideoJob,
   kind: UpstreamCall['kind'],
 ): Promise<JsonObject> {
-  const maker = makerOf(job, channelsOf(gateway))
-  if (maker === undefined) throw makerIsGone()
+  const maker = makerIn(gateway.catalog, job)
   const stop = new AbortController()
   const cancel = gateway.clock.after(LOOK_MS, () =>
     stop.abort(new GatewayError('upstream_timeout', 'No answer')),
@@ -95,10 +93,7 @@ export async function askMaker(
         body: undefined,
         headers: {},
       },
-      {
-        route: { channel: maker.channel, upstreamModel: job.upstreamModel, priority: 0, weight: 1 },
-        key: maker.key,
-      },
+      maker,
       { client: gateway.client, pass: passOf(job), now: gateway.clock.now, attempt: stop },
     )
     const answer = parseObject(await response.text())
@@ -107,11 +102,6 @@ export async function askMaker(
   } finally {
     cancel()
   }
-}
-
-/** Every channel that some model uses. */
-export function* channelsOf({ catalog }: Gateway): Generator<Channel> {
-  for (const { routes } of catalog.list()) for (const { channel } of routes) yield channel
 }
 
 /** A job that its maker does not know, or whose own error its maker's answer is. */

@@ -4,13 +4,14 @@ import type { RequestBody } from '@/exchange/body.ts'
 import { dialectOf } from '@/exchange/dialect.ts'
 import {
   noSuchThing,
+  objectionIn,
   type PrepareContext,
   type PreparedWhole,
   type Served,
   type WholeOperation,
 } from '@/exchange/operation.ts'
-import type { Form } from '@/exchange/operations/form.ts'
-import { JSON_TYPE, readAnswer } from '@/exchange/operations/operation-wire.ts'
+import { Form, fieldsOf } from '@/exchange/operations/form.ts'
+import { JSON_TYPE, readAnswer, renameModel } from '@/exchange/operations/operation-wire.ts'
 import type { OperationPrice } from '@/exchange/quote.ts'
 import { callerOf } from '@/exchange/record.ts'
 import * as gemini from '@/formats/gemini-generate-content/videos.ts'
@@ -19,8 +20,8 @@ import * as openai from '@/formats/openai-videos.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { VideoImage, VideoProgress, VideoTerms } from '@/generation/video.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import { spliceJson } from '@/json/splice.ts'
-import type { Route } from '@/routing/model.ts'
+import { channelsOf } from '@/routing/catalog.ts'
+import type { Catalog, Route } from '@/routing/model.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import type { VideoJob, VideoStore } from './video-store.ts'
 import { type VideoDialect, viewOf } from './video-view.ts'
@@ -46,7 +47,7 @@ export interface VideoOrder {
  */
 export function videoOperation(order: VideoOrder): WholeOperation {
   const { dialect, model, body } = order
-  const wire = wireOf(body)
+  const wire = fieldsOf(body)
   const terms = dialect === 'openai' ? openai.videoTerms(wire) : gemini.videoTerms(wire)
   return {
     model,
@@ -60,7 +61,7 @@ export function videoOperation(order: VideoOrder): WholeOperation {
       const sent = isOwn ? passOn(order, route) : await convert(order, wire, route)
       return { ...sent, read: reader(order, terms, context, undefined) }
     },
-    ...(isForm(body) ? { dispose: () => body.close() } : {}),
+    ...(body instanceof Form ? { dispose: () => body.close() } : {}),
   }
 }
 
@@ -92,7 +93,7 @@ export function remixOperation(order: VideoOrder & { body: RequestBody }, source
 }
 
 /** The channel that made a video, with the one key that sees it there; undefined once the operator took either away. */
-export function makerOf(
+function makerOf(
   job: VideoJob,
   channels: Iterable<Channel>,
 ): { channel: Channel; key: ChannelKey | undefined } | undefined {
@@ -106,7 +107,18 @@ export function makerOf(
   return undefined
 }
 
-export function makerIsGone(): GatewayError {
+/**
+ * Where a video is asked about.
+ * @throws GatewayError `no_channel` once the operator took its channel or its key away
+ */
+export function makerIn(catalog: Catalog, job: VideoJob): Served {
+  const maker = makerOf(job, channelsOf(catalog))
+  if (maker === undefined) throw makerIsGone()
+  const { channel, key } = maker
+  return { route: { channel, upstreamModel: job.upstreamModel, priority: 0, weight: 1 }, key }
+}
+
+function makerIsGone(): GatewayError {
   return new GatewayError('no_channel', 'The channel that made this video is not there any more')
 }
 
@@ -125,13 +137,7 @@ function objectionOf(
 ): GatewayError | undefined {
   if (target === undefined) return noSuchThing(model)
   if (target === dialect) return undefined
-  try {
-    encode(dialect, wire, isForm(body) ? ANY_IMAGE : undefined, '')
-    return undefined
-  } catch (error) {
-    if (error instanceof GatewayError) return error
-    throw error
-  }
+  return objectionIn(() => encode(dialect, wire, body instanceof Form ? ANY_IMAGE : undefined, ''))
 }
 
 /** Stands for a form's file, which is not read until a route needs it. */
@@ -140,16 +146,16 @@ const ANY_IMAGE: VideoImage = { mediaType: 'image/png', base64: '' }
 const CREATE = { openai: 'video-create', gemini: 'predict-long-running' } as const
 
 /** To a maker that reads the caller's own words. */
-function passOn({ dialect, body }: VideoOrder, { upstreamModel }: Route) {
-  const call = { kind: CREATE[dialect], model: upstreamModel, stream: false } as const
-  if (isForm(body)) return { call, ...body.encode({ model: upstreamModel }), losses: [] }
-  const isSame = dialect === 'gemini' || body.json['model'] === upstreamModel
-  const bytes = isSame ? body.bytes : spliceJson(body.bytes, [{ path: ['model'], value: upstreamModel }])
-  return { call, body: bytes, headers: {}, losses: [] }
+function passOn({ dialect, body }: VideoOrder, route: Route) {
+  const call = { kind: CREATE[dialect], model: route.upstreamModel, stream: false } as const
+  if (body instanceof Form) return { call, ...body.encode({ model: route.upstreamModel }), losses: [] }
+  // Gemini names the model in the path alone.
+  const sent = dialect === 'gemini' ? body.bytes : renameModel(body, route)
+  return { call, body: sent, headers: {}, losses: [] }
 }
 
 async function convert({ dialect, body }: VideoOrder, wire: JsonObject, { upstreamModel }: Route) {
-  const image = isForm(body) ? await imageIn(body) : undefined
+  const image = body instanceof Form ? await imageIn(body) : undefined
   const { json, losses } = encode(dialect, wire, image, upstreamModel)
   const kind = CREATE[dialect === 'openai' ? 'gemini' : 'openai']
   return {
@@ -182,16 +188,6 @@ async function imageIn(form: Form): Promise<VideoImage | undefined> {
   const pieces: Uint8Array[] = []
   for await (const piece of file.read()) pieces.push(piece)
   return { mediaType: file.mediaType, base64: Buffer.concat(pieces).toString('base64') }
-}
-
-/** The values of a body, a form's included; the last of a name counts. */
-function wireOf(body: RequestBody | Form): JsonObject {
-  if (!isForm(body)) return body.json
-  return Object.fromEntries(body.parts.flatMap(part => ('value' in part ? [[part.name, part.value]] : [])))
-}
-
-function isForm(body: RequestBody | Form): body is Form {
-  return 'parts' in body
 }
 
 /** Takes in what a maker answered to an order: a job of ours comes of it, whose id the caller gets. */
