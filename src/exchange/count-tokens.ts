@@ -1,5 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { type CountingCodec, canCount, lowerCount } from '@/formats/lowering.ts'
+import { type CountingCodec, canCount, inCallersWords, lowerCount } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
@@ -142,11 +142,8 @@ function prepareCount(
     return { call, headers, body: renameInside(body, prompt, route) }
   }
   const { functionToolsOnly } = route.channel
-  const { headers, body } = lowerCount(
-    decodeCounted(prompt),
-    codec,
-    targetOf(model, route),
-    functionToolsOnly,
+  const { headers, body } = inCallersWords(CODECS[prompt.format], prompt.body.json, () =>
+    lowerCount(decodeCounted(prompt), codec, targetOf(model, route), functionToolsOnly),
   )
   return { call, headers, body: Buffer.from(JSON.stringify(body)) }
 }

@@ -1,5 +1,5 @@
 import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
-import { lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
+import { inCallersWords, lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media-urls.ts'
 import { modelRules } from '@/formats/openai-responses/model-rules.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -79,13 +79,15 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
       conversion: undefined,
     }
   }
-  const lowered = lowerRequest(
-    limited(withMedia(asked(prompt), options.media), prompt.outputLimit),
-    codec,
-    targetOf(model, route),
-    channel.functionToolsOnly,
-  )
   const caller = CODECS[prompt.format]
+  const lowered = inCallersWords(caller, prompt.body.json, () =>
+    lowerRequest(
+      limited(withMedia(asked(prompt), options.media), prompt.outputLimit),
+      codec,
+      targetOf(model, route),
+      channel.functionToolsOnly,
+    ),
+  )
   const losses = nameLosses(lowered.losses, caller, prompt.body.json)
   if (options.strict) refuseLosses(losses)
   return {

@@ -2,6 +2,7 @@ import type { TypeCheck } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { TSchema } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { RequestField } from '@/generation/loss.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /** A 400 that names the field. `param` is a path in the caller's body, as `messages[2].content`. */
@@ -12,6 +13,28 @@ export function invalidRequest(param: string, problem: string): GatewayError {
 /** A 400 for something that is valid but that the chosen upstream cannot be asked for. */
 export function unsupported(param: string, problem: string): GatewayError {
   return new GatewayError('unsupported_parameter', `'${param}' ${problem}`, { param })
+}
+
+/** The same from an encoder, which knows what a field is and not how its caller spells it. */
+class UnsayableError extends GatewayError {
+  readonly field: RequestField
+  readonly problem: string
+
+  constructor(field: RequestField, problem: string) {
+    super('unsupported_parameter', `'${field}' ${problem}`, { param: field })
+    this.field = field
+    this.problem = problem
+  }
+}
+
+/** A 400 of an encoder for a field that its format cannot be asked for; `respelled` gives it the caller's name. */
+export function unsayable(field: RequestField, problem: string): GatewayError {
+  return new UnsayableError(field, problem)
+}
+
+/** The error with the field called what `spell` calls it; any other error as it is. */
+export function respelled(error: unknown, spell: (field: RequestField) => string): unknown {
+  return error instanceof UnsayableError ? unsupported(spell(error.field), error.problem) : error
 }
 
 /**

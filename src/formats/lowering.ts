@@ -6,6 +6,7 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Codec, Target, TokenCountCodec } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
+import { respelled } from './invalid.ts'
 import { dropHostedTools } from './tools/hosted.ts'
 import { lowerTools } from './tools/lower.ts'
 import type { ToolTable } from './tools/names.ts'
@@ -31,7 +32,7 @@ export interface Raiser extends StreamMachine<GenerationEvent, GenerationEvent> 
 /**
  * Writes a request for an upstream of any format: tools are lowered to functions, the codec encodes, and what the
  * format could not be asked for is done to the answer instead.
- * @throws GatewayError `unsupported_parameter`
+ * @throws GatewayError `unsupported_parameter`, which `inCallersWords` gives the caller's name of the field
  */
 export function lowerRequest(
   request: GenerationRequest,
@@ -51,6 +52,18 @@ export function lowerRequest(
       isLowered || outputTool !== undefined || stop.length > 0
         ? () => createRaiser(outputTool, isLowered ? table : undefined, stop)
         : undefined,
+  }
+}
+
+/**
+ * Does what lowers a request of this caller, and has it complain in the caller's words.
+ * @throws GatewayError as `lower` does
+ */
+export function inCallersWords<T>(caller: Codec, wire: JsonObject, lower: () => T): T {
+  try {
+    return lower()
+  } catch (error) {
+    throw respelled(error, field => spelledIn(wire, caller.fieldNames[field]))
   }
 }
 

@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'bun:test'
-import { nameLosses } from '@/formats/lowering.ts'
+import { TARGETS } from '#tests/transcripts/conversion.ts'
+import { inCallersWords, lowerRequest, nameLosses } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
+import type { JsonObject } from '@/json/json.ts'
 
 function loss(field: RequestField | 'extension', name?: string): Loss {
   return { field, name }
@@ -41,5 +44,66 @@ describe('a loss is named as the caller wrote it', () => {
   test('once, in a stable order', () => {
     const losses = [loss('topP'), loss('extension', 'b'), loss('seed'), loss('topP')]
     expect(nameLosses(losses, chat, {})).toEqual(['b', 'seed', 'top_p'])
+  })
+})
+
+describe('a refusal names the field as the caller wrote it', () => {
+  const chat = (more: JsonObject, content: JsonObject[] = [{ type: 'text', text: 'hi' }]) => ({
+    messages: [{ role: 'user', content }],
+    ...more,
+  })
+  const gemini = (more: JsonObject, part: JsonObject = { text: 'hi' }) => ({
+    contents: [{ parts: [part] }],
+    ...more,
+  })
+  const declared = { tools: [{ functionDeclarations: [{ name: 'a' }] }] }
+  const choosing = { functionCallingConfig: { mode: 'ANY', allowedFunctionNames: ['b'] } }
+  const film = { fileData: { fileUri: 'https://youtu.be/x' } }
+  const sound = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } }
+  // A model that stops where it is told to.
+  const OLDER: Partial<Record<Format, string>> = { 'openai-chat-completions': 'gpt-4.1' }
+  const legacy = { functions: [{ name: 'a' }], function_call: { name: 'b' } }
+
+  test.each<[Format, JsonObject, Format, string]>([
+    ['openai-chat-completions', chat({ n: 2 }), 'openai-responses', 'n'],
+    ['openai-chat-completions', chat({}, [sound]), 'anthropic-messages', 'messages.content'],
+    ['openai-chat-completions', chat(legacy), 'gemini-generate-content', 'function_call'],
+    [
+      'gemini-generate-content',
+      gemini({ generationConfig: { candidateCount: 2 } }),
+      'anthropic-messages',
+      'generationConfig.candidateCount',
+    ],
+    [
+      'gemini-generate-content',
+      gemini({ generationConfig: { responseModalities: ['AUDIO'] } }),
+      'openai-responses',
+      'generationConfig.responseModalities',
+    ],
+    [
+      'gemini-generate-content',
+      gemini({ generationConfig: { stopSequences: ['a', 'b', 'c', 'd', 'e'] } }),
+      'openai-chat-completions',
+      'generationConfig.stopSequences',
+    ],
+    ['gemini-generate-content', gemini({}, film), 'openai-responses', 'contents.parts.inlineData'],
+    [
+      'gemini-generate-content',
+      gemini({ ...declared, toolConfig: choosing }),
+      'anthropic-messages',
+      'toolConfig.functionCallingConfig',
+    ],
+  ])('%s %j to %s: %s', (caller, wire, upstream, param) => {
+    const request = CODECS[caller].decodeRequest(wire, { model: 'm', stream: false })
+    const target = { ...TARGETS[upstream], model: OLDER[upstream] ?? TARGETS[upstream].model }
+    expect(() =>
+      inCallersWords(CODECS[caller], wire, () => lowerRequest(request, CODECS[upstream], target, false)),
+    ).toThrow(
+      expect.objectContaining({
+        kind: 'unsupported_parameter',
+        param,
+        message: expect.stringContaining(`'${param}' `),
+      }),
+    )
   })
 })

@@ -3,7 +3,7 @@ import { HubPipeline } from '@/exchange/hub-pipeline.ts'
 import { PassthroughPipeline } from '@/exchange/passthrough-pipeline.ts'
 import type { Pipeline } from '@/exchange/pipeline.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
-import { type LoweredRequest, lowerRequest, nameLosses } from '@/formats/lowering.ts'
+import { inCallersWords, type LoweredRequest, lowerRequest, nameLosses } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -66,7 +66,9 @@ export interface RequestAs {
 export function requestAs(recorded: Recording, to: Format): RequestAs | GatewayError {
   try {
     const request = decodeRequest(recorded.format, recorded.request)
-    const lowered = lowerRequest(request, CODECS[to], TARGETS[to], false)
+    const lowered = inCallersWords(CODECS[recorded.format], recorded.request, () =>
+      lowerRequest(request, CODECS[to], TARGETS[to], false),
+    )
     return { lowered, losses: nameLosses(lowered.losses, CODECS[recorded.format], recorded.request) }
   } catch (error) {
     if (error instanceof GatewayError) return error

@@ -1,4 +1,4 @@
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
@@ -29,7 +29,7 @@ export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
       return marked(encodeDocument(part), part.cache)
     case 'audio':
     case 'video':
-      throw unsupported(part.kind, 'input cannot be sent to this model')
+      throw unsayable('media', `holds ${part.kind}, which this model does not take`)
     default:
       return part.kind satisfies never
   }
@@ -41,19 +41,19 @@ function imageSource(part: MediaPart): JsonObject {
     case 'base64': {
       const type = mediaTypeOf(part.mediaType, source.data)
       if (type === undefined || !IMAGE_TYPES.has(type)) {
-        throw unsupported(
-          'image',
-          `must be JPEG, PNG, GIF or WebP for this model, not ${type ?? 'of unknown type'}`,
+        throw unsayable(
+          'media',
+          `holds an image of ${type ?? 'unknown type'}: this model takes JPEG, PNG, GIF and WebP`,
         )
       }
       return { type: 'base64', media_type: type, data: source.data }
     }
     case 'url':
-      return urlSource(source.url, 'image')
+      return urlSource(source.url)
     case 'file-id':
-      return fileSource(source, 'image')
+      return fileSource(source)
     case 'text':
-      throw unsupported('image', 'cannot be given as text')
+      throw unsayable('media', 'holds an image that is text')
     default:
       return source satisfies never
   }
@@ -76,13 +76,14 @@ function documentSource(part: MediaPart): JsonObject {
     case 'base64': {
       const type = mediaTypeOf(part.mediaType, source.data) ?? 'application/pdf'
       if (type === 'application/pdf') return { type: 'base64', media_type: type, data: source.data }
-      if (!isText(type)) throw unsupported('document', `of type ${type} cannot be sent to this model`)
+      if (!isText(type))
+        throw unsayable('media', `holds a document of type ${type}, which this model does not take`)
       return textSource(Buffer.from(source.data, 'base64').toString('utf8'))
     }
     case 'url':
-      return urlSource(source.url, 'document')
+      return urlSource(source.url)
     case 'file-id':
-      return fileSource(source, 'document')
+      return fileSource(source)
     case 'text':
       return textSource(source.text)
     default:
@@ -98,15 +99,15 @@ function textSource(data: string): JsonObject {
   return { type: 'text', media_type: 'text/plain', data }
 }
 
-function urlSource(url: string, kind: string): JsonObject {
-  if (!/^https?:\/\//i.test(url))
-    throw unsupported(kind, 'must be given by an http or https address, or as data')
+function urlSource(url: string): JsonObject {
+  if (!/^https?:\/\//i.test(url)) throw unsayable('media', 'holds an address that is neither http nor https')
   return { type: 'url', url }
 }
 
 /** File ids mean something to the vendor that gave them only. */
-function fileSource(source: { id: string; format: string }, kind: string): JsonObject {
-  if (source.format !== FORMAT) throw unsupported(kind, "is a file id of another vendor's file store")
+function fileSource(source: { id: string; format: string }): JsonObject {
+  if (source.format !== FORMAT)
+    throw unsayable('media', 'holds a file id that only another vendor can resolve')
   return { type: 'file', file_id: source.id }
 }
 

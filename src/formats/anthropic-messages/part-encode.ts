@@ -1,6 +1,6 @@
 import { fitCallId } from '@/formats/call-id.ts'
 import type { Target } from '@/formats/codec.ts'
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type {
   MediaPart,
   Part,
@@ -107,7 +107,7 @@ function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
 
 function resultMedia(part: MediaPart, losses: Losses): JsonObject {
   if (part.kind === 'audio' || part.kind === 'video') {
-    throw unsupported(part.kind, 'in a tool result cannot be sent to this model')
+    throw unsayable('media', `holds ${part.kind} in a tool result, which this model does not take`)
   }
   return encodeMedia(part, losses)
 }

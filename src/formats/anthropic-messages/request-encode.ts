@@ -1,5 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import { FORMATS } from '@/generation/format.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
@@ -70,11 +70,11 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
 /** What the caller relies on and this API cannot give in any way. */
 function refuseImpossible(request: GenerationRequest): void {
   if (request.candidates !== undefined && request.candidates > 1) {
-    throw unsupported('n', 'must be 1: this model gives one answer a request')
+    throw unsayable('candidates', 'must be 1: this model gives one answer a request')
   }
   const modalities = new Set(request.modalities)
   if (modalities.has('audio') || (modalities.has('image') && !modalities.has('text'))) {
-    throw unsupported('modalities', 'asks for output other than text, which this model does not make')
+    throw unsayable('modalities', 'asks for output other than text, which this model does not make')
   }
 }
 

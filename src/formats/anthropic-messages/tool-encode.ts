@@ -1,4 +1,4 @@
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
@@ -124,14 +124,11 @@ function refuseLostTool(request: GenerationRequest, tools: readonly JsonObject[]
   if (choice.type === 'tool') {
     const name = wireName(choice)
     if (!tools.some(tool => asString(tool['name']) === name)) {
-      throw unsupported(
-        'tool_choice',
-        `forces the tool '${choice.name}', which cannot be offered to this model`,
-      )
+      throw unsayable('toolChoice', `forces the tool '${choice.name}', which cannot be offered to this model`)
     }
   }
   if (choice.type === 'required' && tools.length === 0) {
-    throw unsupported('tool_choice', 'forces a tool call, but none of the tools can be offered to this model')
+    throw unsayable('toolChoice', 'forces a tool call, but none of the tools can be offered to this model')
   }
 }
 

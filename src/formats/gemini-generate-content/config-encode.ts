@@ -1,5 +1,5 @@
 import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
-import { unsupported } from '../invalid.ts'
+import { unsayable } from '../invalid.ts'
 import type { Losses } from './losses.ts'
 import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
 import { lowerSchema } from './schema.ts'
@@ -32,7 +32,8 @@ export function encodeConfig(
   losses: Losses,
 ): WireGenerationConfig {
   const { traits } = limits
-  if (fields.stop.length > MAX_STOPS) throw unsupported('stop', `takes at most ${MAX_STOPS} sequences here`)
+  if (fields.stop.length > MAX_STOPS)
+    throw unsayable('stop', `takes at most ${MAX_STOPS} sequences with this model`)
   const max = fields.maxOutputTokens
   return present({
     temperature: fields.temperature,
@@ -58,7 +59,7 @@ export function encodeConfig(
 function candidateCount(candidates: number | undefined, traits: ModelTraits): number | undefined {
   if (candidates === undefined || candidates === 1) return undefined
   if (candidates > traits.maxCandidates) {
-    throw unsupported('candidates', `takes at most ${traits.maxCandidates} with this model`)
+    throw unsayable('candidates', `must be at most ${traits.maxCandidates} with this model`)
   }
   return candidates
 }

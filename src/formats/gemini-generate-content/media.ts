@@ -1,7 +1,7 @@
 import { parseDataUri } from '@/formats/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import { unsupported } from '../invalid.ts'
+import { unsayable } from '../invalid.ts'
 import type { Losses } from './losses.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'
 
@@ -72,7 +72,8 @@ export function encodeMedia(part: MediaPart, to: MediaDestination): WirePart {
     case 'text':
       return { text: [part.title, part.context, source.text].filter(Boolean).join('\n\n') }
     case 'file-id':
-      if (source.format !== FORMAT) throw unsupported('media', 'is a file in the store of another vendor')
+      if (source.format !== FORMAT)
+        throw unsayable('media', 'holds a file id that only another vendor can resolve')
       return fileData(source.id, part.mediaType)
     case 'url':
       return encodeUrl(source.url, part.mediaType, to)
@@ -95,7 +96,7 @@ function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestinat
   const inline = parseDataUri(url)
   if (inline !== undefined) return { inlineData: { mimeType: inline.mediaType, data: inline.base64 } }
   if (canFetch(url, to.fetchesUrls)) return fileData(url, mediaType)
-  throw unsupported('media', 'has an address that this model cannot fetch; send the data itself')
+  throw unsayable('media', 'has an address that this model cannot fetch; send the data itself')
 }
 
 /** Whether Google reads this address itself; what a data URI holds needs no fetching. */

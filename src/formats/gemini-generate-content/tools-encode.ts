@@ -1,7 +1,7 @@
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { unsupported } from '../invalid.ts'
+import { unsayable } from '../invalid.ts'
 import type { Losses } from './losses.ts'
 import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
@@ -106,8 +106,7 @@ function functionCallingConfig(
 ): JsonObject | undefined {
   if (choice === undefined) return undefined
   if (choice.type === 'tool' && typeof choice.kind === 'object') {
-    if (builtIns.length === 0)
-      throw unsupported('toolChoice', 'forces a tool that this upstream does not have')
+    if (builtIns.length === 0) throw unsayable('toolChoice', 'forces a tool that this upstream does not have')
     losses.add('toolChoice')
     return undefined
   }
@@ -136,6 +135,6 @@ function functionCallingConfig(
 
 function known(names: readonly string[], functions: readonly FunctionTool[]): string[] {
   const found = names.filter(name => functions.some(tool => tool.name === name))
-  if (found.length === 0) throw unsupported('toolChoice', 'names a tool that is not among the tools')
+  if (found.length === 0) throw unsayable('toolChoice', 'names a tool that is not among the tools')
   return found
 }

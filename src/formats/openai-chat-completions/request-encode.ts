@@ -1,5 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import type { Effort, GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
@@ -127,10 +127,7 @@ function effortOfBudget(budget: number | undefined): Effort | undefined {
 function encodeStop(stop: readonly string[], rules: TargetRules): string[] | undefined {
   if (stop.length === 0) return undefined
   if (rules.vendor.isOpenai && stop.length > MAX_STOPS) {
-    throw unsupported(
-      'stop',
-      `has more than the ${MAX_STOPS} sequences that the model behind this name takes`,
-    )
+    throw unsayable('stop', `has more than the ${MAX_STOPS} sequences that the model behind this name takes`)
   }
   return [...stop]
 }

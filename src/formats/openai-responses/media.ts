@@ -1,4 +1,4 @@
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -17,7 +17,7 @@ export function encodeMedia(part: MediaPart, losses: Loss[]): JsonObject {
     case 'audio':
       return encodeAudio(part)
     case 'video':
-      throw unsupported('input', 'holds a video, which the upstream cannot be given')
+      throw unsayable('media', 'holds a video, which the upstream cannot be given')
     default:
       return part.kind satisfies never
   }
@@ -33,7 +33,7 @@ function imageSource(part: MediaPart): JsonObject {
     case 'file-id':
       return { file_id: ownFileId(source) }
     case 'text':
-      throw unsupported('input', 'holds an image that is text')
+      throw unsayable('media', 'holds an image that is text')
     default:
       return source satisfies never
   }
@@ -63,7 +63,7 @@ function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
 }
 
 function encodeAudio(part: MediaPart): JsonObject {
-  if (part.source.type !== 'base64') throw unsupported('input', 'holds audio that is not inline')
+  if (part.source.type !== 'base64') throw unsayable('media', 'holds audio that is not inline')
   const format = /wav/.test(part.mediaType ?? '') ? 'wav' : 'mp3'
   return { type: 'input_audio', input_audio: { data: part.source.data, format } }
 }
@@ -71,5 +71,5 @@ function encodeAudio(part: MediaPart): JsonObject {
 /** Both of OpenAI's formats read the same file store. */
 function ownFileId(source: Extract<MediaPart['source'], { type: 'file-id' }>): string {
   if (source.format === 'openai-responses' || source.format === 'openai-chat-completions') return source.id
-  throw unsupported('input', 'holds a file id that only another vendor can resolve')
+  throw unsayable('media', 'holds a file id that only another vendor can resolve')
 }

@@ -1,5 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
@@ -52,10 +52,10 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   } = request
   rest satisfies Record<string, never>
   if (candidates !== undefined && candidates > 1) {
-    throw unsupported('n', 'above 1 is not supported by the upstream of this model')
+    throw unsayable('candidates', 'must be 1: this model gives one answer a request')
   }
   if (modalities.includes('audio')) {
-    throw unsupported('modalities', 'asks for audio, which the upstream of this model cannot give')
+    throw unsayable('modalities', 'asks for audio, which the upstream of this model cannot give')
   }
   lose(losses, 'topK', topK)
   lose(losses, 'seed', seed)

@@ -1,4 +1,4 @@
-import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { invalidRequest, unsayable } from '@/formats/invalid.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { Tool, ToolChoice } from '@/generation/tool.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -78,8 +78,7 @@ export function encodeToolChoice(
 ): JsonValue | undefined {
   if (choice === undefined) return undefined
   if (tools.length === 0) {
-    if (choice.type === 'tool')
-      throw unsupported('tool_choice', 'names a tool that the upstream does not have')
+    if (choice.type === 'tool') throw unsayable('toolChoice', 'names a tool that the upstream does not have')
     return undefined
   }
   switch (choice.type) {
@@ -111,7 +110,7 @@ function encodeNamed(
     return type === wireType || (hosted !== 'other' && hostedKind(type) === hosted)
   })
   if (written === undefined)
-    throw unsupported('tool_choice', `names '${wireType}', which the upstream does not have`)
+    throw unsayable('toolChoice', `names '${wireType}', which the upstream does not have`)
   const type = asString(written['type']) ?? wireType
   return type === 'mcp' ? { type, server_label: choice.name } : { type }
 }

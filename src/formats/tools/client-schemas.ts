@@ -1,4 +1,4 @@
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type { ClientTool } from '@/generation/tool.ts'
 import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 
@@ -30,7 +30,7 @@ function byKind(tool: ClientTool): Signature {
     case 'tool_search':
       return signatureOf(tool, 'Searches for tools that fit a task and makes them available.')
     case 'computer':
-      throw unsupported('tools', `holds '${tool.wireType}', which the model behind this name does not have`)
+      throw unsayable('tools', `holds '${tool.wireType}', which the model behind this name does not have`)
     case 'function':
     case 'custom':
       return signatureOf(tool, `The tool ${tool.name}.`)
@@ -46,7 +46,7 @@ function byWireType(tool: ClientTool): Signature {
   if (type.startsWith('text_editor_')) return textEditor(type.slice('text_editor_'.length))
   if (type.startsWith('memory_')) return MEMORY
   if (type.includes('_toolset_')) {
-    throw unsupported('tools', `holds '${type}', which the model behind this name does not have`)
+    throw unsayable('tools', `holds '${type}', which the model behind this name does not have`)
   }
   if (type.startsWith('computer_')) return computer(tool)
   return signatureOf(tool, `The tool ${tool.name}.`)

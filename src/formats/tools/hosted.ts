@@ -1,4 +1,4 @@
-import { unsupported } from '@/formats/invalid.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
@@ -75,5 +75,5 @@ function allowedWithout(
 }
 
 function cannotForce(wireType: string) {
-  return unsupported('tool_choice', `forces '${wireType}', which the model behind this name does not have`)
+  return unsayable('toolChoice', `forces '${wireType}', which the model behind this name does not have`)
 }

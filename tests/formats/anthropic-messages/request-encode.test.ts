@@ -523,7 +523,7 @@ describe('tools', () => {
       thrown(() =>
         encode({ tools: [hosted('file_search', 'file_search')], toolChoice: { type: 'required' } }),
       ),
-    ).toMatchObject({ param: 'tool_choice' })
+    ).toMatchObject({ param: 'toolChoice' })
   })
 
   test('a history with calls defines its tools though none is offered', () => {
@@ -599,7 +599,7 @@ describe('losses and refusals', () => {
   test('what would change the meaning is refused', () => {
     expect(thrown(() => encode({ candidates: 2 }))).toMatchObject({
       kind: 'unsupported_parameter',
-      param: 'n',
+      param: 'candidates',
     })
     expect(thrown(() => encode({ modalities: ['text', 'audio'] }))).toMatchObject({
       kind: 'unsupported_parameter',

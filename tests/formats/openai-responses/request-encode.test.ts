@@ -297,7 +297,7 @@ describe('limits and sampling', () => {
   })
 
   test('several answers and audio are refused', () => {
-    expect(() => encode({ candidates: 2 })).toThrow("'n'")
+    expect(() => encode({ candidates: 2 })).toThrow("'candidates'")
     expect(() => encode({ modalities: ['audio'] })).toThrow("'modalities'")
     expect(encode({ candidates: 1 }).losses).toEqual([])
   })

@@ -15,7 +15,7 @@ const forced = (hosted: 'web_search' | 'other', wireType: string): ToolChoice =>
 const drop = (toolChoice: ToolChoice | undefined, tools = [lookup, search, mcp]) =>
   dropHostedTools(request({ tools, toolChoice }), tool => tool.kind === 'web_search' && tool !== preview)
 const preview = hostedTool('web_search', 'web_search_preview')
-const refused = expect.objectContaining({ kind: 'unsupported_parameter', param: 'tool_choice' })
+const refused = expect.objectContaining({ kind: 'unsupported_parameter', param: 'toolChoice' })
 
 test('a tool that the target has not is left out and named as a loss', () => {
   const { request: kept, losses } = drop({ type: 'auto' })
