@@ -27,6 +27,14 @@ export async function failureOf(response: Response): Promise<ApiFailure> {
   )
 }
 
+/**
+ * Refuses what was typed into a field, before the server is asked.
+ * @throws ApiFailure
+ */
+export function wrong(field: string | undefined, message: string): never {
+  throw new ApiFailure(400, 'invalid_request', message, field)
+}
+
 /** What a page says of anything that was thrown. */
 export function asFailure(error: unknown): ApiFailure {
   if (error instanceof ApiFailure) return error

@@ -37,7 +37,8 @@ export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promis
 }
 
 export interface CursorList<Item> {
-  items: readonly Item[] | undefined
+  /** All pages that were read so far. */
+  data: readonly Item[] | undefined
   failure: ApiFailure | undefined
   busy: boolean
   /** Absent on the last page. */
@@ -87,7 +88,7 @@ export function useCursorList<Item>(
     [idOf],
   )
   return {
-    items: first.failure === undefined ? list?.items : undefined,
+    data: first.failure === undefined ? list?.items : undefined,
     failure: first.failure ?? failure,
     busy: first.busy,
     more: list === undefined || list.next === null ? undefined : { load, busy },

@@ -5,7 +5,8 @@ import { useAddressState } from '../api/address.ts'
 import { addressOf, call } from '../api/client.ts'
 import { ApiFailure } from '../api/failure.ts'
 import { useCursorList, useQuery } from '../api/query.ts'
-import { exactMoney, readAmount } from '../format/money.ts'
+import { exactMoney } from '../format/money.ts'
+import { typedAmount, typedText } from '../format/typed.ts'
 import { type Option, Segments, TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { Money } from '../parts/money.tsx'
@@ -75,10 +76,7 @@ export function BillingPage() {
           <h2 id="entries-title">Entries</h2>
           <Segments label="Show" value={show} options={SHOW} onValue={setShow} />
         </div>
-        <Answer
-          query={{ data: entries.items, failure: entries.failure, reload: entries.reload }}
-          what="entries"
-        >
+        <Answer query={entries} what="entries">
           {items =>
             items.length === 0 ? (
               <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
@@ -183,8 +181,8 @@ function Redeem({ onDone }: { onDone(): void }) {
   const toast = useToast()
   const [code, setCode] = useState('')
   const redeem = useAction(async () => {
-    if (code.trim() === '') throw new ApiFailure(400, 'invalid_request', 'Type or paste a code.', 'code')
-    const { result, amount } = await call('POST /api/billing/redeem', { body: { code: code.trim() } })
+    const typed = typedText(code, 'code', 'Type or paste a code.')
+    const { result, amount } = await call('POST /api/billing/redeem', { body: { code: typed } })
     if (result !== 'redeemed') throw new ApiFailure(409, 'refused', REFUSALS[result], 'code')
     setCode('')
     toast(`${exactMoney(amount, currency)} is yours`)
@@ -211,9 +209,7 @@ function TopUp() {
   const currency = useCurrency()
   const [text, setText] = useState('10.00')
   const pay = useAction(async () => {
-    const amount = readAmount(text)
-    if (amount === undefined)
-      throw new ApiFailure(400, 'invalid_request', 'An amount such as 10.00.', 'amount')
+    const amount = typedAmount(text, 'amount', '10.00')
     const { url } = await call('POST /api/billing/checkout', { body: { amount } })
     location.assign(url)
   })

@@ -2,11 +2,12 @@ import { useState } from 'preact/hooks'
 import type { ConsoleOutput } from '../../api/contract/api.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
-import { ApiFailure } from '../api/failure.ts'
+import { wrong } from '../api/failure.ts'
 import { useQuery } from '../api/query.ts'
-import { readAmount } from '../format/money.ts'
+import { NO_LIMITS, readLimits } from '../format/limit-texts.ts'
 import { readList } from '../format/number.ts'
 import { readLocalTime } from '../format/time.ts'
+import { optionalAmount } from '../format/typed.ts'
 import { Button } from '../parts/button.tsx'
 import { Code, CopyButton } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
@@ -16,7 +17,7 @@ import { Notice } from '../parts/notice.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { useSession } from '../session.tsx'
 import { snippets } from '../stream/snippets.ts'
-import { LimitFields, NO_LIMITS, readLimits } from './limit-fields.tsx'
+import { LimitFields } from './limit-fields.tsx'
 import { ModelChoice } from './model-choice.tsx'
 
 type Created = ConsoleOutput<'POST /api/keys'>
@@ -74,24 +75,14 @@ function KeyForm({
   const [ips, setIps] = useState('')
   const [limits, setLimits] = useState(NO_LIMITS)
   const create = useAction(async () => {
-    const amount = readAmount(cap)
-    if (cap.trim() !== '' && amount === undefined) {
-      throw new ApiFailure(400, 'invalid_request', 'An amount such as 5.00.', 'cap')
-    }
-    if (isNarrowed && chosen.length === 0) {
-      throw new ApiFailure(
-        400,
-        'invalid_request',
-        'Choose at least one model, or allow all of them.',
-        'models',
-      )
-    }
+    const amount = optionalAmount(cap, 'cap')
+    if (isNarrowed && chosen.length === 0) wrong('models', 'Choose at least one model, or allow all of them.')
     const expiresAt = readLocalTime(expires)
     onCreated(
       await call('POST /api/keys', {
         body: {
           name: name.trim(),
-          limits: readLimits(limits),
+          limits: readLimits(limits, 'limits.'),
           ...(isNarrowed ? { models: chosen } : {}),
           ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
           ...(amount === undefined ? {} : { cap: { amount, period } }),

@@ -2,10 +2,11 @@ import { useState } from 'preact/hooks'
 import type { Key } from '../../api/contract/keys.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
+import { limitTexts, readLimits } from '../format/limit-texts.ts'
 import { Dialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
-import { LimitFields, limitTexts, readLimits } from './limit-fields.tsx'
+import { LimitFields } from './limit-fields.tsx'
 
 const FIELDS = ['name', 'limits', 'requests_per_minute', 'tokens_per_minute', 'concurrent_requests']
 
@@ -16,7 +17,7 @@ export function EditKey({ apiKey, onClose, onDone }: { apiKey: Key; onClose(): v
   const save = useAction(async () => {
     await call('PATCH /api/keys/:id', {
       params: { id: apiKey.id },
-      body: { name: name.trim(), limits: readLimits(limits) },
+      body: { name: name.trim(), limits: readLimits(limits, 'limits.') },
     })
     onDone()
     onClose()

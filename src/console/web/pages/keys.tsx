@@ -39,7 +39,7 @@ export function KeysPage() {
       lead="What your programs sign in with. A key is shown once, when it is made; only its beginning is kept."
       actions={create}
     >
-      <Answer query={{ data: keys.items, failure: keys.failure, reload: keys.reload }} what="keys">
+      <Answer query={keys} what="keys">
         {items =>
           items.length === 0 ? (
             <Empty title="No keys yet" action={create}>

@@ -1,19 +1,19 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { ReachedModel } from '../../api/contract/models.ts'
-import { addressOf, call } from '../api/client.ts'
-import { ApiFailure, asFailure, failureOf } from '../api/failure.ts'
+import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { counted, readCount } from '../format/number.ts'
 import { duration } from '../format/time.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { CheckField, type Option, Segments, SelectField, TextArea, TextField } from '../parts/field.tsx'
+import { CheckField, type Option, SegmentsField, SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { Empty, FailureNotice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { useMayAdminister } from '../session.tsx'
-import { type PlaygroundSurface, saidBy } from '../stream/answer-text.ts'
-import { type RawEvent, readEvents } from '../stream/event-reader.ts'
+import type { PlaygroundSurface } from '../stream/answer-text.ts'
+import type { RawEvent } from '../stream/event-reader.ts'
 import { requestBody } from '../stream/request-body.ts'
+import { type Run, useRun } from '../stream/run.ts'
 import { ReceiptOf } from './receipt.tsx'
 
 const SURFACES: readonly (Option<PlaygroundSurface> & { path(model: string): string })[] = [
@@ -66,28 +66,6 @@ function surfacesOf(model: ReachedModel) {
   return SURFACES.filter(({ value }) => model.surfaces.some(surface => surface === value))
 }
 
-interface Run {
-  state: 'idle' | 'asking' | 'streaming' | 'done' | 'stopped'
-  thinking: string
-  text: string
-  events: RawEvent[]
-  requestId: string | undefined
-  firstMs: number | undefined
-  totalMs: number | undefined
-  failure: ApiFailure | undefined
-}
-
-const IDLE: Run = {
-  state: 'idle',
-  thinking: '',
-  text: '',
-  events: [],
-  requestId: undefined,
-  firstMs: undefined,
-  totalMs: undefined,
-  failure: undefined,
-}
-
 /** How many events are kept on the page; a long answer has thousands. */
 const SHOWN_EVENTS = 500
 
@@ -129,19 +107,12 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           options={models.map(({ id }) => ({ value: id, label: id }))}
           onValue={setModelId}
         />
-        <div class="field">
-          <span class="legend" aria-hidden="true">
-            Surface
-          </span>
-          <div>
-            <Segments
-              label="Surface"
-              value={surface?.value ?? 'chat'}
-              options={surfaces}
-              onValue={setChosen}
-            />
-          </div>
-        </div>
+        <SegmentsField
+          label="Surface"
+          value={surface?.value ?? 'chat'}
+          options={surfaces}
+          onValue={setChosen}
+        />
         <TextArea
           label="Message"
           rows={4}
@@ -251,78 +222,4 @@ function statusText(run: Run): string {
     case 'done':
       return `${counted(run.events.length, 'event')} in ${duration(run.totalMs ?? 0)}${first}`
   }
-}
-
-interface PlaygroundCall {
-  path: string
-  body: Record<string, unknown>
-  strict: boolean
-}
-
-/** One streamed answer at a time, painted once a frame however fast its events come. */
-function useRun() {
-  const [run, setRun] = useState<Run>(IDLE)
-  const abort = useRef<AbortController | undefined>(undefined)
-  useEffect(() => () => abort.current?.abort(), [])
-  const start = useCallback((surface: PlaygroundSurface, request: PlaygroundCall) => {
-    const controller = new AbortController()
-    abort.current = controller
-    const began = performance.now()
-    let current: Run = { ...IDLE, state: 'asking' }
-    let frame = 0
-    const paint = () => {
-      frame = 0
-      setRun(current)
-    }
-    const become = (change: Partial<Run>) => {
-      current = { ...current, ...change }
-      if (frame === 0) frame = requestAnimationFrame(paint)
-    }
-    const onEvent = (event: RawEvent) => {
-      const said = saidBy(surface, event.data)
-      become({
-        state: 'streaming',
-        firstMs: current.firstMs ?? performance.now() - began,
-        events: [...current.events, event],
-        text: current.text + (said.text ?? ''),
-        thinking: current.thinking + (said.thinking ?? ''),
-        ...(said.error === undefined ? {} : { failure: inStream(said.error) }),
-      })
-    }
-    setRun(current)
-    stream(request, controller.signal, id => become({ requestId: id }), onEvent)
-      .then(() => become({ state: 'done', totalMs: performance.now() - began }))
-      .catch((error: unknown) =>
-        become(
-          controller.signal.aborted
-            ? { state: 'stopped' }
-            : { state: 'done', totalMs: performance.now() - began, failure: asFailure(error) },
-        ),
-      )
-  }, [])
-  const stop = useCallback(() => abort.current?.abort(), [])
-  return { run, start, stop }
-}
-
-async function stream(
-  request: PlaygroundCall,
-  signal: AbortSignal,
-  onId: (id: string) => void,
-  onEvent: (event: RawEvent) => void,
-): Promise<void> {
-  const response = await fetch(addressOf('POST /api/playground', { body: request }), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(request),
-    signal,
-  })
-  const id = response.headers.get('x-request-id')
-  if (id !== null) onId(id)
-  if (!response.ok) throw await failureOf(response)
-  if (response.body !== null) await readEvents(response.body, onEvent)
-}
-
-/** An error in the stream itself, after its head had said 200. */
-function inStream(message: string): ApiFailure {
-  return new ApiFailure(200, 'in_stream', message)
 }

@@ -82,7 +82,7 @@ export function RequestLog(props: RequestLogProps) {
           </Button>
         ) : null}
       </div>
-      <Answer query={{ data: list.items, failure: list.failure, reload: list.reload }} what="requests">
+      <Answer query={list} what="requests">
         {items =>
           items.length > 0 ? (
             <Table

@@ -1,23 +1,20 @@
-import { generate } from 'lean-qr'
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { ConsoleOutput } from '../../api/contract/api.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
-import { Code } from '../parts/copy.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
-import { Badge, Notice } from '../parts/notice.tsx'
+import { Badge } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { useSession, useUser } from '../session.tsx'
-import { CodeField } from './gate/sign-in.tsx'
-import { NewPasswordField } from './gate/sign-up.tsx'
+import { NewPasswordField } from './gate/fields.tsx'
+import { SecondFactor } from './second-factor.tsx'
 
 type SessionRow = ConsoleOutput<'GET /api/sessions'>['items'][number]
 
@@ -64,149 +61,6 @@ function Password() {
         />
       </Form>
     </section>
-  )
-}
-
-function SecondFactor() {
-  const { totp } = useUser()
-  const [dialog, setDialog] = useState<'begin' | 'remove'>()
-  const close = () => setDialog(undefined)
-  return (
-    <section class="card" aria-labelledby="factor-title">
-      <div class="card-head">
-        <h2 id="factor-title">Second factor</h2>
-        <Badge kind={totp ? 'good' : ''}>{totp ? 'On' : 'Off'}</Badge>
-      </div>
-      <p class="soft">
-        A code from an authenticator app, asked for after your password. Whoever learns your password still
-        cannot sign in.
-      </p>
-      <div>
-        {totp ? (
-          <Button kind="danger" onClick={() => setDialog('remove')}>
-            Turn off
-          </Button>
-        ) : (
-          <Button kind="primary" onClick={() => setDialog('begin')}>
-            Turn on
-          </Button>
-        )}
-      </div>
-      {dialog === 'begin' ? <BeginFactor onClose={close} /> : null}
-      {dialog === 'remove' ? <RemoveFactor onClose={close} /> : null}
-    </section>
-  )
-}
-
-/** Password, then the picture and a first code, then the recovery codes. */
-function BeginFactor({ onClose }: { onClose(): void }) {
-  const user = useUser()
-  const { become } = useSession()
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
-  const [begun, setBegun] = useState<{ secret: string; uri: string }>()
-  const [recovery, setRecovery] = useState<string[]>()
-  const begin = useAction(async () => setBegun(await call('POST /api/me/totp', { body: { password } })))
-  const confirm = useAction(async () => {
-    const { recovery_codes } = await call('POST /api/me/totp/confirm', { body: { code: code.trim() } })
-    setRecovery(recovery_codes)
-  })
-  const finish = () => {
-    become({ ...user, totp: true })
-    onClose()
-  }
-  if (recovery !== undefined) {
-    return (
-      <Dialog title="Recovery codes" held onClose={finish}>
-        <Notice kind="warn">Keep these somewhere safe: each signs you in once if you lose your phone.</Notice>
-        <Code text={recovery.join('\n')} what="the recovery codes" />
-        <div class="dialog-foot">
-          <Button kind="primary" onClick={finish}>
-            I have kept them
-          </Button>
-        </div>
-      </Dialog>
-    )
-  }
-  return (
-    <Dialog title="Turn on the second factor" onClose={onClose}>
-      {begun === undefined ? (
-        <Form action={begin} fields={['password']} verb="Continue" onCancel={onClose}>
-          <TextField
-            label="Your password"
-            type="password"
-            autoComplete="current-password"
-            autoFocus
-            value={password}
-            onValue={setPassword}
-            error={begin.errorOf('password')}
-          />
-        </Form>
-      ) : (
-        <Form action={confirm} fields={['code']} verb="Turn on" onCancel={onClose}>
-          <p>Scan this with your authenticator app, or type the secret.</p>
-          <QrCode text={begun.uri} />
-          <Code text={begun.secret} what="the secret" />
-          <CodeField value={code} onValue={setCode} error={confirm.errorOf('code')} />
-        </Form>
-      )}
-    </Dialog>
-  )
-}
-
-function QrCode({ text }: { text: string }) {
-  const path = useMemo(() => {
-    const code = generate(text)
-    let squares = ''
-    for (let y = 0; y < code.size; y++) {
-      for (let x = 0; x < code.size; x++) if (code.get(x, y)) squares += `M${x} ${y}h1v1h-1z`
-    }
-    return { squares, size: code.size }
-  }, [text])
-  return (
-    <svg
-      class="qr"
-      viewBox={`-2 -2 ${path.size + 4} ${path.size + 4}`}
-      role="img"
-      aria-label="QR code of the secret"
-    >
-      <path d={path.squares} fill="#000" shape-rendering="crispEdges" />
-    </svg>
-  )
-}
-
-function RemoveFactor({ onClose }: { onClose(): void }) {
-  const user = useUser()
-  const { become } = useSession()
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
-  const remove = useAction(async () => {
-    await call('POST /api/me/totp/remove', { body: { password, code: code.trim() } })
-    become({ ...user, totp: false })
-    onClose()
-  })
-  return (
-    <Dialog title="Turn off the second factor" onClose={onClose}>
-      <Form action={remove} fields={['password', 'code']} verb="Turn off" onCancel={onClose}>
-        <TextField
-          label="Your password"
-          type="password"
-          autoComplete="current-password"
-          autoFocus
-          value={password}
-          onValue={setPassword}
-          error={remove.errorOf('password')}
-        />
-        <TextField
-          label="Code"
-          autoComplete="one-time-code"
-          hint="The six digits of your authenticator app, or one of your recovery codes."
-          value={code}
-          onValue={setCode}
-          error={remove.errorOf('code')}
-        />
-      </Form>
-    </Dialog>
   )
 }
 

@@ -146,18 +146,29 @@ export function CheckField({ label, hint, checked, disabled = false, onValue }: 
   )
 }
 
-/** One of a few, side by side. */
-export function Segments<Value extends string>({
-  label,
-  value,
-  options,
-  onValue,
-}: {
+export interface SegmentsProps<Value extends string> {
   label: string
   value: Value
   options: readonly Option<Value>[]
   onValue(value: NoInfer<Value>): void
-}) {
+}
+
+/** One of a few, side by side, under its label as the other fields of a form. */
+export function SegmentsField<Value extends string>(props: SegmentsProps<Value>) {
+  return (
+    <div class="field">
+      <span class="legend" aria-hidden="true">
+        {props.label}
+      </span>
+      <div>
+        <Segments {...props} />
+      </div>
+    </div>
+  )
+}
+
+/** One of a few, side by side. */
+export function Segments<Value extends string>({ label, value, options, onValue }: SegmentsProps<Value>) {
   const name = useId()
   return (
     <fieldset class="segments">

@@ -3,9 +3,8 @@ import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { useAction } from '../../api/action.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
-import { ApiFailure } from '../../api/failure.ts'
 import { useCursorList } from '../../api/query.ts'
-import { readAmount } from '../../format/money.ts'
+import { optionalAmount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../../parts/field.tsx'
@@ -82,10 +81,7 @@ export function AccountsPage() {
           onValue={text => change({ status: text })}
         />
       </search>
-      <Answer
-        query={{ data: accounts.items, failure: accounts.failure, reload: accounts.reload }}
-        what="accounts"
-      >
+      <Answer query={accounts} what="accounts">
         {items =>
           items.length === 0 ? (
             <Empty title="No account matches">Search for a part of the email, or make a new account.</Empty>
@@ -137,10 +133,7 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
   const [isInvited, setInvited] = useState(true)
   const [made, setMade] = useState<{ email: string; id: number; url: string | null }>()
   const create = useAction(async () => {
-    const amount = readAmount(credit)
-    if (credit.trim() !== '' && amount === undefined) {
-      throw new ApiFailure(400, 'invalid_request', 'An amount such as 5.00.', 'credit')
-    }
+    const amount = optionalAmount(credit, 'credit')
     const { account, url } = await call('POST /api/admin/accounts', {
       body: { email: email.trim(), invite: isInvited, ...(amount === undefined ? {} : { credit: amount }) },
     })

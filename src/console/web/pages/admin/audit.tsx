@@ -30,7 +30,7 @@ export function AuditPage() {
     toast(ok ? 'The books agree' : 'The books do not agree')
     runs.reload()
   })
-  const last = runs.items?.[0]
+  const last = runs.data?.[0]
   return (
     <Page
       title="Ledger audit"
@@ -49,7 +49,7 @@ export function AuditPage() {
       }
     >
       <FailureNotice failure={run.failure} />
-      <Answer query={{ data: runs.items, failure: runs.failure, reload: runs.reload }} what="audits">
+      <Answer query={runs} what="audits">
         {items =>
           last === undefined ? (
             <Empty title="No audit yet">

@@ -2,15 +2,15 @@ import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { ApiFailure } from '../../api/failure.ts'
+import { wrong } from '../../api/failure.ts'
 import { useQuery } from '../../api/query.ts'
 import { compactNumber, counted } from '../../format/number.ts'
 import { Dialog } from '../../parts/dialog.tsx'
-import { CheckField, Segments, SelectField } from '../../parts/field.tsx'
+import { CheckField, SegmentsField, SelectField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
-import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { ShortPrices } from '../price-list.tsx'
+import { NoChannel } from './no-channel.tsx'
 
 export interface ImportDialogProps {
   channels: readonly Channel[]
@@ -26,16 +26,7 @@ export function ImportDialog(props: ImportDialogProps) {
   return (
     <Dialog title="Choose models from the catalogue" shape="dialog wide" onClose={props.onClose}>
       {props.channels.length === 0 ? (
-        <Empty
-          title="Add a channel first"
-          action={
-            <a class="button primary" href="/admin/channels?new=yes">
-              Add a channel
-            </a>
-          }
-        >
-          A model is served through a channel: a vendor and your key there.
-        </Empty>
+        <NoChannel />
       ) : (
         <Answer query={catalogue} what="the catalogue">
           {({ items }) => <Choose {...props} vendors={items} />}
@@ -59,7 +50,7 @@ function Choose({
   const [channelName, setChannelName] = useState(() => fitting(channels, first, wanted.channel))
   const [chosen, setChosen] = useState<readonly string[]>([])
   const add = useAction(async () => {
-    if (chosen.length === 0) throw new ApiFailure(400, 'invalid_request', 'Choose at least one model.')
+    if (chosen.length === 0) wrong(undefined, 'Choose at least one model.')
     const { added } = await call('POST /api/admin/catalogue/import', {
       body: { vendor: vendorName, channel: channelName, models: [...chosen] },
     })
@@ -72,29 +63,22 @@ function Choose({
       verb={chosen.length === 0 ? 'Add models' : `Add ${counted(chosen.length, 'model')}`}
       onCancel={onClose}
     >
-      <div class="field">
-        <span class="legend" aria-hidden="true">
-          Vendor
-        </span>
-        <div>
-          <Segments
-            label="Vendor"
-            value={vendorName}
-            options={vendors.map(({ name }) => ({ value: name, label: name }))}
-            onValue={name => {
-              setVendorName(name)
-              setChosen([])
-              setChannelName(
-                fitting(
-                  channels,
-                  vendors.find(one => one.name === name),
-                  '',
-                ),
-              )
-            }}
-          />
-        </div>
-      </div>
+      <SegmentsField
+        label="Vendor"
+        value={vendorName}
+        options={vendors.map(({ name }) => ({ value: name, label: name }))}
+        onValue={name => {
+          setVendorName(name)
+          setChosen([])
+          setChannelName(
+            fitting(
+              channels,
+              vendors.find(one => one.name === name),
+              '',
+            ),
+          )
+        }}
+      />
       <SelectField
         label="Served by the channel"
         value={channelName}

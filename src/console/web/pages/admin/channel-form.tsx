@@ -2,17 +2,20 @@ import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { ApiFailure } from '../../api/failure.ts'
-import { headerLines, readHeaderLines } from '../../format/header-lines.ts'
-import { readCount } from '../../format/number.ts'
+import { type ChannelTexts, channelTexts, readChannelTexts } from '../../format/channel-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { CheckField, type Option, Segments, SelectField, TextArea, TextField } from '../../parts/field.tsx'
+import {
+  CheckField,
+  type Option,
+  SegmentsField,
+  SelectField,
+  TextArea,
+  TextField,
+} from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 
-type Format = Channel['format']
-
-const FORMATS: readonly Option<Format>[] = [
+const FORMATS: readonly Option<Channel['format']>[] = [
   { value: 'openai-chat-completions', label: 'OpenAI Chat Completions' },
   { value: 'openai-responses', label: 'OpenAI Responses' },
   { value: 'anthropic-messages', label: 'Anthropic Messages' },
@@ -47,42 +50,6 @@ export function ChannelDialog({ channel, vendors, onClose, onDone }: ChannelDial
   )
 }
 
-interface ChannelTexts {
-  name: string
-  format: Format
-  baseUrl: string
-  secrets: string
-  headers: string
-  priority: string
-  weight: string
-  maxConcurrent: string
-  connectMs: string
-  firstByteMs: string
-  idleMs: string
-  functionToolsOnly: boolean
-  allowPrivate: boolean
-}
-
-function textsOf(channel: Channel | undefined, vendor: Vendor | undefined): ChannelTexts {
-  const text = (value: number | null | undefined) =>
-    value === null || value === undefined ? '' : String(value)
-  return {
-    name: channel?.name ?? vendor?.channel.name ?? '',
-    format: channel?.format ?? vendor?.channel.format ?? 'openai-chat-completions',
-    baseUrl: channel?.base_url ?? vendor?.channel.base_url ?? '',
-    secrets: '',
-    headers: headerLines(channel?.headers ?? {}),
-    priority: text(channel?.priority ?? 0),
-    weight: text(channel?.weight ?? 1),
-    maxConcurrent: text(channel?.max_concurrent),
-    connectMs: text(channel?.timeouts.connect_ms),
-    firstByteMs: text(channel?.timeouts.first_byte_ms),
-    idleMs: text(channel?.timeouts.idle_ms),
-    functionToolsOnly: channel?.function_tools_only ?? false,
-    allowPrivate: channel?.allow_private ?? false,
-  }
-}
-
 function ChannelForm({
   channel,
   vendors,
@@ -91,11 +58,11 @@ function ChannelForm({
 }: Omit<ChannelDialogProps, 'channel'> & { channel: Channel | undefined }) {
   const [vendorName, setVendorName] = useState(channel === undefined ? (vendors[0]?.name ?? OTHER) : OTHER)
   const vendor = vendors.find(({ name }) => name === vendorName)
-  const [texts, setTexts] = useState(() => textsOf(channel, vendor))
+  const [texts, setTexts] = useState(() => channelTexts(channel, vendor))
   const [kept, setKept] = useState(() => channel?.api_keys ?? [])
   const set = (changes: Partial<ChannelTexts>) => setTexts(last => ({ ...last, ...changes }))
   const save = useAction(async () => {
-    const fields = fieldsOf(texts, kept, channel)
+    const fields = readChannelTexts(texts, kept, channel)
     const saved =
       channel === undefined
         ? await call('POST /api/admin/channels', { body: { name: texts.name.trim(), ...fields } })
@@ -110,32 +77,25 @@ function ChannelForm({
       onCancel={onClose}
     >
       {channel === undefined ? (
-        <div class="field">
-          <span class="legend" aria-hidden="true">
-            Vendor
-          </span>
-          <div>
-            <Segments
-              label="Vendor"
-              value={vendorName}
-              options={[
-                ...vendors.map(({ name }) => ({ value: name, label: name })),
-                { value: OTHER, label: 'Another' },
-              ]}
-              onValue={name => {
-                setVendorName(name)
-                const { secrets } = texts
-                setTexts({
-                  ...textsOf(
-                    undefined,
-                    vendors.find(one => one.name === name),
-                  ),
-                  secrets,
-                })
-              }}
-            />
-          </div>
-        </div>
+        <SegmentsField
+          label="Vendor"
+          value={vendorName}
+          options={[
+            ...vendors.map(({ name }) => ({ value: name, label: name })),
+            { value: OTHER, label: 'Another' },
+          ]}
+          onValue={name => {
+            setVendorName(name)
+            const { secrets } = texts
+            setTexts({
+              ...channelTexts(
+                undefined,
+                vendors.find(one => one.name === name),
+              ),
+              secrets,
+            })
+          }}
+        />
       ) : (
         <KeptKeys kept={kept} onValue={setKept} />
       )}
@@ -299,49 +259,4 @@ function MoreFields({
       />
     </div>
   )
-}
-
-/** @throws ApiFailure naming the field that cannot be read */
-function fieldsOf(texts: ChannelTexts, kept: Channel['api_keys'], channel: Channel | undefined) {
-  const headers = readHeaderLines(texts.headers)
-  if (headers === undefined) wrong('headers', 'One header a line, such as x-team: gateway.')
-  const secrets = texts.secrets.split(/\s+/).filter(secret => secret !== '')
-  if (channel === undefined && secrets.length === 0) wrong('api_keys', 'Paste a key of this vendor.')
-  if (texts.baseUrl.trim() === '') wrong('base_url', 'Where is it reached?')
-  const connectMs = optionalCount(texts.connectMs, 'timeouts.connect_ms')
-  const firstByteMs = optionalCount(texts.firstByteMs, 'timeouts.first_byte_ms')
-  const idleMs = optionalCount(texts.idleMs, 'timeouts.idle_ms')
-  return {
-    format: texts.format,
-    base_url: texts.baseUrl.trim(),
-    api_keys: [...kept.map(({ id }) => ({ id })), ...secrets.map(secret => ({ secret }))],
-    priority: integer(texts.priority, 'priority'),
-    weight: integer(texts.weight, 'weight'),
-    headers,
-    timeouts: {
-      ...(connectMs === undefined ? {} : { connect_ms: connectMs }),
-      ...(firstByteMs === undefined ? {} : { first_byte_ms: firstByteMs }),
-      ...(idleMs === undefined ? {} : { idle_ms: idleMs }),
-    },
-    max_concurrent: optionalCount(texts.maxConcurrent, 'max_concurrent') ?? null,
-    function_tools_only: texts.functionToolsOnly,
-    // Unticked on a new channel, the address decides.
-    ...(texts.allowPrivate || channel !== undefined ? { allow_private: texts.allowPrivate } : {}),
-  }
-}
-
-function integer(text: string, field: string): number {
-  if (!/^-?\d{1,7}$/.test(text.trim())) wrong(field, 'A whole number.')
-  return Number(text)
-}
-
-function optionalCount(text: string, field: string): number | undefined {
-  if (text.trim() === '') return undefined
-  const count = readCount(text)
-  if (count === undefined || count === 0) wrong(field, 'A whole number above 0, or nothing.')
-  return count
-}
-
-function wrong(field: string, message: string): never {
-  throw new ApiFailure(400, 'invalid_request', message, field)
 }

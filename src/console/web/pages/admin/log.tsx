@@ -59,7 +59,7 @@ export function LogPage() {
           onValue={text => change({ target: text })}
         />
       </search>
-      <Answer query={{ data: acts.items, failure: acts.failure, reload: acts.reload }} what="the log">
+      <Answer query={acts} what="the log">
         {items =>
           items.length === 0 ? (
             <Empty title="Nothing is recorded">

@@ -2,14 +2,19 @@ import { useState } from 'preact/hooks'
 import type { Channel, Model } from '../../../api/contract/admin-catalog.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { ApiFailure } from '../../api/failure.ts'
-import { readCount, readList } from '../../format/number.ts'
-import { type PriceTexts, priceTexts, readPriceTexts } from '../../format/price-texts.ts'
+import {
+  type ModelTexts,
+  modelTexts,
+  type RouteTexts,
+  readModelTexts,
+  routeTexts,
+} from '../../format/model-texts.ts'
+import { priceTexts } from '../../format/price-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CheckField, SelectField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
-import { Empty } from '../../parts/notice.tsx'
+import { NoChannel } from './no-channel.tsx'
 import { PriceFields } from './price-fields.tsx'
 
 export interface ModelDialogProps {
@@ -29,62 +34,8 @@ export function ModelDialog(props: ModelDialogProps) {
       shape="dialog wide"
       onClose={onClose}
     >
-      {channels.length === 0 ? (
-        <Empty
-          title="Add a channel first"
-          action={
-            <a class="button primary" href="/admin/channels?new=yes">
-              Add a channel
-            </a>
-          }
-        >
-          A model is served through a channel: a vendor and your key there.
-        </Empty>
-      ) : (
-        <ModelForm {...props} />
-      )}
+      {channels.length === 0 ? <NoChannel /> : <ModelForm {...props} />}
     </Dialog>
-  )
-}
-
-interface RouteTexts {
-  channel: string
-  model: string
-  priority: string
-  weight: string
-}
-
-interface ModelTexts {
-  id: string
-  displayName: string
-  ownedBy: string
-  aliases: string
-  contextTokens: string
-  maxOutputTokens: string
-  isForEverybody: boolean
-}
-
-function textsOf(model: Model | undefined): ModelTexts {
-  return {
-    id: model?.id ?? '',
-    displayName: model?.display_name ?? '',
-    ownedBy: model?.owned_by ?? '',
-    aliases: model?.aliases.join(', ') ?? '',
-    contextTokens: model?.context_tokens?.toString() ?? '',
-    maxOutputTokens: model?.max_output_tokens?.toString() ?? '',
-    isForEverybody: model?.enabled_by_default ?? true,
-  }
-}
-
-function routesOf(model: Model | undefined, channels: readonly Channel[]): RouteTexts[] {
-  const first = { channel: channels[0]?.name ?? '', model: '', priority: '0', weight: '1' }
-  return (
-    model?.channels.map(route => ({
-      channel: route.channel,
-      model: route.model,
-      priority: String(route.priority),
-      weight: String(route.weight),
-    })) ?? [first]
   )
 }
 
@@ -100,12 +51,12 @@ const FIELDS = [
 ]
 
 function ModelForm({ model, channels, onClose, onDone }: ModelDialogProps) {
-  const [texts, setTexts] = useState(() => textsOf(model))
-  const [routes, setRoutes] = useState(() => routesOf(model, channels))
+  const [texts, setTexts] = useState(() => modelTexts(model))
+  const [routes, setRoutes] = useState(() => routeTexts(model, channels))
   const [prices, setPrices] = useState(() => priceTexts(model?.prices ?? null))
   const set = (changes: Partial<ModelTexts>) => setTexts(last => ({ ...last, ...changes }))
   const save = useAction(async () => {
-    const fields = fieldsOf(texts, routes, prices, model)
+    const fields = readModelTexts(texts, routes, prices, model)
     const saved =
       model === undefined
         ? await call('POST /api/admin/models', { body: { id: texts.id.trim(), ...fields } })
@@ -242,54 +193,10 @@ function Routes({
       ))}
       {error === undefined ? null : <span class="error">{error}</span>}
       <div>
-        <Button small onClick={() => onValue([...routes, ...routesOf(undefined, channels)])}>
+        <Button small onClick={() => onValue([...routes, ...routeTexts(undefined, channels)])}>
           Add another channel
         </Button>
       </div>
     </fieldset>
   )
-}
-
-/** @throws ApiFailure naming the field that cannot be read */
-function fieldsOf(
-  texts: ModelTexts,
-  routes: readonly RouteTexts[],
-  prices: PriceTexts,
-  model: Model | undefined,
-) {
-  if (model === undefined && texts.id.trim() === '') wrong('id', 'What do callers call it?')
-  const read = readPriceTexts(prices)
-  if ('field' in read) wrong(`prices.${read.field}`, read.message)
-  return {
-    aliases: readList(texts.aliases),
-    ...(texts.displayName.trim() === '' ? {} : { display_name: texts.displayName.trim() }),
-    ...(texts.ownedBy.trim() === '' ? {} : { owned_by: texts.ownedBy.trim() }),
-    channels: routes.map(route => ({
-      channel: route.channel,
-      ...(route.model.trim() === '' ? {} : { model: route.model.trim() }),
-      priority: integer(route.priority),
-      weight: integer(route.weight),
-    })),
-    surfaces: model?.surfaces ?? null,
-    enabled_by_default: texts.isForEverybody,
-    context_tokens: optionalCount(texts.contextTokens, 'context_tokens'),
-    max_output_tokens: optionalCount(texts.maxOutputTokens, 'max_output_tokens'),
-    prices: read.prices,
-  }
-}
-
-function integer(text: string): number {
-  if (!/^-?\d{1,7}$/.test(text.trim())) wrong('channels', 'Priority and weight are whole numbers.')
-  return Number(text)
-}
-
-function optionalCount(text: string, field: string): number | null {
-  if (text.trim() === '') return null
-  const count = readCount(text)
-  if (count === undefined || count === 0) wrong(field, 'A whole number above 0, or nothing.')
-  return count
-}
-
-function wrong(field: string, message: string): never {
-  throw new ApiFailure(400, 'invalid_request', message, field)
 }

@@ -2,18 +2,11 @@ import { useState } from 'preact/hooks'
 import { useLocation, useRoute } from 'preact-iso'
 import type { Model } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
-import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { ApiFailure } from '../../api/failure.ts'
 import { useQuery } from '../../api/query.ts'
-import { addMoney } from '../../format/money.ts'
 import { wholeNumber } from '../../format/number.ts'
-import { priceTexts, readPriceTexts } from '../../format/price-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
-import { Form } from '../../parts/form.tsx'
-import { Money } from '../../parts/money.tsx'
 import { Badge, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -22,11 +15,10 @@ import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
 import { FullPrices, ShortPrices } from '../price-list.tsx'
 import { ModelDialog } from './model-form.tsx'
-import { PriceFields } from './price-fields.tsx'
+import { PriceDialog } from './model-prices.tsx'
 
 type Found = ConsoleOutput<'GET /api/admin/models/:id'>
 type Version = Found['versions'][number]
-type Preview = ConsoleOutput<'POST /api/admin/models/:id/preview'>
 
 /** One model: who serves it, what it costs, and what it cost before. */
 export function ModelPage() {
@@ -179,104 +171,4 @@ function versionColumns(current: string | null): Column<Version>[] {
     { label: 'Prices', cell: version => <ShortPrices prices={version.prices} /> },
     { label: 'Made by', cell: version => version.source },
   ]
-}
-
-/** New prices: first what they would change, then the change. */
-function PriceDialog({ model, onClose, onDone }: { model: Model; onClose(): void; onDone(): void }) {
-  const [texts, setTexts] = useState(() => priceTexts(model.prices))
-  const [preview, setPreview] = useState<Preview>()
-  const look = useAction(async () => {
-    const read = readPriceTexts(texts)
-    if ('field' in read) throw new ApiFailure(400, 'invalid_request', read.message, `prices.${read.field}`)
-    setPreview(
-      await call('POST /api/admin/models/:id/preview', {
-        params: { id: model.id },
-        body: { prices: read.prices },
-      }),
-    )
-  })
-  const save = useAction(async () => {
-    if (preview === undefined) return
-    await call('PUT /api/admin/models/:id', {
-      params: { id: model.id },
-      body: { ...unchanged(model), prices: preview.after },
-    })
-    onDone()
-  })
-  if (preview !== undefined) {
-    return (
-      <Dialog title="Change the prices?" shape="dialog wide" onClose={onClose}>
-        <PreviewOf preview={preview} />
-        <Form action={save} fields={[]} verb="Change prices" onCancel={() => setPreview(undefined)}>
-          <p class="soft">The new prices are in force at once, for requests that come from now on.</p>
-        </Form>
-      </Dialog>
-    )
-  }
-  return (
-    <Dialog title={`Prices of ${model.id}`} shape="dialog wide" onClose={onClose}>
-      <Form action={look} fields={['prices']} verb="Preview" onCancel={onClose}>
-        <PriceFields value={texts} onValue={setTexts} errorOf={look.errorOf} />
-      </Form>
-    </Dialog>
-  )
-}
-
-function PreviewOf({ preview }: { preview: Preview }) {
-  const difference = addMoney([preview.cost_after, negated(preview.cost_before)])
-  return (
-    <>
-      {preview.jumps.length === 0 ? null : (
-        <Notice kind="warn">
-          <span>These change by more than a factor of two. Is a decimal point where it should be?</span>
-          <ul class="stack tight">
-            {preview.jumps.map(jump => (
-              <li key={jump.rate}>
-                {jump.rate.replaceAll('_', ' ')}: {jump.from} to {jump.to}
-              </li>
-            ))}
-          </ul>
-        </Notice>
-      )}
-      <div class="columns">
-        <section class="stack tight">
-          <h3>Now</h3>
-          {preview.before === null ? <p class="soft">No price</p> : <FullPrices prices={preview.before} />}
-        </section>
-        <section class="stack tight">
-          <h3>Then</h3>
-          {preview.after === null ? (
-            <p class="soft">No price: every call is refused</p>
-          ) : (
-            <FullPrices prices={preview.after} />
-          )}
-        </section>
-      </div>
-      <p>
-        The {wholeNumber(preview.requests)} requests of the last 30 days cost{' '}
-        <Money amount={preview.cost_before} /> and would have cost <Money amount={preview.cost_after} />:{' '}
-        <Money amount={difference} style="signed" />.
-      </p>
-    </>
-  )
-}
-
-function negated(amount: string): string {
-  return amount.startsWith('-') ? amount.slice(1) : `-${amount}`
-}
-
-/** Everything else about a model, as replacing it wants it. */
-function unchanged(model: Model) {
-  const { aliases, display_name, owned_by, channels, surfaces, enabled_by_default } = model
-  const { context_tokens, max_output_tokens } = model
-  return {
-    aliases,
-    display_name,
-    owned_by,
-    channels,
-    surfaces,
-    enabled_by_default,
-    context_tokens,
-    max_output_tokens,
-  }
 }

@@ -2,11 +2,10 @@ import { useState } from 'preact/hooks'
 import type { RedeemCode } from '../../../api/contract/admin-ledger.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { ApiFailure } from '../../api/failure.ts'
 import { useCursorList } from '../../api/query.ts'
-import { readAmount } from '../../format/money.ts'
-import { counted, readCount, wholeNumber } from '../../format/number.ts'
+import { counted, wholeNumber } from '../../format/number.ts'
 import { readLocalTime } from '../../format/time.ts'
+import { typedAmount, typedCount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
 import { Code } from '../../parts/copy.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -39,7 +38,7 @@ export function RedeemCodesPage() {
       lead="Credit to give away. A code is shown once, when it is made; only a fingerprint of it is kept."
       actions={create}
     >
-      <Answer query={{ data: codes.items, failure: codes.failure, reload: codes.reload }} what="codes">
+      <Answer query={codes} what="codes">
         {items =>
           items.length === 0 ? (
             <Empty title="No codes yet" action={create}>
@@ -92,14 +91,12 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
   const [expires, setExpires] = useState('')
   const [codes, setCodes] = useState<string[]>()
   const create = useAction(async () => {
-    const value = readAmount(amount)
-    if (value === undefined) throw new ApiFailure(400, 'invalid_request', 'An amount such as 5.00.', 'amount')
     const expiresAt = readLocalTime(expires)
     const made = await call('POST /api/admin/redeem-codes', {
       body: {
-        amount: value,
-        count: countOf(count, 'count'),
-        uses: countOf(uses, 'uses'),
+        amount: typedAmount(amount, 'amount'),
+        count: typedCount(count, 'count'),
+        uses: typedCount(uses, 'uses'),
         ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
       },
     })
@@ -168,12 +165,4 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
       </Form>
     </Dialog>
   )
-}
-
-function countOf(text: string, field: string): number {
-  const count = readCount(text)
-  if (count === undefined || count === 0) {
-    throw new ApiFailure(400, 'invalid_request', 'A whole number above 0.', field)
-  }
-  return count
 }

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { useSession } from '../../session.tsx'
+import { EmailField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 
 export function ForgottenPage() {
@@ -32,16 +32,7 @@ export function ForgottenPage() {
         </p>
       ) : (
         <Form action={ask} fields={['email']} verb="Ask for a link">
-          <TextField
-            label="Email"
-            type="email"
-            name="email"
-            autoComplete="username"
-            autoFocus
-            value={email}
-            onValue={setEmail}
-            error={ask.errorOf('email')}
-          />
+          <EmailField value={email} onValue={setEmail} error={ask.errorOf('email')} />
         </Form>
       )}
     </Gate>

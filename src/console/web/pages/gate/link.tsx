@@ -9,9 +9,8 @@ import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FailureNotice, Waiting } from '../../parts/notice.tsx'
 import { useSession } from '../../session.tsx'
+import { CodeField, EmailField, NewPasswordField } from './fields.tsx'
 import { Gate } from './gate.tsx'
-import { CodeField } from './sign-in.tsx'
-import { NewPasswordField } from './sign-up.tsx'
 
 type Link = ConsoleOutput<'POST /api/links/inspect'>
 
@@ -95,12 +94,7 @@ function AcceptLink({ token, link }: { token: string; link: Link }) {
     <Gate title={words.title} lead={words.lead}>
       <Form action={accept} fields={['email', 'password', 'code']} verb={words.verb}>
         {link.email === null ? (
-          <TextField
-            label="Email"
-            type="email"
-            name="email"
-            autoComplete="username"
-            autoFocus
+          <EmailField
             hint="You sign in with it."
             value={email}
             onValue={setEmail}

@@ -5,6 +5,7 @@ import { asFailure } from '../../api/failure.ts'
 import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { useSession } from '../../session.tsx'
+import { CodeField, EmailField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 
 export function SignInPage() {
@@ -45,16 +46,7 @@ export function SignInPage() {
         fields={['email', 'password', 'code']}
         verb="Sign in"
       >
-        <TextField
-          label="Email"
-          type="email"
-          name="email"
-          autoComplete="username"
-          autoFocus
-          value={email}
-          onValue={setEmail}
-          error={signIn.errorOf('email')}
-        />
+        <EmailField value={email} onValue={setEmail} error={signIn.errorOf('email')} />
         <TextField
           label="Password"
           type="password"
@@ -72,31 +64,5 @@ export function SignInPage() {
         </p>
       </Form>
     </Gate>
-  )
-}
-
-/** Six digits from an authenticator, or a recovery code. Takes the focus, since it is all that is asked for now. */
-export function CodeField({
-  value,
-  onValue,
-  error,
-}: {
-  value: string
-  onValue(value: string): void
-  error: string | undefined
-}) {
-  return (
-    <TextField
-      label="Code"
-      name="code"
-      autoComplete="one-time-code"
-      inputMode="text"
-      spellcheck={false}
-      autoFocus
-      hint="The six digits of your authenticator app, or one of your recovery codes."
-      value={value}
-      onValue={onValue}
-      error={error}
-    />
   )
 }

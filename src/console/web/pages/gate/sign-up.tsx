@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { isZero, shortMoney } from '../../format/money.ts'
-import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
 import { useSession } from '../../session.tsx'
+import { EmailField, NewPasswordField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 
 export function SignUpPage() {
@@ -50,45 +50,11 @@ export function SignUpPage() {
       foot={back}
     >
       <Form action={signUp} fields={['email', 'password']} verb="Create account">
-        <TextField
-          label="Email"
-          type="email"
-          name="email"
-          autoComplete="username"
-          autoFocus
-          value={email}
-          onValue={setEmail}
-          error={signUp.errorOf('email')}
-        />
+        <EmailField value={email} onValue={setEmail} error={signUp.errorOf('email')} />
         {deployment.mail ? null : (
           <NewPasswordField value={password} onValue={setPassword} error={signUp.errorOf('password')} />
         )}
       </Form>
     </Gate>
-  )
-}
-
-export function NewPasswordField({
-  label = 'Password',
-  value,
-  onValue,
-  error,
-}: {
-  label?: string
-  value: string
-  onValue(value: string): void
-  error: string | undefined
-}) {
-  return (
-    <TextField
-      label={label}
-      type="password"
-      name="new-password"
-      autoComplete="new-password"
-      hint="At least 10 characters. A few words are easier to remember than symbols."
-      value={value}
-      onValue={onValue}
-      error={error}
-    />
   )
 }

@@ -1,0 +1,47 @@
+import { readCount } from './number.ts'
+import { optionalCount } from './typed.ts'
+
+/** Limits as people type them; an empty text is the deployment's default. */
+export interface LimitTexts {
+  requests: string
+  tokens: string
+  concurrent: string
+}
+
+export const NO_LIMITS: LimitTexts = { requests: '', tokens: '', concurrent: '' }
+
+export interface Limits {
+  requests_per_minute: number | null
+  tokens_per_minute: number | null
+  concurrent_requests: number | null
+}
+
+export function limitTexts(limits: Limits): LimitTexts {
+  const text = (value: number | null) => (value === null ? '' : String(value))
+  return {
+    requests: text(limits.requests_per_minute),
+    tokens: text(limits.tokens_per_minute),
+    concurrent: text(limits.concurrent_requests),
+  }
+}
+
+/**
+ * Limits as the server wants them; `at` is where they stand in the body, with a dot behind it.
+ * @throws ApiFailure naming the field that cannot be read
+ */
+export function readLimits(texts: LimitTexts, at = ''): Limits {
+  return {
+    requests_per_minute: optionalCount(texts.requests, `${at}requests_per_minute`) ?? null,
+    tokens_per_minute: optionalCount(texts.tokens, `${at}tokens_per_minute`) ?? null,
+    concurrent_requests: optionalCount(texts.concurrent, `${at}concurrent_requests`) ?? null,
+  }
+}
+
+/** What is wrong with what was typed, by field; undefined if nothing is. */
+export function limitError(text: string): string | undefined {
+  if (text.trim() === '') return undefined
+  const count = readCount(text)
+  return count === undefined || count === 0
+    ? 'A whole number above 0, or nothing for the default.'
+    : undefined
+}

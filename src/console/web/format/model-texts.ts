@@ -1,0 +1,82 @@
+import type { Channel, Model } from '../../api/contract/admin-catalog.ts'
+import { wrong } from '../api/failure.ts'
+import { readList } from './number.ts'
+import { type PriceTexts, readPriceTexts } from './price-texts.ts'
+import { optionalCount, typedInteger, typedText } from './typed.ts'
+
+/** One way to serve a model as people type it. */
+export interface RouteTexts {
+  channel: string
+  model: string
+  priority: string
+  weight: string
+}
+
+/** A model as people type it, beside its routes and prices. */
+export interface ModelTexts {
+  id: string
+  displayName: string
+  ownedBy: string
+  aliases: string
+  contextTokens: string
+  maxOutputTokens: string
+  isForEverybody: boolean
+}
+
+export function modelTexts(model: Model | undefined): ModelTexts {
+  return {
+    id: model?.id ?? '',
+    displayName: model?.display_name ?? '',
+    ownedBy: model?.owned_by ?? '',
+    aliases: model?.aliases.join(', ') ?? '',
+    contextTokens: model?.context_tokens?.toString() ?? '',
+    maxOutputTokens: model?.max_output_tokens?.toString() ?? '',
+    isForEverybody: model?.enabled_by_default ?? true,
+  }
+}
+
+/** What a form begins with: the routes of the model, or one on the first channel. */
+export function routeTexts(model: Model | undefined, channels: readonly Channel[]): RouteTexts[] {
+  const first = { channel: channels[0]?.name ?? '', model: '', priority: '0', weight: '1' }
+  return (
+    model?.channels.map(route => ({
+      channel: route.channel,
+      model: route.model,
+      priority: String(route.priority),
+      weight: String(route.weight),
+    })) ?? [first]
+  )
+}
+
+/**
+ * A model as the server wants it; `model` is the one that is changed.
+ * @throws ApiFailure naming the field that cannot be read
+ */
+export function readModelTexts(
+  texts: ModelTexts,
+  routes: readonly RouteTexts[],
+  prices: PriceTexts,
+  model: Model | undefined,
+) {
+  if (model === undefined) typedText(texts.id, 'id', 'What do callers call it?')
+  const read = readPriceTexts(prices)
+  if ('field' in read) wrong(`prices.${read.field}`, read.message)
+  return {
+    aliases: readList(texts.aliases),
+    ...(texts.displayName.trim() === '' ? {} : { display_name: texts.displayName.trim() }),
+    ...(texts.ownedBy.trim() === '' ? {} : { owned_by: texts.ownedBy.trim() }),
+    channels: routes.map(route => ({
+      channel: route.channel,
+      ...(route.model.trim() === '' ? {} : { model: route.model.trim() }),
+      priority: typedInteger(route.priority, 'channels', NOT_WHOLE),
+      weight: typedInteger(route.weight, 'channels', NOT_WHOLE),
+    })),
+    surfaces: model?.surfaces ?? null,
+    enabled_by_default: texts.isForEverybody,
+    context_tokens: optionalCount(texts.contextTokens, 'context_tokens') ?? null,
+    max_output_tokens: optionalCount(texts.maxOutputTokens, 'max_output_tokens') ?? null,
+    prices: read.prices,
+  }
+}
+
+const NOT_WHOLE = 'Priority and weight are whole numbers.'

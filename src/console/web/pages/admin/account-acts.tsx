@@ -1,0 +1,200 @@
+import { useState } from 'preact/hooks'
+import type { Account } from '../../../api/contract/admin-accounts.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { useQuery } from '../../api/query.ts'
+import { limitTexts, readLimits } from '../../format/limit-texts.ts'
+import { typedAmount, typedText } from '../../format/typed.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Empty } from '../../parts/notice.tsx'
+import { Answer } from '../../parts/page.tsx'
+import { LimitFields } from '../limit-fields.tsx'
+import { ModelChoice } from '../model-choice.tsx'
+import { LinkMade } from './link-made.tsx'
+
+/** What an administrator may do about an account. */
+export type Act = 'credit' | 'debit' | 'status' | 'limits' | 'models' | 'invite'
+
+interface ActProps {
+  account: Account
+  onDone(said: string): void
+  onClose(): void
+}
+
+/** The dialog of one of them; `onDone` is told what to say of it. */
+export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
+  switch (act) {
+    case 'credit':
+    case 'debit':
+      return <Post {...rest} side={act} />
+    case 'status':
+      return <ChangeStatus {...rest} />
+    case 'limits':
+      return <ChangeLimits {...rest} />
+    case 'models':
+      return <ChangeModels {...rest} />
+    case 'invite':
+      return <Invite {...rest} />
+  }
+}
+
+function typedReason(text: string): string {
+  return typedText(text, 'reason', 'Say why, for the record.')
+}
+
+function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
+  const [text, setText] = useState('')
+  const [reason, setReason] = useState('')
+  const post = useAction(async () => {
+    const amount = typedAmount(text, 'amount')
+    const input = { params: { id: account.id }, body: { amount, reason: typedReason(reason) } }
+    await (side === 'credit'
+      ? call('POST /api/admin/accounts/:id/credit', input)
+      : call('POST /api/admin/accounts/:id/debit', input))
+    onDone(side === 'credit' ? 'The credit is given' : 'The debit is taken')
+  })
+  return (
+    <Dialog title={side === 'credit' ? 'Give credit' : 'Take a debit'} onClose={onClose}>
+      <Form
+        action={post}
+        fields={['amount', 'reason']}
+        verb={side === 'credit' ? 'Give credit' : 'Take debit'}
+        onCancel={onClose}
+      >
+        <TextField
+          label="Amount"
+          autoFocus
+          inputMode="decimal"
+          placeholder="5.00"
+          value={text}
+          onValue={setText}
+          error={post.errorOf('amount')}
+        />
+        <TextField
+          label="Reason"
+          hint="The account holder sees it, and so does the audit log."
+          value={reason}
+          onValue={setReason}
+          error={post.errorOf('reason')}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+function ChangeStatus({ account, onDone, onClose }: ActProps) {
+  const isActive = account.status === 'active'
+  const [reason, setReason] = useState('')
+  const change = useAction(async () => {
+    const input = { params: { id: account.id }, body: { reason: typedReason(reason) } }
+    await (isActive
+      ? call('POST /api/admin/accounts/:id/suspend', input)
+      : call('POST /api/admin/accounts/:id/resume', input))
+    onDone(isActive ? 'The account is suspended' : 'The account is active again')
+  })
+  return (
+    <Dialog title={isActive ? 'Suspend this account?' : 'Resume this account?'} onClose={onClose}>
+      <Form
+        action={change}
+        fields={['reason']}
+        verb={isActive ? 'Suspend account' : 'Resume account'}
+        onCancel={onClose}
+      >
+        <p>
+          {isActive
+            ? 'Its keys are refused at once and its running answers end. Nothing is lost: it can be resumed.'
+            : 'Its keys work again at once.'}
+        </p>
+        <TextField
+          label="Reason"
+          autoFocus
+          value={reason}
+          onValue={setReason}
+          error={change.errorOf('reason')}
+        />
+      </Form>
+    </Dialog>
+  )
+}
+
+function ChangeLimits({ account, onDone, onClose }: ActProps) {
+  const [limits, setLimits] = useState(limitTexts(account.limits))
+  const change = useAction(async () => {
+    await call('PATCH /api/admin/accounts/:id/limits', {
+      params: { id: account.id },
+      body: readLimits(limits),
+    })
+    onDone('The limits are changed')
+  })
+  return (
+    <Dialog title="Limits" onClose={onClose}>
+      <Form
+        action={change}
+        fields={['requests_per_minute', 'tokens_per_minute', 'concurrent_requests']}
+        verb="Save limits"
+        onCancel={onClose}
+      >
+        <p class="soft">Left empty: the deployment's default for accounts.</p>
+        <LimitFields value={limits} onValue={setLimits} errorOf={change.errorOf} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function ChangeModels({ account, onDone, onClose }: ActProps) {
+  const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
+  const [chosen, setChosen] = useState(account.models)
+  const change = useAction(async () => {
+    await call('PUT /api/admin/accounts/:id/models', { params: { id: account.id }, body: { models: chosen } })
+    onDone('The models are changed')
+  })
+  return (
+    <Dialog title="Extra models" onClose={onClose}>
+      <Answer query={models} what="models">
+        {({ items }) => {
+          const given = items.filter(model => !model.enabled_by_default || chosen.includes(model.id))
+          return given.length === 0 ? (
+            <Empty title="Every model is for everybody">
+              A model that is not enabled by default can be given to single accounts here.
+            </Empty>
+          ) : (
+            <Form action={change} fields={['models']} verb="Save models" onCancel={onClose}>
+              <ModelChoice
+                legend="Beside those that everybody has"
+                models={given.map(({ id }) => id)}
+                chosen={chosen}
+                onValue={setChosen}
+              />
+            </Form>
+          )
+        }}
+      </Answer>
+    </Dialog>
+  )
+}
+
+function Invite({ account, onDone, onClose }: ActProps) {
+  const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const invite = useAction(async () => {
+    setLink(await call('POST /api/admin/accounts/:id/invite', { params: { id: account.id } }))
+  })
+  if (link !== undefined) {
+    return (
+      <LinkMade
+        title="Invitation"
+        url={link.url}
+        mailed={link.mailed}
+        onClose={() => onDone('The invitation is made')}
+      />
+    )
+  }
+  return (
+    <Dialog title="Invite the account holder" onClose={onClose}>
+      <Form action={invite} fields={[]} verb="Make the link" onCancel={onClose}>
+        <p>Nobody signs in for this account yet. A one-time link lets {account.email} choose a password.</p>
+      </Form>
+    </Dialog>
+  )
+}

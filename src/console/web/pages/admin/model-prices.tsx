@@ -1,0 +1,117 @@
+import { useState } from 'preact/hooks'
+import type { Model } from '../../../api/contract/admin-catalog.ts'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { wrong } from '../../api/failure.ts'
+import { addMoney } from '../../format/money.ts'
+import { wholeNumber } from '../../format/number.ts'
+import { priceTexts, readPriceTexts } from '../../format/price-texts.ts'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Money } from '../../parts/money.tsx'
+import { Notice } from '../../parts/notice.tsx'
+import { FullPrices } from '../price-list.tsx'
+import { PriceFields } from './price-fields.tsx'
+
+type Preview = ConsoleOutput<'POST /api/admin/models/:id/preview'>
+
+/** New prices: first what they would change, then the change. */
+export function PriceDialog({ model, onClose, onDone }: { model: Model; onClose(): void; onDone(): void }) {
+  const [texts, setTexts] = useState(() => priceTexts(model.prices))
+  const [preview, setPreview] = useState<Preview>()
+  const look = useAction(async () => {
+    const read = readPriceTexts(texts)
+    if ('field' in read) wrong(`prices.${read.field}`, read.message)
+    setPreview(
+      await call('POST /api/admin/models/:id/preview', {
+        params: { id: model.id },
+        body: { prices: read.prices },
+      }),
+    )
+  })
+  const save = useAction(async () => {
+    if (preview === undefined) return
+    await call('PUT /api/admin/models/:id', {
+      params: { id: model.id },
+      body: { ...unchanged(model), prices: preview.after },
+    })
+    onDone()
+  })
+  if (preview !== undefined) {
+    return (
+      <Dialog title="Change the prices?" shape="dialog wide" onClose={onClose}>
+        <PreviewOf preview={preview} />
+        <Form action={save} fields={[]} verb="Change prices" onCancel={() => setPreview(undefined)}>
+          <p class="soft">The new prices are in force at once, for requests that come from now on.</p>
+        </Form>
+      </Dialog>
+    )
+  }
+  return (
+    <Dialog title={`Prices of ${model.id}`} shape="dialog wide" onClose={onClose}>
+      <Form action={look} fields={['prices']} verb="Preview" onCancel={onClose}>
+        <PriceFields value={texts} onValue={setTexts} errorOf={look.errorOf} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function PreviewOf({ preview }: { preview: Preview }) {
+  const difference = addMoney([preview.cost_after, negated(preview.cost_before)])
+  return (
+    <>
+      {preview.jumps.length === 0 ? null : (
+        <Notice kind="warn">
+          <span>These change by more than a factor of two. Is a decimal point where it should be?</span>
+          <ul class="stack tight">
+            {preview.jumps.map(jump => (
+              <li key={jump.rate}>
+                {jump.rate.replaceAll('_', ' ')}: {jump.from} to {jump.to}
+              </li>
+            ))}
+          </ul>
+        </Notice>
+      )}
+      <div class="columns">
+        <section class="stack tight">
+          <h3>Now</h3>
+          {preview.before === null ? <p class="soft">No price</p> : <FullPrices prices={preview.before} />}
+        </section>
+        <section class="stack tight">
+          <h3>Then</h3>
+          {preview.after === null ? (
+            <p class="soft">No price: every call is refused</p>
+          ) : (
+            <FullPrices prices={preview.after} />
+          )}
+        </section>
+      </div>
+      <p>
+        The {wholeNumber(preview.requests)} requests of the last 30 days cost{' '}
+        <Money amount={preview.cost_before} /> and would have cost <Money amount={preview.cost_after} />:{' '}
+        <Money amount={difference} style="signed" />.
+      </p>
+    </>
+  )
+}
+
+function negated(amount: string): string {
+  return amount.startsWith('-') ? amount.slice(1) : `-${amount}`
+}
+
+/** Everything else about a model, as replacing it wants it. */
+function unchanged(model: Model) {
+  const { aliases, display_name, owned_by, channels, surfaces, enabled_by_default } = model
+  const { context_tokens, max_output_tokens } = model
+  return {
+    aliases,
+    display_name,
+    owned_by,
+    channels,
+    surfaces,
+    enabled_by_default,
+    context_tokens,
+    max_output_tokens,
+  }
+}

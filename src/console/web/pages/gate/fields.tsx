@@ -1,0 +1,63 @@
+import { TextField } from '../../parts/field.tsx'
+
+interface FieldOf {
+  value: string
+  onValue(value: string): void
+  error: string | undefined
+}
+
+/** The address by which somebody signs in. */
+export function EmailField({ value, onValue, error, hint }: FieldOf & { hint?: string }) {
+  return (
+    <TextField
+      label="Email"
+      type="email"
+      name="email"
+      autoComplete="username"
+      autoFocus
+      {...(hint === undefined ? {} : { hint })}
+      value={value}
+      onValue={onValue}
+      error={error}
+    />
+  )
+}
+
+/** Six digits from an authenticator, or a recovery code. Takes the focus, since it is all that is asked for now. */
+export function CodeField({ value, onValue, error }: FieldOf) {
+  return (
+    <TextField
+      label="Code"
+      name="code"
+      autoComplete="one-time-code"
+      inputMode="text"
+      spellcheck={false}
+      autoFocus
+      hint="The six digits of your authenticator app, or one of your recovery codes."
+      value={value}
+      onValue={onValue}
+      error={error}
+    />
+  )
+}
+
+/** A password that is chosen, here or on another page. */
+export function NewPasswordField({
+  label = 'Password',
+  value,
+  onValue,
+  error,
+}: FieldOf & { label?: string }) {
+  return (
+    <TextField
+      label={label}
+      type="password"
+      name="new-password"
+      autoComplete="new-password"
+      hint="At least 10 characters. A few words are easier to remember than symbols."
+      value={value}
+      onValue={onValue}
+      error={error}
+    />
+  )
+}

@@ -1,0 +1,103 @@
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { addressOf } from '../api/client.ts'
+import { ApiFailure, asFailure, failureOf } from '../api/failure.ts'
+import { type PlaygroundSurface, saidBy } from './answer-text.ts'
+import { type RawEvent, readEvents } from './event-reader.ts'
+
+/** An answer as far as it has come. */
+export interface Run {
+  state: 'idle' | 'asking' | 'streaming' | 'done' | 'stopped'
+  thinking: string
+  text: string
+  events: RawEvent[]
+  requestId: string | undefined
+  firstMs: number | undefined
+  totalMs: number | undefined
+  failure: ApiFailure | undefined
+}
+
+const IDLE: Run = {
+  state: 'idle',
+  thinking: '',
+  text: '',
+  events: [],
+  requestId: undefined,
+  firstMs: undefined,
+  totalMs: undefined,
+  failure: undefined,
+}
+
+/** What the playground asks of the API host. */
+export interface PlaygroundCall {
+  path: string
+  body: Record<string, unknown>
+  strict: boolean
+}
+
+/** One streamed answer at a time, painted once a frame however fast its events come. */
+export function useRun() {
+  const [run, setRun] = useState<Run>(IDLE)
+  const abort = useRef<AbortController | undefined>(undefined)
+  useEffect(() => () => abort.current?.abort(), [])
+  const start = useCallback((surface: PlaygroundSurface, request: PlaygroundCall) => {
+    const controller = new AbortController()
+    abort.current = controller
+    const began = performance.now()
+    let current: Run = { ...IDLE, state: 'asking' }
+    let frame = 0
+    const paint = () => {
+      frame = 0
+      setRun(current)
+    }
+    const become = (change: Partial<Run>) => {
+      current = { ...current, ...change }
+      if (frame === 0) frame = requestAnimationFrame(paint)
+    }
+    const onEvent = (event: RawEvent) => {
+      const said = saidBy(surface, event.data)
+      become({
+        state: 'streaming',
+        firstMs: current.firstMs ?? performance.now() - began,
+        events: [...current.events, event],
+        text: current.text + (said.text ?? ''),
+        thinking: current.thinking + (said.thinking ?? ''),
+        ...(said.error === undefined ? {} : { failure: inStream(said.error) }),
+      })
+    }
+    setRun(current)
+    stream(request, controller.signal, id => become({ requestId: id }), onEvent)
+      .then(() => become({ state: 'done', totalMs: performance.now() - began }))
+      .catch((error: unknown) =>
+        become(
+          controller.signal.aborted
+            ? { state: 'stopped' }
+            : { state: 'done', totalMs: performance.now() - began, failure: asFailure(error) },
+        ),
+      )
+  }, [])
+  const stop = useCallback(() => abort.current?.abort(), [])
+  return { run, start, stop }
+}
+
+async function stream(
+  request: PlaygroundCall,
+  signal: AbortSignal,
+  onId: (id: string) => void,
+  onEvent: (event: RawEvent) => void,
+): Promise<void> {
+  const response = await fetch(addressOf('POST /api/playground', { body: request }), {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(request),
+    signal,
+  })
+  const id = response.headers.get('x-request-id')
+  if (id !== null) onId(id)
+  if (!response.ok) throw await failureOf(response)
+  if (response.body !== null) await readEvents(response.body, onEvent)
+}
+
+/** An error in the stream itself, after its head had said 200. */
+function inStream(message: string): ApiFailure {
+  return new ApiFailure(200, 'in_stream', message)
+}
