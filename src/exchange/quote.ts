@@ -2,6 +2,7 @@ import type { Caller } from '@/accounts/account.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
+import { MOST_COUNT } from '@/generation/usage.ts'
 import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
@@ -153,7 +154,7 @@ const LIMITS = {
 export function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
   const settings = settingsOf(format, body)
   for (const name of LIMITS[format].limit) {
-    const stated = wholeNumber(settings, name, 0, MOST_TOKENS)
+    const stated = wholeNumber(settings, name, 0, MOST_COUNT)
     if (stated !== undefined) return stated
   }
   return undefined
@@ -169,8 +170,6 @@ function settingsOf(format: Format, body: JsonObject): JsonObject {
   return asObject(body['generationConfig']) ?? asObject(body['generation_config']) ?? {}
 }
 
-/** Large enough for every model, and so small that the ledger has a number for the price of both together. */
-const MOST_TOKENS = 2 ** 31 - 1
 const MOST_ANSWERS = 1_000
 
 function wholeNumber(settings: JsonObject, name: string, least: number, most: number): number | undefined {

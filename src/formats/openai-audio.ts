@@ -1,5 +1,5 @@
-import { NO_USAGE, type Usage } from '@/generation/usage.ts'
-import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
+import { NO_USAGE, readCount, type Usage } from '@/generation/usage.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
 
 /**
  * What OpenAI's audio endpoints say of usage: speech only in its event stream, transcripts in tokens or in seconds,
@@ -14,8 +14,8 @@ export interface AudioUsage {
 /** Usage of `speech.audio.done`; its output is sound. */
 export function readSpeechUsage(done: JsonObject): AudioUsage | undefined {
   const usage = asObject(done['usage'])
-  const input = asNumber(usage?.['input_tokens'])
-  const output = asNumber(usage?.['output_tokens'])
+  const input = readCount(usage?.['input_tokens'])
+  const output = readCount(usage?.['output_tokens'])
   if (input === undefined || output === undefined) return undefined
   return { tokens: { ...NO_USAGE, inputUncached: input, audioOutput: output }, seconds: undefined }
 }
@@ -23,13 +23,13 @@ export function readSpeechUsage(done: JsonObject): AudioUsage | undefined {
 /** Usage of a transcript, whole or in its last event; Whisper says how long the sound was, and no tokens. */
 export function readTranscriptUsage(answer: JsonObject): AudioUsage | undefined {
   const usage = asObject(answer['usage'])
-  const seconds = asNumber(usage?.['seconds']) ?? asNumber(answer['duration'])
-  const input = asNumber(usage?.['input_tokens'])
-  const output = asNumber(usage?.['output_tokens'])
+  const seconds = readCount(usage?.['seconds']) ?? readCount(answer['duration'])
+  const input = readCount(usage?.['input_tokens'])
+  const output = readCount(usage?.['output_tokens'])
   if (input === undefined || output === undefined) {
     return seconds === undefined ? undefined : { tokens: NO_USAGE, seconds: Math.ceil(seconds) }
   }
-  const sound = asNumber(asObject(usage?.['input_token_details'])?.['audio_tokens']) ?? input
+  const sound = readCount(asObject(usage?.['input_token_details'])?.['audio_tokens']) ?? input
   return {
     tokens: {
       ...NO_USAGE,

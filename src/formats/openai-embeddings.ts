@@ -1,4 +1,5 @@
 import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from '@/generation/embedding.ts'
+import { readCount } from '@/generation/usage.ts'
 import { asArray, asIndex, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { invalidRequest } from './invalid.ts'
 
@@ -59,7 +60,7 @@ export function decodeEmbeddingAnswer(json: JsonObject): EmbeddingAnswer | undef
 /** What an answer says it has used; undefined if it says nothing. */
 export function reportedInput(json: JsonObject): number | undefined {
   const usage = asObject(json['usage'])
-  return asNumber(usage?.['prompt_tokens']) ?? asNumber(usage?.['total_tokens'])
+  return readCount(usage?.['prompt_tokens']) ?? readCount(usage?.['total_tokens'])
 }
 
 /** @param inputTokens as reported, else estimated */

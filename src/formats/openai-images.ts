@@ -1,5 +1,5 @@
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
-import { NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
+import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { formatSize, nearestRatio, parseSize, sizeOfRatio } from './aspect-ratio.ts'
@@ -128,8 +128,8 @@ function decodeImage(entry: JsonObject, mediaType: string): MadeImage[] {
 /** What an answer or a last event says was used; undefined if it says nothing (the older models do not). */
 export function decodeImageUsage(json: JsonObject): Usage | undefined {
   const usage = asObject(json['usage'])
-  const input = asNumber(usage?.['input_tokens'])
-  const output = asNumber(usage?.['output_tokens'])
+  const input = readCount(usage?.['input_tokens'])
+  const output = readCount(usage?.['output_tokens'])
   if (input === undefined || output === undefined) return undefined
   const cached = asNumber(asObject(usage?.['input_tokens_details'])?.['cached_tokens']) ?? 0
   const cacheRead = Math.max(0, Math.min(cached, input))

@@ -1,3 +1,5 @@
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+
 /**
  * What a generation used, in disjoint buckets: no token is in two of them, so they can be priced one by one and
  * their sum is the vendor's total. Every format's arithmetic into and out of it is in that format's `usage.ts`.
@@ -46,7 +48,37 @@ export function outputTokens(usage: Usage): number {
   return usage.outputText + usage.reasoning + usage.audioOutput
 }
 
-/** The usage in whole tokens: what a vendor counts in fractions or below zero is not charged as such. */
+/**
+ * The most that a count of anything can be: so large that no model comes near it, and so small that the ledger has a
+ * number for the price. A vendor's number beyond it, or below zero, is a fault and no count.
+ */
+export const MOST_COUNT = 2 ** 31 - 1
+
+/** A vendor's number, if it can be a count of something that was used. */
+export function readCount(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'number' && value >= 0 && value <= MOST_COUNT ? value : undefined
+}
+
+/**
+ * Whether a vendor's counts are to be believed: one of these is there, and none of those that are there is impossible.
+ * A report that is not is none: what was used is counted here instead.
+ */
+export function isReport(wire: JsonObject, names: readonly string[]): boolean {
+  let isThere = false
+  for (const name of names) {
+    if (typeof wire[name] !== 'number') continue
+    if (readCount(wire[name]) === undefined) return false
+    isThere = true
+  }
+  return isThere
+}
+
+/** The usage, if it is possible: a breakdown can say what the totals beside it do not. */
+export function possible(usage: Usage): Usage | undefined {
+  return inputTokens(usage) <= MOST_COUNT && outputTokens(usage) <= MOST_COUNT ? usage : undefined
+}
+
+/** The usage in whole tokens: what a vendor counts in fractions is not charged as such. */
 export function wholeCounts(usage: Usage): Usage {
   return {
     inputUncached: whole(usage.inputUncached),

@@ -157,6 +157,14 @@ describe('every way a request can end has one rule of what it costs', () => {
     ['empty', '{}'],
     ['of nulls', '{"prompt_tokens":null,"completion_tokens":null,"total_tokens":null}'],
     ['of texts', '{"prompt_tokens":"100","completion_tokens":"50"}'],
+    ['below zero', '{"prompt_tokens":100,"completion_tokens":-50}'],
+    ['below zero throughout', '{"prompt_tokens":-100,"completion_tokens":-50,"total_tokens":-150}'],
+    ['beyond all models', '{"prompt_tokens":1e15,"completion_tokens":50}'],
+    ['beyond all numbers', '{"prompt_tokens":100,"completion_tokens":1e300}'],
+    [
+      'beyond all models in its details',
+      '{"prompt_tokens":100,"completion_tokens":50,"completion_tokens_details":{"reasoning_tokens":1e15}}',
+    ],
   ])('a usage that is %s is none: what was counted here', async (_name, usage) => {
     for (const stream of [true, false]) {
       answer = () =>
@@ -169,6 +177,7 @@ describe('every way a request can end has one rule of what it costs', () => {
       expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 100n })
       expect(result.chargedNano).toBe(result.input_uncached * INPUT + 100n * OUTPUT)
     }
+    expect(await gateway.database.sql`select id from hold`).toHaveLength(0)
   })
 
   test.each([true, false])(

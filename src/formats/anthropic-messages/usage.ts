@@ -1,5 +1,4 @@
-import type { Usage } from '@/generation/usage.ts'
-import { outputTokens } from '@/generation/usage.ts'
+import { isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
 import { asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
@@ -25,8 +24,7 @@ export function decodeUsage(wire: JsonObject): Usage {
 
 /** The same where there may be none; nor is there one that counts neither side, since null is not zero. */
 export function readUsage(wire: JsonObject | undefined): Usage | undefined {
-  if (wire === undefined || !MAIN_COUNTS.some(name => typeof wire[name] === 'number')) return undefined
-  return decodeUsage(wire)
+  return wire === undefined || !isReport(wire, MAIN_COUNTS) ? undefined : possible(decodeUsage(wire))
 }
 
 const MAIN_COUNTS = ['input_tokens', 'output_tokens']

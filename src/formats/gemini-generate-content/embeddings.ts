@@ -1,4 +1,5 @@
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
+import { readCount } from '@/generation/usage.ts'
 import {
   asArray,
   asIndex,
@@ -125,7 +126,7 @@ export function decodeEmbeddingAnswer(json: JsonObject): EmbeddingAnswer | undef
 
 /** What an answer says it has used; older ones say nothing. */
 export function reportedInput(json: JsonObject): number | undefined {
-  return asNumber(asObject(json['usageMetadata'])?.['promptTokenCount'])
+  return readCount(asObject(json['usageMetadata'])?.['promptTokenCount'])
 }
 
 export function encodeEmbeddingAnswer(

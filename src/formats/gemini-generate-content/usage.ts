@@ -1,4 +1,4 @@
-import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
+import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { present } from './wire.ts'
 
@@ -31,9 +31,9 @@ export function decodeUsage(metadata: JsonObject): Usage {
 
 /** The same where there may be none; nor is there one that counts nothing at all. */
 export function readUsage(metadata: JsonObject | undefined): Usage | undefined {
-  if (metadata === undefined || !MAIN_COUNTS.some(name => typeof metadata[name] === 'number'))
-    return undefined
-  return decodeUsage(metadata)
+  return metadata === undefined || !isReport(metadata, MAIN_COUNTS)
+    ? undefined
+    : possible(decodeUsage(metadata))
 }
 
 const MAIN_COUNTS = ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount']

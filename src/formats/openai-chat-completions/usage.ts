@@ -1,4 +1,4 @@
-import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
+import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { CompletionUsage } from './wire.ts'
 
@@ -12,8 +12,7 @@ export function decodeUsage(usage: JsonObject): Usage {
 
 /** The same where there may be none; nor is there one that counts neither side, since null is not zero. */
 export function readUsage(usage: JsonObject | undefined): Usage | undefined {
-  if (usage === undefined || !MAIN_COUNTS.some(name => typeof usage[name] === 'number')) return undefined
-  return decodeUsage(usage)
+  return usage === undefined || !isReport(usage, MAIN_COUNTS) ? undefined : possible(decodeUsage(usage))
 }
 
 const MAIN_COUNTS = ['prompt_tokens', 'completion_tokens', 'prompt_cache_miss_tokens']

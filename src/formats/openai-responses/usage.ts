@@ -1,13 +1,13 @@
-import { inputTokens, outputTokens, type Usage } from '@/generation/usage.ts'
+import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * Usage of a response object. Its totals include what was cached and what was reasoned (wire-formats 6.2).
- * @returns undefined when the response names none, or has null in its place.
+ * @returns undefined when the response names none, has null in its place, or one that cannot be.
  */
 export function decodeUsage(response: JsonObject): Usage | undefined {
   const wire = asObject(response['usage'])
-  if (wire === undefined || !MAIN_COUNTS.some(name => typeof wire[name] === 'number')) return undefined
+  if (wire === undefined || !isReport(wire, MAIN_COUNTS)) return undefined
   const input = count(wire['input_tokens'])
   const output = count(wire['output_tokens'])
   const details = asObject(wire['input_tokens_details'])
@@ -19,7 +19,7 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
   // xAI counts reasoning outside of output_tokens; only the total tells.
   const outside = thought > 0 && count(wire['total_tokens']) === input + output + thought
   const reasoning = outside ? thought : Math.min(thought, output)
-  return {
+  return possible({
     inputUncached: input - cacheRead - written,
     cacheRead,
     cacheWrite5m: written - cacheWrite1h,
@@ -29,7 +29,7 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
     audioInput: 0,
     audioOutput: 0,
     serverTools: serverTools(response),
-  }
+  })
 }
 
 const MAIN_COUNTS = ['input_tokens', 'output_tokens']

@@ -248,6 +248,14 @@ describe('money', () => {
     })
   })
 
+  test.each([-7, 1e15, 1e300])('a count that cannot be (%d) is estimated, too', async count => {
+    answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: count, total_tokens: count } }
+    const response = await post('/v1/embeddings', { model: 'scripted/openai', input: 'x'.repeat(400) })
+    expect(response.status).toBe(200)
+    expect(await lastExchange()).toMatchObject({ input_uncached: 100n, usage_source: 'estimated' })
+    expect((await gateway.database.sql`select * from hold`).length).toBe(0)
+  })
+
   test('a model without a price for input is refused', async () => {
     const response = await post('/v1/embeddings', { model: 'scripted/output-only', input: 'x' })
     expect(response.status).toBe(503)

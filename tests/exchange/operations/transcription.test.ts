@@ -105,6 +105,13 @@ describe('money', () => {
     expect(await lastExchange()).toMatchObject({ usage_source: 'reported', extras: { audioSeconds: 13 } })
   })
 
+  test.each([-1, 1e300])('seconds that cannot be (%d) are those of the sound', async seconds => {
+    answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds } })
+    const response = await send({ model: 'stt/seconds', file: wav(3) })
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000300000')
+    expect(await lastExchange()).toMatchObject({ usage_source: 'estimated' })
+  })
+
   test('reported tokens are charged by what they are of', async () => {
     const usage = {
       type: 'tokens',

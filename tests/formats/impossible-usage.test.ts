@@ -1,0 +1,55 @@
+import { describe, expect, test } from 'bun:test'
+import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
+import { inputTokens, MOST_COUNT, outputTokens, type Usage } from '@/generation/usage.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+/** The least of a whole answer, with its counts as a format spells them. */
+const ANSWERS: Record<Format, (input: number, output: number) => JsonObject> = {
+  'openai-chat-completions': (input, output) => ({
+    choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
+    usage: { prompt_tokens: input, completion_tokens: output },
+  }),
+  'openai-responses': (input, output) => ({
+    object: 'response',
+    status: 'completed',
+    output: [],
+    usage: { input_tokens: input, output_tokens: output },
+  }),
+  'anthropic-messages': (input, output) => ({
+    type: 'message',
+    content: [],
+    stop_reason: 'end_turn',
+    usage: { input_tokens: input, output_tokens: output },
+  }),
+  'gemini-generate-content': (input, output) => ({
+    candidates: [{ content: { parts: [{ text: 'x' }] }, finishReason: 'STOP' }],
+    usageMetadata: { promptTokenCount: input, candidatesTokenCount: output },
+  }),
+}
+
+describe.each(Object.keys(ANSWERS) as Format[])('%s', format => {
+  const { reportedUsage, decodeResponse } = CODECS[format]
+
+  function read(input: number, output: number): (Usage | undefined)[] {
+    const body = ANSWERS[format](input, output)
+    return [reportedUsage(body), decodeResponse(body, { vendor: 'example', newId: () => 'id' }).usage]
+  }
+
+  test.each([
+    [-1, 5],
+    [5, -1],
+    [MOST_COUNT + 1, 5],
+    [5, 1e15],
+    [5, Number.POSITIVE_INFINITY],
+    [Number.NaN, 5],
+  ])('a report of %d and %d tokens is none', (input, output) => {
+    expect(read(input, output)).toEqual([undefined, undefined])
+  })
+
+  test('the largest report that can be is one', () => {
+    for (const usage of read(MOST_COUNT, MOST_COUNT)) {
+      expect(usage && [inputTokens(usage), outputTokens(usage)]).toEqual([MOST_COUNT, MOST_COUNT])
+    }
+  })
+})
