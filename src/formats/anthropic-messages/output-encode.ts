@@ -1,6 +1,7 @@
 import type { OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
+import type { Losses } from './losses.ts'
 import type { Capabilities } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 
@@ -22,6 +23,7 @@ export function encodeOutput(
   output: OutputFormat | undefined,
   hasTools: boolean,
   model: Capabilities,
+  losses: Losses,
 ): EncodedOutput {
   switch (output?.type) {
     case undefined:
@@ -30,7 +32,7 @@ export function encodeOutput(
     case 'json':
       return { ...PLAIN, instruction: JSON_ONLY }
     case 'json-schema':
-      return encodeSchema(output, hasTools, model)
+      return encodeSchema(output, hasTools, model, losses)
     default:
       return output satisfies never
   }
@@ -40,11 +42,14 @@ function encodeSchema(
   output: Extract<OutputFormat, { type: 'json-schema' }>,
   hasTools: boolean,
   model: Capabilities,
+  losses: Losses,
 ): EncodedOutput {
-  const { schema, description } = output
+  const { schema, description, strict } = output
   if (model.outputFormat && canBeClosed(schema)) {
     return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(schema) } }
   }
+  // Neither a tool's schema nor words hold the model to it.
+  if (strict === true) losses.add('outputStrict')
   const isObject = schema['type'] === 'object' || schema['properties'] !== undefined
   if (hasTools || !model.forcedTools || !isObject) {
     return { ...PLAIN, instruction: `${JSON_ONLY} It must fit this JSON Schema:\n${JSON.stringify(schema)}` }

@@ -28,7 +28,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   if (history.lost) losses.add('reasoningHistory')
 
   const offered = encodeTools(request, model, losses)
-  const output = encodeOutput(request.output, offered.tools.length > 0, model)
+  const output = encodeOutput(request.output, offered.tools.length > 0, model, losses)
   const forced = offered.forced || output.tool !== undefined
   const conditions = { forced, thoughtMissing: history.openLoopLacksThought }
   const thinking = encodeThinking(request, target, model, conditions, losses)

@@ -61,6 +61,11 @@ export function decodeFinishReason(value: JsonValue | undefined): StopReason | u
   return isFinishReason(name) ? DECODED[name] : 'other'
 }
 
+/** The reason that says none, where it is said. */
+export function isVague(value: JsonValue | undefined): boolean {
+  return value === 0 || value === 'FINISH_REASON_UNSPECIFIED'
+}
+
 function isFinishReason(name: JsonValue | undefined): name is WireFinishReason {
   return typeof name === 'string' && Object.hasOwn(DECODED, name)
 }

@@ -54,7 +54,7 @@ function withReasons(body: JsonObject): JsonObject {
   if (!Array.isArray(body['candidates'])) return body
   const candidates = body['candidates'].map(candidate =>
     isJsonObject(candidate)
-      ? { ...candidate, finishReason: candidate['finishReason'] || 'OTHER' }
+      ? { ...candidate, finishReason: hasOrdinaryEnd(candidate) ? candidate['finishReason'] : 'OTHER' }
       : candidate,
   )
   return { ...body, candidates }
@@ -72,7 +72,8 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
         : undefined,
     promptFeedback:
       blocked === undefined ? undefined : { blockReason: encodeBlockReason(blocked.finish.message) },
-    usageMetadata: response.usage === undefined ? undefined : encodeUsage(response.usage),
+    usageMetadata:
+      response.usage === undefined ? undefined : encodeUsage(response.usage, response.serviceTier),
     modelVersion: context.model,
     responseId: context.requestId,
   }

@@ -17,7 +17,7 @@ import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '../plain-text.ts'
 import { decodeOpaque } from './contents-decode.ts'
-import { decodeBlockReason, decodeFinishReason } from './finish.ts'
+import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodeMedia } from './media.ts'
@@ -29,7 +29,13 @@ type Emit = (event: GenerationEvent) => void
 
 /** The block that the next part may continue. */
 type OpenBlock =
-  | { type: 'text'; block: number; text: string; signature: Signature | undefined }
+  | {
+      type: 'text'
+      block: number
+      text: string
+      cited: Set<string> | undefined
+      signature: Signature | undefined
+    }
   | { type: 'reasoning'; block: number; signature: Signature | undefined }
   | { type: 'call'; block: number; args: PartialArgs; signature: Signature | undefined }
 
@@ -38,6 +44,8 @@ interface CandidateState {
   open: OpenBlock | undefined
   called: boolean
   finished: boolean
+  /** How often a chunk gave `FINISH_REASON_UNSPECIFIED`, and whether the last one did. */
+  vague: { times: number; isLast: boolean }
 }
 
 const PLAIN: PlainShape = {
@@ -69,7 +77,7 @@ export class GeminiDecoder implements StreamDecoder {
   #chunk: JsonObject | undefined
   #text: Extract<OpenBlock, { type: 'text' | 'reasoning' }> | undefined
   #blocks = 0
-  #started = false
+  #started: Extract<GenerationEvent, { type: 'start' }> | undefined
   #failed = false
 
   constructor(context: DecodeContext) {
@@ -88,8 +96,14 @@ export class GeminiDecoder implements StreamDecoder {
   end(emit: Emit): void {
     if (this.#failed) return
     const states = [...this.#candidates.values()]
+    for (const state of states) {
+      // Said once, at the end, it is a reason; said in every chunk it is how the upstream says nothing.
+      const isEnd = !state.finished && state.vague.isLast && state.vague.times === 1
+      if (isEnd) this.#finish(state, 'other', undefined, emit)
+    }
     if (states.length > 0 && states.every(state => state.finished)) return
-    const problem = this.#started ? 'ended its answer without a finish reason' : 'closed without an answer'
+    const problem =
+      this.#started !== undefined ? 'ended its answer without a finish reason' : 'closed without an answer'
     this.#fail(emit, new GatewayError('upstream_error', `The upstream ${problem}`, { retry: 'next-channel' }))
   }
 
@@ -104,9 +118,12 @@ export class GeminiDecoder implements StreamDecoder {
     this.#chunk = chunk
     this.#text = undefined
     const candidates = asArray(chunk['candidates']).filter(isJsonObject)
-    for (const candidate of candidates) this.#readParts(candidate, emit)
+    const numbers = numbersOf(candidates)
+    const states = candidates.map((_, position) => this.#stateOf(numbers[position] ?? 0))
+    for (const [position, state] of states.entries()) this.#readParts(state, candidates[position] ?? {}, emit)
     emitUsage(asObject(chunk['usageMetadata']), emit)
-    for (const candidate of candidates) this.#readFinish(candidate, emit)
+    for (const [position, state] of states.entries())
+      this.#readFinish(state, candidates[position] ?? {}, emit)
     this.#readPromptFeedback(asObject(chunk['promptFeedback']), emit)
   }
 
@@ -122,31 +139,41 @@ export class GeminiDecoder implements StreamDecoder {
   }
 
   #start(chunk: JsonObject, emit: Emit): void {
-    if (this.#started) return
-    this.#started = true
-    emit({
+    const known = this.#started
+    const serviceTier = asString(asObject(chunk['usageMetadata'])?.['serviceTier']) ?? known?.serviceTier
+    if (known !== undefined && known.serviceTier === serviceTier) return
+    this.#started = {
       type: 'start',
-      id: asString(chunk['responseId']),
-      model: asString(chunk['modelVersion']),
-      serviceTier: asString(asObject(chunk['usageMetadata'])?.['serviceTier']),
-    })
+      id: known?.id ?? asString(chunk['responseId']),
+      model: known?.model ?? asString(chunk['modelVersion']),
+      serviceTier,
+    }
+    emit(this.#started)
   }
 
-  #readParts(candidate: JsonObject, emit: Emit): void {
-    const state = this.#stateOf(candidate)
+  #readParts(state: CandidateState, candidate: JsonObject, emit: Emit): void {
     if (state.finished) return
-    for (const part of asArray(asObject(candidate['content'])?.['parts'])) {
-      if (isJsonObject(part)) this.#readPart(state, part, emit)
+    const parts = asArray(asObject(candidate['content'])?.['parts']).filter(isJsonObject)
+    const lastText = parts.findLastIndex(part => part['text'] !== undefined)
+    for (const [at, part] of parts.entries()) {
+      // What follows the last text ends it, and the chunk's sources are about it.
+      if (at > lastText) this.#cite(state, candidate, emit)
+      this.#readPart(state, part, emit)
     }
     const logprobs = decodeLogprobs(asObject(candidate['logprobsResult']))
     if (logprobs.length > 0) emit({ type: 'logprobs', candidate: state.index, content: logprobs })
   }
 
-  #stateOf(candidate: JsonObject): CandidateState {
-    const index = asIndex(candidate['index']) ?? 0
+  #stateOf(index: number): CandidateState {
     const known = this.#candidates.get(index)
     if (known !== undefined) return known
-    const state: CandidateState = { index, open: undefined, called: false, finished: false }
+    const state: CandidateState = {
+      index,
+      open: undefined,
+      called: false,
+      finished: false,
+      vague: { times: 0, isLast: false },
+    }
     this.#candidates.set(index, state)
     return state
   }
@@ -184,7 +211,7 @@ export class GeminiDecoder implements StreamDecoder {
     // A signature ends its block: it must come back on a part that holds this text and no more.
     if (open?.type !== 'text' || open.signature !== undefined) {
       this.#close(state, emit)
-      open = { type: 'text', block: this.#blocks++, text: '', signature: undefined }
+      open = { type: 'text', block: this.#blocks++, text: '', cited: undefined, signature: undefined }
       state.open = open
       emit({ type: 'text-start', block: open.block, candidate: state.index })
     }
@@ -260,12 +287,15 @@ export class GeminiDecoder implements StreamDecoder {
     }
   }
 
-  #readFinish(candidate: JsonObject, emit: Emit): void {
-    const reason = decodeFinishReason(candidate['finishReason'])
-    const state = this.#stateOf(candidate)
+  #readFinish(state: CandidateState, candidate: JsonObject, emit: Emit): void {
     if (state.finished) return
     this.#cite(state, candidate, emit)
-    if (reason === undefined) return
+    const reason = decodeFinishReason(candidate['finishReason'])
+    if (reason === undefined) {
+      const isLast = isVague(candidate['finishReason'])
+      state.vague = { times: state.vague.times + (isLast ? 1 : 0), isLast }
+      return
+    }
     this.#finish(
       state,
       reason === 'end' && state.called ? 'tool-calls' : reason,
@@ -278,6 +308,12 @@ export class GeminiDecoder implements StreamDecoder {
     const { open } = state
     if (open?.type !== 'text') return
     for (const citation of decodeCitations(candidate, open.text)) {
+      // Some chunks repeat the sources of those before.
+      const { url, title, start, end } = citation
+      const key = JSON.stringify([url, title, start, end])
+      open.cited ??= new Set()
+      if (open.cited.has(key)) continue
+      open.cited.add(key)
       emit({ type: 'text-citation', block: open.block, citation })
     }
   }
@@ -285,7 +321,7 @@ export class GeminiDecoder implements StreamDecoder {
   #readPromptFeedback(feedback: JsonObject | undefined, emit: Emit): void {
     const reason = decodeBlockReason(feedback?.['blockReason'])
     if (reason === undefined) return
-    const state = this.#stateOf({})
+    const state = this.#stateOf(0)
     if (state.finished) return
     const text = asString(feedback?.['blockReasonMessage'])
     this.#finish(state, 'prompt-blocked', text === undefined ? reason : `${reason}: ${text}`, emit)
@@ -301,6 +337,13 @@ export class GeminiDecoder implements StreamDecoder {
     this.#failed = true
     emit({ type: 'error', error })
   }
+}
+
+/** The numbers of a chunk's candidates. Proto JSON leaves out a zero; where none has a number they stand in order. */
+function numbersOf(candidates: readonly JsonObject[]): number[] {
+  const given = candidates.map(candidate => asIndex(candidate['index']))
+  const isSilent = given.every(index => index === undefined)
+  return given.map((index, position) => index ?? (isSilent ? position : 0))
 }
 
 /**

@@ -75,6 +75,7 @@ class ChunkEncoder implements StreamEncoder {
   readonly #candidates = new Map<number, CandidateState>()
   readonly #blocks = new Map<number, Block>()
   #usage: Usage | undefined
+  #serviceTier: string | undefined
   #failed = false
 
   constructor(context: ReplyContext) {
@@ -88,6 +89,7 @@ class ChunkEncoder implements StreamEncoder {
   push(event: GenerationEvent, emit: Emit): void {
     switch (event.type) {
       case 'start':
+        this.#serviceTier = event.serviceTier
         return
       case 'text-delta':
       case 'refusal-delta': {
@@ -205,7 +207,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   #usageMetadata(): JsonObject | undefined {
-    return this.#usage === undefined ? undefined : encodeUsage(this.#usage)
+    return this.#usage === undefined ? undefined : encodeUsage(this.#usage, this.#serviceTier)
   }
 
   #stateOf(index: number): CandidateState {

@@ -56,7 +56,8 @@ function audioTokens(details: JsonValue | undefined): number {
   return tokens
 }
 
-export function encodeUsage(usage: Usage): JsonObject {
+/** @param tier in which the answer was served; the ordinary one goes without saying. */
+export function encodeUsage(usage: Usage, tier: string | undefined): JsonObject {
   const prompt = inputTokens(usage)
   const output = outputTokens(usage)
   const candidates = output - usage.reasoning
@@ -68,6 +69,7 @@ export function encodeUsage(usage: Usage): JsonObject {
     thoughtsTokenCount: usage.reasoning > 0 ? usage.reasoning : undefined,
     promptTokensDetails: modalities(prompt, usage.audioInput),
     candidatesTokensDetails: modalities(candidates, usage.audioOutput),
+    serviceTier: tier === 'flex' || tier === 'priority' ? tier : undefined,
   })
 }
 

@@ -38,6 +38,8 @@ export class CandidateDecoder {
   /** Reasoning came as plain text; then the text in `reasoning_details` is the same once more. */
   #hasPlainReasoning = false
   #hasRefused = false
+  /** Sources that came while no text was open: those of the next. */
+  #early: readonly Citation[] = []
   #textSignature: Signature | undefined
   readonly #sound = new AudioDeltas()
   #finish: JsonObject | undefined
@@ -98,9 +100,12 @@ export class CandidateDecoder {
     if (legacy !== undefined) this.#calls.push({ function: legacy }, LEGACY_POSITION, emit)
   }
 
-  /** Sources of the text that is open. */
+  /** Sources of the text that is open, else of the next. */
   cite(citations: readonly Citation[], emit: Emit): void {
-    if (this.#open !== 'text') return
+    if (this.#open !== 'text') {
+      if (citations.length > 0) this.#early = [...this.#early, ...citations]
+      return
+    }
     for (const citation of citations) emit({ type: 'text-citation', block: this.#block, citation })
   }
 
@@ -204,8 +209,12 @@ export class CandidateDecoder {
     const candidate = this.#index
     this.#open = kind
     this.#block = block
-    if (kind === 'text') emit({ type: 'text-start', block, candidate })
-    else if (kind === 'refusal') {
+    if (kind === 'text') {
+      emit({ type: 'text-start', block, candidate })
+      const early = this.#early
+      this.#early = []
+      this.cite(early, emit)
+    } else if (kind === 'refusal') {
       this.#hasRefused = true
       emit({ type: 'refusal-start', block, candidate })
     } else {

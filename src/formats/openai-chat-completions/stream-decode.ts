@@ -105,7 +105,7 @@ export class AnswerDecoder {
   readonly #scope: AnswerScope
   /** The one to whose call plain events give input. */
   #calling: CandidateDecoder | undefined
-  #hasStarted = false
+  #started: Extract<GenerationEvent, { type: 'start' }> | undefined
   #blocks = 0
 
   constructor(context: DecodeContext) {
@@ -214,16 +214,18 @@ export class AnswerDecoder {
     if (content.length > 0) emit({ type: 'logprobs', candidate, content })
   }
 
-  /** Azure's first chunk has neither id nor choices: the start waits for one that says something. */
+  /** Azure's first chunk has neither id nor choices: the start waits for one that says something. A tier may come late. */
   #start(chunk: JsonObject, emit: Emit): void {
-    if (this.#hasStarted) return
-    this.#hasStarted = true
-    emit({
+    const known = this.#started
+    const serviceTier = asString(chunk['service_tier']) || known?.serviceTier
+    if (known !== undefined && known.serviceTier === serviceTier) return
+    this.#started = {
       type: 'start',
-      id: asString(chunk['id']) || undefined,
-      model: asString(chunk['model']) || undefined,
-      serviceTier: asString(chunk['service_tier']) || undefined,
-    })
+      id: known?.id ?? (asString(chunk['id']) || undefined),
+      model: known?.model ?? (asString(chunk['model']) || undefined),
+      serviceTier,
+    }
+    emit(this.#started)
   }
 }
 

@@ -39,6 +39,8 @@ class ChunkEncoder implements StreamEncoder {
     if (this.#isOver) return
     switch (event.type) {
       case 'start':
+        // The chunks that are begun keep their head; a tier told late stands in the last.
+        if (event.serviceTier !== this.#serviceTier) this.#writer = undefined
         this.#serviceTier = event.serviceTier
         return
       case 'text-start':

@@ -34,8 +34,14 @@ export function decodeItem(item: JsonObject, source: ItemSource): Part[] {
   return [call]
 }
 
+/** A message's content parts; some backends write its text in their place. */
+export function messageContents(item: JsonObject): readonly JsonValue[] {
+  const { content } = item
+  return typeof content === 'string' ? [{ type: 'output_text', text: content }] : asArray(content)
+}
+
 function decodeMessage(item: JsonObject): Part[] {
-  return asArray(item['content']).flatMap(value => {
+  return messageContents(item).flatMap(value => {
     const part = asObject(value)
     const known = part === undefined ? undefined : decodeContent(part, item['phase'])
     return known === undefined || known.type === 'media' ? [] : [known]

@@ -47,8 +47,7 @@ function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
   switch (source.type) {
     case 'base64': {
       const type = part.mediaType ?? 'application/pdf'
-      const filename =
-        name ?? `document.${type === 'application/pdf' ? 'pdf' : (type.split('/')[1] ?? 'txt')}`
+      const filename = name ?? `document.${extensionOf(type)}`
       return { type: 'input_file', filename, file_data: `data:${type};base64,${source.data}` }
     }
     case 'url':
@@ -62,9 +61,16 @@ function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
   }
 }
 
+/** The API tells files apart by their names. */
+function extensionOf(mediaType: string): string {
+  if (mediaType === 'text/plain') return 'txt'
+  return mediaType.split('/')[1] ?? 'txt'
+}
+
 function encodeAudio(part: MediaPart): JsonObject {
   if (part.source.type !== 'base64') throw unsayable('media', 'holds audio that is not inline')
-  const format = /wav/.test(part.mediaType ?? '') ? 'wav' : 'mp3'
+  const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
+  const format = /wav/.test(subtype) ? 'wav' : /^(?:x-)?(?:mp3|mpeg)$/.test(subtype) ? 'mp3' : subtype
   return { type: 'input_audio', input_audio: { data: part.source.data, format } }
 }
 

@@ -3,6 +3,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation } from './content.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
+import { messageContents } from './items.ts'
 import { phaseSignature } from './phase.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -87,7 +88,7 @@ export class MessageReader implements ItemReader {
   done(item: JsonObject, emit: Emit): void {
     if (this.#ended) return
     this.#phase = item['phase'] ?? this.#phase
-    for (const [index, value] of asArray(item['content']).entries()) {
+    for (const [index, value] of messageContents(item).entries()) {
       const content = asObject(value)
       const kind = content === undefined ? undefined : contentKind(content)
       if (content === undefined || kind === undefined) continue

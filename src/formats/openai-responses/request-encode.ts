@@ -78,7 +78,8 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   const sampling = encodeSampling({ temperature, topP, logprobs }, rules, losses)
   const thinking = encodeReasoning(reasoning, asObject(reasoningExtras), rules, losses)
   const wireTools = encodeTools(tools, losses)
-  const choice = encodeToolChoice(toolChoice, wireTools, losses)
+  // A choice without any tools says nothing.
+  const choice = encodeToolChoice(tools.length === 0 ? undefined : toolChoice, wireTools, losses)
   const format = encodeText(output, verbosity, asObject(textExtras), rules, losses)
   if (instructions.some(part => part.cache !== undefined))
     losses.push({ field: 'cacheMark', name: undefined })

@@ -45,8 +45,10 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   #delta: JsonObject | undefined
   #growing: MessageReader | CallReader | ReasoningReader | undefined
   #lastIndex = 0
+  /** How many items were read, also where several had one place. */
+  #count = 0
   #blocks = 0
-  #started = false
+  #started: Extract<GenerationEvent, { type: 'start' }> | undefined
   #ended = false
 
   constructor(context: DecodeContext) {
@@ -183,15 +185,19 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     )
   }
 
+  /** The response's last event may name the tier that its first one left open. */
   #start(response: JsonObject | undefined, emit: Emit): void {
-    if (this.#started) return
-    this.#started = true
-    emit({
+    const known = this.#started
+    if (known !== undefined && response === undefined) return
+    const start = {
       type: 'start',
-      id: asString(response?.['id']),
-      model: asString(response?.['model']),
-      serviceTier: response === undefined ? undefined : serviceTierOf(response),
-    })
+      id: known?.id ?? asString(response?.['id']),
+      model: known?.model ?? asString(response?.['model']),
+      serviceTier: (response && serviceTierOf(response)) ?? known?.serviceTier,
+    } as const
+    if (known !== undefined && known.serviceTier === start.serviceTier) return
+    this.#started = start
+    emit(start)
   }
 
   #itemAdded(event: JsonObject, emit: Emit): void {
@@ -230,6 +236,7 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     const known = this.#items.get(index)
     if (known !== undefined) return known.reads(item) ? known : undefined
     const reader = this.#newReader(item)
+    this.#count += 1
     this.#items.set(index, reader)
     return reader
   }
@@ -273,20 +280,18 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     emit({ type: 'finish', candidate: 0, finish: decodeFinish(named, this.#seen) })
   }
 
-  /** Ends what is open. The final output is believed only where no item was streamed: some backends leave it empty. */
+  /** Ends what is open, and tells of what the final output has beyond what was streamed: some backends leave it empty. */
   #settle(response: JsonObject, emit: Emit): void {
     const output = asArray(response['output'])
-    if (this.#items.size === 0) {
-      for (const [index, value] of output.entries()) {
-        const item = asObject(value)
-        if (item !== undefined) this.#reader(index, item, emit)?.done(item, emit)
-      }
-      return
-    }
     for (const [index, reader] of this.#items) {
       const item = asObject(output[index])
       if (item !== undefined && reader.reads(item)) reader.done(item, emit)
       else reader.cut(emit)
+    }
+    if (output.length <= this.#count) return
+    for (const [index, value] of output.entries()) {
+      const item = asObject(value)
+      if (item !== undefined && !this.#items.has(index)) this.#reader(index, item, emit)?.done(item, emit)
     }
   }
 

@@ -267,7 +267,10 @@ describe('structured output', () => {
       thinking: { type: 'disabled' },
     })
     expect(emulate.outputTool).toBe('a_person')
-    expect(losses).toEqual([{ field: 'reasoning', name: undefined }])
+    expect(losses).toEqual([
+      { field: 'outputStrict', name: undefined },
+      { field: 'reasoning', name: undefined },
+    ])
   })
 
   test.each([

@@ -337,3 +337,73 @@ test('an index that is no place in a list is the first', () => {
   )
   expect(collect(events).candidates).toMatchObject([{ parts: [{ text: 'ab' }] }])
 })
+
+describe('candidates without a number', () => {
+  const without = (text: string, finishReason?: string): JsonObject => ({
+    content: { parts: [{ text }] },
+    ...(finishReason !== undefined && { finishReason }),
+  })
+  const texts = (...chunks: JsonObject[]) =>
+    collect(decodeChunks(...chunks)).candidates.map(
+      ({ parts, finish }) => `${parts.map(part => part.type === 'text' && part.text)} ${finish.reason}`,
+    )
+
+  test('are told apart by their place where none has one', () => {
+    const whole = { candidates: [without('a', 'STOP'), without('b', 'MAX_TOKENS')] }
+    expect(texts(whole)).toEqual(['a end', 'b length'])
+    expect(codec.decodeResponse(whole, decodeContext()).candidates).toHaveLength(2)
+  })
+
+  test('are the first where others have one: proto JSON leaves out a zero', () => {
+    const chunks = { candidates: [{ ...without('b', 'STOP'), index: 1 }, without('a', 'STOP')] }
+    expect(texts(chunks)).toEqual(['a end', 'b end'])
+  })
+})
+
+describe('FINISH_REASON_UNSPECIFIED', () => {
+  test.each(['FINISH_REASON_UNSPECIFIED', 0])('%p is an end where it is the last word', finishReason => {
+    const last = chunk([{ text: 'x' }], { finishReason })
+    expect(answer(chunk([{ text: 'w' }]), last).finish?.reason).toBe('other')
+    expect(codec.decodeResponse(last, decodeContext()).candidates[0]?.finish.reason).toBe('other')
+  })
+
+  test('says nothing where every chunk says it: such a stream can be cut', () => {
+    const vague = { finishReason: 'FINISH_REASON_UNSPECIFIED' }
+    const events = decodeChunks(chunk([{ text: 'w' }], vague), chunk([{ text: 'x' }], vague))
+    expect(events.at(-1)?.type).toBe('error')
+    expect(answer(chunk([{ text: 'w' }], vague), chunk([{ text: 'x' }], STOP)).finish?.reason).toBe('end')
+  })
+})
+
+describe('sources', () => {
+  const groundingMetadata = {
+    groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
+    groundingSupports: [{ segment: { endIndex: 3 }, groundingChunkIndices: [0] }],
+  }
+  const cited = [{ url: 'https://a.example', start: 0, end: 3 }]
+
+  test('that every chunk repeats are one source', () => {
+    const chunks = [
+      chunk([{ text: 'abc' }], { groundingMetadata }),
+      chunk([{ text: 'def' }], { ...STOP, groundingMetadata }),
+    ]
+    expect(answer(...chunks).parts).toMatchObject([{ text: 'abcdef', citations: cited }])
+    expect(answer(...chunks).parts[0]).toHaveProperty('citations.length', 1)
+  })
+
+  test('that come with a call are those of the text before it', () => {
+    const last = chunk([call({ name: 'f' })], { ...STOP, groundingMetadata })
+    expect(answer(chunk([{ text: 'abc' }]), last).parts).toMatchObject([{ citations: cited }, { name: 'f' }])
+    const whole = chunk([{ text: 'abc' }, call({ name: 'f' })], { ...STOP, groundingMetadata })
+    expect(codec.decodeResponse(whole, decodeContext()).candidates[0]?.parts).toMatchObject([
+      { citations: cited },
+      { name: 'f' },
+    ])
+  })
+})
+
+test('a tier that only the last chunk tells is the tier of the answer', () => {
+  const usageMetadata = { promptTokenCount: 1, totalTokenCount: 2, serviceTier: 'flex' }
+  const last = { ...chunk([{ text: 'b' }], STOP), usageMetadata }
+  expect(answer(chunk([{ text: 'a' }]), last).serviceTier).toBe('flex')
+})

@@ -72,6 +72,19 @@ function lastCandidate(chunks: readonly JsonObject[]): JsonObject {
   return asObject(asArray(chunks.at(-1)?.['candidates'])[0]) ?? {}
 }
 
+test.each([
+  ['default', undefined],
+  ['flex', 'flex'],
+  ['scale', undefined],
+])('tells the tier %s as %s, whole and streamed', (serviceTier, told) => {
+  const usage = { type: 'usage', usage: { ...NO_USAGE, outputText: 3 } } as const
+  const start: GenerationEvent = { type: 'start', id: 'up', model: 'up', serviceTier }
+  const events = [start, ...text(0, 'Hel', 'lo'), finish('end'), usage]
+  const tierOf = (reply: JsonObject | undefined) => asObject(reply?.['usageMetadata'])?.['serviceTier']
+  expect(tierOf(encodeEvents(events).chunks.at(-1))).toBe(told)
+  expect(tierOf(codec.encodeResponse(collect(events), replyContext()))).toBe(told)
+})
+
 test('writes CRLF events of whole responses, reason and usage in the last, no names, comments or [DONE]', () => {
   const usage = { ...NO_USAGE, inputUncached: 5, cacheRead: 2, outputText: 3, reasoning: 4 }
   // The usage of OpenAI upstreams comes after the reason.

@@ -528,3 +528,22 @@ describe('what other vendors add', () => {
     expect(part).toMatchObject({ kind: 'audio', context: 'Hi!', source: { type: 'base64', data: 'AQI=' } })
   })
 })
+
+describe('sources', () => {
+  const annotation = (url: string) => ({
+    type: 'url_citation',
+    url_citation: { url, title: 'A', start_index: 0, end_index: 3 },
+  })
+
+  test("that come before the text are the text's", () => {
+    const chunks = [chunk({ annotations: [annotation('https://a.example')] }), text('abc'), finish('stop')]
+    expect(candidateOf(chunks).parts).toMatchObject([
+      { text: 'abc', citations: [{ url: 'https://a.example', start: 0, end: 3 }] },
+    ])
+  })
+})
+
+test('a tier that only the last chunk tells is the tier of the answer', () => {
+  const chunks = [text('a'), { ...finish('stop'), service_tier: 'flex' }, DONE]
+  expect(collect(decodeChunks(chunks)).serviceTier).toBe('flex')
+})

@@ -265,7 +265,9 @@ describe('tools', () => {
   })
 
   test('a choice without tools is dropped, an allowed subset is named', () => {
+    const named = { type: 'tool', name: 'f', namespace: undefined, kind: 'function' } as const
     expect(encode({ toolChoice: { type: 'required' } }).body['tool_choice']).toBeUndefined()
+    expect(encode({ toolChoice: named }).body['tool_choice']).toBeUndefined()
     const toolChoice = {
       type: 'allowed',
       mode: 'auto',
@@ -403,6 +405,19 @@ describe('media', () => {
     [
       media('audio', 'audio/wav', { type: 'base64', data: 'AA' }),
       { type: 'input_audio', input_audio: { data: 'AA', format: 'wav' } },
+    ],
+    [
+      media('audio', 'audio/mpeg', { type: 'base64', data: 'AA' }),
+      { type: 'input_audio', input_audio: { data: 'AA', format: 'mp3' } },
+    ],
+    // Not called what it is not: the upstream says itself what it does not take.
+    [
+      media('audio', 'audio/flac', { type: 'base64', data: 'AA' }),
+      { type: 'input_audio', input_audio: { data: 'AA', format: 'flac' } },
+    ],
+    [
+      media('document', 'text/plain', { type: 'base64', data: 'AA' }),
+      { type: 'input_file', filename: 'document.txt', file_data: 'data:text/plain;base64,AA' },
     ],
   ])('%#', (part, wire) => {
     expect(inputOf({ turns: [user(part)] })).toMatchObject([{ content: [wire] }])

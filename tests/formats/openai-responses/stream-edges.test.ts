@@ -465,6 +465,40 @@ describe('upstreams that leave things out', () => {
     expect(decodeData(data).at(-1)).toMatchObject({ type: 'finish', finish: { reason: 'end' } })
   })
 
+  test('an item that only the final output has is not lost', () => {
+    const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'f', arguments: '{}' }
+    const output = [message, call]
+    const parts = partsOf([
+      created,
+      { type: 'response.output_item.done', output_index: 0, item: message },
+      { type: 'response.completed', response: { status: 'completed', output } },
+    ])
+    expect(parts).toMatchObject([
+      { type: 'text', text: 'whole' },
+      { type: 'tool-call', name: 'f' },
+    ])
+  })
+
+  test('a message whose content is plain text is read, whole and streamed', () => {
+    const plain = { type: 'message', role: 'assistant', content: 'plain' }
+    const response = { status: 'completed', output: [plain] }
+    const parts = openaiResponses.decodeResponse(response, decodeContext()).candidates[0]?.parts
+    expect(parts).toMatchObject([{ type: 'text', text: 'plain' }])
+    expect(partsOf([created, { type: 'response.completed', response }])).toMatchObject([{ text: 'plain' }])
+  })
+
+  test('a tier that the end alone tells is the tier of the answer, and of the reply', () => {
+    const auto = { ...created, response: { id: 'resp_1', model: 'm', service_tier: 'auto' } }
+    const done = {
+      type: 'response.completed',
+      response: { status: 'completed', output: [message], service_tier: 'priority' },
+    }
+    const events = decodeData([auto, done])
+    expect(collect(events)).toMatchObject({ id: 'resp_1', model: 'm', serviceTier: 'priority' })
+    const last = dataOf(encodeStream(events)).at(-1)
+    expect(last).toMatchObject({ response: { service_tier: 'priority' } })
+  })
+
   test('two items under one index are two items', () => {
     const reasoning = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'hm' }] }
     const parts = partsOf([
