@@ -29,7 +29,7 @@ export interface LedgerStore {
   leave(owner: string): Promise<void>
   /**
    * Answers in the order of the batch, in which no id may be there twice; an id that belongs to another exchange gets
-   * an Error. An owner that is not alive is TG001.
+   * an Error. An owner that is not alive is OWNER_GONE.
    */
   hold(owner: string, batch: readonly (HoldRequest | ExtendRequest)[]): Promise<(HoldResult | Error)[]>
   settle(batch: readonly Settlement[]): Promise<SettleResult[]>
@@ -52,7 +52,7 @@ export interface LedgerStore {
   rollUp(): Promise<number>
 }
 
-/** SQLSTATEs of our own functions. */
+/** SQLSTATEs of our own functions: an owner that is not alive; what cannot be done, in words for people. */
 export const OWNER_GONE = 'TG001'
 export const REFUSED = 'TG002'
 

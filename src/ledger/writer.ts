@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
+import { OWNER_GONE } from './store.ts'
 
 export interface WriterOptions<Item, Result> {
   clock: Clock
@@ -213,5 +214,5 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
 function isTheDatas(error: unknown): boolean {
   const sql = sqlErrorOf(error)
   if (sql === undefined || (sql.code === UNIQUE_VIOLATION && sql.constraint === 'hold_pkey')) return false
-  return /^(22|23|TG)/.test(sql.code) && sql.code !== 'TG001'
+  return /^(22|23|TG)/.test(sql.code) && sql.code !== OWNER_GONE
 }

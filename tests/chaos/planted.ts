@@ -189,7 +189,7 @@ export const PLANTED: readonly Planted[] = [
   {
     bug: 'a charge is noted for the case of a kill only when it is committed',
     file: 'src/ledger/ledger.ts',
-    find: '      exchange.notedPico = settlement.costPico\n      spill?.notes.add(settlement)\n',
+    find: 'if (running.note(settlement)) spill?.notes.add(settlement)',
     replace: '',
     caughtBy: 'tests/ledger/notes.test.ts',
   },

@@ -8,7 +8,7 @@ import type { Log } from '@/telemetry/log.ts'
 /** How often a process says that its background responses run, and looks for those of processes that died. */
 const BEAT_MS = 2_000
 
-/** Without a word for so long, the process that ran a response is dead; as long as the ledger waits (ledger.ts). */
+/** Without a word for so long, the process that ran a response is dead; as long as the ledger waits (ledger/timings.ts). */
 const SILENT_MS = 10_000
 
 const SWEEP_MS = 60_000

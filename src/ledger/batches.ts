@@ -1,0 +1,155 @@
+import type { Clock } from '@/clock/clock.ts'
+import { sqlErrorOf } from '@/db/sql-error.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { LedgerPool } from './pool.ts'
+import type { Presence } from './presence.ts'
+import type { SettleAll, Spill } from './spill.ts'
+import { type LedgerStore, OWNER_GONE } from './store.ts'
+import type { LedgerTimings } from './timings.ts'
+import type {
+  ExchangeReference,
+  ExtendRequest,
+  HoldRequest,
+  HoldResult,
+  Settlement,
+  SettleResult,
+} from './types.ts'
+import { type BatchWriter, batchWriter } from './writer.ts'
+
+/** What exchanges ask of the database, gathered into batches; what is late there is decided here. */
+export interface LedgerBatches {
+  /** A hold that is late is refused, and freed in case that it was committed all the same. */
+  holds: BatchWriter<HoldRequest | ExtendRequest, HoldResult>
+  /** A settlement that is late goes to the journal. */
+  settles: BatchWriter<Settlement, SettleResult>
+  /** Settles what a journal holds. What the database refuses is told and given up: it would stand in the way of the rest for ever. */
+  settleAll: SettleAll
+  /** Waits for what was submitted. */
+  close(): Promise<void>
+}
+
+export interface BatchOptions {
+  pool: LedgerPool
+  presence: Presence
+  spill: Spill | undefined
+  clock: Clock
+  log: Log
+  timings: LedgerTimings
+}
+
+export function openBatches(options: BatchOptions): LedgerBatches {
+  const { pool, presence, spill, clock, log, timings } = options
+  const cancels = new Set<() => void>()
+  let closing = false
+
+  const settles = batchWriter<Settlement, SettleResult>({
+    clock,
+    idOf: ({ id }) => id,
+    patienceMs: timings.settlePatienceMs,
+    gatherMs: timings.settleGatherMs,
+    write: batch => pool.guard(store => store.settle(batch)),
+    onLate: settlement => journal(settlement, spill, closing),
+    onFailure: error => log.warn({ err: error }, 'settlements could not be committed'),
+  })
+  const holds = batchWriter<HoldRequest | ExtendRequest, HoldResult>({
+    clock,
+    idOf: ({ id }) => id,
+    patienceMs: timings.holdPatienceMs,
+    write: batch => pool.guard(store => holdAs(presence, store, batch)),
+    async onLate(request) {
+      if ('lifetimeMs' in request) abandon(request)
+      throw unavailable()
+    },
+    onFailure: error => log.warn({ err: error }, 'holds could not be committed'),
+  })
+
+  /** A writer of its own: what is late there must not come back to the journal. */
+  const replays = batchWriter<Settlement, SettleResult>({
+    clock,
+    idOf: ({ id }) => id,
+    patienceMs: timings.connectionTimeoutMs,
+    write: batch => pool.guard(store => store.settle(batch)),
+    async onLate() {
+      throw unavailable()
+    },
+  })
+
+  async function settleAll(settlements: readonly Settlement[]): Promise<void> {
+    const results = await Promise.allSettled(settlements.map(settlement => replays.submit(settlement)))
+    for (const [index, result] of results.entries()) {
+      if (result.status === 'fulfilled') continue
+      if (result.reason instanceof GatewayError) throw result.reason
+      log.error({ err: result.reason, settlement: settlements[index]?.id }, 'a settlement was refused')
+    }
+  }
+
+  /** Whether the hold was committed is not known, and a statement on its way may still commit it: frees it now and then. */
+  function abandon(exchange: ExchangeReference): void {
+    const free = () => {
+      settles.submit(voidOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
+    }
+    free()
+    const cancel = clock.after(timings.statementTimeoutMs + timings.connectionTimeoutMs, () => {
+      cancels.delete(cancel)
+      free()
+    })
+    cancels.add(cancel)
+  }
+
+  return {
+    holds,
+    settles,
+    settleAll,
+    async close() {
+      closing = true
+      for (const cancel of cancels) cancel()
+      await holds.drain()
+      // Whoever waited for a hold settles in the turn of its answer.
+      await new Promise(resolve => setImmediate(resolve))
+      await settles.drain()
+    },
+  }
+}
+
+/** A process that was taken for dead goes on under a new id. */
+async function holdAs(
+  presence: Presence,
+  store: LedgerStore,
+  batch: readonly (HoldRequest | ExtendRequest)[],
+): Promise<(HoldResult | Error)[]> {
+  try {
+    return await store.hold(presence.owner(), batch)
+  } catch (error) {
+    if (sqlErrorOf(error)?.code !== OWNER_GONE) throw error
+    await presence.beat()
+    return store.hold(presence.owner(), batch)
+  }
+}
+
+/** To disk. While the disk is full it stays in memory, unless the process ends. */
+async function journal(
+  settlement: Settlement,
+  spill: Spill | undefined,
+  closing: boolean,
+): Promise<SettleResult | undefined> {
+  try {
+    if (spill === undefined) throw new Error('there is no journal')
+    await spill.journal.append(settlement)
+    return { outcome: 'journaled', chargedNano: 0n, overrunNano: 0n, availableNano: undefined }
+  } catch (error) {
+    if (closing) throw error
+    return undefined
+  }
+}
+
+/** The settlement that frees a hold without a charge. */
+export function voidOf({ id, accountId, keyId }: ExchangeReference): Settlement {
+  return { id, accountId, keyId, costNano: 0n, costPico: 0n }
+}
+
+function unavailable(): GatewayError {
+  return new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment', {
+    retryAfterMs: 1_000,
+  })
+}

@@ -1,0 +1,30 @@
+/** How long the ledger's parts wait, and how often they act, in ms. */
+export interface LedgerTimings {
+  heartbeatMs: number
+  /** Without a heartbeat for so long, a process is dead. By the clock of the database. */
+  deadAfterMs: number
+  maintenanceMs: number
+  /** Between two audits, whichever processes make them. */
+  auditMs: number
+  /** How long a hold waits for a database that does not answer. */
+  holdPatienceMs: number
+  /** The least time between two batches of settlements: each locks its wallets until it is on disk, and holds wait for that. */
+  settleGatherMs: number
+  /** After so long a settlement goes to the journal. */
+  settlePatienceMs: number
+  statementTimeoutMs: number
+  /** A statement without any answer for so long is on a connection that is dead. */
+  connectionTimeoutMs: number
+}
+
+export const TIMINGS: LedgerTimings = {
+  heartbeatMs: 2_000,
+  deadAfterMs: 10_000,
+  maintenanceMs: 60_000,
+  auditMs: 300_000,
+  holdPatienceMs: 2_000,
+  settleGatherMs: 5,
+  settlePatienceMs: 2_000,
+  statementTimeoutMs: 2_000,
+  connectionTimeoutMs: 6_000,
+}

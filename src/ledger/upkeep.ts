@@ -1,0 +1,129 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { Log } from '@/telemetry/log.ts'
+import { auditInTurn, type LastAudit } from './audit.ts'
+import type { LedgerPool } from './pool.ts'
+import type { Presence } from './presence.ts'
+import { reap } from './reaper.ts'
+import type { RunningHolds } from './running.ts'
+import type { SettleAll, Spill } from './spill.ts'
+import type { LedgerTimings } from './timings.ts'
+import type { Stop } from './types.ts'
+
+const MONTHS_AHEAD = 3
+const ACCOUNTS_AT_ONCE = 1_000
+
+export interface UpkeepOptions {
+  databaseUrl: string
+  pool: LedgerPool
+  presence: Presence
+  spill: Spill | undefined
+  running: RunningHolds
+  settleAll: SettleAll
+  clock: Clock
+  log: Log
+  timings: LedgerTimings
+  newId(): string
+  onStop: (stop: Stop) => void
+}
+
+/** What a process does for the ledger whether or not anybody asks: each part on its own timer, one at a time. */
+export class Upkeep {
+  readonly #options: UpkeepOptions
+  readonly #cancels: (() => void)[] = []
+  #beatAt: number
+  #lastAudit: LastAudit | undefined
+
+  constructor(options: UpkeepOptions) {
+    this.#options = options
+    this.#beatAt = options.clock.now()
+  }
+
+  /** When the last heartbeat reached the database, in ms since 1970; before the first, when this began. */
+  get beatAt(): number {
+    return this.#beatAt
+  }
+
+  /** Undefined: none was made yet, or this process has not asked. */
+  get lastAudit(): LastAudit | undefined {
+    return this.#lastAudit
+  }
+
+  start(): void {
+    const { clock, timings } = this.#options
+    this.#cancels.push(
+      clock.every(
+        timings.heartbeatMs,
+        this.#attempt('heartbeat', () => this.beat()),
+      ),
+      clock.every(
+        timings.maintenanceMs,
+        this.#attempt('maintenance', () => this.maintain()),
+      ),
+      clock.every(
+        timings.auditMs,
+        this.#attempt('audit', () => this.inspect()),
+      ),
+    )
+  }
+
+  stop(): void {
+    for (const cancel of this.#cancels) cancel()
+  }
+
+  /** Heartbeat, checkpoints, reaper, journal. */
+  async beat(): Promise<void> {
+    const { spill, presence, pool, timings, clock, log, running, settleAll, onStop } = this.#options
+    await spill?.journal.probe()
+    await presence.beat()
+    this.#beatAt = clock.now()
+    const stops = await running.checkpoint(costs =>
+      pool.guard(store => store.progress(presence.owner(), costs)),
+    )
+    for (const stop of stops) onStop(stop)
+    spill?.notes.tidy()
+    const reaped = await reap(pool.store(), timings.deadAfterMs)
+    if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
+    if (spill !== undefined && !spill.journal.isEmpty()) await spill.journal.replay(settleAll)
+  }
+
+  /** Partitions, expiry of credit, daily totals, journals of processes that are gone. */
+  async maintain(): Promise<void> {
+    const { pool, spill, newId, settleAll } = this.#options
+    const store = pool.store()
+    await store.makePartitions(MONTHS_AHEAD)
+    for (const account of await store.accountsWithExpiredCredit(ACCOUNTS_AT_ONCE)) {
+      await store.expireCredit(account, newId)
+    }
+    await store.rollUp()
+    await spill?.adopt(settleAll)
+  }
+
+  /** The audit of what is new, if it is this process's turn. */
+  async inspect(): Promise<void> {
+    const { databaseUrl, timings, log } = this.#options
+    // A little less, so that the same process is not one tick too early for ever.
+    const { report, last } = await auditInTurn(databaseUrl, timings.auditMs * 0.9)
+    this.#lastAudit = last
+    if (report === undefined) return
+    const failures = report.checks.filter(({ count, informational }) => count > 0 && !informational)
+    const findings = failures.map(({ name, count, first }) => ({ check: name, count, first }))
+    if (report.ok) log.info({ checks: report.checks.length }, 'audit: the ledger holds')
+    else {
+      const suspended = report.suspendedAccounts
+      log.error({ findings, broken: report.brokenAccounts, suspended }, 'audit: THE LEDGER DOES NOT HOLD')
+    }
+  }
+
+  #attempt(what: string, act: () => Promise<void>): () => void {
+    let busy = false
+    return () => {
+      if (busy) return
+      busy = true
+      act()
+        .catch(error => this.#options.log.error({ err: error }, `the ledger's ${what} failed`))
+        .finally(() => {
+          busy = false
+        })
+    }
+  }
+}
