@@ -1,4 +1,4 @@
-import type { GatewayError } from '@/errors/gateway-error.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT, type Surface } from '@/generation/surface.ts'
 import { limitHeaders } from '@/limits/headers.ts'
@@ -49,6 +49,15 @@ export function errorResponse(
       ...retryHeaders(error, surface),
     },
   })
+}
+
+/** The answer where nothing is served: in OpenAI's shape wherever the path lies, since no surface was called. */
+export function unknownPath(requestId: string): Response {
+  return errorResponse(
+    new GatewayError('unknown_path', 'Nothing is served at this path'),
+    requestId,
+    undefined,
+  )
 }
 
 function retryHeaders(error: GatewayError, surface: Surface | undefined): Record<string, string> {

@@ -1,10 +1,10 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { asGatewayError } from '@/errors/gateway-error.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { answerOnce } from '@/exchange/idempotency/answer-once.ts'
-import { errorResponse } from '@/exchange/reply.ts'
+import { errorResponse, unknownPath } from '@/exchange/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
@@ -32,13 +32,10 @@ export interface ApiHost {
 export function createApiHost(gateway: Gateway, listener: Listener) {
   return new Elysia({ name: 'api-host', strictPath: true, handler: { standardHostname: false } })
     .onError(({ error, code }) => {
-      const isUnknown = code === 'NOT_FOUND'
-      const failure = isUnknown
-        ? new GatewayError('unknown_path', 'Nothing is served at this path')
-        : asGatewayError(error)
       const requestId = gateway.newRequestId()
-      if (!isUnknown) gateway.log.error({ err: error, request_id: requestId }, 'a surface failed')
-      return errorResponse(failure, requestId, undefined)
+      if (code === 'NOT_FOUND') return unknownPath(requestId)
+      gateway.log.error({ err: error, request_id: requestId }, 'a surface failed')
+      return errorResponse(asGatewayError(error), requestId, undefined)
     })
     .use(models(gateway, listener))
     .use(chatCompletions(gateway, listener))

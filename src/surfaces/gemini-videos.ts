@@ -1,7 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
+import { identityHeaders, unknownPath } from '@/exchange/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'
@@ -34,10 +33,7 @@ export function downloadFile(
   rest: string,
 ): Response | Promise<Response> {
   const [, name] = /^([^/:]+)(?::|%3A)download$/i.exec(rest) ?? []
-  if (name === undefined) {
-    const error = new GatewayError('unknown_path', 'Nothing is served at this path')
-    return errorResponse(error, gateway.newRequestId(), 'gemini')
-  }
+  if (name === undefined) return unknownPath(gateway.newRequestId())
   return attend(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
     const file = readFileId(name)
     const job = await findVideo(gateway, caller.accountId, file?.id)

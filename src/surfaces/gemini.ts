@@ -7,7 +7,7 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import type { Operation } from '@/exchange/operation.ts'
 import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
 import { predictionOperation } from '@/exchange/operations/predictions.ts'
-import { errorResponse } from '@/exchange/reply.ts'
+import { errorResponse, unknownPath } from '@/exchange/reply.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
 import { downloadFile } from './gemini-videos.ts'
 import { readModelPath } from './model-path.ts'
@@ -39,6 +39,7 @@ function answer(
   rest: string,
 ): Response | Promise<Response> {
   const action = readAction(gateway, request, rest)
+  if (action === undefined) return unknownPath(gateway.newRequestId())
   if (action instanceof GatewayError) return errorResponse(action, gateway.newRequestId(), 'gemini')
   const call = { request, listener, surface: 'gemini' } as const
   return 'call' in action
@@ -54,14 +55,14 @@ type Action =
   /** What is no conversation. */
   | { operation: (body: RequestBody) => Operation }
 
-/** The call that a path names, or why it names none. The model may hold slashes and colons: the last colon divides. */
-function readAction(gateway: Gateway, request: Request, rest: string): Action | GatewayError {
+/** The call that a path names; undefined if it names none, or why it cannot be read. The model may hold slashes and colons: the last colon divides. */
+function readAction(gateway: Gateway, request: Request, rest: string): Action | GatewayError | undefined {
   const query = new URL(request.url).searchParams
   const path = readModelPath(rest)
   if (path === undefined) return new GatewayError('invalid_request', 'The path is not valid percent-encoding')
   const colon = path.lastIndexOf(':')
   const model = path.slice(0, Math.max(colon, 0))
-  if (model === '') return unknownPath()
+  if (model === '') return undefined
   const action = path.slice(colon + 1)
   switch (action) {
     case 'generateContent':
@@ -87,10 +88,6 @@ function readAction(gateway: Gateway, request: Request, rest: string): Action | 
       return { operation: body => videoOperation({ ...order, body }) }
     }
     default:
-      return unknownPath()
+      return undefined
   }
-}
-
-function unknownPath(): GatewayError {
-  return new GatewayError('unknown_path', 'Nothing is served at this path')
 }

@@ -6,7 +6,7 @@ import { authenticateCaller } from '@/exchange/authentication.ts'
 import { broughtAsGoogle } from '@/exchange/credentials.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { errorResponse, identityHeaders } from '@/exchange/reply.ts'
+import { errorResponse, identityHeaders, unknownPath } from '@/exchange/reply.ts'
 import type { Model } from '@/routing/model.ts'
 import { readOperationPath, showOperation } from './gemini-videos.ts'
 import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
@@ -32,6 +32,7 @@ export function models(gateway: Gateway, listener: Listener) {
   for (const version of ['/v1', '/v1beta', '/v1alpha']) {
     app.get(`${version}/models`, ({ request }) => list(request))
     app.get(`${version}/models/*`, ({ request, params }) => {
+      if (params['*'] === '') return unknownPath(gateway.newRequestId())
       const operation = readOperationPath(params['*'])
       return operation === undefined
         ? one(request, params['*'])

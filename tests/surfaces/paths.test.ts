@@ -84,6 +84,8 @@ describe('an unknown path', () => {
     '/v1/fine_tuning/jobs',
     '/v1beta',
     '/v1beta/tunedModels/x:generateContent',
+    '/v1beta/files/x',
+    '/v1alpha/operations/x',
     '/openai/deployments/x/chat/completions',
     '/healthz',
     '/readyz',
@@ -120,9 +122,20 @@ describe('an unknown path', () => {
     '/v1beta/models/:generateContent',
     '/v1/models/chat/echo:nothing',
     '/v1alpha/models/gemini/echo:bidiGenerateContent',
-  ])('POST %s is one in the shape of its surface', async path => {
-    await expectUnknownPath(await fetch(gateway.url + path, { method: 'POST', body: '{}' }), 'gemini')
+  ])("POST %s is one, in OpenAI's shape like every other", async path => {
+    for (const headers of [{}, { 'x-goog-api-key': gateway.key }, { 'idempotency-key': path }]) {
+      await expectUnknownPath(await fetch(gateway.url + path, { method: 'POST', headers, body: '{}' }))
+    }
   })
+
+  test.each(['/v1/models/', '/v1beta/models/', '/v1beta/files/', '/v1beta/files/x:upload'])(
+    'GET %s is one, with a key and without',
+    async path => {
+      for (const headers of [{}, { 'x-goog-api-key': gateway.key }, { authorization: 'Bearer nonsense' }]) {
+        await expectUnknownPath(await fetch(gateway.url + path, { headers }))
+      }
+    },
+  )
 
   test.each(['//v1/chat/completions', '/v1//chat/completions', '///v1/models', '/v1\\models', 'v1/models'])(
     '%s is one on the wire too',
