@@ -47,8 +47,10 @@ export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Ar
  * @throws GatewayError `body_too_large`, `unsupported_encoding`, `unsupported_media_type`, `invalid_json`
  */
 export async function readBody(request: Request, maxBytes: number): Promise<RequestBody> {
-  assertJson(request.headers.get('content-type'))
+  const declared = declaredAs(request.headers.get('content-type'))
+  if (declared === 'other') throw notJson()
   const bytes = await readBytes(request, maxBytes)
+  if (declared === 'unsaid' && bytes.length > 0 && !beginsObject(bytes)) throw notJson()
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
   return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)
 }
@@ -151,14 +153,32 @@ function decoded(body: ReadableStream<Uint8Array> | null, encodings: Encoding[])
   }, Readable.from(body))
 }
 
-/** A missing type is taken for JSON, as every vendor does; so is anything that does not say it is something else. */
-function assertJson(contentType: string | null): void {
-  if (contentType === null || contentType === 'application/json') return
-  if (!/^(multipart\/|application\/x-www-form-urlencoded)/i.test(contentType)) return
-  throw new GatewayError(
+const JSON_TYPE = /^\s*(?:application|text)\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
+
+/** Types of which nobody may have thought: `fetch` gives the first to every text, the other says that nothing is known. */
+const UNSAID_TYPE = /^\s*(?:text\/plain|application\/octet-stream)\s*(?:;|$)/i
+
+/** What a type says of a body. A missing one is taken for JSON; `unsaid` is decided by how the body begins. */
+function declaredAs(contentType: string | null): 'json' | 'unsaid' | 'other' {
+  if (contentType === null || contentType === 'application/json' || JSON_TYPE.test(contentType)) return 'json'
+  return contentType.trim() === '' || UNSAID_TYPE.test(contentType) ? 'unsaid' : 'other'
+}
+
+function notJson(): GatewayError {
+  return new GatewayError(
     'unsupported_media_type',
-    'This path takes a JSON body (content-type: application/json)',
+    'This path takes a JSON body with the header content-type: application/json (curl -d alone says that it is a form)',
   )
+}
+
+const OBJECT_START = 0x7b
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+const WHITE_SPACE: readonly (number | undefined)[] = [0x20, 0x09, 0x0a, 0x0d]
+
+function beginsObject(bytes: Uint8Array): boolean {
+  let at = BYTE_ORDER_MARK.every((byte, index) => bytes[index] === byte) ? BYTE_ORDER_MARK.length : 0
+  while (WHITE_SPACE.includes(bytes[at])) at += 1
+  return bytes[at] === OBJECT_START
 }
 
 type Encoding = keyof typeof DECOMPRESSORS

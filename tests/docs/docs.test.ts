@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { START_MS } from '#tests/surfaces/calls.ts'
@@ -88,4 +88,17 @@ describe.each(Object.entries(PAGES))('docs/%s.md', (page, { outputs }) => {
       expect(out).toContain(outputs[index] ?? '')
     }
   }, 120_000)
+})
+
+/** The commands of a page that call with curl, each on one line. */
+async function curlsOf(path: string): Promise<string[]> {
+  const text = (await Bun.file(join(ROOT, path)).text()).replace(/ *\\\n\s*/g, ' ')
+  return text.split('\n').filter(line => /\bcurl /.test(line))
+}
+
+test('every curl of a page that sends JSON says so, since curl would call it a form', async () => {
+  const pages = ['README.md', ...readdirSync(join(ROOT, 'docs')).map(name => `docs/${name}`)]
+  const sending = (await Promise.all(pages.map(curlsOf))).flat().filter(line => / -d /.test(line))
+  expect(sending.length).toBeGreaterThan(5)
+  for (const line of sending) expect(line).toMatch(/-H ['"]content-type: application\/json['"]/i)
 })

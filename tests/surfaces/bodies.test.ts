@@ -141,25 +141,55 @@ describe.each(SURFACES)('%s', surface => {
     },
   )
 
-  test.each(['multipart/form-data; boundary=x', 'Multipart/mixed', 'application/x-www-form-urlencoded'])(
-    'answers 415 to %s',
+  test.each([
+    'multipart/form-data; boundary=x',
+    'Multipart/mixed',
+    'application/x-www-form-urlencoded',
+    'application/xml',
+    'text/html; charset=utf-8',
+    'image/png',
+    'application/jsonp',
+    'application/x-ndjson',
+    'nonsense',
+  ])('answers 415 to %s', async type => {
+    const response = await call(gateway, surface, { headers: { 'content-type': type } })
+    expect(await readError(response, surface)).toMatchObject({
+      status: 415,
+      code: 'unsupported_media_type',
+    })
+  })
+
+  test.each(['text/plain', 'text/plain;charset=UTF-8', 'application/octet-stream'])(
+    'answers 415 to %s that is not JSON by the look of it',
     async type => {
-      const response = await call(gateway, surface, { headers: { 'content-type': type } })
-      expect(await readError(response, surface)).toMatchObject({
-        status: 415,
-        code: 'unsupported_media_type',
-      })
+      for (const body of ['hello', '[]', 'model=x', '  "{}"']) {
+        const response = await call(gateway, surface, { headers: { 'content-type': type }, body })
+        const error = await readError(response, surface)
+        expect(error).toMatchObject({ status: 415, code: 'unsupported_media_type' })
+        expect(error.message).toContain('content-type: application/json')
+      }
     },
   )
 
-  test.each(['text/plain', 'application/json; charset=utf-8', 'application/octet-stream'])(
-    'takes %s for JSON',
-    async type => {
-      const response = await call(gateway, surface, { headers: { 'content-type': type } })
-      expect(response.status).toBe(200)
-      await response.arrayBuffer()
-    },
-  )
+  test('answers 400 invalid_json to a text that begins like JSON, which is what fetch calls a broken body', async () => {
+    const headers = { 'content-type': 'text/plain;charset=UTF-8' }
+    const response = await call(gateway, surface, { headers, body: ' {"model"' })
+    expect(await readError(response, surface)).toMatchObject({ status: 400, code: 'invalid_json' })
+  })
+
+  test.each([
+    'text/plain',
+    'application/json; charset=utf-8',
+    'Application/JSON',
+    'application/vnd.example+json',
+    'text/json',
+    'application/octet-stream',
+    '',
+  ])('takes %s for JSON', async type => {
+    const response = await call(gateway, surface, { headers: { 'content-type': type } })
+    expect(response.status).toBe(200)
+    await response.arrayBuffer()
+  })
 
   test.each<[string, () => { body: Sent; headers?: Record<string, string> }]>([
     ['declared', () => ({ body: tooLarge(surface) })],
