@@ -22,8 +22,8 @@ export interface Welcome {
 }
 
 /**
- * Fills a database that has neither channels nor models, where there is no configuration file: with the vendors whose
- * keys are in the environment, else, on the embedded default only, with the simulator and a trial account. Of several
+ * Fills a database that has neither channels nor models: where there is no configuration file, with the vendors whose
+ * keys are in the environment; else, on the embedded default only, with the simulator and a trial account. Of several
  * processes at once, one does it. The welcome is for whom the trial account was made. A later release's
  * prices of the shipped catalogue come into force here, too, but for those that jump: `onJump` is told.
  */
@@ -34,8 +34,7 @@ export async function firstStart(
   env: Environment,
   onJump: (jump: PriceJump) => void,
 ): Promise<Welcome | undefined> {
-  if (configFileOf(settings) !== undefined) return undefined
-  const vendors = vendorsIn(env)
+  const vendors = configFileOf(settings) === undefined ? vendorsIn(env) : []
   if (vendors.length > 0) {
     const catalogue = vendorFile(vendors, env)
     const filled = await applyToEmpty(db, secretBox, catalogue, 'default')

@@ -3,8 +3,10 @@ import { randomBytes } from 'node:crypto'
 import { testDatabase } from '#tests/support/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { firstStart, TRIAL_EMAIL } from '@/commands/first-start.ts'
+import { parseConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
 import { channel, model } from '@/db/schema.ts'
+import { applyFile } from '@/routing/apply.ts'
 import { loadCatalog } from '@/routing/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 
@@ -49,11 +51,22 @@ test('of several processes at once, one fills the database', async () => {
   expect(results.filter(result => result !== undefined)).toHaveLength(1)
 })
 
-test('with a configuration file nothing is added to it', async () => {
-  expect(
-    await start({ OPENAI_API_KEY: 'sk-one' }, { ...EMBEDDED, configFile: 'examples/tollgate.yaml' }),
-  ).toBeUndefined()
+test('a configuration file that names channels is all there is', async () => {
+  const text = 'channels: [{ name: own, format: openai-responses, base_url: "simulator:" }]'
+  const file = parseConfigFile(text, { name: 'tollgate.yaml', env: {}, known: { channels: new Set() } })
+  await applyFile(db, box, file, { prune: false, dryRun: false, source: 'file' })
+  const settings = { ...EMBEDDED, configFile: 'examples/tollgate.yaml' }
+  expect(await start({ OPENAI_API_KEY: 'sk-one' }, settings)).toBeUndefined()
   expect(await modelIds()).toEqual([])
+})
+
+test('one that names none enables no vendor, and leaves a newcomer the demo', async () => {
+  const env = { OPENAI_API_KEY: 'sk-one' }
+  const configFile = 'examples/tollgate.yaml'
+  expect(await start(env, { ...OWN, configFile })).toBeUndefined()
+  expect(await modelIds()).toEqual([])
+  expect(await start(env, { ...EMBEDDED, configFile })).toMatchObject({ model: 'demo/echo' })
+  expect(await modelIds()).toEqual(['demo/echo'])
 })
 
 test("a database of the operator's own gets no trial account", async () => {
