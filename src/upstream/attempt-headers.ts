@@ -1,5 +1,5 @@
 import type { Dial } from './address-guard.ts'
-import type { Channel, ChannelKey } from './channel.ts'
+import { type Channel, type ChannelKey, SIMULATOR } from './channel.ts'
 import { keyHeaders } from './endpoint.ts'
 import type { UpstreamRequest } from './request.ts'
 
@@ -14,6 +14,9 @@ interface Made {
   given: Readonly<Record<string, string>>
   headers: Headers
 }
+
+/** The built-in simulator wants a key like its models in life, and takes any: its channel need not have one. */
+const SIMULATOR_KEY = { id: 0, secret: 'any' } satisfies ChannelKey
 
 const NOTHING: Readonly<Record<string, string>> = Object.freeze({})
 
@@ -60,7 +63,8 @@ function isEmpty(headers: Readonly<Record<string, string>>): boolean {
 
 /** What is sent beside the body; where two say the same, the operator's word for the channel is the last. */
 export function attemptHeaders(request: UpstreamRequest): Record<string, string> {
-  const { channel, key } = request
+  const { channel } = request
+  const key = request.key ?? (channel.baseUrl === SIMULATOR ? SIMULATOR_KEY : undefined)
   return {
     ...contentHeaders(request.body),
     accept: request.call.stream ? 'text/event-stream' : 'application/json',

@@ -16,6 +16,9 @@ export interface ChannelKey {
   secret: string
 }
 
+/** The base address that means the built-in simulator, wherever this process has it. */
+export const SIMULATOR = 'simulator:'
+
 /** A configured way to reach one vendor. */
 export interface Channel {
   id: number

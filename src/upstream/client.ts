@@ -3,7 +3,7 @@ import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { AddressGuard, Dial } from './address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
-import type { Channel } from './channel.ts'
+import { type Channel, SIMULATOR } from './channel.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, methodOf } from './endpoint.ts'
 import { type LaneTls, laneTls } from './lanes.ts'
@@ -12,9 +12,6 @@ import type { StreamedBody, UpstreamRequest } from './request.ts'
 
 /** Sends one attempt and waits for the head of the answer. */
 export type UpstreamClient = (request: UpstreamRequest) => Promise<Response>
-
-/** The base address that means the built-in simulator, wherever this process has it. */
-const SIMULATOR = 'simulator:'
 
 export interface ClientOptions {
   clock: Clock

@@ -49,6 +49,13 @@ describe('where a channel may go', () => {
   test('the built-in simulator is always allowed', async () => {
     expect((await send({ baseUrl: 'simulator:' }, never)).status).toBe(200)
   })
+
+  test('only the built-in simulator is given a key that the channel does not have', async () => {
+    await send({ baseUrl: 'simulator:', format: 'openai-responses' }, never)
+    expect(upstream.seen.at(-1)?.headers.get('authorization')).toBe('Bearer any')
+    await send({ baseUrl: upstream.url, allowPrivate: true, format: 'openai-responses' }, never)
+    expect(upstream.seen.at(-1)?.headers.get('authorization')).toBeNull()
+  })
 })
 
 describe('looking up a name', () => {
