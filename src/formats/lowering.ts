@@ -1,12 +1,13 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
+import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Codec, Target, TokenCountCodec } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
-import { respelled } from './invalid.ts'
+import { respelled, unsupported } from './invalid.ts'
 import { dropHostedTools } from './tools/hosted.ts'
 import { lowerTools } from './tools/lower.ts'
 import type { ToolTable } from './tools/names.ts'
@@ -47,7 +48,12 @@ export function lowerRequest(
   return {
     body: encoded.body,
     headers: encoded.headers,
-    losses: [...hosted.losses, ...encoded.losses, ...foreignExtensions(request, codec)],
+    losses: [
+      ...hosted.losses,
+      ...encoded.losses,
+      ...foreignExtensions(request, codec),
+      ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
+    ],
     createRaiser:
       isLowered || outputTool !== undefined || stop.length > 0
         ? () => createRaiser(outputTool, isLowered ? table : undefined, stop)
@@ -91,9 +97,24 @@ export function lowerCount(
 
 /** A request whose tools the format can name and the upstream takes. */
 function lower(request: GenerationRequest, codec: Codec, functionToolsOnly: boolean) {
+  refuseKeptState(request, codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames)
   return { hosted, lowered, table }
+}
+
+/** Fields that name what only their own vendor keeps, a part of the prompt or of the machine that it runs on. */
+const KEPT_STATE: readonly (readonly [Format, string])[] = [
+  ['gemini-generate-content', 'cachedContent'],
+  ['anthropic-messages', 'container'],
+]
+
+/** Without what such a field names the model would answer another question. */
+function refuseKeptState({ extensions }: GenerationRequest, codec: Codec): void {
+  for (const [format, name] of KEPT_STATE) {
+    if (format === codec.format || extensions[format]?.[name] === undefined) continue
+    throw unsupported(name, 'names what only its own vendor keeps: send that itself')
+  }
 }
 
 /** The inverse steps in the inverse order; the caller's stop sequences are looked for in what the caller sees. */

@@ -88,4 +88,6 @@ export interface GenerationRequest {
    * encoder reads them; towards another format each key is a declared loss.
    */
   extensions: Partial<Record<Format, JsonObject>>
+  /** Fields within others that have no place here, in the caller's own words (`thinking.tone`): declared losses, all of them. */
+  unsaid: readonly string[]
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { TARGETS } from '#tests/transcripts/conversion.ts'
 import { inCallersWords, lowerRequest, nameLosses } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
-import type { Format } from '@/generation/format.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { JsonObject } from '@/json/json.ts'
 
@@ -105,5 +105,23 @@ describe('a refusal names the field as the caller wrote it', () => {
         message: expect.stringContaining(`'${param}' `),
       }),
     )
+  })
+})
+
+describe("what only the caller's own vendor keeps", () => {
+  const CACHED = { contents: [{ parts: [{ text: 'hi' }] }], cachedContent: 'cachedContents/1' }
+  const BOXED = { max_tokens: 5, messages: [{ role: 'user', content: 'hi' }], container: 'container_1' }
+
+  test.each<[Format, JsonObject, string]>([
+    ['gemini-generate-content', CACHED, 'cachedContent'],
+    ['anthropic-messages', BOXED, 'container'],
+  ])('is refused for other vendors (%s)', (caller, wire, param) => {
+    const request = CODECS[caller].decodeRequest(wire, { model: 'm', stream: false })
+    const lowered = (upstream: Format) => lowerRequest(request, CODECS[upstream], TARGETS[upstream], false)
+    for (const upstream of FORMATS.filter(format => format !== caller)) {
+      const refused = expect.objectContaining({ kind: 'unsupported_parameter', param })
+      expect(() => lowered(upstream)).toThrow(refused)
+    }
+    expect(lowered(caller).body).toMatchObject({ [param]: wire[param] })
   })
 })

@@ -79,6 +79,18 @@ const CHAT: Field[] = [
   },
   field('reasoning_effort', 'low'),
   field('verbosity', 'low'),
+  { name: 'reasoning.effort', set: { reasoning: { effort: 'utmost' } } },
+  {
+    name: 'reasoning.tone',
+    set: { reasoning: { tone: 'dry', effort: 'low' } },
+    needs: { reasoning: { effort: 'low' } },
+  },
+  { name: 'modalities', set: { modalities: ['text', 'scent'] } },
+  { name: 'messages.name', set: { messages: [{ role: 'user', content: 'Hello', name: 'Ada' }] } },
+  {
+    name: 'tools.function.output',
+    set: { tools: [{ type: 'function', function: { ...WEATHER, output: {} } }] },
+  },
   field('prediction', { type: 'content', content: 'Hello back' }),
   field('modalities', ['text', 'audio'], { needs: { audio: { voice: 'alloy', format: 'mp3' } } }),
   field('web_search_options', {}),
@@ -151,9 +163,27 @@ const RESPONSES: Field[] = [
   { name: 'text.format', set: { text: { format: { type: 'json_object' } } } },
   {
     name: 'text.format',
+    set: { text: { format: { type: 'json_schema', name: 'place', schema: SCHEMA } } },
+  },
+  // Gemini holds its answers to any schema.
+  {
+    name: 'text.format.strict',
     set: { text: { format: { type: 'json_schema', name: 'place', schema: SCHEMA, strict: true } } },
+    needs: { text: { format: { type: 'json_schema', name: 'place', schema: SCHEMA } } },
+    emulated: ['gemini'],
   },
   { name: 'text.verbosity', set: { text: { verbosity: 'low' } } },
+  { name: 'text.verbosity', set: { text: { verbosity: 'ultra' } } },
+  { name: 'reasoning.summary', set: { reasoning: { summary: 'epic' } } },
+  {
+    name: 'user',
+    set: { user: 'user-1', safety_identifier: 'person-1' },
+    needs: { safety_identifier: 'person-1' },
+  },
+  {
+    name: 'tools.output_schema',
+    set: { tools: [{ type: 'function', strict: false, ...WEATHER, output_schema: {} }] },
+  },
   { name: 'reasoning', set: { reasoning: { effort: 'low' } } },
   { name: 'reasoning', set: { reasoning: { effort: 'low', summary: 'detailed' } } },
   field('truncation', 'auto'),
@@ -246,6 +276,15 @@ const MESSAGES: Field[] = [
   field('thinking', { type: 'enabled', budget_tokens: 2048 }),
   field('thinking', { type: 'disabled' }),
   { name: 'output_config.effort', set: { output_config: { effort: 'low' } } },
+  { name: 'output_config.effort', set: { output_config: { effort: 'utmost' } } },
+  { name: 'output_config.format', set: { output_config: { format: { type: 'grammar', grammar: 'x' } } } },
+  {
+    name: 'thinking.tone',
+    set: { thinking: { type: 'disabled', tone: 'dry' } },
+    needs: { thinking: { type: 'disabled' } },
+  },
+  { name: 'metadata.team', set: { metadata: { team: 'red' } } },
+  { name: 'tools.input_examples', set: { tools: [{ ...MESSAGES_TOOL, input_examples: [{}] }] } },
   {
     name: 'output_config.format',
     set: { output_config: { format: { type: 'json_schema', schema: SCHEMA } } },
@@ -295,6 +334,7 @@ function config(name: string, value: JsonValue, more: JsonObject = {}, rest: Par
 }
 
 const CALLING = 'toolConfig.functionCallingConfig'
+const INLINE: JsonObject = { inlineData: { mimeType: 'image/png', data: PIXEL } }
 
 const GEMINI: Field[] = [
   field('systemInstruction', { parts: [{ text: 'Be kind.' }] }),
@@ -321,6 +361,38 @@ const GEMINI: Field[] = [
   config('mediaResolution', 'MEDIA_RESOLUTION_LOW'),
   config('thinkingConfig', { thinkingBudget: 2048 }),
   config('thinkingConfig', { thinkingBudget: 0 }),
+  {
+    name: 'generationConfig.thinkingConfig.thinkingLevel',
+    set: { generationConfig: { thinkingConfig: { thinkingLevel: 'UTMOST' } } },
+  },
+  {
+    name: 'generationConfig.thinkingConfig.tone',
+    set: { generationConfig: { thinkingConfig: { tone: 'dry' } } },
+  },
+  {
+    name: 'generationConfig.responseModalities',
+    set: { generationConfig: { responseModalities: ['TEXT', 'SCENT'] } },
+    needs: { generationConfig: { responseModalities: ['TEXT'] } },
+  },
+  {
+    name: `${CALLING}.streamFunctionCallArguments`,
+    set: { toolConfig: { functionCallingConfig: { mode: 'AUTO', streamFunctionCallArguments: true } } },
+    needs: { toolConfig: { functionCallingConfig: { mode: 'AUTO' } } },
+  },
+  {
+    name: 'tools.functionDeclarations.response',
+    set: { tools: [{ functionDeclarations: [{ ...geminiTool(WEATHER), response: { type: 'OBJECT' } }] }] },
+  },
+  {
+    name: 'contents.parts.mediaResolution',
+    set: { contents: [{ parts: [{ ...INLINE, mediaResolution: { level: 'MEDIA_RESOLUTION_HIGH' } }] }] },
+    needs: { contents: [{ parts: [INLINE] }] },
+  },
+  {
+    name: 'systemInstruction.parts',
+    set: { systemInstruction: { parts: [{ text: 'Be kind.' }, INLINE] } },
+    needs: { systemInstruction: { parts: [{ text: 'Be kind.' }] } },
+  },
   // Chat vendors that have thoughts show them unasked.
   config('thinkingConfig', { includeThoughts: true }, {}, { emulated: ['chat'] }),
   { name: CALLING, set: { toolConfig: { functionCallingConfig: { mode: 'ANY' } } } },

@@ -161,6 +161,7 @@ type Said =
   | 'user'
   | 'serviceTier'
   | 'extensions'
+  | 'unsaid'
 
 /** Every other field has no words here: whether this request loses it. A new field must go on one of the two lists. */
 const UNSAID: Record<Exclude<keyof GenerationRequest, Said>, (request: GenerationRequest) => boolean> = {

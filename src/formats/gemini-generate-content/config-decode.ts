@@ -63,7 +63,8 @@ export function configExtensions(config: JsonObject): JsonObject {
 
 const MODALITIES = [undefined, 'text', 'image', 'audio'] as const
 
-function decodeModality(value: JsonValue): 'text' | 'image' | 'audio' | undefined {
+/** Undefined for a kind that only Gemini makes. */
+export function decodeModality(value: JsonValue): 'text' | 'image' | 'audio' | undefined {
   if (typeof value === 'number') return MODALITIES[value]
   const name = asString(value)?.toLowerCase()
   return MODALITIES.find(modality => modality !== undefined && modality === name)

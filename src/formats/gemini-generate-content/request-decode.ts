@@ -8,6 +8,7 @@ import { decodeContents } from './contents-decode.ts'
 import { callerPath, camelKeys } from './keys.ts'
 import { REQUEST } from './request-schema.ts'
 import { decodeToolChoice, decodeTools } from './tools-decode.ts'
+import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
 
 /** Reads a caller's generateContent request (Codec.decodeRequest). */
@@ -50,6 +51,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     serviceTier: asString(serviceTier),
     store: asBoolean(store),
     extensions: Object.keys(extensions).length === 0 ? {} : { [FORMAT]: extensions },
+    unsaid: unsaidFields(wire),
   }
 }
 

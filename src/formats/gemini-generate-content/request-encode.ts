@@ -39,6 +39,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     serviceTier,
     store,
     extensions,
+    unsaid: _unsaid,
     ...rest
   } = request
   rest satisfies Record<string, never>

@@ -20,8 +20,18 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
   const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting
-  const { logprobs, candidates, user, metadata, promptCacheKey, serviceTier, store, extensions, ...rest } =
-    asking
+  const {
+    logprobs,
+    candidates,
+    user,
+    metadata,
+    promptCacheKey,
+    serviceTier,
+    store,
+    extensions,
+    unsaid: _unsaid,
+    ...rest
+  } = asking
   rest satisfies Record<string, never>
   const emulatedStop = rules.refuses('stop') ? stop : []
   const encodedTools = encodeTools(tools, rules)

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { unknownFields } from '@/formats/unsaid.ts'
 import { textPart } from '@/generation/part.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
@@ -70,7 +71,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     toolChoice: decodeToolChoice(body['tool_choice'], tools),
     parallelToolCalls: asBoolean(body['parallel_tool_calls']),
     output: decodeFormat(format),
-    verbosity: oneOf(['low', 'medium', 'high'], format?.['verbosity']),
+    verbosity: oneOf(VERBOSITIES, format?.['verbosity']),
     reasoning: decodeReasoningRequest(body),
     maxOutputTokens: asNumber(body['max_output_tokens']),
     temperature: asNumber(body['temperature']),
@@ -90,6 +91,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: { 'openai-responses': decodeExtensions(body) },
+    unsaid: unsaidFields(body),
   }
 }
 
@@ -164,10 +166,12 @@ function decodeReasoningRequest(body: JsonObject): Reasoning | undefined {
   return {
     effort: oneOf(EFFORTS, wire['effort']),
     budgetTokens: undefined,
-    summary: oneOf(['auto', 'concise', 'detailed'], wire['summary'] ?? wire['generate_summary']),
+    summary: oneOf(SUMMARIES, wire['summary'] ?? wire['generate_summary']),
   }
 }
 
+const VERBOSITIES = ['low', 'medium', 'high'] as const
+const SUMMARIES = ['auto', 'concise', 'detailed'] as const
 const ENCRYPTED = 'reasoning.encrypted_content'
 const LOGPROBS = 'message.output_text.logprobs'
 
@@ -242,4 +246,29 @@ function decodeExtensions(body: JsonObject): JsonObject {
 
 function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
   return values.find(candidate => candidate === value)
+}
+
+const FUNCTION: ReadonlySet<string> = new Set([
+  // Deferred tools are sent at once, which needs no word.
+  ...['type', 'name', 'description', 'parameters', 'strict', 'defer_loading'],
+])
+const CUSTOM: ReadonlySet<string> = new Set(['type', 'name', 'description', 'format', 'defer_loading'])
+
+/** What inner fields say that nothing above reads. */
+function unsaidFields(body: JsonObject): string[] {
+  const unsaid: string[] = []
+  const verbosity = asObject(body['text'])?.['verbosity'] ?? undefined
+  if (verbosity !== undefined && oneOf(VERBOSITIES, verbosity) === undefined) unsaid.push('text.verbosity')
+  const { summary, generate_summary: older } = asObject(body['reasoning']) ?? {}
+  const asked = summary ?? older ?? undefined
+  if (asked !== undefined && oneOf(SUMMARIES, asked) === undefined) unsaid.push('reasoning.summary')
+  const { user, safety_identifier: person } = body
+  if (typeof user === 'string' && typeof person === 'string' && user !== person) unsaid.push('user')
+  for (const value of asArray(body['tools'])) {
+    const tool = asObject(value)
+    // Other tools are kept whole.
+    if (tool?.['type'] === 'function') unsaid.push(...unknownFields(tool, FUNCTION, 'tools'))
+    if (tool?.['type'] === 'custom') unsaid.push(...unknownFields(tool, CUSTOM, 'tools'))
+  }
+  return unsaid
 }

@@ -145,6 +145,7 @@ describe('fields', () => {
       summary: 'none',
     })
     expect(requestOf({ reasoning: { enabled: false } }).reasoning?.effort).toBe('none')
+    expect(requestOf({ reasoning: { enabled: true } }).reasoning).toMatchObject({ effort: 'medium' })
   })
 })
 
