@@ -19,18 +19,18 @@ export interface LimitingDependencies {
 
 /**
  * Takes the exchange's place within the limits of key, account and model; `tokens` is the estimate of its prompt and
- * what it may answer. Fills in the record's limits, which every answer tells. Undefined: that is done already.
+ * what it may answer, `guessedTokens` what of it nobody stated. Fills in the record's limits, which every answer tells. Undefined: that is done already.
  * @throws GatewayError `rate_limited`, `too_many_concurrent`; `invalid_request` for what never fits; `overloaded`
  */
 export function takeLimits(
   dependencies: LimitingDependencies,
   record: ExchangeRecord,
-  tokens: number,
+  { tokens, guessedTokens }: { tokens: number; guessedTokens: number },
 ): Promise<void> | undefined {
   const { id, caller, model } = record
   if (caller === undefined || model === undefined) return undefined
   const { limiter, limits, random } = dependencies
-  const answer = limiter.take({ id, caller, defaults: limits(), model, tokens })
+  const answer = limiter.take({ id, caller, defaults: limits(), model, tokens, guessedTokens })
   if (answer instanceof Promise) return answer.then(told => takeIn(record, told, random))
   takeIn(record, answer, random)
   return undefined

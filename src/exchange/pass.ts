@@ -41,7 +41,11 @@ export async function admitPaid(
   interruption: Interruption,
 ): Promise<{ pass: Pass; reservation: Reservation }> {
   callerOf(record)
-  const limited = takeLimits(dependencies, record, quote.inputTokens + quote.allowance)
+  const { inputTokens, allowance, isAllowanceStated } = quote
+  const limited = takeLimits(dependencies, record, {
+    tokens: inputTokens + allowance,
+    guessedTokens: isAllowanceStated ? 0 : allowance,
+  })
   if (limited !== undefined) await limited
   const reservation = await reserve(dependencies, record, quote, interruption)
   return { pass: new PassProof(), reservation }
@@ -63,6 +67,6 @@ export function passOf(_order: Order): Pass {
  */
 export async function admitFree(dependencies: LimitingDependencies, record: ExchangeRecord): Promise<Pass> {
   callerOf(record)
-  await takeLimits(dependencies, record, 0)
+  await takeLimits(dependencies, record, { tokens: 0, guessedTokens: 0 })
   return new PassProof()
 }

@@ -35,6 +35,8 @@ export interface Quote {
   maxOutput: number
   /** Output that the limits reckon with: what the caller allows, else a moderate answer. */
   allowance: number
+  /** Whether that is what the caller allows, and no guess. */
+  isAllowanceStated: boolean
   /** Output that the first hold pays for. */
   firstOutput: number
   /** The cost in nano of the prompt and so much output, at most. */
@@ -73,6 +75,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
     statedOutput,
     maxOutput,
     allowance: Math.min(maxOutput, statedOutput ?? FIRST_SLICE),
+    isAllowanceStated: statedOutput !== undefined,
     firstOutput: isWhole ? maxOutput : Math.min(maxOutput, FIRST_SLICE),
     bound: outputTokens => roundUp(boundOf({ ...ceiling, outputTokens }, rates)),
     affordable: availableNano => {
@@ -106,6 +109,7 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, pr
     maxOutput: ceiling.outputTokens,
     // The hold is for the worst, the limits for what is usual; what was used takes its place in the end.
     allowance: Math.min(ceiling.outputTokens, FIRST_SLICE),
+    isAllowanceStated: false,
     firstOutput: ceiling.outputTokens,
     bound: () => roundUp(boundOf(ceiling, rates)),
     affordable: () => undefined,

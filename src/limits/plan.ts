@@ -43,6 +43,8 @@ export interface LimitedRequest {
   model: string
   /** Estimate of the prompt and the output allowance; `adjust` corrects it. */
   tokens: number
+  /** How many of those are a guess: output that the caller set no limit to. None unless said. */
+  guessedTokens?: number
 }
 
 /** Whose limit it is. */
@@ -87,7 +89,7 @@ export interface Plan {
 export function planLimits(request: LimitedRequest, namespace: string): Plan {
   const { id, tokens } = request
   const slots: Slot[] = []
-  for (const shape of shapesOf(request, namespace)) slots.push(fill(shape, id, tokens))
+  for (const shape of shapesOf(request, namespace)) slots.push(fill(shape, request))
   return { id, tokens, slots }
 }
 
@@ -119,14 +121,21 @@ function shapesOf({ caller, defaults, model }: LimitedRequest, namespace: string
   return found
 }
 
-function fill({ buckets, leases, leaseKeys, markerPrefix }: SlotShape, id: string, tokens: number): Slot {
+function fill({ buckets, leases, leaseKeys, markerPrefix }: SlotShape, request: LimitedRequest): Slot {
   const filled: PlannedBucket[] = []
-  for (const bucket of buckets) filled.push(bucket.name.kind === 'tokens' ? costing(bucket, tokens) : bucket)
-  return { id, buckets: filled, leases, leaseKeys, markerPrefix }
+  for (const bucket of buckets) filled.push(bucket.name.kind === 'tokens' ? costing(bucket, request) : bucket)
+  return { id: request.id, buckets: filled, leases, leaseKeys, markerPrefix }
 }
 
-function costing({ key, name, limit, burstUs }: PlannedBucket, tokens: number): PlannedBucket {
-  return { key, costUs: tokenCostUs(limit, tokens), burstUs, name, limit }
+/** The share of a bucket that a guess takes at most: it must neither be too large for the bucket nor lock others out. */
+const GUESS_SHARE = 4
+
+function costing(
+  { key, name, limit, burstUs }: PlannedBucket,
+  { tokens, guessedTokens = 0 }: LimitedRequest,
+): PlannedBucket {
+  const guess = Math.min(guessedTokens, Math.floor(limit / GUESS_SHARE))
+  return { key, costUs: tokenCostUs(limit, tokens - guessedTokens + guess), burstUs, name, limit }
 }
 
 function accountShape(

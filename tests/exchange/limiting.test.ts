@@ -127,6 +127,21 @@ describe('places for requests at once', () => {
   })
 })
 
+test('a request that states no output limit fits a small bucket, until its tokens are used', async () => {
+  const ask = (key: string, model: string) =>
+    fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model, messages: [{ role: 'user', content: 'hi' }] }),
+    })
+  const key = await limited({ tokensPerMinute: 100 })
+  for (let n = 0; n < 5; n += 1) expect((await ask(key, 'chat/echo')).status).toBe(200)
+  expect((await ask(key, 'chat/long-200')).status).toBe(200)
+  const refused = await ask(key, 'chat/echo')
+  expect(refused.status).toBe(429)
+  expect(await refused.json()).toMatchObject({ error: { code: 'rate_limited' } })
+})
+
 test('tokens that were not used are given back', async () => {
   const key = await limited({ tokensPerMinute: 400 })
   for (let n = 0; n < 6; n += 1) expect((await call('chat', key)).status).toBe(200)

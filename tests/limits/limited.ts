@@ -7,6 +7,7 @@ export interface Ask {
   key?: number
   model?: string
   tokens?: number
+  guessedTokens?: number
   accountLimits?: Partial<LimitValues>
   keyLimits?: Partial<LimitValues>
   accountModelLimits?: Partial<LimitValues>
@@ -31,6 +32,7 @@ export function ask(options: Ask = {}): LimitedRequest {
     },
     model: options.model ?? 'gpt-5.1',
     tokens: options.tokens ?? 1,
+    guessedTokens: options.guessedTokens ?? 0,
   }
 }
 

@@ -109,6 +109,21 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
+  test('a guess makes no request too large, and leaves others their room; what was used counts in full', async () => {
+    const limiter = await open()
+    const options = { accountLimits: { tokensPerMinute: 1_000 } }
+    const { lease, limits } = granted(
+      await limiter.take(ask({ ...options, tokens: 10 + 2_048, guessedTokens: 2_048 })),
+    )
+    expect(limits).toMatchObject([{ remaining: 740 }])
+    await limiter.end(lease, 1_010)
+    refused(await limiter.take(ask({ ...options, tokens: 1 })))
+    expect(
+      await limiter.take(ask({ ...options, tokens: 1_001 + 2_048, guessedTokens: 2_048 })),
+    ).toMatchObject({ allowed: false, never: true })
+    await limiter.close()
+  })
+
   test('keys of one account share its limits, accounts do not', async () => {
     const limiter = await open()
     const options = { accountLimits: { requestsPerMinute: 1 } }
