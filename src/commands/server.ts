@@ -1,13 +1,9 @@
-import { type Authentication, authenticator } from '@/accounts/authenticate.ts'
-import { keyCache } from '@/accounts/key-cache.ts'
-import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
+import { openLiveKeys } from '@/accounts/live-keys.ts'
 import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { Database } from '@/db/connect.ts'
-import { openListener } from '@/db/listener.ts'
-import { GatewayError } from '@/errors/gateway-error.ts'
 import { CreditWatch } from '@/exchange/credit.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
@@ -21,22 +17,15 @@ import { VideoWatch } from '@/exchange/videos/video-watch.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
-import type { Stop } from '@/ledger/types.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { Load, socketLimit } from '@/limits/load.ts'
-import { serveOps } from '@/ops/ops.ts'
 import { openRedis } from '@/redis/redis.ts'
-import { Homes } from '@/routing/affinity.ts'
 import { channelsOf } from '@/routing/catalog.ts'
-import { Concurrency } from '@/routing/concurrency.ts'
-import { type ChannelHealth, Health } from '@/routing/health.ts'
-import { redisSharing } from '@/routing/health-redis.ts'
+import type { ChannelHealth } from '@/routing/health.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
-import { Selector } from '@/routing/selector.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { compactions } from '@/stored-responses/compaction.ts'
 import { responseStore } from '@/stored-responses/store.ts'
-import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
   type BreakerReading,
@@ -53,21 +42,24 @@ import { tcpReach } from '@/upstream/connections.ts'
 import { Lanes } from '@/upstream/lanes.ts'
 import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
+import { type ListenerSettings, listen, orElse, unreadiness } from './listeners.ts'
+import { openSelection } from './selection.ts'
+
+/** What of the settings a server's process goes by. */
+export interface ServerSettings
+  extends ListenerSettings,
+    Pick<Settings, 'maxBodyBytes' | 'shutdownGraceMs'>,
+    Partial<Pick<Settings, 'publicApiUrl'>> {
+  /** Where settlements wait that cannot be committed; undefined: in memory. */
+  journalDirectory: string | undefined
+  /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
+  otlpEndpoint: string | undefined
+  /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
+  redisUrl: string | undefined
+}
 
 export interface ServerOptions {
-  settings: Pick<Settings, 'api' | 'maxBodyBytes' | 'shutdownGraceMs' | 'responsesWebSocket'> &
-    Partial<Pick<Settings, 'publicApiUrl'>> & {
-      /** Undefined: a worker, whose supervisor has that listener. */
-      ops: Settings['ops'] | undefined
-      /** Whether other processes of this deployment listen on the same API port. */
-      sharesPort: boolean
-      /** Where settlements wait that cannot be committed; undefined: in memory. */
-      journalDirectory: string | undefined
-      /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
-      otlpEndpoint: string | undefined
-      /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
-      redisUrl: string | undefined
-    }
+  settings: ServerSettings
   database: Database
   secretBox: SecretBox
   clock: Clock
@@ -110,7 +102,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     clock,
     onError: error => log.error({ err: error }, 'the catalog could not be reloaded'),
   })
-  const keys = await openKeys(options)
+  const keys = await openLiveKeys(options)
   const simulator = lazySimulator()
   const store = new ExchangeWriter(database, log, metrics)
   const watchdog = new Watchdog(clock)
@@ -122,48 +114,26 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     newId: () => Bun.randomUUIDv7(),
     random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
-    onStop: ({ id, reason }) => watchdog.end(id, STOPS[reason]()),
+    onStop: stop => watchdog.end(stop),
     ...(options.patience === undefined ? {} : { timings: options.patience.ledger }),
   })
-  const redis =
-    settings.redisUrl === undefined
-      ? undefined
-      : openRedis(settings.redisUrl, {
-          onError: error => log.debug({ err: error }, 'redis'),
-          ...(options.patience === undefined ? {} : { commandTimeoutMs: options.patience.redisCommandMs }),
-        })
+  const redis = openRedisOf(options)
   const limiter = await openLimiter({
-    redis,
+    redis: redis?.connection,
     clock: options.ledgerClock ?? clock,
     log,
     processes: ledger.processes,
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
     ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
   })
-  const sharing =
-    redis === undefined || settings.redisUrl === undefined
-      ? undefined
-      : redisSharing({
-          url: settings.redisUrl,
-          redis,
-          origin: crypto.randomUUID(),
-          ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
-          onError: error => log.debug({ err: error }, 'redis'),
-        })
-  const health = new Health({
+  const { selector, health, concurrency, ...selection } = openSelection({
+    catalog,
+    redis,
+    namespace: options.limitsNamespace,
+    processes: ledger.processes,
     clock,
     random: options.random,
-    ...(sharing === undefined ? {} : { sharing }),
-    onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
-  })
-  catalog.onReload(next => health.retain(channelsOf(next)))
-  const concurrency = new Concurrency(ledger.processes)
-  const selector = new Selector({
-    health,
-    concurrency,
-    homes: new Homes(clock),
-    clock,
-    random: options.random,
+    log,
   })
   const responses = new KeptResponses({
     store: responseStore({ database, secretBox: options.secretBox, now: clock.now }),
@@ -245,8 +215,8 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     load.stop()
     await ledger.close()
     await limiter.close()
-    await sharing?.close()
-    await redis?.close()
+    await selection.close()
+    await redis?.connection.close()
     await Promise.all(gateway.settling)
     await store.close()
     // A collector that is away keeps nobody from stopping.
@@ -282,49 +252,18 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   }
 }
 
-/** Opens the listeners, all or none: a port may be taken. */
-async function listen(
-  gateway: Gateway,
-  settings: ServerOptions['settings'],
-  metrics: Metrics,
-  database: Database,
-) {
-  const api = serveApiHost(gateway, {
-    hostname: settings.api.host,
-    port: settings.api.port,
-    isShared: settings.sharesPort,
-    webSocket: settings.responsesWebSocket,
+/** The deployment's Redis; undefined: it has none. */
+function openRedisOf({ settings: { redisUrl: url }, patience, log }: ServerOptions) {
+  if (url === undefined) return undefined
+  const connection = openRedis(url, {
+    onError: error => log.debug({ err: error }, 'redis'),
+    ...(patience === undefined ? {} : { commandTimeoutMs: patience.redisCommandMs }),
   })
-  if (settings.ops === undefined) return { api, ops: undefined }
-  const { host: hostname, port } = settings.ops
-  const probes = {
-    metrics: () => metrics.registry.metrics(),
-    contentType: metrics.registry.contentType,
-    unreadiness: () => unreadiness(gateway, database),
-  }
-  return { api, ops: await orElse(api.stop, () => serveOps(probes, { hostname, port })) }
-}
-
-/** What `open` gives; where it throws, `close` closes what was open before it, so that the process can end. */
-async function orElse<T>(close: () => Promise<void>, open: () => T | Promise<T>): Promise<T> {
-  try {
-    return await open()
-  } catch (error) {
-    await close()
-    throw error
-  }
+  return { url, connection }
 }
 
 /** How long exchanges may take to end whose callers were cut off; longer than a closed upstream is drained. */
 const CUT_MS = 2_000
-
-/** Why a running answer ends although nobody asked for it. */
-const STOPS: Record<Stop['reason'], () => GatewayError> = {
-  key_revoked: () => new GatewayError('invalid_api_key', 'This API key was revoked'),
-  account_suspended: () => new GatewayError('account_suspended', 'This account is suspended'),
-  hold_expired: () =>
-    new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for'),
-}
 
 /** The breakers of channels and keys as the metrics want them. */
 function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
@@ -333,59 +272,6 @@ function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
     ...keys.map(({ position, breaker }) => ({ channel, key: String(position), ...breaker })),
   ])
 }
-
-/** Why a balancer should send work elsewhere. */
-async function unreadiness(gateway: Gateway, database: Database): Promise<string | undefined> {
-  if (gateway.draining) return 'shutting down'
-  try {
-    await database.sql`select 1`
-  } catch {
-    return 'the database does not answer'
-  }
-  if (gateway.ledger.healthy()) return undefined
-  return gateway.ledger.state().journal === 'full'
-    ? 'the journal cannot be written'
-    : 'billing is unavailable'
-}
-
-async function openKeys({ database, clock, random, log }: ServerOptions) {
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), now: clock.now, random })
-  const listener = await openListener(database.url, {
-    channel: KEYS_CHANNEL,
-    onMessage: cache.onMessage,
-    onConnect: cache.onConnect,
-    onLost: cache.onLost,
-  })
-  const used = new Set<number>()
-  const noteUse = async () => {
-    const ids = [...used]
-    used.clear()
-    await accounts
-      .touchKeys(ids)
-      .catch(error => log.warn({ err: error }, 'the use of keys could not be noted'))
-  }
-  const stopNoting = clock.every(NOTE_USE_MS, () => void noteUse())
-  const authenticate = authenticator(cache, clock.now)
-  const note = (answer: Authentication) => {
-    if (answer.ok) used.add(answer.caller.keyId)
-    return answer
-  }
-  return {
-    authenticate: (presented: string) => {
-      const answer = authenticate(presented)
-      return answer instanceof Promise ? answer.then(note) : note(answer)
-    },
-    async close() {
-      stopNoting()
-      await noteUse()
-      await listener.close()
-    },
-  }
-}
-
-/** How new a key's time of last use is kept. */
-const NOTE_USE_MS = 60_000
 
 /** Resolves when the streams have ended, or when they have had their time. */
 async function withinGrace(stopped: Promise<void>, graceMs: number, clock: Clock): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Place } from '@/clock/roll.ts'
-import type { GatewayError } from '@/errors/gateway-error.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Stop } from '@/ledger/types.ts'
 
 /** An answer that flows: it has to be looked at while it is open, and can be ended from outside. */
 export interface Watched {
@@ -37,12 +38,20 @@ export class Watchdog {
     this.#open.delete(id)
   }
 
-  /** Ends the answer of an exchange, if it flows here. */
-  end(id: string, error: GatewayError): void {
-    this.#open.get(id)?.item?.stop(error)
+  /** Ends the answer of an exchange that the ledger stops, if it flows here. */
+  end({ id, reason }: Stop): void {
+    this.#open.get(id)?.item?.stop(STOPS[reason]())
   }
 
   stop(): void {
     this.#stop()
   }
+}
+
+/** Why a running answer ends although nobody asked for it. */
+const STOPS: Record<Stop['reason'], () => GatewayError> = {
+  key_revoked: () => new GatewayError('invalid_api_key', 'This API key was revoked'),
+  account_suspended: () => new GatewayError('account_suspended', 'This account is suspended'),
+  hold_expired: () =>
+    new GatewayError('billing_unavailable', 'This request ran for longer than it was paid for'),
 }

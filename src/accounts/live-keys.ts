@@ -1,0 +1,61 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { Database } from '@/db/connect.ts'
+import { openListener } from '@/db/listener.ts'
+import type { Log } from '@/telemetry/log.ts'
+import { type Authenticate, type Authentication, authenticator } from './authenticate.ts'
+import { keyCache } from './key-cache.ts'
+import { accountStore, KEYS_CHANNEL } from './store.ts'
+
+/** How new a key's time of last use is kept. */
+const NOTE_USE_MS = 60_000
+
+export interface LiveKeysOptions {
+  database: Database
+  clock: Clock
+  /** Numbers in [0, 1). */
+  random: () => number
+  log: Log
+}
+
+/** The keys of a running server: as new as the database, and it knows when each was last used. */
+export interface LiveKeys {
+  authenticate: Authenticate
+  close(): Promise<void>
+}
+
+/** Begins to hear of changes. Fails if the database cannot be listened to. */
+export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions): Promise<LiveKeys> {
+  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+  const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), now: clock.now, random })
+  const listener = await openListener(database.url, {
+    channel: KEYS_CHANNEL,
+    onMessage: cache.onMessage,
+    onConnect: cache.onConnect,
+    onLost: cache.onLost,
+  })
+  const used = new Set<number>()
+  const noteUse = async () => {
+    const ids = [...used]
+    used.clear()
+    await accounts
+      .touchKeys(ids)
+      .catch(error => log.warn({ err: error }, 'the use of keys could not be noted'))
+  }
+  const stopNoting = clock.every(NOTE_USE_MS, () => void noteUse())
+  const authenticate = authenticator(cache, clock.now)
+  const note = (answer: Authentication) => {
+    if (answer.ok) used.add(answer.caller.keyId)
+    return answer
+  }
+  return {
+    authenticate: (presented: string) => {
+      const answer = authenticate(presented)
+      return answer instanceof Promise ? answer.then(note) : note(answer)
+    },
+    async close() {
+      stopNoting()
+      await noteUse()
+      await listener.close()
+    },
+  }
+}

@@ -1,0 +1,61 @@
+import type { Settings } from '@/config/settings.ts'
+import type { Database } from '@/db/connect.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import { serveOps } from '@/ops/ops.ts'
+import { serveApiHost } from '@/surfaces/api-host.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+
+/** Where a server's process listens. */
+export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket'> {
+  /** Undefined: a worker, whose supervisor has that listener. */
+  ops: Settings['ops'] | undefined
+  /** Whether other processes of this deployment listen on the same API port. */
+  sharesPort: boolean
+}
+
+/** Opens the listeners, all or none: a port may be taken. */
+export async function listen(
+  gateway: Gateway,
+  settings: ListenerSettings,
+  metrics: Metrics,
+  database: Database,
+) {
+  const api = serveApiHost(gateway, {
+    hostname: settings.api.host,
+    port: settings.api.port,
+    isShared: settings.sharesPort,
+    webSocket: settings.responsesWebSocket,
+  })
+  if (settings.ops === undefined) return { api, ops: undefined }
+  const { host: hostname, port } = settings.ops
+  const probes = {
+    metrics: () => metrics.registry.metrics(),
+    contentType: metrics.registry.contentType,
+    unreadiness: () => unreadiness(gateway, database),
+  }
+  return { api, ops: await orElse(api.stop, () => serveOps(probes, { hostname, port })) }
+}
+
+/** What `open` gives; where it throws, `close` closes what was open before it, so that the process can end. */
+export async function orElse<T>(close: () => Promise<void>, open: () => T | Promise<T>): Promise<T> {
+  try {
+    return await open()
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** Why a balancer should send work elsewhere; undefined: it need not. */
+export async function unreadiness(gateway: Gateway, database: Database): Promise<string | undefined> {
+  if (gateway.draining) return 'shutting down'
+  try {
+    await database.sql`select 1`
+  } catch {
+    return 'the database does not answer'
+  }
+  if (gateway.ledger.healthy()) return undefined
+  return gateway.ledger.state().journal === 'full'
+    ? 'the journal cannot be written'
+    : 'billing is unavailable'
+}

@@ -1,0 +1,60 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { RedisConnection } from '@/redis/redis.ts'
+import { Homes } from '@/routing/affinity.ts'
+import { channelsOf } from '@/routing/catalog.ts'
+import { Concurrency } from '@/routing/concurrency.ts'
+import { Health } from '@/routing/health.ts'
+import { redisSharing } from '@/routing/health-redis.ts'
+import type { LiveCatalog } from '@/routing/live-catalog.ts'
+import { Selector } from '@/routing/selector.ts'
+import type { Log } from '@/telemetry/log.ts'
+
+export interface SelectionOptions {
+  catalog: LiveCatalog
+  /** By which processes tell one another what is held back; undefined: this process is alone. */
+  redis: { url: string; connection: RedisConnection } | undefined
+  /** What the names in Redis start with; undefined: as they do by themselves. */
+  namespace: string | undefined
+  /** Gateway processes that are alive. */
+  processes: () => number
+  clock: Clock
+  /** Numbers in [0, 1). */
+  random: () => number
+  log: Log
+}
+
+/** What chooses among channels: their health, how much runs on each, and where conversations are at home. */
+export interface Selection {
+  selector: Selector
+  health: Health
+  concurrency: Concurrency
+  close(): Promise<void>
+}
+
+export function openSelection(options: SelectionOptions): Selection {
+  const { catalog, redis, namespace, clock, random, log } = options
+  const sharing =
+    redis &&
+    redisSharing({
+      url: redis.url,
+      redis: redis.connection,
+      origin: crypto.randomUUID(),
+      ...(namespace === undefined ? {} : { namespace }),
+      onError: error => log.debug({ err: error }, 'redis'),
+    })
+  const health = new Health({
+    clock,
+    random,
+    ...(sharing === undefined ? {} : { sharing }),
+    onOpening: opening => log.warn({ opening }, 'a channel or key is held back'),
+  })
+  catalog.onReload(next => health.retain(channelsOf(next)))
+  const concurrency = new Concurrency(options.processes)
+  const selector = new Selector({ health, concurrency, homes: new Homes(clock), clock, random })
+  return {
+    selector,
+    health,
+    concurrency,
+    close: async () => sharing?.close(),
+  }
+}
