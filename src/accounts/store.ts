@@ -5,6 +5,7 @@ import { type AccountStatus, account, accountModel, apiKey, type KeyStatus, wall
 import { FOREIGN_KEY_VIOLATION, sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { Account, ApiKey, KeyRecord, Limits, SpendCap } from './account.ts'
+import { toAccount, toApiKey, toKeyRecord } from './account-rows.ts'
 import { mintKey } from './api-key.ts'
 
 /** The NOTIFY channel on which every process hears that something about keys changed (key-cache.ts). */
@@ -257,14 +258,17 @@ function matches(search: string): SQL | undefined {
   return or(sql`${account.email} like ${pattern}`, id)
 }
 
+/** The models that were given to the account of a row. */
+const MODELS = sql<string[]>`array(select ${accountModel.modelId} from ${accountModel}
+  where ${accountModel.accountId} = ${account.id} order by 1)`
+
 /** All of them in order of id or, with a limit, the newest. */
 async function selectAccounts(orm: Rows, where: SQL | undefined, limit?: number): Promise<Account[]> {
   const query = orm
     .select({
       account,
       wallet,
-      models: sql<string[]>`array(select ${accountModel.modelId} from ${accountModel}
-        where ${accountModel.accountId} = ${account.id} order by 1)`,
+      models: MODELS,
     })
     .from(account)
     .leftJoin(wallet, eq(wallet.accountId, account.id))
@@ -279,8 +283,7 @@ function prepareFindKey(orm: Rows) {
     .select({
       key: apiKey,
       account,
-      models: sql<string[]>`array(select ${accountModel.modelId} from ${accountModel}
-        where ${accountModel.accountId} = ${account.id} order by 1)`,
+      models: MODELS,
     })
     .from(apiKey)
     .innerJoin(account, eq(account.id, apiKey.accountId))
@@ -329,83 +332,4 @@ function explain(error: unknown, say: { taken?: string; missing?: string }): nev
 
 function refuse(message: string): never {
   throw new Refusal(message)
-}
-
-function toAccount(
-  row: typeof account.$inferSelect,
-  money: typeof wallet.$inferSelect | null,
-  models: readonly string[],
-): Account {
-  const balanceNano = money === null ? 0n : money.credits - money.debits
-  return {
-    id: row.id,
-    email: row.email,
-    status: row.status,
-    balanceNano,
-    pendingNano: money?.pending ?? 0n,
-    availableNano: balanceNano + (money === null ? 0n : money.overdraft - money.pending),
-    onTrial: row.onTrial,
-    limits: toLimits(row),
-    models,
-    storeAllowed: row.storeAllowed,
-    createdAt: row.createdAt,
-  }
-}
-
-function toApiKey(row: typeof apiKey.$inferSelect): ApiKey {
-  return {
-    id: row.id,
-    accountId: row.accountId,
-    name: row.name,
-    lookup: row.lookup,
-    models: row.models ?? undefined,
-    expiresAt: row.expiresAt ?? undefined,
-    allowIps: row.allowIps ?? undefined,
-    cap: toCap(row),
-    limits: toLimits(row),
-    storeAllowed: row.storeAllowed,
-    revokedAt: row.revokedAt ?? undefined,
-    createdAt: row.createdAt,
-    lastUsedAt: row.lastUsedAt ?? undefined,
-  }
-}
-
-interface KeyRow {
-  key: typeof apiKey.$inferSelect
-  account: typeof account.$inferSelect
-  models: string[]
-}
-
-function toKeyRecord({ key, account: owner, models }: KeyRow): KeyRecord {
-  return {
-    hash: key.hash,
-    revoked: key.status === 'revoked',
-    caller: {
-      accountId: owner.id,
-      keyId: key.id,
-      accountStatus: owner.status,
-      onTrial: owner.onTrial,
-      accountLimits: toLimits(owner),
-      keyLimits: toLimits(key),
-      keyModels: key.models ?? undefined,
-      accountModels: models,
-      allowIps: key.allowIps ?? undefined,
-      storeAllowed: owner.storeAllowed && key.storeAllowed,
-      expiresAt: key.expiresAt ?? undefined,
-      cap: toCap(key),
-    },
-  }
-}
-
-function toLimits(row: { [Name in keyof Limits]: number | null }): Limits {
-  return {
-    requestsPerMinute: row.requestsPerMinute ?? undefined,
-    tokensPerMinute: row.tokensPerMinute ?? undefined,
-    concurrentRequests: row.concurrentRequests ?? undefined,
-  }
-}
-
-function toCap(row: Pick<typeof apiKey.$inferSelect, 'capNano' | 'capPeriod'>): SpendCap | undefined {
-  if (row.capNano === null || row.capPeriod === null) return undefined
-  return { amountNano: row.capNano, period: row.capPeriod }
 }

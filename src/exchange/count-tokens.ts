@@ -6,6 +6,7 @@ import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
+import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { faultInBody, send } from './attempt.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
 import { type IncomingCall, readPrompt, receive } from './exchange.ts'
@@ -13,7 +14,8 @@ import type { Gateway } from './gateway.ts'
 import { callerLeft, interruptionBy } from './interruption.ts'
 import { endLimits } from './limiting.ts'
 import { admitFree } from './pass.ts'
-import { isPassthrough, type Preparation, passOn, targetOf } from './preparation.ts'
+import { isPassthrough, passOn, type SentRequest } from './passthrough-request.ts'
+import { targetOf } from './preparation.ts'
 import { decodeBody, type Prompt } from './prompt.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 import { answerHeaders, errorResponse, limitsOf } from './reply.ts'
@@ -130,7 +132,9 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
   }
 }
 
-type PreparedCount = Pick<Preparation, 'call' | 'body' | 'headers'>
+interface PreparedCount extends SentRequest {
+  call: UpstreamCall
+}
 
 function prepareCount(
   { prompt, model }: Counting,

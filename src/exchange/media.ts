@@ -5,7 +5,8 @@ import type { MediaPart } from '@/generation/part.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { Gateway } from './gateway.ts'
 import type { Interruption } from './interruption.ts'
-import { isPassthrough, targetOf } from './preparation.ts'
+import { isPassthrough } from './passthrough-request.ts'
+import { targetOf } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
 
 /** Media that one request may have fetched, and their bytes in all. */

@@ -1,6 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { ConversationTraits } from '@/routing/affinity.ts'
-import { type Outcome, outcomeOf } from '@/routing/health.ts'
+import { type Outcome, outcomeOf } from '@/routing/health-outcome.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import { afterFailure, type Candidate } from '@/routing/order.ts'
 import type { Attempt } from '@/routing/selector.ts'

@@ -4,7 +4,8 @@ import { connectRedis, hasRedisServer, openTestRedis, startRedisServer } from '#
 import { until } from '#tests/support/upstream.ts'
 import { redisScript } from '@/redis/redis.ts'
 import { MAX_STREAK } from '@/routing/breaker.ts'
-import { Health, type Outcome } from '@/routing/health.ts'
+import { Health } from '@/routing/health.ts'
+import type { Outcome } from '@/routing/health-outcome.ts'
 import { redisSharing } from '@/routing/health-redis.ts'
 import { channelOf } from './channels.ts'
 

@@ -1,6 +1,7 @@
 import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { openBody, type RequestBody } from '@/exchange/body.ts'
+import type { RequestBody } from '@/exchange/body.ts'
+import { openBody } from '@/exchange/request-bytes.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { StreamedBody } from '@/upstream/request.ts'

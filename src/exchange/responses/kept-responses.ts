@@ -1,9 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Compactions } from '@/stored-responses/compaction.ts'
-import { type AbruptEnd, abruptEvent, abruptResponse } from '@/stored-responses/ended.ts'
-import type { FindEnd, ResponseEnd, ResponseStore } from '@/stored-responses/store.ts'
-import type { StoredEvent } from '@/stored-responses/stored-response.ts'
+import type { AbruptEnd } from '@/stored-responses/ended.ts'
+import type { ResponseStore } from '@/stored-responses/store.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { abruptEnd, BackgroundRun, CANCELLED } from './background-run.ts'
 
 /** How often a process says that its background responses run, and looks for those of processes that died. */
 const BEAT_MS = 2_000
@@ -13,13 +13,6 @@ const SILENT_MS = 10_000
 
 const SWEEP_MS = 60_000
 
-/** How long the events of a running response gather before they are written. */
-const GATHER_MS = 50
-
-/** How often, and after which pause, the end of a response is written to a database that is away. */
-const END_ATTEMPTS = 30
-const END_PAUSE_MS = 1_000
-
 const DIED: AbruptEnd = {
   status: 'failed',
   error: {
@@ -27,8 +20,6 @@ const DIED: AbruptEnd = {
     message: 'The gateway process that ran this response ended before it was complete',
   },
 }
-
-const CANCELLED: AbruptEnd = { status: 'cancelled', error: null }
 
 export interface KeptResponsesOptions {
   store: ResponseStore
@@ -125,115 +116,6 @@ export class KeptResponses {
   #announce(id: string): void {
     for (const resolve of this.#waiting.get(id) ?? []) resolve()
   }
-}
-
-/** A background response that runs in this process: its events go to the database as they come. */
-export class BackgroundRun {
-  readonly id: string
-  /** Resolves when its end is written, or was given up. */
-  readonly ended: Promise<void>
-  /** True once it is in the database. */
-  isStored = false
-  readonly #abort = new AbortController()
-  readonly #store: ResponseStore
-  readonly #log: Log
-  readonly #announce: () => void
-  #waiting: StoredEvent[] = []
-  #writing: Promise<void> | undefined
-  #markEnded: () => void = () => {}
-  #cancelled = false
-  #hasEnded = false
-
-  constructor(id: string, store: ResponseStore, log: Log, announce: () => void) {
-    this.id = id
-    this.#store = store
-    this.#log = log
-    this.#announce = announce
-    this.ended = new Promise(resolve => {
-      this.#markEnded = resolve
-    })
-  }
-
-  /** Aborts when nothing more is to come of it. */
-  get signal(): AbortSignal {
-    return this.#abort.signal
-  }
-
-  abort(): void {
-    this.#abort.abort()
-  }
-
-  /** Ends it because its caller said so. */
-  cancel(): void {
-    this.#cancelled = true
-    this.abort()
-  }
-
-  event(event: StoredEvent): void {
-    this.#waiting.push(event)
-    this.#writing ??= this.#write()
-  }
-
-  /** Resolves when the events so far are written. */
-  async flush(): Promise<void> {
-    while (this.#writing !== undefined) await this.#writing
-  }
-
-  /** It came to its end. */
-  async end(end: Omit<ResponseEnd, 'events'>): Promise<void> {
-    await this.flush()
-    await this.#finish({ ...end, events: this.#waiting })
-  }
-
-  /** Nothing, or nothing more, came of it. */
-  async fail(code: string, message: string): Promise<void> {
-    await this.flush()
-    const end: AbruptEnd = this.#cancelled ? CANCELLED : { status: 'failed', error: { code, message } }
-    await this.#finish((response, events) => abruptEnd(response, events, this.#waiting, end))
-  }
-
-  async #finish(end: ResponseEnd | FindEnd): Promise<void> {
-    if (this.#hasEnded) return
-    this.#hasEnded = true
-    for (let attempt = 1; attempt <= END_ATTEMPTS; attempt += 1) {
-      try {
-        await this.#store.finish(this.id, end)
-        break
-      } catch (error) {
-        this.#log.error({ err: error, response: this.id }, 'the end of a response could not be stored')
-        await Bun.sleep(END_PAUSE_MS)
-      }
-    }
-    this.#markEnded()
-    this.#announce()
-  }
-
-  async #write(): Promise<void> {
-    await Bun.sleep(GATHER_MS)
-    const batch = this.#waiting
-    this.#waiting = []
-    try {
-      if (!(await this.#store.append(this.id, batch))) this.abort()
-      this.#writing = this.#waiting.length > 0 ? this.#write() : undefined
-    } catch (error) {
-      this.#log.error({ err: error, response: this.id }, 'events of a response could not be stored')
-      this.#waiting = [...batch, ...this.#waiting]
-      this.#writing = undefined
-    }
-    this.#announce()
-  }
-}
-
-/** @param last events that are not stored yet */
-function abruptEnd(
-  response: string,
-  stored: readonly StoredEvent[],
-  last: readonly StoredEvent[],
-  end: AbruptEnd,
-): ResponseEnd {
-  const events = [...stored, ...last]
-  const ended = abruptResponse(response, events, end)
-  return { status: end.status, response: ended, events: [...last, abruptEvent(ended, events, end)] }
 }
 
 /** One at a time; what fails is told and tried again the next time. */

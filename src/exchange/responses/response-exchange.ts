@@ -9,7 +9,7 @@ import { asObject, asString, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
-import type { BackgroundRun } from './kept-responses.ts'
+import type { BackgroundRun } from './background-run.ts'
 import { eventResponse } from './response-events.ts'
 import {
   carriesCompaction,
