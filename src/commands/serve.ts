@@ -15,6 +15,7 @@ import { startConsole } from './console.ts'
 import { openSecretBox } from './deployment.ts'
 import { firstStart, type Welcome } from './first-start.ts'
 import { greet } from './greeting.ts'
+import { withRuntimeSettings } from './runtime-settings.ts'
 import { type RunningServer, startServer } from './server.ts'
 import { supervisedReadings } from './supervised-readings.ts'
 import { type Supervisor, startSupervisor } from './supervisor.ts'
@@ -27,7 +28,7 @@ export const serveCommand: Command = {
   details: 'Settings come from the environment; see README.md.',
   async run(args, io) {
     readArguments(args, {})
-    withManyRequests(io)
+    withRuntimeSettings(io)
     const settings = readSettings(io.env, io.terminal)
     const order = workerOrder(io.env)
     const log = createLog({
@@ -149,20 +150,6 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
     await database.close()
   }
   process.disconnect?.()
-}
-
-/** Bun's fetch runs 256 requests at once unless this variable says otherwise when the process starts. */
-const MANY_REQUESTS = 'BUN_CONFIG_MAX_HTTP_REQUESTS'
-
-/** Begins anew under the same process id with room for as many upstream requests as there are callers. */
-function withManyRequests(io: CommandIo): void {
-  if (io.env[MANY_REQUESTS] !== undefined || process.execve === undefined || process.platform === 'win32')
-    return
-  const [, script = '', ...words] = process.argv
-  process.execve(process.execPath, [process.execPath, ...process.execArgv, script, ...words], {
-    ...process.env,
-    [MANY_REQUESTS]: '65535',
-  })
 }
 
 /** An error that nobody caught is a bug, but no reason to cut everybody else's streams. */

@@ -103,6 +103,17 @@ test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the pro
   rmSync(dataDir, { recursive: true, force: true })
 })
 
+test('begins with what the runtime reads at its start, where the operator says nothing else', async () => {
+  const server = await start({ MIMALLOC_PURGE_DELAY: '500' })
+  const environment = (await Bun.file(`/proc/${server.pid}/environ`).text()).split('\0')
+  await server.close()
+  expect(environment.filter(line => /^(BUN_CONFIG_MAX|MIMALLOC)/.test(line)).toSorted()).toEqual([
+    'BUN_CONFIG_MAX_HTTP_REQUESTS=65535',
+    'MIMALLOC_PURGE_DELAY=500',
+    'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000',
+  ])
+})
+
 describe('one process', () => {
   let server: ServerProcess
   beforeAll(async () => {
