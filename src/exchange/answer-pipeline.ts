@@ -1,5 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { withDigits } from '@/json/exact.ts'
 import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import { outlineOf } from './body.ts'
 import { HubPipeline } from './hub-pipeline.ts'
@@ -122,7 +123,9 @@ class WholePipeline implements Pipeline {
     const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
     const answer = parseAnswer(text)
     if (isJsonObject(answer)) return this.#hub.endWith(eventsOfWhole(answer, text, this.#preparation), emit)
-    for (const part of asArray(answer)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
+    const { dataKeys } = this.#preparation.codec
+    const { parts } = withDigits({ parts: answer }, () => `{"parts":${text}}`, dataKeys)
+    for (const part of asArray(parts)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
     this.#hub.end(emit)
   }
 

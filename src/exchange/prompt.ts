@@ -5,6 +5,7 @@ import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { type ConversationSurface, SURFACE_FORMAT } from '@/generation/surface.ts'
 import { isDeeperThan } from '@/json/depth.ts'
+import { withDigits } from '@/json/exact.ts'
 import { type JsonObject, MAX_LEVELS } from '@/json/json.ts'
 import type { RequestBody } from './body.ts'
 
@@ -75,7 +76,10 @@ export class Prompt {
    * @throws GatewayError `invalid_request`
    */
   generation(): GenerationRequest {
-    this.#generation ??= decodeBody(this.body.json, this.format, { model: this.model, stream: this.stream })
+    if (this.#generation === undefined) {
+      const { body, format, model, stream } = this
+      this.#generation = decodeBody(body.json, format, { model, stream }, () => utf8.decode(body.bytes))
+    }
     return this.#generation
   }
 }
@@ -85,13 +89,22 @@ function remembered<T>(value: T | undefined): T {
   return value
 }
 
+const utf8 = new TextDecoder()
+
 /**
  * Reads a caller's body in the caller's format.
+ * @param text what the body was parsed from, where every digit of tool input is wanted
  * @throws GatewayError `invalid_request`
  */
-export function decodeBody(body: JsonObject, format: Format, call: Call): GenerationRequest {
+export function decodeBody(
+  body: JsonObject,
+  format: Format,
+  call: Call,
+  text: () => string = () => '',
+): GenerationRequest {
   if (isDeeperThan(body, MAX_LEVELS)) {
     throw new GatewayError('invalid_request', `The body is nested more than ${MAX_LEVELS} levels deep`)
   }
-  return CODECS[format].decodeRequest(body, call)
+  const codec = CODECS[format]
+  return codec.decodeRequest(withDigits(body, text, codec.dataKeys), call)
 }

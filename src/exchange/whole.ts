@@ -5,6 +5,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
+import { withDigits } from '@/json/exact.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
@@ -33,7 +34,7 @@ export function readWhole(bytes: Uint8Array, preparation: Preparation): WholeAns
   if (fault !== undefined) throw fault
   const { codec, conversion, decodeContext } = preparation
   if (conversion === undefined) return { body: bytes, told: tellWhole(json, codec, decodeContext) }
-  return writeWhole(codec.decodeResponse(json, decodeContext), preparation)
+  return writeWhole(decodeWhole(json, text, preparation), preparation)
 }
 
 /** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */
@@ -46,7 +47,18 @@ function tellWhole(json: JsonObject, codec: Codec, context: DecodeContext): Told
 export function eventsOfWhole(json: JsonObject, text: string, preparation: Preparation): GenerationEvent[] {
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) return [{ type: 'error', error: fault }]
-  return replay(preparation.codec.decodeResponse(json, preparation.decodeContext))
+  return replay(decodeWhole(json, text, preparation))
+}
+
+function decodeWhole(
+  json: JsonObject,
+  text: string,
+  { codec, decodeContext }: Preparation,
+): GenerationResponse {
+  return codec.decodeResponse(
+    withDigits(json, () => text, codec.dataKeys),
+    decodeContext,
+  )
 }
 
 function writeWhole(response: GenerationResponse, preparation: Preparation): WholeAnswer {

@@ -83,6 +83,9 @@ export interface Codec {
    */
   readonly fieldNames: Record<RequestField, string | readonly [string, ...string[]]>
 
+  /** Under which keys tool input and results stand as JSON values: their numbers keep every digit (json/exact.ts). */
+  readonly dataKeys: ReadonlySet<string>
+
   /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
   readonly toolNames: { pattern: RegExp; maxLength: number }
 

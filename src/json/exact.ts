@@ -1,4 +1,4 @@
-import { asObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
+import { asObject, isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
 
 /**
  * `parseJson` that keeps every number as it was written: one that a double would change becomes raw JSON, which
@@ -19,6 +19,50 @@ export function parseExactObject(text: string): JsonObject | undefined {
   } catch {
     return undefined
   }
+}
+
+/**
+ * A parsed value with every digit of the numbers under these keys, which are somebody's data and no fields of an API.
+ * Where a double holds them all, as nearly always, it is the value itself; else a copy.
+ * @param text what it was parsed from, asked for only where a digit is at stake; the value stays as it is without
+ */
+export function withDigits(value: JsonObject, text: () => string, keys: ReadonlySet<string>): JsonObject {
+  if (!isAtStake(value, keys, false)) return value
+  const exact = parseExactObject(text())
+  return exact === undefined ? value : (asObject(grafted(value, exact, keys)) ?? value)
+}
+
+/** @param inside whether the value stands under one of the keys */
+function isAtStake(value: JsonValue | undefined, keys: ReadonlySet<string>, inside: boolean): boolean {
+  if (typeof value === 'number') return inside && isChanged(value)
+  if (typeof value !== 'object' || value === null) return false
+  if (Array.isArray(value)) return value.some(item => isAtStake(item, keys, inside))
+  for (const key of Object.keys(value)) if (isAtStake(value[key], keys, inside || keys.has(key))) return true
+  return false
+}
+
+/** Whether a number may have been written differently: beyond the whole numbers of a double or all of them, minus zero, 17 digits. */
+function isChanged(value: number): boolean {
+  if (Number.isSafeInteger(value)) return Object.is(value, -0)
+  return Number.isInteger(value) || !Number.isFinite(value) || String(value).length > 17
+}
+
+function grafted(
+  value: JsonValue | undefined,
+  exact: JsonValue | undefined,
+  keys: ReadonlySet<string>,
+): JsonValue | undefined {
+  if (Array.isArray(value) && Array.isArray(exact)) {
+    return value.map((item, index) => grafted(item, exact[index], keys) ?? null)
+  }
+  if (!isJsonObject(value) || !isJsonObject(exact)) return value
+  // As entries, for a key may be `__proto__`.
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      keys.has(key) ? exact[key] : grafted(inner, exact[key], keys),
+    ]),
+  )
 }
 
 /** Text that may hold a number which a double changes: 16 digits or more, an exponent, a fraction, a minus zero. */

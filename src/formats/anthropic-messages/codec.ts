@@ -8,7 +8,7 @@ import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
-import { FORMAT } from './wire.ts'
+import { DATA_KEYS, FORMAT } from './wire.ts'
 
 const FIELD_NAMES: Codec['fieldNames'] = {
   instructions: 'system',
@@ -68,6 +68,7 @@ export const anthropicMessages: Codec = {
   // The three message_ events hold usage and the end; "error" is the type of an error event and its object's name.
   isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,
+  dataKeys: DATA_KEYS,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
   takesUrl: () => true,
   tokenCount,

@@ -3,6 +3,7 @@ import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/fault.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
+import { withDigits } from '@/json/exact.ts'
 import {
   asArray,
   asNumber,
@@ -16,7 +17,7 @@ import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './stop-reason.ts'
 import { overlay, readUsage } from './usage.ts'
-import type { StreamEventType } from './wire.ts'
+import { DATA_KEYS, type StreamEventType } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
 
@@ -72,7 +73,7 @@ class EventDecoder implements StreamDecoder {
       case 'content_block_start':
         return this.#startBlock(
           indexOf(data, this.#lastIndex + 1),
-          asObject(data['content_block']) ?? {},
+          asObject(withDigits(data, () => event.data, DATA_KEYS)['content_block']) ?? {},
           emit,
         )
       case 'content_block_stop':

@@ -8,6 +8,9 @@ import type { ErrorType as SdkErrorType } from '@anthropic-ai/sdk/resources/shar
 /** This format's own name, as signatures, citations and opaque parts carry it. */
 export const FORMAT = 'anthropic-messages' as const
 
+/** Where a conversation holds a tool's own data. */
+export const DATA_KEYS: ReadonlySet<string> = new Set(['input'])
+
 /**
  * Why an answer ended. `compaction` is the beta API's only: the server cut the context and the turn can go on.
  * https://platform.claude.com/docs/en/build-with-claude/handling-stop-reasons

@@ -10,7 +10,7 @@ import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
-import { FORMAT } from './wire.ts'
+import { DATA_KEYS, FORMAT } from './wire.ts'
 
 const FIELD_NAMES: Codec['fieldNames'] = {
   instructions: 'systemInstruction',
@@ -73,6 +73,7 @@ export const geminiGenerateContent: Codec = {
   keepalive: '\n',
   isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,
+  dataKeys: DATA_KEYS,
   toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
   takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model).fetchesUrls),
   tokenCount,

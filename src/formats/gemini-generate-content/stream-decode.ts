@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
-import { parseExact } from '@/json/exact.ts'
+import { withDigits } from '@/json/exact.ts'
 import {
   asArray,
   asIndex,
@@ -23,7 +23,7 @@ import { decodeLogprobs } from './logprobs.ts'
 import { decodeMedia } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
 import { readUsage } from './usage.ts'
-import { FORMAT } from './wire.ts'
+import { DATA_KEYS, FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
 
@@ -365,12 +365,14 @@ function chunksOf(data: string): JsonObject[] {
 
 function parseElements(text: string): unknown {
   const elements = text.replace(/^[\s,[]+/, '').replace(/[\s,\]]+$/, '')
-  return parseChunk(`[${elements}]`)
+  return asArray(asObject(parseChunk(`{"elements":[${elements}]}`))?.['elements'])
 }
 
-/** Only arguments need every digit of their numbers; counts and probabilities do not. */
 function parseChunk(text: string): unknown {
-  return text.includes('"functionCall"') ? parseExact(text) : parseJson(text)
+  const value = parseJson(text)
+  // Few chunks have any, and nearly all of an answer's chunks come here.
+  const mayHaveData = text.includes('"functionCall"')
+  return mayHaveData && isJsonObject(value) ? withDigits(value, () => text, DATA_KEYS) : value
 }
 
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {

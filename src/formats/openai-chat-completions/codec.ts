@@ -64,6 +64,8 @@ export const openaiChatCompletions: Codec = {
     reasoningHistory: 'messages.reasoning_content',
     toolResultError: 'messages.tool',
   },
+  // Text, as OpenAI defines it; some vendors write the object.
+  dataKeys: new Set(['arguments']),
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }, _url, target) =>
     kind === 'image' || kind === 'video' || (kind === 'document' && vendorTraits(target.vendor).isOpenrouter),
