@@ -31,7 +31,7 @@ const NOTHING = new Uint8Array(0)
 
 /** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
 export class HubPipeline implements Pipeline {
-  readonly meter = new Meter(() => this.#lane?.tellUsage(this.#raise))
+  readonly meter = new Meter(() => this.#lane?.catchUp(this.#raise))
   /** Opened by the first event in an unusual spelling, and then given all that does not go past it. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasRead = false
@@ -40,7 +40,7 @@ export class HubPipeline implements Pipeline {
   readonly #writer: StreamMachine<GenerationEvent, string>
   readonly #framer: StreamMachine<string, string> | undefined
   /** The short way of text; undefined where all of it must be looked at. */
-  readonly #lane: PlainLane | undefined
+  #lane: PlainLane | undefined
   /** True when all that the parser was given are whole events. */
   #isBetween = true
   /** The beginning of an event that is not given to the parser yet. */
@@ -71,7 +71,7 @@ export class HubPipeline implements Pipeline {
     const bytes = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk])
     this.#waiting = NOTHING
     const lane = this.#lane
-    if (lane === undefined || lane.isHopeless) this.#parse(bytes)
+    if (lane === undefined) this.#parse(bytes)
     else this.#read(bytes, lane)
     this.#flush()
   }
@@ -85,7 +85,7 @@ export class HubPipeline implements Pipeline {
     this.#emit = emit
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
     this.#parser?.end(this.#onEvent)
-    this.#lane?.tellUsage(this.#raise)
+    this.#lane?.close(this.#raise)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
     this.meter.cut = !failed && this.meter.error !== undefined
@@ -101,7 +101,7 @@ export class HubPipeline implements Pipeline {
 
   fail(error: GatewayError, emit: Emit): void {
     this.#emit = emit
-    this.#lane?.tellUsage(this.#raise)
+    this.#lane?.close(this.#raise)
     this.#onRaised({ type: 'error', error })
     this.#writer.end(this.#onText)
     this.#flush()
@@ -122,10 +122,11 @@ export class HubPipeline implements Pipeline {
       const end = endOfEvent(bytes, at)
       if (end >= 0) {
         this.#pushEvent(bytes.subarray(at, end), lane)
+        if (lane.isHopeless) this.#lane = undefined
         at = end
       } else if (this.#isBetween && lane.mayBegin(bytes, at)) {
         // A copy: a view would hold all of the read.
-        this.#waiting = bytes.slice(at)
+        this.#waiting = new Uint8Array(bytes.subarray(at))
         return
       } else {
         this.#isBetween = false
@@ -160,10 +161,7 @@ export class HubPipeline implements Pipeline {
   }
 
   readonly #onEvent = (event: SseEvent): void => {
-    if (this.#lane !== undefined) {
-      this.#lane.tellUsage(this.#raise)
-      this.#lane.close()
-    }
+    this.#lane?.close(this.#raise)
     if (this.meter.error === undefined) this.#decoder.push(event, this.#onDecoded)
   }
 

@@ -1,5 +1,12 @@
 import { asString, parseJson } from '@/json/json.ts'
-import { type FrameParts, type Hole, type PlainTemplate, plainTemplate, takePlain } from './plain-kernel.ts'
+import {
+  type FrameParts,
+  type Hole,
+  NOTHING_HELD,
+  type PlainTemplate,
+  plainTemplate,
+  takePlain,
+} from './plain-kernel.ts'
 import type { JsonPath, PlainShape } from './plain-text.ts'
 
 /** A place in the text of an event. */
@@ -20,7 +27,7 @@ export interface PlainFrame extends FrameParts {
 /** Whether an event is of this frame. */
 export function fits(frame: PlainFrame, event: string): boolean {
   const bytes = Buffer.from(event)
-  return takePlain(frame.listening, bytes, 0, 0, undefined).end === bytes.length
+  return takePlain(frame.listening, bytes, 0, 0, NOTHING_HELD).end === bytes.length
 }
 
 /**

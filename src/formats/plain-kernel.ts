@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs'
-import type { PlainText } from './plain-text.ts'
 
 /** What stands in a place that differs from event to event. */
 export type Hole = 'text' | 'string' | 'count'
@@ -30,7 +29,6 @@ interface KernelExports {
   EVENTS_BYTES: WebAssembly.Global
   SAID: WebAssembly.Global
   OUTPUT: WebAssembly.Global
-  HELD: WebAssembly.Global
   RESULT: WebAssembly.Global
   takeEvents(length: number, number: number, held: number): number
 }
@@ -50,7 +48,6 @@ const EVENTS = Number(places.EVENTS.value)
 const EVENTS_BYTES = Number(places.EVENTS_BYTES.value)
 const SAID = Number(places.SAID.value)
 const OUTPUT = Number(places.OUTPUT.value)
-const HELD = Number(places.HELD.value)
 const RESULT = Number(places.RESULT.value)
 
 /** Numbers of a template before those of its pieces, and the numbers of a piece, as the module reads them. */
@@ -98,29 +95,51 @@ function mannerOf(surroundings: Surroundings | undefined): keyof typeof MANNERS 
   return surroundings.holdsBack ? 'holding' : 'writing'
 }
 
+/**
+ * The character that a text ends with and that is held back for the next event, as JSON escapes it: its bytes, the first
+ * the lowest. NOTHING_HELD is none.
+ */
+export type Held = number
+
+export const NOTHING_HELD: Held = 0
+
+/** @param spelled one character as JSON.stringify writes it, without its quotes */
+export function heldOf(spelled: string): Held {
+  return Buffer.from(spelled).reduceRight((sum, byte) => sum * 256 + byte, NOTHING_HELD)
+}
+
 /** What a run of the module came to. Good until the next. */
-export interface PlainRun extends PlainText {
+export interface PlainRun {
   /** How many events were taken, and where the last one ends. */
   readonly events: number
   readonly end: number
+  /** What they said together: how long it is in UTF-16 units and in UTF-8, and the text, which is made when asked for. */
+  readonly length: number
+  readonly bytes: number
+  readonly text: string
+  /** What is held back of it, where something is. */
+  readonly held: Held
+  /** Where in the input the usage of the last event stands; the start is -1 when it has none. */
+  readonly usageStart: number
+  readonly usageEnd: number
   /** The caller's events, in memory of their own. */
   output(): Uint8Array
-  /** The usage of the last event, as JSON; undefined when it has none. */
-  usage(): string | undefined
+  /** Writes what was said into a buffer that has room for it. */
+  copyText(target: Uint8Array, at: number): void
 }
 
 /**
  * Takes the plain events of a template that stand in some bytes, or the first of them where they are many.
  *
  * @param number of the first event, where they are numbered
- * @param held the character that the first event's text begins with, as it is escaped, where one is held back
+ * @param held what the first event's text begins with, where something is held back
  */
 export function takePlain(
   template: PlainTemplate,
   input: Uint8Array,
   start: number,
   number: number,
-  held: string | undefined,
+  held: Held,
 ): PlainRun {
   const most = start + EVENTS_BYTES
   const isAll = start === 0 && input.length <= most
@@ -130,7 +149,8 @@ export function takePlain(
   }
   bytes.set(isAll ? input : input.subarray(start, most), EVENTS)
   const length = Math.min(input.length - start, EVENTS_BYTES)
-  run.end = start + takeEvents(length, number, held === undefined ? 0 : bytes.write(held, HELD))
+  run.start = start
+  run.end = start + takeEvents(length, number, held)
   return run
 }
 
@@ -139,12 +159,15 @@ let loaded: PlainTemplate | undefined
 /** Where among them the numbers stand that a run comes to, as the module writes them. */
 const RESULTS = { written: 0, saidBytes: 1, saidUnits: 2, usageStart: 3, usageEnd: 4, count: 5 } as const
 const results = new Int32Array(memory.buffer, RESULT, 6)
+/** The same of what is held. */
+const heldResult = new Float64Array(memory.buffer, RESULT + results.byteLength, 1)
 
 function result(name: keyof typeof RESULTS): number {
   return results[RESULTS[name]] ?? 0
 }
 
 class LastRun implements PlainRun {
+  start = 0
   end = 0
 
   get events(): number {
@@ -163,13 +186,25 @@ class LastRun implements PlainRun {
     return bytes.toString('utf8', SAID, SAID + this.bytes)
   }
 
+  get held(): Held {
+    return heldResult[0] ?? NOTHING_HELD
+  }
+
+  get usageStart(): number {
+    const start = result('usageStart')
+    return start < 0 ? -1 : this.start + start
+  }
+
+  get usageEnd(): number {
+    return this.start + result('usageEnd')
+  }
+
   output(): Uint8Array {
     return view.slice(OUTPUT, OUTPUT + result('written'))
   }
 
-  usage(): string | undefined {
-    const start = result('usageStart')
-    return start < 0 ? undefined : bytes.toString('utf8', EVENTS + start, EVENTS + result('usageEnd'))
+  copyText(target: Uint8Array, at: number): void {
+    bytes.copy(target, at, SAID, SAID + this.bytes)
   }
 }
 

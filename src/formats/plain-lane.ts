@@ -1,9 +1,16 @@
 import type { GenerationEvent } from '@/generation/event.ts'
-import { parseObject } from '@/json/json.ts'
 import { FrameLearner } from './frame-learner.ts'
-import type { PlainFrame } from './plain-frame.ts'
-import { type PlainTemplate, plainTemplate, takePlain } from './plain-kernel.ts'
+import { PassedUsage } from './passed-usage.ts'
+import {
+  type Held,
+  heldOf,
+  NOTHING_HELD,
+  type PlainTemplate,
+  plainTemplate,
+  takePlain,
+} from './plain-kernel.ts'
 import type { PlainDelta, PlainReader, PlainWriter, StreamEncoder } from './plain-text.ts'
+import { SaidText } from './said-text.ts'
 
 /** A longer beginning of an event goes the general way, which need not look at it again with every read. */
 const MAX_WAITING = 4096
@@ -15,38 +22,59 @@ type Write = (events: Uint8Array, textBytes: number) => void
 
 /**
  * Takes plain events from an upstream's bytes to a caller's (see plain-text.ts). Open after an event that went the
- * general way and was plain, until the next one goes there.
+ * general way and was plain, until the next one goes there. What decoder and encoder have to know of such events is told
+ * before they are given anything else: an event that comes alone touches nothing but this, since what a stream has not
+ * used since its last event is cold in the processor's caches.
  */
 export class PlainLane {
   readonly #reader: PlainReader
   readonly #encoder: StreamEncoder
   readonly #learner = new FrameLearner()
+  readonly #said = new SaidText()
+  readonly #usage = new PassedUsage()
   #writer: PlainWriter | undefined
-  /** Made of a frame and a writer, for as long as both stay. */
-  #template: { of: PlainFrame; around: PlainWriter; bytes: PlainTemplate | undefined } | undefined
-  /** The usage that the last plain event told, as JSON, until somebody wants to know. */
-  #usage: string | undefined
+  /** Made of the frame and the writer, for as long as both stay. */
+  #template: PlainTemplate | undefined
+  /** The next event's number, and what its text begins with. */
+  #number = 0
+  #held: Held = NOTHING_HELD
 
   constructor(reader: PlainReader, encoder: StreamEncoder) {
     this.#reader = reader
     this.#encoder = encoder
   }
 
-  /** True when nothing of this stream will ever be plain. */
+  /** True when nothing of this stream will ever be plain. False while the lane is open. */
   get isHopeless(): boolean {
-    return this.#learner.isHopeless
+    return this.#writer === undefined && this.#learner.isHopeless
   }
 
   /** Opens the lane if an event was plain that went the general way: as it came, and the delta that it gave. */
   open(event: string, delta: PlainDelta): void {
     const shape = this.isHopeless ? undefined : this.#reader.plainShape()
-    if (shape === undefined) return
-    this.#writer = this.#encoder.plainText(delta.block)
-    if (this.#writer !== undefined) this.#learner.offer(event, delta, shape)
+    const writer = shape && this.#encoder.plainText(delta.block)
+    if (shape === undefined || writer === undefined) return
+    this.#writer = writer
+    this.#template = undefined
+    this.#number = writer.numbered?.counter.next ?? 0
+    this.#held = writer.held === undefined ? NOTHING_HELD : heldOf(writer.held)
+    this.#said.begin(this.#reader.plainNote(), writer.note)
+    this.#learner.offer(event, delta, shape)
   }
 
-  close(): void {
+  /** Tells decoder and encoder what went past them, and the usage to whoever takes it; they are pushed to next. */
+  close(emit: (event: GenerationEvent) => void): void {
+    this.catchUp(emit)
     this.#writer = undefined
+  }
+
+  /** The same while the lane stays open. */
+  catchUp(emit: (event: GenerationEvent) => void): void {
+    if (this.#said.tell()) this.#learner.praise()
+    const counter = this.#writer?.numbered?.counter
+    if (counter !== undefined) counter.next = this.#number
+    const usage = this.#usage.take()
+    if (usage !== undefined) this.#reader.skipUsage(usage, emit)
   }
 
   /** Takes the plain events that stand there, and says where they end. */
@@ -54,7 +82,9 @@ export class PlainLane {
     const writer = this.#writer
     if (writer === undefined) return start
     const end = this.#takeFitting(writer, bytes, start, write)
-    return end === start && this.#learner.learn() ? this.#takeFitting(writer, bytes, start, write) : end
+    if (end > start || !this.#learner.learn()) return end
+    this.#template = undefined
+    return this.#takeFitting(writer, bytes, start, write)
   }
 
   /** Whether what stands there may be the beginning of a plain event that is worth waiting for. */
@@ -67,41 +97,29 @@ export class PlainLane {
     return Buffer.compare(first.subarray(0, length), bytes.subarray(at, at + length)) === 0
   }
 
-  /** Tells the usage that went past, if there is one. */
-  tellUsage(emit: (event: GenerationEvent) => void): void {
-    const usage = this.#usage === undefined ? undefined : parseObject(this.#usage)
-    this.#usage = undefined
-    if (usage !== undefined) this.#reader.skipUsage(usage, emit)
-  }
-
   /** Takes what fits the frame that is known. */
   #takeFitting(writer: PlainWriter, bytes: Uint8Array, start: number, write: Write): number {
-    const template = this.#templateFor(writer)
+    const template = this.#template ?? this.#makeTemplate(writer)
     if (template === undefined) return start
-    const counter = writer.numbered?.counter
     let at = start
     while (at < bytes.length) {
-      const run = takePlain(template, bytes, at, counter?.next ?? 0, writer.held)
+      const run = takePlain(template, bytes, at, this.#number, this.#held)
       if (run.end === at) break
       at = run.end
-      if (counter !== undefined) counter.next += run.events
-      this.#usage = run.usage() ?? this.#usage
-      writer.said(run)
-      this.#reader.skip(run)
+      this.#number += run.events
+      this.#held = run.held
+      this.#said.add(run)
+      if (run.usageStart >= 0) this.#usage.note(bytes, run.usageStart, run.usageEnd)
       write(run.output(), run.bytes)
     }
-    if (at > start) this.#learner.praise()
     return at
   }
 
-  #templateFor(writer: PlainWriter): PlainTemplate | undefined {
+  #makeTemplate({ before, numbered, after, held }: PlainWriter): PlainTemplate | undefined {
     const { frame } = this.#learner
     if (frame === undefined) return undefined
-    if (this.#template?.of !== frame || this.#template.around !== writer) {
-      const { before, numbered, after, held } = writer
-      const surroundings = { before, between: numbered?.between, after, holdsBack: held !== undefined }
-      this.#template = { of: frame, around: writer, bytes: plainTemplate(frame, surroundings) }
-    }
-    return this.#template.bytes
+    const surroundings = { before, between: numbered?.between, after, holdsBack: held !== undefined }
+    this.#template = plainTemplate(frame, surroundings)
+    return this.#template
   }
 }

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '@/generation/event.ts'
-import { parseObject } from '@/json/json.ts'
 import { FrameLearner } from './frame-learner.ts'
-import { takePlain } from './plain-kernel.ts'
+import { PassedUsage } from './passed-usage.ts'
+import { NOTHING_HELD, takePlain } from './plain-kernel.ts'
 import type { PlainDelta, PlainReader } from './plain-text.ts'
 
 /**
@@ -12,9 +12,8 @@ import type { PlainDelta, PlainReader } from './plain-text.ts'
 export class PlainListener {
   readonly #reader: PlainReader
   readonly #learner = new FrameLearner()
+  readonly #usage = new PassedUsage()
   #isOpen = false
-  /** The usage that the last plain event told, as JSON. */
-  #usage: string | undefined
 
   constructor(reader: PlainReader) {
     this.#reader = reader
@@ -44,25 +43,27 @@ export class PlainListener {
 
   /** Tells the usage that was heard, if there is one. */
   tellUsage(emit: (event: GenerationEvent) => void): void {
-    const usage = this.#usage === undefined ? undefined : parseObject(this.#usage)
-    this.#usage = undefined
+    const usage = this.#usage.take()
     if (usage !== undefined) this.#reader.skipUsage(usage, emit)
   }
 
   #hearFitting(events: Uint8Array): number | undefined {
     const { frame } = this.#learner
     if (frame === undefined) return undefined
-    let usage: string | undefined
+    let [start, end] = [-1, 0]
     let said = 0
     for (let at = 0; at < events.length; ) {
-      const run = takePlain(frame.listening, events, at, 0, undefined)
+      const run = takePlain(frame.listening, events, at, 0, NOTHING_HELD)
       if (run.end === at) return undefined
       at = run.end
-      usage = run.usage() ?? usage
       said += run.bytes
+      if (run.usageStart >= 0) {
+        start = run.usageStart
+        end = run.usageEnd
+      }
     }
     this.#learner.praise()
-    this.#usage = usage ?? this.#usage
+    if (start >= 0) this.#usage.note(events, start, end)
     return said
   }
 }

@@ -43,21 +43,19 @@ export interface PlainReader {
    * next; and so on. The text is well-formed and not empty. The other places that the shape names may differ as well.
    */
   plainShape(): PlainShape | undefined
-  /** Takes note of what plain events said together that were not pushed. */
-  skip(said: PlainText): void
+  /** For plain events of that shape that are not pushed. Told before anything is pushed again. */
+  plainNote(): PlainNote
   /** Tells the usage that a plain event told which was not pushed. */
   skipUsage(usage: JsonObject, emit: (event: GenerationEvent) => void): void
 }
 
-/** What plain events said together. Good until the call that it was given to returns. */
-export interface PlainText {
-  /** In UTF-16 units. */
-  readonly length: number
-  /** In UTF-8. */
-  readonly bytes: number
-  /** Made when it is first asked for, since few ask. It holds no memory but its own. */
-  readonly text: string
-}
+/** Takes note of what plain events said: of how much, in UTF-16 units, or of the text itself, which costs more to keep. */
+export type PlainNote =
+  | { readonly of: 'length'; add(length: number): void }
+  | { readonly of: 'text'; add(text: string): void }
+  | typeof NO_NOTE
+
+export const NO_NOTE = { of: 'nothing' } as const
 
 /** Where in the JSON of an event something stands: keys and places in lists. */
 export type JsonPath = readonly (string | number)[]
@@ -81,8 +79,8 @@ export interface PlainWriter {
    * it is escaped. Undefined: nothing is held back.
    */
   readonly held: string | undefined
-  /** Takes note of what deltas said together. */
-  said(said: PlainText): void
+  /** For what deltas said. Told before anything is pushed again. */
+  readonly note: PlainNote
 }
 
 /** Numbers events. */

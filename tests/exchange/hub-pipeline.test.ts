@@ -26,8 +26,21 @@ describe.each(PAIRS)('%s for a caller of %s', (from, to) => {
       const stream = madeUpStream(from, random)
       const framed = to === 'gemini-generate-content' && random(4) === 0
       const wire = random(2) === 0 ? { wire: THINKING[to] } : {}
-      expectSame({ from, to, stream, seed, framed, ...wire }, random)
+      const isUnmetered = random(2) === 0
+      expectSame({ from, to, stream, seed, framed, isUnmetered, ...wire }, random)
     }
+  })
+
+  test('an event a read, tens of kilobytes of them, with nobody to ask what they said', () => {
+    const texts = Array.from({ length: 1000 }, (_, index) => `word ${index} "é\n"${'.'.repeat(index % 60)}`)
+    const plain = texts.map((text, index) => Buffer.from(TEXTS[from](JSON.stringify(text), index)))
+    const reads = [Buffer.from(HEADS[from].join('')), ...plain, Buffer.from(ENDS[from].join(''))]
+    const given = { from, to, stream: Buffer.concat(reads), framed: false, isUnmetered: true }
+    const sizes = reads.map(read => read.length)
+    const { pushes, ...short } = run(given, 'short', sizes)
+    const { pushes: all, ...general } = run(given, 'general', sizes)
+    expect(short).toEqual(general)
+    expect(pushes).toBeLessThan(all - 990)
   })
 
   test('a stream of plain text is parsed only where it begins', () => {
@@ -88,6 +101,8 @@ interface Case {
   framed: boolean
   /** The caller's request, where it matters. */
   wire?: JsonObject
+  /** The meter is read only at the end: what it asks for is told earlier than it would be. */
+  isUnmetered?: boolean
 }
 
 function expectSame(given: Case & { seed: number }, random: Random): void {
@@ -101,7 +116,11 @@ function expectSame(given: Case & { seed: number }, random: Random): void {
 }
 
 /** What comes out of reads of these sizes, what the meter says, and how many events were decoded. */
-function run({ from, to, stream, framed, wire }: Case, way: 'short' | 'general', sizes: readonly number[]) {
+function run(
+  { from, to, stream, framed, wire, isUnmetered }: Case,
+  way: 'short' | 'general',
+  sizes: readonly number[],
+) {
   const decoder = CODECS[from].createStreamDecoder(decodeContext(from))
   let pushes = 0
   const counted: StreamDecoder = {
@@ -125,12 +144,16 @@ function run({ from, to, stream, framed, wire }: Case, way: 'short' | 'general',
     if (pipeline.meter.error !== undefined) break
     pipeline.push(stream.subarray(at, at + size), bytes => written.push(bytes))
     at += size
-    const { output, finished, usage, estimatedOutput } = pipeline.meter
-    readings.push([output, finished, usage, estimatedOutput])
+    if (isUnmetered !== true) readings.push(readingOf(pipeline))
   }
   if (pipeline.meter.error === undefined) pipeline.end(bytes => written.push(bytes))
+  readings.push(readingOf(pipeline))
   const { error, cut } = pipeline.meter
   return { text: Buffer.concat(written).toString('utf8'), error: error?.message, cut, readings, pushes }
+}
+
+function readingOf({ meter: { output, finished, usage, estimatedOutput } }: HubPipeline) {
+  return [output, finished, usage, estimatedOutput]
 }
 
 const REQUESTS: Record<Format, JsonObject> = {

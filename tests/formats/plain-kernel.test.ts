@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { expectCompiled } from '#tests/support/compiled.ts'
-import { type FrameParts, plainTemplate, type Surroundings, takePlain } from '@/formats/plain-kernel.ts'
+import {
+  type FrameParts,
+  heldOf,
+  NOTHING_HELD,
+  plainTemplate,
+  type Surroundings,
+  takePlain,
+} from '@/formats/plain-kernel.ts'
 
 test(
   'runs what its source says',
@@ -28,8 +35,8 @@ function eventOf(inside: Uint8Array, n = 1): Buffer {
 }
 
 /** What a run took of some bytes: undefined when it took nothing. */
-function take(bytes: Uint8Array, surroundings = WRITING, number = 0, held?: string) {
-  const run = takePlain(templateOf(surroundings), bytes, 0, number, held)
+function take(bytes: Uint8Array, surroundings = WRITING) {
+  const run = takePlain(templateOf(surroundings), bytes, 0, 0, NOTHING_HELD)
   if (run.end === 0) return undefined
   const { events, end, length, bytes: saidBytes, text } = run
   return { events, end, length, bytes: saidBytes, text, output: Buffer.from(run.output()).toString('utf8') }
@@ -136,17 +143,17 @@ describe('many events at once', () => {
   const plain = texts.map(text => text.replace('\\u0041', 'A'))
 
   /** All that comes of the stream, in as many runs as it takes. */
-  function takeAll(surroundings: Surroundings | undefined, held?: string) {
+  function takeAll(surroundings: Surroundings | undefined, held = '') {
     const template = templateOf(surroundings)
     const output: Uint8Array[] = []
-    let [at, said, events, last] = [0, '', 0, held]
+    let [at, said, events, last] = [0, '', 0, heldOf(held)]
     while (at < stream.length) {
       const run = takePlain(template, stream, at, events + 8, last)
       if (run.end === at) break
       at = run.end
       said += run.text
       events += run.events
-      if (last !== undefined) last = JSON.stringify(run.text.at(-1)).slice(1, -1)
+      last = run.held
       output.push(run.output())
     }
     return { at, said, events, output: Buffer.concat(output).toString('utf8') }
@@ -198,8 +205,9 @@ test('the usage of the last event is found', () => {
     holes: ['count', 'text'],
     usage: { from: 0, start: 9, to: 1, end: 1 },
   }
-  const run = takePlain(templateOf(undefined, frame), Buffer.from(event(3) + event(4)), 0, 0, undefined)
-  expect([run.events, run.usage()]).toEqual([2, '{"in":12,"out":4}'])
+  const stream = event(3) + event(4)
+  const run = takePlain(templateOf(undefined, frame), Buffer.from(stream), 0, 0, NOTHING_HELD)
+  expect([run.events, stream.slice(run.usageStart, run.usageEnd)]).toEqual([2, '{"in":12,"out":4}'])
 })
 
 test('a template that has no room is none', () => {

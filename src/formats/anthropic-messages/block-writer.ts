@@ -1,5 +1,5 @@
 import { fitCallId } from '@/formats/call-id.ts'
-import type { PlainWriter } from '@/formats/plain-text.ts'
+import { NO_NOTE, type PlainWriter } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
@@ -121,7 +121,7 @@ export class BlockWriter {
       numbered: undefined,
       after: '"}}\n\n',
       held: undefined,
-      said: () => {},
+      note: NO_NOTE,
     }
   }
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/fault.ts'
-import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
+import { NO_NOTE, type PlainReader, type PlainShape, type StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
 import {
@@ -40,7 +40,7 @@ class EventDecoder implements StreamDecoder {
       const added = this.#added
       return added === undefined || !('held' in added) || added.held !== '' ? undefined : PLAIN[added.kind]
     },
-    skip: () => {},
+    plainNote: () => NO_NOTE,
     skipUsage: () => {},
   }
   readonly #context: DecodeContext

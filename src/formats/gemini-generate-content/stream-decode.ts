@@ -15,7 +15,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
-import type { PlainReader, PlainShape, StreamDecoder } from '../plain-text.ts'
+import { NO_NOTE, type PlainReader, type PlainShape, type StreamDecoder } from '../plain-text.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations } from './grounding.ts'
@@ -66,8 +66,9 @@ const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citatio
 export class GeminiDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
     plainShape: () => (this.#chunk !== undefined && this.#isPlain(this.#chunk) ? PLAIN : undefined),
-    skip: said => {
-      if (this.#text?.type === 'text') this.#text.text += said.text
+    plainNote: () => {
+      const text = this.#text
+      return text?.type === 'text' ? { of: 'text', add: said => (text.text += said) } : NO_NOTE
     },
     skipUsage: emitUsage,
   }

@@ -180,10 +180,13 @@ class ChunkEncoder implements StreamEncoder {
       get held() {
         return JSON.stringify(held.text).slice(1, -1)
       },
-      said: ({ text }) => {
-        if (open.type === 'text') open.text += text
-        else open.texts.push((open.texts.pop() ?? '') + text)
-        held.text = text.slice(-lastCharacterLength(text))
+      note: {
+        of: 'text',
+        add: text => {
+          if (open.type === 'text') open.text += text
+          else open.texts.push((open.texts.pop() ?? '') + text)
+          held.text = text.slice(-lastCharacterLength(text))
+        },
       },
     }
   }

@@ -1,4 +1,3 @@
-import type { PlainText } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
@@ -74,8 +73,8 @@ export class CandidateDecoder {
   }
 
   /** Takes note of input of that call that came past `push`. */
-  skipInput(said: PlainText): void {
-    this.#calls.skip(said)
+  skipInput(input: string): void {
+    this.#calls.skip(input)
   }
 
   push(delta: JsonObject, emit: Emit): void {

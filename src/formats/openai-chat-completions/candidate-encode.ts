@@ -133,9 +133,12 @@ export class CandidateEncoder {
       numbered: undefined,
       after: `"${this.#content.after}`,
       held: undefined,
-      said: ({ length }) => {
-        this.#contentLength += length
-        open.length += length
+      note: {
+        of: 'length',
+        add: length => {
+          this.#contentLength += length
+          open.length += length
+        },
       },
     }
   }
@@ -147,10 +150,13 @@ export class CandidateEncoder {
       numbered: undefined,
       after: `"${this.#reasoning.after}`,
       held: undefined,
-      said: ({ text, length }) => {
-        open.text += text
-        open.length += length
-        this.#reasoningLength += length
+      note: {
+        of: 'text',
+        add: text => {
+          open.text += text
+          open.length += text.length
+          this.#reasoningLength += text.length
+        },
       },
     }
   }

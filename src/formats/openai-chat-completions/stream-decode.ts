@@ -1,7 +1,14 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFault, decodeFaultValue, faultError } from '@/formats/fault.ts'
-import type { JsonPath, PlainReader, PlainShape, PlainText, StreamDecoder } from '@/formats/plain-text.ts'
+import {
+  type JsonPath,
+  NO_NOTE,
+  type PlainNote,
+  type PlainReader,
+  type PlainShape,
+  type StreamDecoder,
+} from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import {
   asArray,
@@ -43,7 +50,7 @@ const PLAIN = {
 class ChunkDecoder implements StreamDecoder {
   readonly plain: PlainReader = {
     plainShape: () => this.#chunk && this.#answer.plainShape(this.#chunk),
-    skip: said => this.#answer.skip(said),
+    plainNote: () => this.#answer.plainNote(),
     skipUsage: (usage, emit) => this.#answer.count({ usage }, emit),
   }
   readonly #answer: AnswerDecoder
@@ -152,8 +159,9 @@ export class AnswerDecoder {
   }
 
   /** See PlainReader. */
-  skip(said: PlainText): void {
-    this.#calling?.skipInput(said)
+  plainNote(): PlainNote {
+    const calling = this.#calling
+    return calling === undefined ? NO_NOTE : { of: 'text', add: input => calling.skipInput(input) }
   }
 
   push(chunk: JsonObject, field: 'delta' | 'message', emit: Emit): void {

@@ -1,4 +1,3 @@
-import type { PlainText } from '@/formats/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
@@ -79,8 +78,8 @@ export class ToolDeltas {
   }
 
   /** Takes note of input of that call that came past `push`. */
-  skip(said: PlainText): void {
-    if (this.#last !== undefined) this.#last.input += said.text
+  skip(input: string): void {
+    if (this.#last !== undefined) this.#last.input += input
   }
 
   /** Ends every call that is open. */

@@ -110,8 +110,11 @@ export class ToolCallEncoder {
       numbered: undefined,
       after: `"${call.around.after}`,
       held: undefined,
-      said: ({ text }) => {
-        call.input += text
+      note: {
+        of: 'text',
+        add: text => {
+          call.input += text
+        },
       },
     }
   }

@@ -1,4 +1,3 @@
-import type { PlainText } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { callInput, callKind, callName, linkOf } from './calls.ts'
@@ -50,9 +49,9 @@ export class CallReader implements ItemReader {
     emit({ type: 'tool-input-delta', block: this.#block, text })
   }
 
-  /** Input that came past `delta`. */
-  skip(said: PlainText): void {
-    this.#length += said.length
+  /** So many UTF-16 units of input came past `delta`. */
+  skip(length: number): void {
+    this.#length += length
   }
 
   inputDone(event: JsonObject, emit: Emit): void {

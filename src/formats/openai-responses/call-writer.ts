@@ -43,8 +43,11 @@ export class CallWriter implements ItemWriter {
       numbered: { between: `,${this.#head},"delta":"`, counter: this.#place.lines },
       after: '"}\n\n',
       held: undefined,
-      said: ({ text }) => {
-        this.#call.input += text
+      note: {
+        of: 'text',
+        add: text => {
+          this.#call.input += text
+        },
       },
     }
   }

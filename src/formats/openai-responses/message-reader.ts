@@ -1,4 +1,3 @@
-import type { PlainText } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation } from './content.ts'
@@ -57,9 +56,9 @@ export class MessageReader implements ItemReader {
     if (part !== undefined) this.#logprobs(part, event['logprobs'], emit)
   }
 
-  /** Text of the open part that came past `textDelta`. */
-  skip(said: PlainText): void {
-    if (this.#open !== undefined) this.#open.length += said.length
+  /** So many UTF-16 units of the open part came past `textDelta`. */
+  skip(length: number): void {
+    if (this.#open !== undefined) this.#open.length += length
   }
 
   refusalDelta(event: JsonObject, emit: Emit): void {

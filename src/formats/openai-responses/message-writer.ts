@@ -88,8 +88,11 @@ export class MessageWriter implements ItemWriter {
       numbered: { between: `,${part.head},"delta":"`, counter: this.#place.lines },
       after: '","logprobs":[]}\n\n',
       held: undefined,
-      said: ({ text }) => {
-        part.text += text
+      note: {
+        of: 'text',
+        add: text => {
+          part.text += text
+        },
       },
     }
   }

@@ -1,4 +1,3 @@
-import type { PlainText } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
@@ -53,9 +52,9 @@ export class ReasoningReader implements ItemReader {
     this.#delta(asNumber(event['content_index']) ?? 0, true, asString(event['delta']), emit)
   }
 
-  /** Text of the last paragraph that came past its deltas. */
-  skip(said: PlainText): void {
-    this.#length += said.length
+  /** So many UTF-16 units of the last paragraph came past its deltas. */
+  skip(length: number): void {
+    this.#length += length
   }
 
   rawDone(event: JsonObject, emit: Emit): void {

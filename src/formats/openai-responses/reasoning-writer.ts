@@ -53,7 +53,7 @@ export class ReasoningWriter implements ItemWriter {
       numbered: { between: `,${this.#fields()},"delta":"`, counter: this.#place.lines },
       after: '"}\n\n',
       held: undefined,
-      said: ({ text }) => this.#add(text),
+      note: { of: 'text', add: text => this.#add(text) },
     }
   }
 

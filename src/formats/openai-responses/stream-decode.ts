@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import type { PlainReader, PlainShape, PlainText, StreamDecoder } from '@/formats/plain-text.ts'
+import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
@@ -28,7 +28,7 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   const joiner = createPairJoiner()
   const plain: PlainReader = {
     plainShape: () => (decoder.isPlain && !joiner.isWaiting ? PLAIN : undefined),
-    skip: said => decoder.skip(said),
+    plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),
     skipUsage: () => {},
   }
   return { ...compose(decoder, joiner), plain }
@@ -61,8 +61,8 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   /** See PlainReader. */
-  skip(said: PlainText): void {
-    this.#growing?.skip(said)
+  skip(length: number): void {
+    this.#growing?.skip(length)
   }
 
   push(input: SseEvent, emit: Emit): void {

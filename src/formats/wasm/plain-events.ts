@@ -18,8 +18,6 @@ export const SAID: i32 = 64 * 1024
 /** Where the events for the caller come to stand. */
 export const OUTPUT: i32 = 128 * 1024
 export const OUTPUT_BYTES: i32 = 256 * 1024
-/** Where the caller writes the character that is held back of the text so far, as it is escaped. */
-export const HELD: i32 = 256
 /** Where the numbers stand that a run comes to; see the indices below. */
 export const RESULT: i32 = 128
 
@@ -32,6 +30,8 @@ const USAGE_START: i32 = 3
 const USAGE_END: i32 = 4
 /** How many events were taken. */
 const COUNT: i32 = 5
+/** The index of RESULT, in numbers of eight bytes, where what is held back stands. */
+const HELD: i32 = 3
 
 /**
  * Indices of a template's numbers. A piece is its address and its length. Behind PIECES there are three numbers for each
@@ -73,10 +73,11 @@ let last: i32 = 0
 /**
  * Takes the plain events that stand at the beginning of so many bytes.
  * @param number the first event's, where they are numbered
- * @param held how many bytes at HELD are held back
+ * @param held the character that is held back of the text so far, as it is escaped: six bytes at most, the first the
+ * lowest, and none of them zero
  * @returns where they end
  */
-export function takeEvents(length: i32, number: i32, held: i32): i32 {
+export function takeEvents(length: i32, number: i32, held: f64): i32 {
   const end = EVENTS + length
   const manner = setting(MANNER)
   const holes = setting(HOLES)
@@ -86,6 +87,7 @@ export function takeEvents(length: i32, number: i32, held: i32): i32 {
   let spokenUnits = 0
   let count = 0
   let at = EVENTS
+  let pending = <u64>held
   units = 0
   while (at < end) {
     // All that an event can become: its own bytes, and what stands around its text.
@@ -112,7 +114,7 @@ export function takeEvents(length: i32, number: i32, held: i32): i32 {
       if (piece === holes) break
       const kind = setting(row + 2)
       if (kind === TEXT) {
-        if (manner !== LISTENING) begin(manner, number, held)
+        if (manner !== LISTENING) begin(manner, number, pending)
         stop = takeText(stop, end)
       } else stop = kind === STRING ? endOfString(stop, end) : endOfCount(stop, end)
       if (stop < 0) {
@@ -122,8 +124,7 @@ export function takeEvents(length: i32, number: i32, held: i32): i32 {
     }
     if (!isWhole) break
     if (manner === HOLDING) {
-      held = out - last
-      memory.copy(HELD, last, held)
+      pending = load<u64>(last) & (((<u64>1) << (8 * (out - last))) - 1)
       out = last
     }
     if (manner !== LISTENING) {
@@ -142,6 +143,7 @@ export function takeEvents(length: i32, number: i32, held: i32): i32 {
   report(SAID_BYTES, spoken - SAID)
   report(SAID_UNITS, spokenUnits)
   report(COUNT, count)
+  store<f64>(RESULT + (HELD << 3), <f64>pending)
   return at - EVENTS
 }
 
@@ -162,14 +164,14 @@ function eventBound(at: i32, end: i32): i32 {
 }
 
 /** Writes what stands before the text of an event. */
-function begin(manner: i32, number: i32, held: i32): void {
+function begin(manner: i32, number: i32, held: u64): void {
   append(BEFORE)
   if (manner === NUMBERING) {
     writeNumber(number)
     append(BETWEEN)
   } else if (manner === HOLDING) {
-    memory.copy(out, HELD, held)
-    out += held
+    store<u64>(out, held)
+    out += (71 - <i32>clz(held)) >> 3
   }
 }
 
