@@ -53,6 +53,10 @@ export class PassthroughPipeline implements Pipeline {
   #emit: Emit = () => {}
   /** Bytes of the last parsed event that were no text of the answer. */
   #envelope = 0
+  /** What the upstream left out at the end of its answer. */
+  #missingEnd = ''
+  /** The last event that was passed on lacks its empty line. */
+  #isOpen = false
 
   constructor(options: PassthroughOptions) {
     this.#options = options
@@ -92,6 +96,7 @@ export class PassthroughPipeline implements Pipeline {
       this.#pass(run)
     } else if (this.#hears(run)) this.#pass(run)
     else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
+    this.#writeMissingEnd()
     this.#writeError()
   }
 
@@ -115,7 +120,7 @@ export class PassthroughPipeline implements Pipeline {
   /** Looks at one event and says whether the caller gets it. */
   readonly #keep = (event: Buffer): boolean => {
     if (this.meter.error !== undefined) return false
-    const { codec, decoder, hidesComments, hidesUsage } = this.#options
+    const { codec, hidesComments, hidesUsage } = this.#options
     if (hidesComments && event[0] === COLON) return false
     if (this.meter.output && !codec.isTelling(event)) {
       this.meter.addUnread(Math.max(0, event.length - this.#envelope))
@@ -128,13 +133,21 @@ export class PassthroughPipeline implements Pipeline {
     this.#gaveMore = false
     this.#envelope = event.length
     for (const parsed of this.#parse(event)) {
-      decoder.push(parsed, this.#onGeneration)
-      if (hidesUsage && isUsageChunk(parsed)) return false
+      this.#decode(parsed)
+      if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(parsed))) return false
     }
     if (this.#delta !== undefined && !this.#gaveMore && codec.isTelling(event)) {
       this.#listener?.open(utf8.decode(event), this.#delta)
     }
     return this.meter.error === undefined
+  }
+
+  /** Has an event decoded that may be the last of the answer, whose end may lack something. */
+  #decode(event: SseEvent): void {
+    const { decoder } = this.#options
+    const wasFinished = this.meter.finished
+    decoder.push(event, this.#onGeneration)
+    if (this.meter.finished && !wasFinished) this.#missingEnd = decoder.missingEnd?.() ?? ''
   }
 
   readonly #onGeneration = (event: GenerationEvent): void => {
@@ -178,12 +191,16 @@ export class PassthroughPipeline implements Pipeline {
   }
 
   #endAnswer(): void {
+    const { decoder } = this.#options
     this.#listener?.tellUsage(this.#onGeneration)
     this.#passRest()
     if (this.meter.error === undefined) {
-      this.#options.decoder.end(this.#onGeneration)
+      const wasFinished = this.meter.finished
+      decoder.end(this.#onGeneration)
       this.meter.cut = this.meter.error !== undefined
+      if (!this.meter.cut && !wasFinished) this.#missingEnd = decoder.missingEnd?.() ?? ''
     }
+    this.#writeMissingEnd()
     this.#writeError()
   }
 
@@ -193,18 +210,32 @@ export class PassthroughPipeline implements Pipeline {
     if (rest.length === 0) return
     const events = runMachine(createSseParser(), [rest])
     if (!events.every(isWhole)) return
-    for (const event of events) this.#options.decoder.push(event, this.#onGeneration)
-    if (this.meter.error === undefined) this.#pass(rest)
+    for (const event of events) this.#decode(event)
+    if (this.meter.error !== undefined || this.#missingEnd !== '') return
+    this.#pass(rest)
+    this.#isOpen = true
+  }
+
+  #writeMissingEnd(): void {
+    if (this.#missingEnd === '') return
+    this.#write(this.#missingEnd)
+    this.#missingEnd = ''
+  }
+
+  /** Writes events of ours behind those of the upstream. */
+  #write(events: string): void {
+    const text = this.#isOpen ? `${EMPTY_LINE}${events}` : events
+    this.#isOpen = false
+    if (this.#options.framer === undefined) this.#emit(Buffer.from(text))
+    else this.#options.framer.push(text, this.#onFramed)
   }
 
   /** Writes the error that the meter has come to hold, in place of whatever told of it. */
   #writeError(): void {
     const { error } = this.meter
     if (error === undefined) return
-    const { codec, requestId, framer } = this.#options
-    const event = codec.encodeErrorEvent(error, requestId, this.#trail?.lastData())
-    if (framer === undefined) this.#emit(Buffer.from(event))
-    else framer.push(event, this.#onFramed)
+    const { codec, requestId } = this.#options
+    this.#write(codec.encodeErrorEvent(error, requestId, this.#trail?.lastData()))
   }
 }
 

@@ -14,6 +14,12 @@ import type { SseEvent } from '@/sse/event.ts'
 export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> {
   /** Undefined: no event of this stream is plain. */
   readonly plain: PlainReader | undefined
+  /**
+   * What a whole answer of this format ends in and this one left out: events, the format's last one included, that take
+   * the place of that one; empty if nothing is missing. Asked once the answer has come to its end without an error.
+   * Undefined: the format has one last event, and an answer without it is cut.
+   */
+  missingEnd?(): string
 }
 
 /** Writes a stream of some format: whole events as text. */

@@ -35,6 +35,18 @@ function lastBody(): string {
   return new TextDecoder().decode(upstream.seen.at(-1)?.body)
 }
 
+/** A stream that is read in these pieces. */
+function inOrder(pieces: readonly string[]): ReadableStream<Uint8Array> {
+  const left = [...pieces]
+  return new ReadableStream({
+    pull(controller) {
+      const piece = left.shift()
+      if (piece === undefined) controller.close()
+      else controller.enqueue(new TextEncoder().encode(piece))
+    },
+  })
+}
+
 const WHOLE =
   '{"id":"x", "object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":1.0,"total_tokens":4}, "odd":1e21}'
 
@@ -221,6 +233,55 @@ describe('the answer on its way down', () => {
     answer = () => eventStream(text)
     const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
     expect(await response.text()).toBe(text)
+  })
+
+  describe('gets the end that the upstream left out', () => {
+    const START =
+      'data: {"id":"c-1","created":7,"model":"m","choices":[{"index":0,"delta":{"content":"x"}}]}\n\n'
+    const CALL =
+      'data: {"id":"c-1","created":7,"model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}\n\n'
+    const FINISH = 'data: {"id":"c-1","choices":[{"index":0,"delta":{},"finish_reason":"length"}]}\n\n'
+    const USAGE = 'data: {"id":"c-1","choices":[],"usage":{"prompt_tokens":7,"completion_tokens":2}}\n\n'
+    const DONE = 'data: [DONE]\n\n'
+    const finish = (reason: string) =>
+      `data: {"id":"c-1","object":"chat.completion.chunk","created":7,"model":"m","choices":[{"index":0,"delta":{},"logprobs":null,"finish_reason":"${reason}"}]}\n\n`
+
+    test.each<[string, string, string]>([
+      ['a finish reason', START + DONE, START + finish('stop') + DONE],
+      ['one after a call', CALL + DONE, CALL + finish('tool_calls') + DONE],
+      ['one behind the usage', START + USAGE + DONE, START + USAGE + finish('stop') + DONE],
+      ['one in front of half a mark', `${START}data: [DONE]`, START + finish('stop') + DONE],
+      ['[DONE]', START + FINISH, START + FINISH + DONE],
+      ['[DONE] behind the usage', START + FINISH + USAGE, START + FINISH + USAGE + DONE],
+      ['[DONE] and an empty line', START + FINISH.trimEnd(), START + FINISH + DONE],
+      ['nothing', START + FINISH + USAGE + DONE, START + FINISH + USAGE + DONE],
+    ])('%s', async (_what, given, expected) => {
+      for (const pieces of [[given], given.match(/.{1,40}|\n/gs) ?? []]) {
+        answer = () => eventStream(inOrder(pieces))
+        const response = await post(
+          '/v1/chat/completions',
+          '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
+        )
+        expect(await response.text()).toBe(expected)
+        expect((await gateway.exchanges()).at(-1)).toMatchObject({ end_state: 'complete' })
+      }
+    })
+
+    test('but not of an answer that was cut', async () => {
+      answer = () => eventStream(START)
+      const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+      const text = await response.text()
+      expect(text).toContain('"error"')
+      expect(text).not.toContain('[DONE]')
+      expect(text).not.toContain('finish_reason')
+    })
+  })
+
+  test('whose last event lacks its empty line has its error in an event of its own', async () => {
+    const event = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}'
+    answer = () => eventStream(`${event}\n\n${event}`)
+    const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+    expect(await response.text()).toMatch(/"x"\}\}\]\}\n\ndata: .*"x"\}\}\]\}\n\ndata: \{"error"/)
   })
 
   test('becomes a JSON array for a Gemini caller who asked for no events, payload untouched', async () => {

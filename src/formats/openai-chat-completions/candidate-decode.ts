@@ -61,6 +61,10 @@ export class CandidateDecoder {
     return this.#finish !== undefined
   }
 
+  get hasCalls(): boolean {
+    return this.#calls.any
+  }
+
   /** True when the next text of this kind continues the open block as it comes. */
   isIn(kind: 'text' | 'reasoning'): boolean {
     return this.#open === kind && this.#half === ''

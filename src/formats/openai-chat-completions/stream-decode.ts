@@ -13,6 +13,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import {
   asArray,
   asIndex,
+  asNumber,
   asObject,
   asString,
   isJsonObject,
@@ -23,6 +24,7 @@ import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources } from './citations.ts'
 import { isEmpty } from './empty.ts'
+import { type ChunkHead, encodeMissingEnd, type SilentChoice } from './missing-end.ts'
 import { readUsage } from './usage.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -57,6 +59,7 @@ class ChunkDecoder implements StreamDecoder {
   /** The last event, if it was a chunk of the answer. */
   #chunk: JsonObject | undefined
   #isOver = false
+  #hasSaidDone = false
 
   constructor(context: DecodeContext) {
     this.#answer = new AnswerDecoder(context)
@@ -65,7 +68,10 @@ class ChunkDecoder implements StreamDecoder {
   push(event: SseEvent, emit: Emit): void {
     this.#chunk = undefined
     if (this.#isOver || event.data === '') return
-    if (isDone(event.data)) return this.#done(emit)
+    if (isDone(event.data)) {
+      this.#hasSaidDone = true
+      return this.#done(emit)
+    }
     const chunk = parseChunk(event.data)
     if (chunk === undefined) return this.#unreadable(event, emit)
     if (isFault(chunk, event.event)) {
@@ -80,6 +86,11 @@ class ChunkDecoder implements StreamDecoder {
     if (this.#isOver) return
     if (this.#answer.isFinished) return this.#done(emit)
     this.#fail(endedEarly(), emit)
+  }
+
+  missingEnd(): string {
+    const silent = this.#answer.silentChoices
+    return this.#hasSaidDone && silent.length === 0 ? '' : encodeMissingEnd(this.#answer.head, silent)
   }
 
   /** `[DONE]` is an end, with a finish reason before it or without, as long as there was an answer. */
@@ -113,6 +124,8 @@ export class AnswerDecoder {
   /** The one to whose call plain events give input. */
   #calling: CandidateDecoder | undefined
   #started: Extract<GenerationEvent, { type: 'start' }> | undefined
+  /** As the first chunk says it. */
+  #createdAt: number | undefined
   #blocks = 0
 
   constructor(context: DecodeContext) {
@@ -131,6 +144,19 @@ export class AnswerDecoder {
     if (this.#candidates.size === 0) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
+  }
+
+  get head(): ChunkHead {
+    return { id: this.#started?.id, model: this.#started?.model, created: this.#createdAt }
+  }
+
+  /** Those that gave no reason for their end. */
+  get silentChoices(): SilentChoice[] {
+    const silent: SilentChoice[] = []
+    for (const [index, { isFinished, hasCalls }] of this.#candidates) {
+      if (!isFinished) silent.push({ index, hasCalls })
+    }
+    return silent
   }
 
   /** See PlainReader, for the chunk that was pushed last. */
@@ -227,6 +253,7 @@ export class AnswerDecoder {
     const known = this.#started
     const serviceTier = asString(chunk['service_tier']) || known?.serviceTier
     if (known !== undefined && known.serviceTier === serviceTier) return
+    this.#createdAt ??= asNumber(chunk['created'])
     this.#started = {
       type: 'start',
       id: known?.id ?? (asString(chunk['id']) || undefined),
