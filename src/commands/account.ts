@@ -13,7 +13,7 @@ import {
   UsageError,
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
-import { LIMIT_OPTIONS, LIMIT_USAGE, limitsRow, requireLimits } from './limit-options.ts'
+import { limitsCommand, limitsRow } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { list, print, table } from './output.ts'
 
@@ -79,23 +79,11 @@ const resumeCommand = onAccount('resume', 'serve a suspended account again', (st
   store.resumeAccount(id),
 )
 
-const limitsCommand: Command = {
-  name: 'account limits',
-  summary: "set an account's own limits",
-  usage: `ID ${LIMIT_USAGE}`,
-  details: `--rpm N         requests per minute
---tpm N         tokens per minute
---concurrent N  requests at once
-N is a whole number, or "default" for the deployment's own.`,
-  async run(args, io) {
-    const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
-    const changes = requireLimits(words.texts)
-    const id = readId(words.positionals[0] ?? '', 'ID')
-    const account = await withDatabase(io, db => accountStore(db, io.random).changeLimits(id, changes))
-    print(io, words.json, rowOf(account), () => describe(account))
-    return 0
-  },
-}
+const limitsOfAccount = limitsCommand(
+  'account',
+  (store, id, changes) => store.changeLimits(id, changes),
+  show,
+)
 
 const STORE_WORDS = ['allow', 'forbid'] as const
 
@@ -114,7 +102,7 @@ forbid  such requests are refused; what is kept already stays until it expires`,
     const account = await withDatabase(io, db =>
       accountStore(db, io.random).allowStore(id, choice === 'allow'),
     )
-    print(io, json, rowOf(account), () => describe(account))
+    show(io, json, account)
     return 0
   },
 }
@@ -125,7 +113,7 @@ export const accountCommands: readonly Command[] = [
   showCommand,
   suspendCommand,
   resumeCommand,
-  limitsCommand,
+  limitsOfAccount,
   storeCommand,
 ]
 
@@ -144,10 +132,14 @@ function onAccount(
       const { json, positionals } = readArguments(args, {}, ['ID'])
       const id = readId(positionals[0] ?? '', 'ID')
       const account = await withDatabase(io, db => act(accountStore(db, io.random), id))
-      print(io, json, rowOf(account), () => describe(account))
+      show(io, json, account)
       return 0
     },
   }
+}
+
+function show(io: CommandIo, json: boolean, account: Account): void {
+  print(io, json, rowOf(account), () => describe(account))
 }
 
 function readCredit(text: string): bigint {

@@ -4,10 +4,18 @@ import { accountStore, type NewKey } from '@/accounts/store.ts'
 import type { CapPeriod } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, parseMoney } from '@/pricing/money.ts'
-import { type Command, readArguments, readId, readList, required, UsageError } from './command.ts'
+import {
+  type Command,
+  type CommandIo,
+  readArguments,
+  readId,
+  readList,
+  required,
+  UsageError,
+} from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { readExpiry } from './expiry.ts'
-import { LIMIT_OPTIONS, LIMIT_USAGE, limitsRow, readLimits, requireLimits } from './limit-options.ts'
+import { LIMIT_OPTIONS, limitsCommand, limitsRow, readLimits } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { print, table } from './output.ts'
 
@@ -76,23 +84,7 @@ const listCommand: Command = {
   },
 }
 
-const limitsCommand: Command = {
-  name: 'key limits',
-  summary: "set a key's own limits",
-  usage: `ID ${LIMIT_USAGE}`,
-  details: `--rpm N         requests per minute
---tpm N         tokens per minute
---concurrent N  requests at once
-N is a whole number, or "default" for the deployment's own.`,
-  async run(args, io) {
-    const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
-    const changes = requireLimits(words.texts)
-    const id = readId(words.positionals[0] ?? '', 'ID')
-    const key = await withDatabase(io, db => accountStore(db, io.random).changeKeyLimits(id, changes))
-    print(io, words.json, rowOf(key), () => keyTable([key]))
-    return 0
-  },
-}
+const limitsOfKey = limitsCommand('key', (store, id, changes) => store.changeKeyLimits(id, changes), show)
 
 const revokeCommand: Command = {
   name: 'key revoke',
@@ -103,12 +95,16 @@ const revokeCommand: Command = {
     const { json, positionals } = readArguments(args, {}, ['ID'])
     const id = readId(positionals[0] ?? '', 'ID')
     const key = await withDatabase(io, db => accountStore(db, io.random).revokeKey(id))
-    print(io, json, rowOf(key), () => keyTable([key]))
+    show(io, json, key)
     return 0
   },
 }
 
-export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsCommand, revokeCommand]
+export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsOfKey, revokeCommand]
+
+function show(io: CommandIo, json: boolean, key: ApiKey): void {
+  print(io, json, rowOf(key), () => keyTable([key]))
+}
 
 function readFuture(text: string, now: number): Date {
   const date = readExpiry(text, now)

@@ -1,11 +1,35 @@
 import type { Limits } from '@/accounts/account.ts'
-import type { LimitChanges } from '@/accounts/store.ts'
-import { UsageError } from './command.ts'
+import { type AccountStore, accountStore, type LimitChanges } from '@/accounts/store.ts'
+import { type Command, type CommandIo, readArguments, readId, UsageError } from './command.ts'
+import { withDatabase } from './deployment.ts'
 
 /** The options that set limits, of accounts and of keys alike. */
 export const LIMIT_OPTIONS = { rpm: 'text', tpm: 'text', concurrent: 'text' } as const
 
-export const LIMIT_USAGE = '[--rpm N] [--tpm N] [--concurrent N]'
+/** `account limits`, `key limits`: sets the limits of the one with this id, and shows it as it is afterwards. */
+export function limitsCommand<Limited>(
+  noun: 'account' | 'key',
+  change: (store: AccountStore, id: number, changes: LimitChanges) => Promise<Limited>,
+  show: (io: CommandIo, json: boolean, limited: Limited) => void,
+): Command {
+  return {
+    name: `${noun} limits`,
+    summary: `set ${noun === 'account' ? 'an' : 'a'} ${noun}'s own limits`,
+    usage: 'ID [--rpm N] [--tpm N] [--concurrent N]',
+    details: `--rpm N         requests per minute
+--tpm N         tokens per minute
+--concurrent N  requests at once
+N is a whole number, or "default" for the deployment's own.`,
+    async run(args, io) {
+      const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
+      const changes = requireLimits(words.texts)
+      const id = readId(words.positionals[0] ?? '', 'ID')
+      const limited = await withDatabase(io, db => change(accountStore(db, io.random), id, changes))
+      show(io, words.json, limited)
+      return 0
+    },
+  }
+}
 
 /**
  * The limits that were given; `default` puts one back to the deployment's.
@@ -20,7 +44,7 @@ export function readLimits(texts: Readonly<Record<string, string | undefined>>):
 }
 
 /** The same, of which there must be one. */
-export function requireLimits(texts: Readonly<Record<string, string | undefined>>): LimitChanges {
+function requireLimits(texts: Readonly<Record<string, string | undefined>>): LimitChanges {
   const changes = readLimits(texts)
   if (Object.keys(changes).length > 0) return changes
   throw new UsageError('one of --rpm, --tpm, --concurrent must be there')

@@ -1,8 +1,4 @@
-import { VENDORS, vendorFile } from '@/config/catalogue.ts'
-import { type ConfigFile, ConfigFileError, readConfigValue } from '@/config/file.ts'
-import type { Transaction } from '@/db/connect.ts'
 import { declareRates, readPrices } from '@/generation/rate-text.ts'
-import type { JsonObject } from '@/json/json.ts'
 import { applyIn } from '@/routing/apply.ts'
 import { findJumps, type PriceJump } from '@/routing/price-jump.ts'
 import { readCurrentPrices, readVersions } from '@/routing/price-store.ts'
@@ -14,10 +10,11 @@ import {
   readModels,
   removeChannels,
   removeModels,
-  type StoredChannel,
 } from '@/routing/store.ts'
 import { administer } from '../acts.ts'
-import { channelAct, channelRow, HIDDEN, modelAct, modelRow } from '../catalog-rows.ts'
+import { channelAct, channelRow, modelAct, modelRow } from '../catalog-rows.ts'
+import { channelValue, FROM_CONSOLE, readEntries, readWanted, withoutNulls } from '../catalog-values.ts'
+import { importModels, shippedModels, vendorRows } from '../catalogue-import.ts'
 import { testChannel } from '../channel-test.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid, notFound } from '../failure.ts'
@@ -29,13 +26,11 @@ import {
   type Model as ModelRow,
   type NewChannel,
   type NewModel,
-  type Vendor,
 } from './contract/admin-catalog.ts'
 import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
 import { pricesOf } from './models.ts'
 
 const VERSIONS_SHOWN = 100
-const OPTIONS = { prune: false, dryRun: false, source: 'console' } as const
 
 /** Channels, models and prices. They are checked and written exactly as tollgate.yaml is. */
 export function adminCatalogApi(console: Console, listener: Listener) {
@@ -77,10 +72,10 @@ export function adminCatalogApi(console: Console, listener: Listener) {
         throw new ConsoleError('refused', `There is a channel "${body.name}" already`, { field: 'name' })
       }
       if (!isNew && before === undefined) throw notFound('channel')
-      const file = read({ channels: [channelValue(body, before)] }, stored)
+      const file = readEntries({ channels: [channelValue(body, before)] }, stored)
       const [entry] = file.channels
       if (entry === undefined) throw new Error('a channel was read as none')
-      await applyIn(tx, secretBox, file, OPTIONS)
+      await applyIn(tx, secretBox, file, FROM_CONSOLE)
       const action = isNew ? 'channel.create' : 'channel.change'
       const after = channelAct(entry)
       return {
@@ -116,10 +111,10 @@ export function adminCatalogApi(console: Console, listener: Listener) {
         throw new ConsoleError('refused', `There is a model "${body.id}" already`, { field: 'id' })
       }
       if (!isNew && before === undefined) throw notFound('model')
-      const file = read({ models: [withoutNulls(body)] }, await readChannels(tx, secretBox))
+      const file = readEntries({ models: [withoutNulls(body)] }, await readChannels(tx, secretBox))
       const [entry] = file.models
       if (entry === undefined) throw new Error('a model was read as none')
-      const { warnings } = await applyIn(tx, secretBox, file, OPTIONS)
+      const { warnings } = await applyIn(tx, secretBox, file, FROM_CONSOLE)
       return {
         result: warnings,
         act: {
@@ -214,14 +209,10 @@ export function adminCatalogApi(console: Console, listener: Listener) {
 
     'GET /api/admin/catalogue': async () => {
       const present = new Set((await readModels(database.orm)).map(({ id }) => id))
-      return { items: VENDORS.flatMap(vendor => vendorRows(vendor, present)) }
+      return { items: vendorRows(present) }
     },
     'POST /api/admin/catalogue/import': async ({ body, ...call }) => {
-      const vendor = VENDORS.find(({ name }) => name === body.vendor)
-      if (vendor === undefined) throw notFound('vendor')
-      const shipped = catalogueOf(vendor).models
-      const unknown = body.models.find(id => !shipped.some(model => model.id === id))
-      if (unknown !== undefined) throw invalid('models', `${body.vendor} has no model "${unknown}" here`)
+      const shipped = shippedModels(body.vendor, body.models)
       const { added, present } = await administer(console, actorOf(call), tx =>
         importModels(console, tx, shipped, body),
       )
@@ -237,118 +228,4 @@ function versionOf(price: { version: bigint; rates: unknown } | undefined): bigi
 
 function jumpRow({ model, rate, from, to }: PriceJump) {
   return { model, rate, from, to }
-}
-
-/**
- * One channel or model as tollgate.yaml would say it, checked by the same rules.
- * @throws ConsoleError that names the first thing that is wrong
- */
-function read(value: JsonObject, channels: readonly StoredChannel[]): ConfigFile {
-  try {
-    return readConfigValue(value, { channels: new Set(channels.map(({ name }) => name)) })
-  } catch (error) {
-    if (!(error instanceof ConfigFileError)) throw error
-    const [line = ''] = error.lines
-    const [, path = '', message = line] = /^(.*?): (.*)$/s.exec(line) ?? []
-    const field = path.replace(/^(channels|models)\[0\]\.?/, '')
-    throw invalid(field, `${field}: ${message}`)
-  }
-}
-
-/** With the secrets that the page was never shown put back. */
-function channelValue(
-  { api_keys, headers, max_concurrent, ...rest }: NewChannel,
-  before: StoredChannel | undefined,
-) {
-  const secrets = api_keys.map((key, index) => {
-    if ('secret' in key) return key.secret
-    const secret = before?.apiKeys[before.keyIds.indexOf(key.id)]
-    if (secret === undefined) throw invalid(`api_keys[${index}]`, 'This key is not there any more')
-    return secret
-  })
-  const kept = Object.entries(headers ?? {}).map(([name, value]) => {
-    const stored = before?.headers[name]
-    return [name, value === HIDDEN && stored !== undefined ? stored : value] as const
-  })
-  return {
-    ...withoutNulls({ ...rest, max_concurrent }),
-    api_keys: secrets,
-    headers: Object.fromEntries(kept),
-  } satisfies JsonObject
-}
-
-/** What a request leaves out or says to be null is left out of a file. Safe because it came as JSON. */
-function withoutNulls(value: object): JsonObject {
-  const said = Object.entries(value).filter(([, member]) => member !== null && member !== undefined)
-  return Object.fromEntries(said) as JsonObject
-}
-
-/** Prices in plain digits, checked as a part of their model. */
-function readWanted(model: ModelRow, prices: object): JsonObject | undefined {
-  const known = { channels: new Set(model.channels.map(({ channel }) => channel)) }
-  const value = { id: model.id, channels: [{ channel: 'preview' }], prices: withoutNulls(prices) }
-  known.channels.add('preview')
-  try {
-    return readConfigValue({ models: [value] }, known).models[0]?.prices
-  } catch (error) {
-    if (!(error instanceof ConfigFileError)) throw error
-    const [line = ''] = error.lines
-    throw invalid('prices', line.replace(/^models\[0\]\./, ''))
-  }
-}
-
-/** A vendor's part of the catalogue; its channel's key is none. */
-function catalogueOf(vendor: (typeof VENDORS)[number]): ConfigFile {
-  return vendorFile([vendor], { [vendor.variable]: 'none' })
-}
-
-function vendorRows(vendor: (typeof VENDORS)[number], present: ReadonlySet<string>): Vendor[] {
-  const { channels, models } = catalogueOf(vendor)
-  const [channel] = channels
-  if (channel === undefined) return []
-  return [
-    {
-      name: vendor.name,
-      channel: { name: channel.name, format: channel.format, base_url: channel.baseUrl },
-      models: models.map(model => ({
-        id: model.id,
-        display_name: model.displayName,
-        context_tokens: model.contextTokens ?? null,
-        max_output_tokens: model.maxOutputTokens ?? null,
-        prices: pricesOf(model.prices),
-        present: present.has(model.id),
-      })),
-    },
-  ]
-}
-
-/** Models that are there keep what they have, prices included. */
-async function importModels(
-  { secretBox }: Console,
-  tx: Transaction,
-  shipped: ConfigFile['models'],
-  { vendor, channel, models }: { vendor: string; channel: string; models: readonly string[] },
-) {
-  await lockCatalog(tx)
-  const channels = await readChannels(tx, secretBox)
-  if (!channels.some(({ name }) => name === channel))
-    throw invalid('channel', `There is no channel "${channel}"`)
-  const stored = new Set((await readModels(tx)).map(({ id }) => id))
-  const chosen = shipped.filter(({ id }) => models.includes(id))
-  const added = chosen.filter(({ id }) => !stored.has(id))
-  const entries = added.map(model => ({
-    ...model,
-    routes: model.routes.map(route => ({ ...route, channel })),
-  }))
-  const nothing = read({}, channels)
-  await applyIn(tx, secretBox, { ...nothing, models: entries }, OPTIONS)
-  const ids = added.map(({ id }) => id)
-  const present = chosen.filter(({ id }) => stored.has(id)).map(({ id }) => id)
-  const act = {
-    action: 'catalogue.import',
-    target: `vendor ${vendor}`,
-    before: null,
-    after: { channel, models: ids },
-  }
-  return { result: { added: ids, present }, act: ids.length === 0 ? undefined : act }
 }
