@@ -4,6 +4,7 @@ import { Deadlines } from '@/clock/deadlines.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { Database } from '@/db/connect.ts'
+import { AnswerQueue } from '@/exchange/answer-queue.ts'
 import { CreditWatch } from '@/exchange/credit.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
@@ -187,6 +188,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     videos: videoStore(database, options.secretBox),
     publicUrl: settings.publicApiUrl,
     open: new OpenExchanges(),
+    answers: new AnswerQueue(clock),
     watchdog,
     responses,
     clock,

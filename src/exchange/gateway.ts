@@ -12,6 +12,7 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 import type { Spans } from '@/telemetry/spans.ts'
 import type { Lanes } from '@/upstream/lanes.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
+import type { AnswerQueue } from './answer-queue.ts'
 import type { CreditWatch } from './credit.ts'
 import type { Idempotency } from './idempotency/idempotency.ts'
 import type { OpenExchanges } from './open-exchanges.ts'
@@ -50,6 +51,8 @@ export interface Gateway {
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
   publicUrl: string | undefined
   open: OpenExchanges
+  /** Answers that are about to flow. */
+  answers: AnswerQueue
   /** Answers that flow. */
   watchdog: Watchdog
   /** What callers of the Responses surface asked to be kept. */

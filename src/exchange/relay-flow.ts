@@ -108,6 +108,7 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
   let pipeline: F | undefined
   try {
     const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt, lane })
+    await gateway.answers.turn()
     if (response.body === null) throw emptyAnswer()
     const flowing = flow.open(preparation, response.headers)
     pipeline = flowing

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
@@ -134,6 +134,28 @@ describe('a caller who leaves', () => {
     expect(await least(100, leave)).toBeLessThan(100)
     await until(async () => (await lastExchange())['end_state'] === 'client_gone')
     expect(await lastExchange()).toMatchObject({ status: 499, streamed: true, first_byte_ms: null })
+  })
+
+  test('while the answer waits for its turn: the same, and none of it is charged', async () => {
+    const { answers } = gateway.server.gateway
+    const waits = Promise.withResolvers<void>()
+    const turn = Promise.withResolvers<void>()
+    const inOrder = spyOn(answers, 'turn').mockImplementationOnce(() => {
+      waits.resolve()
+      return turn.promise
+    })
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(SURFACES.chat.first)
+    const abort = new AbortController()
+    const call = open('chat', abort.signal).catch(() => undefined)
+    await waits.promise
+    await untilAborted(abort)
+    turn.resolve()
+    await call
+    await until(async () => (await lastExchange())['end_state'] === 'client_gone')
+    expect(await lastExchange()).toMatchObject({ status: 499, first_byte_ms: null, cost_nano: null })
+    inOrder.mockRestore()
   })
 
   test.each(surfaces)(

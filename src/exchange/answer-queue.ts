@@ -1,0 +1,43 @@
+import type { Clock } from '@/clock/clock.ts'
+
+/** So many answers begin in one turn of the event loop: half a millisecond's work. */
+const AT_ONCE = 4
+
+/** Whoever has waited for so long goes with the next, however many they are: a process with too much to do is to show it. */
+const LONGEST_WAIT_MS = 20
+
+interface Waiting {
+  since: number
+  go(): void
+}
+
+/**
+ * Where flowing answers whose head has come wait until they are passed on, a few in each turn of the event loop. Bun
+ * gives out all that its HTTP client has, and what comes meanwhile, before it looks at a socket again: of callers who
+ * keep step, each that has its answer asks anew and would wait for the answers of all the others, and then for their
+ * requests. So the sockets are looked at in between, and the next request is with its upstream while the rest go out.
+ */
+export class AnswerQueue {
+  readonly #clock: Pick<Clock, 'now'>
+  #waiting: Waiting[] = []
+
+  constructor(clock: Pick<Clock, 'now'>) {
+    this.#clock = clock
+  }
+
+  /** Resolves when it is the answer's turn, in the order of the calls. */
+  turn(): Promise<void> {
+    return new Promise(go => {
+      if (this.#waiting.length === 0) setImmediate(this.#next)
+      this.#waiting.push({ since: this.#clock.now(), go })
+    })
+  }
+
+  readonly #next = (): void => {
+    const longAgo = this.#clock.now() - LONGEST_WAIT_MS
+    let going = AT_ONCE
+    while ((this.#waiting[going]?.since ?? Number.POSITIVE_INFINITY) <= longAgo) going += 1
+    for (const { go } of this.#waiting.splice(0, going)) go()
+    if (this.#waiting.length > 0) setImmediate(this.#next)
+  }
+}

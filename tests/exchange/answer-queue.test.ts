@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test'
+import { connect, createServer } from 'node:net'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { AnswerQueue } from '@/exchange/answer-queue.ts'
+
+/** A queue in which so many wait, and the names of those that have gone. */
+function queueOf(count: number) {
+  const clock = manualClock()
+  const queue = new AnswerQueue(clock)
+  const gone: number[] = []
+  const add = (name: number) => queue.turn().then(() => gone.push(name))
+  for (let name = 0; name < count; name += 1) add(name)
+  return { clock, gone, add }
+}
+
+const oneTurn = () => new Promise(resolve => setImmediate(resolve))
+
+describe('answers that come at once', () => {
+  test('begin in their order, four in a turn of the loop', async () => {
+    const { gone, add } = queueOf(6)
+    expect(gone).toEqual([])
+    await oneTurn()
+    expect(gone).toEqual([0, 1, 2, 3])
+    add(6)
+    await oneTurn()
+    expect(gone).toEqual([0, 1, 2, 3, 4, 5, 6])
+  })
+
+  test('begin again after the queue was empty', async () => {
+    const { gone, add } = queueOf(1)
+    await oneTurn()
+    await oneTurn()
+    add(1)
+    await oneTurn()
+    expect(gone).toEqual([0, 1])
+  })
+
+  test('begin together where they have waited for 20 ms', async () => {
+    const { clock, gone, add } = queueOf(100)
+    clock.advance(19)
+    await oneTurn()
+    expect(gone).toHaveLength(4)
+    for (let name = 100; name < 110; name += 1) add(name)
+    clock.advance(1)
+    await oneTurn()
+    expect(gone).toHaveLength(100)
+    await oneTurn()
+    expect(gone).toHaveLength(104)
+  })
+
+  test('let sockets be read between them', async () => {
+    const server = createServer(socket => socket.pipe(socket)).listen(0, '127.0.0.1')
+    const { promise: told, resolve } = Promise.withResolvers<number>()
+    try {
+      await new Promise(listening => server.once('listening', listening))
+      const address = server.address()
+      const port = address !== null && typeof address === 'object' ? address.port : 0
+      const socket = connect(port, '127.0.0.1')
+      await new Promise(connected => socket.once('connect', connected))
+      const { gone } = queueOf(4_000)
+      socket.once('data', () => resolve(gone.length))
+      socket.write('x')
+      expect(await told).toBeLessThan(4_000)
+      socket.destroy()
+    } finally {
+      server.close()
+    }
+  })
+})
