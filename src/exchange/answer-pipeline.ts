@@ -21,6 +21,8 @@ const BOM = new Set([0xef, 0xbb, 0xbf])
 /** What may come before the first byte that tells. */
 const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, ...BOM])
 
+const NOTHING: Uint8Array = new Uint8Array(0)
+
 /**
  * The pipeline of a streamed answer. Which one it is shows in the answer's first byte and not in its content type,
  * since upstreams name that wrongly: events, or one JSON body from an upstream that would not stream.
@@ -30,8 +32,9 @@ export class AnswerPipeline implements Pipeline {
   readonly #preparation: Preparation
   #chosen: Pipeline | undefined
   /** What came of a BOM before the choice: half of one would spoil the first line. */
-  #bom: Uint8Array = new Uint8Array(0)
-  readonly #noAnswer = new Meter()
+  #bom = NOTHING
+  /** Of an answer that has not begun. */
+  #noAnswer: Meter | undefined
 
   constructor(prompt: Prompt, preparation: Preparation) {
     this.#prompt = prompt
@@ -39,7 +42,9 @@ export class AnswerPipeline implements Pipeline {
   }
 
   get meter(): Meter {
-    return this.#chosen?.meter ?? this.#noAnswer
+    if (this.#chosen !== undefined) return this.#chosen.meter
+    this.#noAnswer ??= new Meter()
+    return this.#noAnswer
   }
 
   get done(): boolean {

@@ -153,6 +153,7 @@ export class HubPipeline implements Pipeline {
     }
     const isAlone = !this.#gaveMore && this.#isAsDecoded
     if (isAlone && this.#delta !== undefined && !text.startsWith(BOM)) lane.open(text, this.#delta)
+    this.#delta = undefined
   }
 
   #parse(bytes: Uint8Array): void {

@@ -19,7 +19,7 @@ export class Meter {
   readonly #catchUp: () => void
 
   /** @param catchUp observes a usage that came and was not read yet, for who reads it only when it is wanted. */
-  constructor(catchUp: () => void = () => {}) {
+  constructor(catchUp: () => void = nothing) {
     this.#catchUp = catchUp
   }
 
@@ -91,3 +91,5 @@ export class Meter {
     }
   }
 }
+
+function nothing(): void {}

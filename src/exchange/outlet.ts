@@ -12,6 +12,13 @@ const MAX_HELD_BYTES = 4 * 1024 * 1024
 /** What may wait in the process for a slow reader before the upstream is no longer read. */
 const BUFFER_BYTES = 64 * 1024
 
+/** Both are the same objects for all streams. */
+const ONE_READ: QueuingStrategy<Uint8Array> = { highWaterMark: 1 }
+const BUFFER: QueuingStrategy<Uint8Array> = {
+  highWaterMark: BUFFER_BYTES,
+  size: chunk => chunk?.byteLength ?? 0,
+}
+
 /**
  * How long an answer is read on after its caller left, for the usage that may be on its way already. The upstream's
  * connection is closed within 100 ms of the leaving.
@@ -95,8 +102,8 @@ export class Outlet {
         // Of the standard and of Bun, and not yet of the types.
         ...{ cancel: () => this.abandon() },
       },
-      { highWaterMark: 1 },
-      { highWaterMark: BUFFER_BYTES, size: chunk => chunk?.byteLength ?? 0 },
+      ONE_READ,
+      BUFFER,
     )
     this.readable = transform.readable
     this.#writable = transform.writable

@@ -48,7 +48,7 @@ export interface ExchangeRecord {
   extras: Extras | undefined
   /** How the usage is known; undefined while it is not. */
   usageSource: 'reported' | 'estimated' | undefined
-  /** How the caller's limits stand; undefined before they were asked. */
+  /** How the caller's limits stand; undefined before they were asked, and once a stream's head told them. */
   limits: readonly LimitState[] | undefined
   /** Whether they were counted without the Redis that should have counted them. */
   limitsAreDegraded: boolean

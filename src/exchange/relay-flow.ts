@@ -8,10 +8,11 @@ import { type ExchangeRecord, endStateOf } from './record.ts'
 import { answerHeaders } from './reply.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from './routes.ts'
 import type { UsedUp } from './used-up.ts'
+import type { Watched } from './watchdog.ts'
 
 /** What tells one kind of flowing answer from another. */
 export interface Flow<P extends Prepared, F extends Pipeline> {
-  outlet: Omit<OutletOptions, 'clock'>
+  outlet: OutletOptions
   /** What stands between the bytes of an upstream and the caller's; `headers` are the upstream's. */
   open(preparation: P, headers: Headers): F
   /** Called once something of an answer was let through: no other route will be tried. */
@@ -38,13 +39,9 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   onEnd: () => void,
 ): Promise<Response> {
   const { gateway, record, interruption, reservation } = admitted
-  const outlet = new Outlet({ ...flow.outlet, clock: gateway.clock })
-  const running: Running<F> = { pipeline: undefined }
-  gateway.watchdog.add({
-    id: record.id,
-    tick: now => watch(outlet, flow, running, now),
-    stop: error => outlet.stop(error),
-  })
+  const outlet = new Outlet(flow.outlet)
+  const running = new Running(record.id, outlet, flow)
+  gateway.watchdog.add(running)
   const leave = () => (reservation?.isRefused === true ? outlet.refuse() : outlet.abandon())
   interruption.listen(leave)
   // The first output decides which route it is.
@@ -61,26 +58,35 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   await Promise.race([outlet.opened, work])
   await reservation?.granted
   finishInBand(work, outlet, record).finally(onEnd)
-  return new Response(outlet.readable, {
-    headers: answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline)),
-  })
+  const headers = answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline))
+  // Told now, and to nobody later: an answer that takes minutes need not keep them.
+  record.limits = undefined
+  return new Response(outlet.readable, { headers })
 }
 
-/** The pipeline of the attempt that runs, or ran last. */
-interface Running<F> {
+/** An answer that runs, for the watchdog: keepalives and stalls, and whether it is still paid for. */
+class Running<P extends Prepared, F extends Pipeline> implements Watched {
+  readonly id: string
+  readonly #outlet: Outlet
+  readonly #flow: Flow<P, F>
+  /** That of the attempt that runs, or ran last. */
   pipeline: F | undefined
-}
 
-/** Looks after a running answer: keepalives and stalls, and whether it is still paid for. */
-function watch<P extends Prepared, F extends Pipeline>(
-  outlet: Outlet,
-  flow: Flow<P, F>,
-  { pipeline }: Running<F>,
-  now: number,
-): void {
-  outlet.tick(now)
-  const stop = pipeline === undefined ? undefined : flow.look(pipeline)
-  if (stop !== undefined) outlet.stop(stop)
+  constructor(id: string, outlet: Outlet, flow: Flow<P, F>) {
+    this.id = id
+    this.#outlet = outlet
+    this.#flow = flow
+  }
+
+  tick(now: number): void {
+    this.#outlet.tick(now)
+    const stop = this.pipeline === undefined ? undefined : this.#flow.look(this.pipeline)
+    if (stop !== undefined) this.#outlet.stop(stop)
+  }
+
+  stop(error: GatewayError): void {
+    this.#outlet.stop(error)
+  }
 }
 
 /** Waits for the end of an answer whose head is out, and writes the error that it may end in. */
@@ -100,7 +106,7 @@ async function flowFrom<P extends Prepared, F extends Pipeline>(
   { gateway, record, pass, reservation }: Metered<P>,
   flow: Flow<P, F>,
   outlet: Outlet,
-  running: Running<F>,
+  running: Running<P, F>,
   { preparation, candidate, lane, onFirstOutput }: Try<P>,
 ): Promise<void> {
   const attempt = outlet.beginAttempt()

@@ -65,7 +65,7 @@ function relayStreamedOperation(
   admitted: AdmittedOperation<StreamedOperation>,
   onEnd: () => void,
 ): Promise<Response> {
-  const { record, operation, context, reservation } = admitted
+  const { gateway, record, operation, context, reservation } = admitted
   const codec = CODECS[SURFACE_FORMAT[record.surface]]
   const isEvents = operation.delivery === 'events'
   return relayFlow(
@@ -75,6 +75,7 @@ function relayStreamedOperation(
     },
     {
       outlet: {
+        clock: gateway.clock,
         keepalive: isEvents ? Buffer.from(codec.keepalive) : undefined,
         // Bytes have no place for an error: a broken connection is all that tells of it.
         breakAfterError: !isEvents,

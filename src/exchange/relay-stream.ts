@@ -1,41 +1,90 @@
+import type { Clock } from '@/clock/clock.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
 import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { AnswerPipeline } from './answer-pipeline.ts'
+import type { Bill } from './bill.ts'
 import type { Conversation } from './conversation.ts'
-import { forgetAsked, freeSent } from './preparation.ts'
+import type { OutletOptions } from './outlet.ts'
+import { forgetAsked, freeSent, type Preparation } from './preparation.ts'
 import type { Prompt } from './prompt.ts'
-import { relayFlow } from './relay-flow.ts'
+import { type Flow, relayFlow } from './relay-flow.ts'
 import { streamHeaders } from './reply.ts'
+import type { UsedUp } from './used-up.ts'
 
 /**
  * A caller who wants a stream; see relayFlow.
  * @throws GatewayError when every route failed before any output
  */
 export function relayStream(conversation: Conversation, onEnd: () => void): Promise<Response> {
-  const { record, prompt, reservation } = conversation
-  const { bill } = reservation
-  return relayFlow(
-    conversation,
-    {
-      outlet: {
-        keepalive: Buffer.from(CODECS[prompt.format].keepalive),
-        breakAfterError: prompt.format === 'gemini-generate-content',
-        tellsAtEnd: true,
-        encodeError: error => Buffer.from(encodeLoneError(error, prompt, record.id)),
-      },
-      open: preparation => {
-        freeSent(preparation, prompt)
-        return new AnswerPipeline(prompt, preparation)
-      },
-      committed: preparation => forgetAsked(preparation, prompt),
-      used: pipeline => bill.usedUp(pipeline.meter),
-      look: pipeline => bill.tick(pipeline.meter),
-      headers: () => streamHeaders(prompt.framing),
-    },
-    onEnd,
-  )
+  return relayFlow(conversation, new ConversationFlow(conversation), onEnd)
+}
+
+/** Of each format, what all of its streams write. */
+const KEEPALIVES: Readonly<Record<Format, Uint8Array>> = {
+  'openai-chat-completions': keepaliveOf('openai-chat-completions'),
+  'openai-responses': keepaliveOf('openai-responses'),
+  'anthropic-messages': keepaliveOf('anthropic-messages'),
+  'gemini-generate-content': keepaliveOf('gemini-generate-content'),
+}
+
+function keepaliveOf(format: Format): Uint8Array {
+  return Buffer.from(CODECS[format].keepalive)
+}
+
+/** One object for all that an open stream is asked, since thousands of them stay open for minutes. */
+class ConversationFlow implements Flow<Preparation, AnswerPipeline>, OutletOptions {
+  readonly clock: Clock
+  readonly tellsAtEnd = true
+  readonly #prompt: Prompt
+  readonly #bill: Bill
+  readonly #requestId: string
+
+  constructor({ gateway, record, prompt, reservation }: Conversation) {
+    this.clock = gateway.clock
+    this.#prompt = prompt
+    this.#bill = reservation.bill
+    this.#requestId = record.id
+  }
+
+  get outlet(): OutletOptions {
+    return this
+  }
+
+  get keepalive(): Uint8Array {
+    return KEEPALIVES[this.#prompt.format]
+  }
+
+  get breakAfterError(): boolean {
+    return this.#prompt.format === 'gemini-generate-content'
+  }
+
+  encodeError(error: GatewayError): Uint8Array {
+    return Buffer.from(encodeLoneError(error, this.#prompt, this.#requestId))
+  }
+
+  open(preparation: Preparation): AnswerPipeline {
+    freeSent(preparation, this.#prompt)
+    return new AnswerPipeline(this.#prompt, preparation)
+  }
+
+  committed(preparation: Preparation): void {
+    forgetAsked(preparation, this.#prompt)
+  }
+
+  used(pipeline: AnswerPipeline): UsedUp | undefined {
+    return this.#bill.usedUp(pipeline.meter)
+  }
+
+  look(pipeline: AnswerPipeline): GatewayError | undefined {
+    return this.#bill.tick(pipeline.meter)
+  }
+
+  headers(): Record<string, string> {
+    return streamHeaders(this.#prompt.framing)
+  }
 }
 
 /** An error as the only event of a stream. */

@@ -1,7 +1,13 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/fault.ts'
-import { NO_NOTE, type PlainReader, type PlainShape, type StreamDecoder } from '@/formats/plain-text.ts'
+import {
+  NO_NOTE,
+  type PlainNote,
+  type PlainReader,
+  type PlainShape,
+  type StreamDecoder,
+} from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
 import {
@@ -34,15 +40,7 @@ const shapeOf = (field: string): PlainShape => ({ text: ['delta', field], loose:
 /** Deltas of these blocks are plain. */
 const PLAIN = { text: shapeOf('text'), thinking: shapeOf('thinking'), tool: shapeOf('partial_json') } as const
 
-class EventDecoder implements StreamDecoder {
-  readonly plain: PlainReader = {
-    plainShape: () => {
-      const added = this.#added
-      return added === undefined || !('held' in added) || added.held !== '' ? undefined : PLAIN[added.kind]
-    },
-    plainNote: () => NO_NOTE,
-    skipUsage: () => {},
-  }
+class EventDecoder implements StreamDecoder, PlainReader {
   readonly #context: DecodeContext
   readonly #open = new Map<number, OpenBlock>()
   /** The block that the last event added to, if it was a delta. */
@@ -60,6 +58,21 @@ class EventDecoder implements StreamDecoder {
   constructor(context: DecodeContext) {
     this.#context = context
   }
+
+  get plain(): PlainReader {
+    return this
+  }
+
+  plainShape(): PlainShape | undefined {
+    const added = this.#added
+    return added === undefined || !('held' in added) || added.held !== '' ? undefined : PLAIN[added.kind]
+  }
+
+  plainNote(): PlainNote {
+    return NO_NOTE
+  }
+
+  skipUsage(): void {}
 
   push(event: SseEvent, emit: Emit): void {
     this.#added = undefined

@@ -15,7 +15,13 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
-import { NO_NOTE, type PlainReader, type PlainShape, type StreamDecoder } from '../plain-text.ts'
+import {
+  NO_NOTE,
+  type PlainNote,
+  type PlainReader,
+  type PlainShape,
+  type StreamDecoder,
+} from '../plain-text.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations } from './grounding.ts'
@@ -63,18 +69,10 @@ function emitUsage(metadata: JsonObject | undefined, emit: Emit): void {
 const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citationMetadata', 'promptFeedback']
 
 /** Reads the chunks of an answer, whose parts are increments (wire-formats 5.2). One answer, whole or streamed. */
-export class GeminiDecoder implements StreamDecoder {
-  readonly plain: PlainReader = {
-    plainShape: () => (this.#chunk !== undefined && this.#isPlain(this.#chunk) ? PLAIN : undefined),
-    plainNote: () => {
-      const text = this.#text
-      return text?.type === 'text' ? { of: 'text', add: said => (text.text += said) } : NO_NOTE
-    },
-    skipUsage: emitUsage,
-  }
+export class GeminiDecoder implements StreamDecoder, PlainReader {
   readonly #context: DecodeContext
   readonly #candidates = new Map<number, CandidateState>()
-  /** The last chunk, and the text that it continued. */
+  /** The last chunk, until its shape was asked for, and the text that it continued. */
   #chunk: JsonObject | undefined
   #text: Extract<OpenBlock, { type: 'text' | 'reasoning' }> | undefined
   #blocks = 0
@@ -83,6 +81,25 @@ export class GeminiDecoder implements StreamDecoder {
 
   constructor(context: DecodeContext) {
     this.#context = context
+  }
+
+  get plain(): PlainReader {
+    return this
+  }
+
+  plainShape(): PlainShape | undefined {
+    const chunk = this.#chunk
+    this.#chunk = undefined
+    return chunk !== undefined && this.#isPlain(chunk) ? PLAIN : undefined
+  }
+
+  plainNote(): PlainNote {
+    const text = this.#text
+    return text?.type === 'text' ? { of: 'text', add: said => (text.text += said) } : NO_NOTE
+  }
+
+  skipUsage(usage: JsonObject, emit: Emit): void {
+    emitUsage(usage, emit)
   }
 
   push(event: SseEvent, emit: Emit): void {

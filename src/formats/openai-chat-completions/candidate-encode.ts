@@ -5,7 +5,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import type { ChunkWriter } from './chunk-writer.ts'
+import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
 import {
@@ -43,9 +43,10 @@ export class CandidateEncoder {
   readonly #index: number
   readonly #context: ReplyContext
   readonly #chunks: ChunkWriter
-  readonly #content: { before: string; after: string }
-  readonly #refusal: { before: string; after: string }
-  readonly #reasoning: { before: string; after: string }
+  /** What stands around the texts, made when the first of its kind comes: few answers have all of them. */
+  #aroundContent: Around | undefined
+  #aroundRefusal: Around | undefined
+  #aroundReasoning: Around | undefined
   readonly #calls: ToolCallEncoder
   readonly #texts: (OpenText | undefined)[] = []
   readonly #thoughts: (OpenReasoning | undefined)[] = []
@@ -61,11 +62,23 @@ export class CandidateEncoder {
     this.#index = index
     this.#context = context
     this.#chunks = chunks
-    this.#content = chunks.around(index, '{"content":', '}')
-    this.#refusal = chunks.around(index, '{"refusal":', '}')
-    this.#reasoning = chunks.around(index, '{"reasoning_content":', '}')
     this.#isReasoningHidden = hidesReasoning(context)
     this.#calls = new ToolCallEncoder(index, chunks, isLegacyCaller(context))
+  }
+
+  get #content(): Around {
+    this.#aroundContent ??= this.#chunks.around(this.#index, '{"content":', '}')
+    return this.#aroundContent
+  }
+
+  get #refusal(): Around {
+    this.#aroundRefusal ??= this.#chunks.around(this.#index, '{"refusal":', '}')
+    return this.#aroundRefusal
+  }
+
+  get #reasoning(): Around {
+    this.#aroundReasoning ??= this.#chunks.around(this.#index, '{"reasoning_content":', '}')
+    return this.#aroundReasoning
   }
 
   push(
@@ -190,12 +203,7 @@ export class CandidateEncoder {
     this.#write(this.#texts[event.block], event.text, this.#content, emit)
   }
 
-  #write(
-    open: OpenText | undefined,
-    delta: string,
-    around: { before: string; after: string },
-    emit: Emit,
-  ): void {
+  #write(open: OpenText | undefined, delta: string, around: Around, emit: Emit): void {
     if (open === undefined) return
     let text = delta
     open.length += text.length
@@ -210,7 +218,7 @@ export class CandidateEncoder {
     if (text !== '') emit(`${around.before}${JSON.stringify(text)}${around.after}`)
   }
 
-  #flush(open: OpenText | undefined, around: { before: string; after: string }, emit: Emit): void {
+  #flush(open: OpenText | undefined, around: Around, emit: Emit): void {
     if (open === undefined || open.half === '') return
     emit(`${around.before}${JSON.stringify(open.half)}${around.after}`)
     open.half = ''

@@ -49,20 +49,33 @@ const PLAIN = {
   tool_calls: shapeOf('tool_calls', 0, 'function', 'arguments'),
 } as const
 
-class ChunkDecoder implements StreamDecoder {
-  readonly plain: PlainReader = {
-    plainShape: () => this.#chunk && this.#answer.plainShape(this.#chunk),
-    plainNote: () => this.#answer.plainNote(),
-    skipUsage: (usage, emit) => this.#answer.count({ usage }, emit),
-  }
+class ChunkDecoder implements StreamDecoder, PlainReader {
   readonly #answer: AnswerDecoder
-  /** The last event, if it was a chunk of the answer. */
+  /** The last event, if it was a chunk of the answer, until its shape was asked for. */
   #chunk: JsonObject | undefined
   #isOver = false
   #hasSaidDone = false
 
   constructor(context: DecodeContext) {
     this.#answer = new AnswerDecoder(context)
+  }
+
+  get plain(): PlainReader {
+    return this
+  }
+
+  plainShape(): PlainShape | undefined {
+    const chunk = this.#chunk
+    this.#chunk = undefined
+    return chunk && this.#answer.plainShape(chunk)
+  }
+
+  plainNote(): PlainNote {
+    return this.#answer.plainNote()
+  }
+
+  skipUsage(usage: JsonObject, emit: Emit): void {
+    this.#answer.count({ usage }, emit)
   }
 
   push(event: SseEvent, emit: Emit): void {

@@ -1,15 +1,12 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
-import { onePiece } from '@/formats/one-piece.ts'
-import { openaiTier } from '@/formats/openai-tier.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { CandidateEncoder } from './candidate-encode.ts'
-import type { ChunkWriter } from './chunk-writer.ts'
+import { ChunkWriter } from './chunk-writer.ts'
 import { encodeErrorEvent } from './error.ts'
-import { replyId, wantsUsage } from './reply.ts'
+import { wantsUsage } from './reply.ts'
 import { encodeUsage } from './usage.ts'
 
 type Emit = (output: string) => void
@@ -118,33 +115,7 @@ class ChunkEncoder implements StreamEncoder {
   }
 
   #chunks(): ChunkWriter {
-    this.#writer ??= createChunkWriter(this.#context, this.#serviceTier)
+    this.#writer ??= new ChunkWriter(this.#context, this.#serviceTier)
     return this.#writer
-  }
-}
-
-/** The text of chunks around what changes from one to the next. */
-function createChunkWriter(context: ReplyContext, serviceTier: string | undefined): ChunkWriter {
-  const head: JsonObject = {
-    id: replyId(context),
-    object: 'chat.completion.chunk',
-    created: context.createdAt,
-    model: context.model,
-    ...openaiTier(serviceTier),
-  }
-  const start = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
-  const end = wantsUsage(context) ? '],"usage":null}\n\n' : ']}\n\n'
-  const open = (index: number) => `${start}{"index":${index},"delta":`
-  const close = `,"logprobs":null,"finish_reason":null}${end}`
-  return {
-    around: (index, before, after) => ({
-      before: onePiece(`${open(index)}${before}`),
-      after: onePiece(`${after}${close}`),
-    }),
-    delta: (index, delta) => `${open(index)}${JSON.stringify(delta)}${close}`,
-    last: (index, reason) => `${open(index)}{},"logprobs":null,"finish_reason":"${reason}"}${end}`,
-    logprobs: (index: number, content: readonly JsonValue[]) =>
-      `${open(index)}{},"logprobs":${JSON.stringify({ content, refusal: null })},"finish_reason":null}${end}`,
-    usage: usage => `${start}],"usage":${JSON.stringify(usage)}}\n\n`,
   }
 }

@@ -3,7 +3,7 @@ import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
-import type { ChunkWriter } from './chunk-writer.ts'
+import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { isCustom, signatureHolder } from './reply.ts'
 
 type Emit = (output: string) => void
@@ -19,7 +19,7 @@ interface WrittenCall {
   /** False while it is held back. */
   isStarted: boolean
   /** The two halves of a chunk around a piece of the input. */
-  around: { before: string; after: string }
+  around: Around
 }
 
 /**
