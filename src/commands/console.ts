@@ -11,7 +11,6 @@ import { createPasswords, type Passwords } from '@/console/passwords.ts'
 import { stripeClient } from '@/console/payments.ts'
 import { Throttle } from '@/console/throttle.ts'
 import type { Database } from '@/db/connect.ts'
-import { Refusal } from '@/errors/refusal.ts'
 import { asString, parseObject } from '@/json/json.ts'
 import { openLiveCatalog } from '@/routing/live-catalog.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -19,7 +18,9 @@ import type { Log } from '@/telemetry/log.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
+import { bind } from './bind.ts'
 import { lazySimulator } from './lazy-simulator.ts'
+import { orElse } from './listeners.ts'
 
 export interface ConsoleOptions {
   settings: Pick<Settings, 'console' | 'publicApiUrl' | 'publicConsoleUrl'>
@@ -85,9 +86,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { host, port } = settings.console
   const bundle = buildBundle()
   bundle.catch(error => log.error({ err: error }, 'the pages of the console could not be built'))
-  const server = await listen(host, port, () =>
-    serveConsole(console, bundle, { hostname: host, port }),
-  ).catch(error => catalog.close().then(() => Promise.reject(error)))
+  const server = await orElse(
+    () => catalog.close(),
+    () => bind('CONSOLE_PORT', { host, port }, () => serveConsole(console, bundle, { hostname: host, port })),
+  )
   const url = server.url.href.replace(/\/$/, '')
   if (publicUrl === '') publicUrl = reachable(url)
   return {
@@ -110,14 +112,4 @@ function readVersion(): string {
 /** An address that means "every interface" is none to call. */
 export function reachable(url: string): string {
   return url.replace('//0.0.0.0', '//127.0.0.1').replace('//[::]', '//[::1]')
-}
-
-async function listen<Server>(host: string, port: number, serve: () => Server): Promise<Server> {
-  try {
-    return serve()
-  } catch (cause) {
-    const isTaken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
-    if (!isTaken) throw cause
-    throw new Refusal(`CONSOLE_PORT ${port} on ${host} cannot be used: ${cause.message}`, { cause })
-  }
 }

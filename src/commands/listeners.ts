@@ -1,9 +1,10 @@
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { serveOps } from '@/ops/ops.ts'
+import { type OpsDependencies, serveOps } from '@/ops/ops.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import { bind } from './bind.ts'
 
 /** Where a server's process listens. */
 export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket'> {
@@ -20,20 +21,27 @@ export async function listen(
   metrics: Metrics,
   database: Database,
 ) {
-  const api = serveApiHost(gateway, {
-    hostname: settings.api.host,
-    port: settings.api.port,
-    isShared: settings.sharesPort,
-    webSocket: settings.responsesWebSocket,
-  })
+  const api = bind('PORT', settings.api, () =>
+    serveApiHost(gateway, {
+      hostname: settings.api.host,
+      port: settings.api.port,
+      isShared: settings.sharesPort,
+      webSocket: settings.responsesWebSocket,
+    }),
+  )
   if (settings.ops === undefined) return { api, ops: undefined }
-  const { host: hostname, port } = settings.ops
+  const { ops } = settings
   const probes = {
     metrics: () => metrics.registry.metrics(),
     contentType: metrics.registry.contentType,
     unreadiness: () => unreadiness(gateway, database),
   }
-  return { api, ops: await orElse(api.stop, () => serveOps(probes, { hostname, port })) }
+  return { api, ops: await orElse(api.stop, () => bindOps(ops, probes)) }
+}
+
+/** Opens the ops listener. */
+export function bindOps(ops: Settings['ops'], probes: OpsDependencies) {
+  return bind('OPS_PORT', ops, () => serveOps(probes, { hostname: ops.host, port: ops.port }))
 }
 
 /** What `open` gives; where it throws, `close` closes what was open before it, so that the process can end. */

@@ -65,10 +65,11 @@ interface Started {
 /** The process that the operator started: serves, or has workers that do. */
 async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const stop = untilStopped()
+  // Before anything is made or opened: the environment may name a file that is not there.
+  const file = configFileOf(settings)
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {
     const secretBox = await openSecretBox(database, settings)
-    const file = configFileOf(settings)
     const onJump = (jump: PriceJump) => log.warn({ price_jump: jump }, describeJump(jump))
     if (file !== undefined) {
       const applied = await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })

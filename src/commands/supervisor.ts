@@ -1,9 +1,9 @@
 import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { Clock } from '@/clock/clock.ts'
 import type { Listener } from '@/config/settings.ts'
-import { Refusal } from '@/errors/refusal.ts'
-import { serveOps } from '@/ops/ops.ts'
 import type { Log } from '@/telemetry/log.ts'
+import { bind } from './bind.ts'
+import { bindOps } from './listeners.ts'
 import type { MetricReading, WorkerMessage, WorkerQuestion } from './worker.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
@@ -74,14 +74,11 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       () => seats.filter(({ worker }) => worker !== undefined).length,
       () => restarts,
     )
-    const ops = serveOps(
-      {
-        contentType: Registry.PROMETHEUS_CONTENT_TYPE,
-        metrics: async () => metricsOf(await ask('metrics'), own),
-        unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
-      },
-      { hostname: options.ops.host, port: options.ops.port },
-    )
+    const ops = bindOps(options.ops, {
+      contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+      metrics: async () => metricsOf(await ask('metrics'), own),
+      unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
+    })
     return {
       apiUrl,
       opsUrl: ops.url.href.replace(/\/$/, ''),
@@ -129,11 +126,9 @@ export function restartDelayMs(failures: number): number {
 /** Workers share the port by SO_REUSEPORT, and would as quietly share it with a stranger's. */
 function refuseTakenAddress({ host, port }: Listener): void {
   if (port === 0) return
-  try {
-    Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }).stop(true)
-  } catch (cause) {
-    throw new Refusal(`PORT ${port} on ${host} cannot be used: ${String(cause)}`, { cause })
-  }
+  bind('PORT', { host, port }, () =>
+    Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }),
+  ).stop(true)
 }
 
 async function askAll(

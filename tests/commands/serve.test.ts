@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
@@ -97,10 +97,26 @@ test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the pro
     timeout: 25_000,
     killSignal: 'SIGKILL',
   })
-  expect(await child.stderr.text()).toContain(String(taken.port))
+  const lines = (await child.stderr.text()).trimEnd().split('\n')
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toStartWith(`tollgate: ${name} ${taken.port} on `)
   expect(await child.exited).toBe(1)
   await taken.stop(true)
   rmSync(dataDir, { recursive: true, force: true })
+})
+
+test('TOLLGATE_CONFIG that names no file: says so before anything is made', async () => {
+  const dataDir = join(tmpdir(), `tollgate-nothing-${crypto.randomUUID()}`)
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: { ...FREE_PORTS, DATA_DIR: dataDir, TOLLGATE_CONFIG: '/nowhere/tollgate.yaml' },
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  expect(await child.stderr.text()).toBe(
+    'TOLLGATE_CONFIG is "/nowhere/tollgate.yaml" but must be the path of a file that is there\n',
+  )
+  expect(await child.exited).toBe(2)
+  expect(existsSync(dataDir)).toBe(false)
 })
 
 test('begins with what the runtime reads at its start, where the operator says nothing else', async () => {
