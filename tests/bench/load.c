@@ -24,9 +24,10 @@ typedef struct conn {
   long left, sent_at, opened; size_t out_off;
   char hdr[8192];
   int mark; long stamp, newest;
+  long due;                               // when its next request is to be sent; 0: it has one, or none is to come
 } conn;
 
-static int ep, conns = 10, quit_after_ms, slow, stop_opening;
+static int ep, conns = 10, quit_after_ms, slow, stop_opening, pause_ms;
 static double secs = 5; static long limit_n;
 static char *req; static size_t req_len;
 static struct sockaddr_in addr;
@@ -77,6 +78,8 @@ static void next_req(conn *c) {
   c->state = HEAD; c->hdr_len = 0; c->out_off = 0; c->got_first = 0; c->mark = 0; c->sent_at = now_ns(); started++;
   send_req(c);
 }
+// A pause of any length up to pause_ms, so that callers do not keep step.
+static long after_pause(void) { return now_ns() + (long)(drand48() * pause_ms * 1e6); }
 static void scan(conn *c, const char *p, long n, long now) {
   bytes += n;
   const char *end = p + n;
@@ -93,7 +96,7 @@ static int finish(conn *c, long now) {
   done_n++; if (c->status != 200) non200++;
   add(&total, (now - c->sent_at) / 1000);
   if (c->last || stop_opening) { if (limit_n && started >= limit_n) { close(c->fd); c->fd = -1; } else reopen(c); return 0; }
-  next_req(c);
+  if (pause_ms) c->due = after_pause(); else next_req(c);
   return 0;
 }
 static int feed(conn *c, char *p, long n, long now) {
@@ -155,7 +158,7 @@ static void report(double wall) {
 }
 int main(int argc, char **argv) {
   char *body = 0, hdrs[16384] = "", *url = 0; int o; double warm = 0;
-  while ((o = getopt(argc, argv, "c:d:n:w:b:f:H:a:s:")) != -1) switch (o) {
+  while ((o = getopt(argc, argv, "c:d:n:w:b:f:H:a:s:p:")) != -1) switch (o) {
     case 'c': conns = atoi(optarg); break;
     case 'd': secs = atof(optarg); break;
     case 'n': limit_n = atol(optarg); break;
@@ -165,12 +168,13 @@ int main(int argc, char **argv) {
     case 'H': strcat(strcat(hdrs, optarg), "\r\n"); break;
     case 'a': quit_after_ms = atoi(optarg); break;
     case 's': slow = atoi(optarg); break;
+    case 'p': pause_ms = atoi(optarg); break;
     default: url = 0; goto usage;
   }
   url = argv[optind];
   if (!url || strncmp(url, "http://", 7)) { usage:
     fprintf(stderr, "load [-c connections] [-d seconds] [-n max requests] [-w warm-up seconds] [-b body | -f file] [-H 'k: v']...\n"
-                    "     [-a ms: hang up each request after ms, mid-stream] [-s bytes: slow reader, that many bytes per 100 ms] http://ip:port/path\n"); return 1; }
+                    "     [-a ms: hang up each request after ms, mid-stream] [-s bytes: slow reader, that many bytes per 100 ms]\n     [-p ms: pause before each request, of any length up to that] http://ip:port/path\n"); return 1; }
   char host[64]; char *p = url + 7, *path = strchr(p, '/'); if (!path) path = "/";
   snprintf(host, sizeof host, "%.*s", (int)(path > p ? path - p : (long)strlen(p)), p);
   char *colon = strchr(host, ':'); addr.sin_family = AF_INET; addr.sin_port = htons(colon ? atoi(colon + 1) : 80);
@@ -189,8 +193,11 @@ int main(int argc, char **argv) {
   int opened = 0, warmed = warm <= 0;
   static struct epoll_event evs[1024];
   for (;;) {
-    for (int i = 0; i < 64 && opened < conns && !(limit_n && started >= limit_n); i++) open_conn(&all[opened++]);
-    int n = epoll_wait(ep, evs, 1024, opened < conns ? 0 : quit_after_ms || slow ? 1 : 50);
+    for (int i = 0; i < 64 && opened < conns && !(limit_n && started >= limit_n); i++) {
+      conn *c = &all[opened++];
+      if (pause_ms) { c->fd = -1; c->due = after_pause(); } else open_conn(c);
+    }
+    int n = epoll_wait(ep, evs, 1024, opened < conns ? 0 : quit_after_ms || slow || pause_ms ? 1 : 50);
     for (int i = 0; i < n; i++) {
       conn *c = evs[i].data.ptr;
       if (c->fd < 0) continue;
@@ -198,6 +205,12 @@ int main(int argc, char **argv) {
       if (evs[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) readable(c);
     }
     long now = now_ns();
+    if (pause_ms) for (int i = 0; i < opened; i++) {
+      conn *c = &all[i];
+      if (!c->due || c->due > now) continue;
+      c->due = 0;
+      if (c->fd < 0) open_conn(c); else next_req(c);
+    }
     if (slow && now - last_slow > 100000000L) { last_slow = now; for (int i = 0; i < opened; i++) if (all[i].fd >= 0 && all[i].out_off == req_len) readable(&all[i]); }
     if (quit_after_ms) for (int i = 0; i < opened; i++) {
       conn *c = &all[i];
@@ -210,7 +223,7 @@ int main(int argc, char **argv) {
       warmed = 1; done_n = err_n = non200 = chunks = bytes = aborted = 0; t0 = now;
       memset(&ttft, 0, sizeof ttft); memset(&total, 0, sizeof total); memset(&delay, 0, sizeof delay);
     }
-    int live = opened < conns && !(limit_n && started >= limit_n); for (int i = 0; !live && i < opened; i++) live = all[i].fd >= 0;
+    int live = opened < conns && !(limit_n && started >= limit_n); for (int i = 0; !live && i < opened; i++) live = all[i].fd >= 0 || all[i].due;
     if (now >= end || !live) break;
   }
   report((now_ns() - t0) / 1e9);

@@ -61,12 +61,12 @@ export async function measure(
 
 function runLoad(
   server: RunningServer,
-  { connections }: Scenario,
+  { connections, pauseMs = 0 }: Scenario,
   { path }: Call,
   options: LoadOptions,
 ): Promise<string> {
   const { binaries, secs, headers } = options
-  const numbers = ['-c', String(connections), '-d', String(secs)]
+  const numbers = ['-c', String(connections), '-d', String(secs), '-p', String(pauseMs)]
   const extra = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
   const command = [join(binaries, 'load'), ...numbers, '-f', bodyFile(options), ...extra, server.url + path]
   return new Response(Bun.spawn(command, { stdout: 'pipe', stderr: 'inherit' }).stdout).text()

@@ -4,6 +4,8 @@ export interface Scenario {
   title: string
   /** Requests open at once. */
   connections: number
+  /** Callers who do not keep step: each pauses before each request, for any time up to so many ms. */
+  pauseMs?: number
   stream: boolean
   /** The model that the stub obeys. */
   stub: string
@@ -53,6 +55,16 @@ export const SCENARIOS = {
     textBytes: 0,
     figure: 'first-byte',
     few: false,
+  },
+  apart: {
+    title: 'the same out of step, ms p50 / p99',
+    connections: 64,
+    pauseMs: 20,
+    stream: true,
+    stub: 'stub-k1-d20',
+    textBytes: 0,
+    figure: 'first-byte',
+    few: true,
   },
   open: {
     title: '1,000 open streams, MB added',
