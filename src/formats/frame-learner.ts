@@ -1,14 +1,41 @@
-import { fits, learnFrame, type PlainFrame } from './plain-frame.ts'
+import { fits, learnFrame, type PlainFrame, says } from './plain-frame.ts'
 import type { PlainDelta, PlainShape } from './plain-text.ts'
 
 /** Frames that may be learned for nothing before it is given up: in such a stream no two events are alike. */
 const MAX_FRUITLESS = 4
 
+/** How many frames of a shape are remembered: one for each upstream and model that answers at the moment will do. */
+const MAX_KNOWN = 8
+
+/**
+ * The frames that streams of this process learned last, newest first: the streams of a model are alike, so that most
+ * find theirs here. A frame is the whole of what an event may be, to the letter, hence as good for another stream.
+ */
+const known = new WeakMap<PlainShape, PlainFrame[]>()
+
+/** A plain event as it came, and what it is known to say. */
+interface Sample {
+  event: string
+  text: string
+  shape: PlainShape
+}
+
+function frameOf({ event, text, shape }: Sample): PlainFrame | undefined {
+  const frames = known.get(shape) ?? []
+  const bytes = Buffer.from(event)
+  const place = frames.findIndex(frame => says(frame, bytes, text))
+  const frame = frames[place] ?? learnFrame(event, text, shape)
+  if (frame === undefined || place === 0) return frame
+  if (place > 0) frames.splice(place, 1)
+  known.set(shape, [frame, ...frames].slice(0, MAX_KNOWN))
+  return frame
+}
+
 /** Keeps the frame of the plain events that a stream has at the moment, and learns another when they change. */
 export class FrameLearner {
   #frame: PlainFrame | undefined
   /** A plain event that no frame fits, until one is wanted: the last event of a stream need not be learned. */
-  #sample: { event: string; text: string; shape: PlainShape } | undefined
+  #sample: Sample | undefined
   #fruitless = 0
 
   /** True when nothing of this stream will ever be plain. */
@@ -34,7 +61,7 @@ export class FrameLearner {
     if (sample === undefined) return false
     this.#sample = undefined
     this.#fruitless += 1
-    this.#frame = learnFrame(sample.event, sample.text, sample.shape)
+    this.#frame = frameOf(sample)
     return this.#frame !== undefined
   }
 

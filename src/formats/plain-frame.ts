@@ -2,9 +2,9 @@ import { asString, parseJson } from '@/json/json.ts'
 import {
   type FrameParts,
   type Hole,
+  listeningTemplate,
   NOTHING_HELD,
   type PlainTemplate,
-  plainTemplate,
   takePlain,
 } from './plain-kernel.ts'
 import type { JsonPath, PlainShape } from './plain-text.ts'
@@ -28,6 +28,12 @@ export interface PlainFrame extends FrameParts {
 export function fits(frame: PlainFrame, event: string): boolean {
   const bytes = Buffer.from(event)
   return takePlain(frame.listening, bytes, 0, 0, NOTHING_HELD).end === bytes.length
+}
+
+/** Whether an event is of this frame and says this text. */
+export function says(frame: PlainFrame, event: Uint8Array, text: string): boolean {
+  const run = takePlain(frame.listening, event, 0, 0, NOTHING_HELD)
+  return run.end === event.length && run.text === text
 }
 
 /**
@@ -57,7 +63,7 @@ export function learnFrame(event: string, text: string, shape: PlainShape): Plai
   if (found === undefined || more.length > 0) return undefined
   if (asString(parseJson(event.slice(found.start - 1, found.end + 1))) !== text) return undefined
   const parts = partsOf(event, holes, usage)
-  const listening = plainTemplate(parts, undefined)
+  const listening = listeningTemplate(parts)
   const frame = listening && { ...parts, listening }
   return frame !== undefined && fits(frame, event) ? frame : undefined
 }

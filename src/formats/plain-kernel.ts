@@ -60,39 +60,52 @@ const HOLE_KINDS: Readonly<Record<Hole, number>> = { text: 0, string: 1, count: 
 /** A frame and what its texts are put into, as the module wants it. */
 export type PlainTemplate = Uint8Array
 
-/** Undefined when it has no room. Without surroundings nothing is written. */
-export function plainTemplate(
-  { pieces, holes, usage }: FrameParts,
-  surroundings: Surroundings | undefined,
-): PlainTemplate | undefined {
-  const { before = '', between = '', after = '' } = surroundings ?? {}
-  const texts = [Buffer.from(before), Buffer.from(between), Buffer.from(after), ...pieces]
+/** A template that nothing is written with: its events are read alone. Undefined when it has no room. */
+export function listeningTemplate({ pieces, holes, usage }: FrameParts): PlainTemplate | undefined {
   const count = HEAD_NUMBERS + PIECE_NUMBERS * pieces.length
-  const length = texts.reduce((sum, text) => sum + text.length, 4 * count)
-  if (length > TEMPLATE_BYTES) return undefined
-  const template = new Uint8Array(length)
+  const template = Buffer.concat([Buffer.alloc(4 * count), ...pieces])
+  if (template.length > TEMPLATE_BYTES) return undefined
   let end = 4 * count
-  const places = texts.map(text => {
-    const start = end
-    template.set(text, start)
-    end += text.length
-    return [TEMPLATE + start, text.length]
-  })
   const numbers = [
     holes.length,
-    ...places.slice(0, 3).flat(),
-    MANNERS[mannerOf(surroundings)],
+    ...[0, 0, 0, 0, 0, 0],
+    MANNERS.listening,
     ...(usage === undefined ? [-1, 0, -1, 0] : [usage.from, usage.start, usage.to, usage.end]),
-    ...places.slice(3).flatMap((place, index) => [...place, HOLE_KINDS[holes[index] ?? 'text']]),
+    ...pieces.flatMap(({ length }, index) => {
+      end += length
+      return [TEMPLATE + end - length, length, HOLE_KINDS[holes[index] ?? 'text']]
+    }),
   ]
-  new Int32Array(template.buffer, 0, count).set(numbers)
+  for (const [index, number] of numbers.entries()) template.writeInt32LE(number, 4 * index)
   return template
 }
 
-function mannerOf(surroundings: Surroundings | undefined): keyof typeof MANNERS {
-  if (surroundings === undefined) return 'listening'
-  if (surroundings.between !== undefined) return 'numbering'
-  return surroundings.holdsBack ? 'holding' : 'writing'
+/** Where among a template's numbers the surroundings are, and the manner of writing. */
+const BEFORE_NUMBER = 1
+const MANNER_NUMBER = 7
+
+/** The same events, written with these surroundings. Undefined when that has no room. */
+export function writingTemplate(
+  listening: PlainTemplate,
+  { before, between, after, holdsBack }: Surroundings,
+): PlainTemplate | undefined {
+  const texts = [before, between ?? '', after]
+  const length = texts.reduce((sum, text) => sum + Buffer.byteLength(text), listening.length)
+  if (length > TEMPLATE_BYTES) return undefined
+  const template = Buffer.allocUnsafeSlow(length)
+  template.set(listening)
+  let end = listening.length
+  for (const [index, text] of texts.entries()) {
+    const at = 4 * (BEFORE_NUMBER + 2 * index)
+    const written = template.write(text, end)
+    template.writeInt32LE(TEMPLATE + end, at)
+    template.writeInt32LE(written, at + 4)
+    end += written
+  }
+  const unnumbered = holdsBack ? 'holding' : 'writing'
+  const manner = between === undefined ? unnumbered : 'numbering'
+  template.writeInt32LE(MANNERS[manner], 4 * MANNER_NUMBER)
+  return template
 }
 
 /**

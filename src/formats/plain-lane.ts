@@ -6,8 +6,8 @@ import {
   heldOf,
   NOTHING_HELD,
   type PlainTemplate,
-  plainTemplate,
   takePlain,
+  writingTemplate,
 } from './plain-kernel.ts'
 import type { PlainDelta, PlainReader, PlainWriter, StreamEncoder } from './plain-text.ts'
 import { SaidText } from './said-text.ts'
@@ -119,7 +119,7 @@ export class PlainLane {
     const { frame } = this.#learner
     if (frame === undefined) return undefined
     const surroundings = { before, between: numbered?.between, after, holdsBack: held !== undefined }
-    this.#template = plainTemplate(frame, surroundings)
+    this.#template = writingTemplate(frame.listening, surroundings)
     return this.#template
   }
 }

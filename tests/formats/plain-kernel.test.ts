@@ -4,10 +4,11 @@ import { expectCompiled } from '#tests/support/compiled.ts'
 import {
   type FrameParts,
   heldOf,
+  listeningTemplate,
   NOTHING_HELD,
-  plainTemplate,
   type Surroundings,
   takePlain,
+  writingTemplate,
 } from '@/formats/plain-kernel.ts'
 
 test(
@@ -24,7 +25,8 @@ const FRAME: FrameParts = {
 const WRITING: Surroundings = { before: 'before «', between: undefined, after: '» after', holdsBack: false }
 
 function templateOf(surroundings: Surroundings | undefined, frame = FRAME) {
-  const template = plainTemplate(frame, surroundings)
+  const listening = listeningTemplate(frame)
+  const template = listening && surroundings ? writingTemplate(listening, surroundings) : listening
   if (template === undefined) throw new Error('no room for a short template')
   return template
 }
@@ -211,5 +213,7 @@ test('the usage of the last event is found', () => {
 })
 
 test('a template that has no room is none', () => {
-  expect(plainTemplate(FRAME, { ...WRITING, before: 'x'.repeat(20_000) })).toBeUndefined()
+  const long = 'x'.repeat(20_000)
+  expect(writingTemplate(templateOf(undefined), { ...WRITING, before: long })).toBeUndefined()
+  expect(listeningTemplate({ ...FRAME, pieces: [Buffer.from(long), ...FRAME.pieces] })).toBeUndefined()
 })

@@ -56,7 +56,7 @@ interface CandidateState {
 
 const PLAIN: PlainShape = {
   text: ['candidates', 0, 'content', 'parts', 0, 'text'],
-  loose: [],
+  loose: [['responseId']],
   usage: ['usageMetadata'],
 }
 

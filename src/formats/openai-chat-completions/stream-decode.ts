@@ -37,7 +37,7 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
 /** OpenAI pads its chunks so that their length says nothing; local servers write the time of each. */
 const shapeOf = (...path: JsonPath): PlainShape => ({
   text: ['choices', 0, 'delta', ...path],
-  loose: [['obfuscation'], ['created']],
+  loose: [['id'], ['created'], ['system_fingerprint'], ['obfuscation']],
   usage: ['usage'],
 })
 

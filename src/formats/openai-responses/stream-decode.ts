@@ -35,7 +35,11 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
 }
 
 /** Every event has its number, and padding so that its length says nothing. */
-const PLAIN: PlainShape = { text: ['delta'], loose: [['sequence_number'], ['obfuscation']], usage: undefined }
+const PLAIN: PlainShape = {
+  text: ['delta'],
+  loose: [['sequence_number'], ['item_id'], ['obfuscation']],
+  usage: undefined,
+}
 
 class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   readonly #context: DecodeContext

@@ -216,6 +216,8 @@ function endOfCount(at: i32, end: i32): i32 {
 /** The closing quote of a string whose inside begins there and means nothing; -1 when it is none without doubt. */
 function endOfString(at: i32, end: i32): i32 {
   for (let to = at; to < end; to += 1) {
+    while (to + 8 <= end && isSimple(load<u64>(to))) to += 8
+    if (to >= end) return -1
     const byte: i32 = load<u8>(to)
     if (byte === QUOTE) return to
     if (byte < SPACE) return -1
