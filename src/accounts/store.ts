@@ -24,10 +24,14 @@ export interface NewAccount {
 export interface NewKey {
   accountId: number
   name: string
-  models: readonly string[] | undefined
-  expiresAt: Date | undefined
-  allowIps: readonly string[] | undefined
-  cap: SpendCap | undefined
+  /** Undefined: all that its account may use. */
+  models?: readonly string[] | undefined
+  /** Undefined: never. */
+  expiresAt?: Date | undefined
+  /** Undefined: from everywhere. */
+  allowIps?: readonly string[] | undefined
+  /** Undefined: as much as its account has. */
+  cap?: SpendCap | undefined
   /** Undefined: as its account may. */
   storeAllowed?: boolean | undefined
   limits?: LimitChanges

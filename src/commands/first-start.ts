@@ -57,10 +57,6 @@ async function makeTrialKey(db: Database): Promise<string> {
   const { key } = await store.createKey({
     accountId: account.id,
     name: 'trial',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
   })
   return key
 }

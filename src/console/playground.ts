@@ -69,10 +69,7 @@ export class Playground {
     const { key } = await accountStore(database, random).createKey({
       accountId,
       name: 'playground',
-      models: undefined,
       expiresAt,
-      allowIps: undefined,
-      cap: undefined,
       hidden: true,
     })
     return key

@@ -35,10 +35,6 @@ const plainAccount = (email: string) => ({ email, creditNano: 0n, onTrial: true,
 const plainKey = (accountId: number): NewKey => ({
   accountId,
   name: '',
-  models: undefined,
-  expiresAt: undefined,
-  allowIps: undefined,
-  cap: undefined,
 })
 
 test('creates an account with its credit and the models it was given', async () => {

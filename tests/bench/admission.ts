@@ -1,6 +1,6 @@
 import { testDatabase } from '#tests/support/database.ts'
+import { accountsOf, openPayer } from '#tests/support/payer.ts'
 import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
-import { accountStore } from '@/accounts/store.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import { openLimiter } from '@/limits/limiter.ts'
@@ -60,15 +60,7 @@ function take(limiter: Awaited<ReturnType<typeof openLimiter>>): () => Promise<v
 /** Holds and settlements of one account, so many at once, on a database of their own. */
 export async function ledgerCycles(sizes: readonly number[]): Promise<Measured[]> {
   const database = await testDatabase()
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const account = await accounts.createAccount({
-    email: 'bench@localhost',
-    creditNano: 10n ** 15n,
-    onTrial: false,
-    models: [],
-  })
-  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-  const { id: keyId } = await accounts.createKey({ accountId: account.id, ...plain })
+  const { accountId, keyId } = await openPayer(accountsOf(database))
   const ledger = await openLedger({
     databaseUrl: database.url,
     journalDirectory: undefined,
@@ -79,7 +71,7 @@ export async function ledgerCycles(sizes: readonly number[]): Promise<Measured[]
     log,
   })
   const cycle = async () => {
-    const exchange = { id: Bun.randomUUIDv7(), accountId: account.id, keyId }
+    const exchange = { id: Bun.randomUUIDv7(), accountId, keyId }
     await ledger.hold({ ...exchange, amountNano: 1000n, priceVersion: 1, lifetimeMs: 60_000 })
     await ledger.settle({ ...exchange, costNano: 1n, costPico: 1n })
   }

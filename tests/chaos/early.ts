@@ -1,5 +1,6 @@
 import { closeTestServer } from '#tests/support/database.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import { eventStream, scriptedUpstream } from '#tests/support/upstream.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 
@@ -91,10 +92,7 @@ function observed(real: Ledger, grantedAccount: number, heldAt: Map<string, numb
 }
 
 async function payer({ accounts }: TestGateway): Promise<Key> {
-  const email = `${crypto.randomUUID()}@example.com`
-  const { id } = await accounts.createAccount({ email, creditNano: AVAILABLE, onTrial: false, models: [] })
-  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-  return { key: (await accounts.createKey({ accountId: id, ...plain })).key, accountId: id }
+  return openPayer(accounts, { creditNano: AVAILABLE })
 }
 
 async function ask(

@@ -1,11 +1,12 @@
 import { parseArgs } from 'node:util'
-import { type Fleet, type FleetPayer, startFleet } from '#tests/support/fleet.ts'
+import { type Fleet, startFleet } from '#tests/support/fleet.ts'
 import {
   type PacedCall,
   type PacedUpstream,
   pacedCall,
   pacedUpstream,
 } from '#tests/support/paced-upstream.ts'
+import type { Payer } from '#tests/support/payer.ts'
 import { until } from '#tests/support/upstream.ts'
 import type { AuditReport } from '@/ledger/audit.ts'
 
@@ -109,7 +110,7 @@ function overrunOf({ streams, tokens, paceMs }: KillsOptions, accounts: number):
   return BigInt(Math.ceil(streams / accounts) * perStream)
 }
 
-function startLoad(fleet: Fleet, payers: readonly FleetPayer[], streams: number) {
+function startLoad(fleet: Fleet, payers: readonly Payer[], streams: number) {
   const calls: PacedCall[] = []
   let stopping = false
   let serial = 0

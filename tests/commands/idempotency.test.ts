@@ -1,13 +1,14 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Fleet, type FleetPayer, startFleet } from '#tests/support/fleet.ts'
+import { type Fleet, startFleet } from '#tests/support/fleet.ts'
 import { type PacedUpstream, pacedUpstream } from '#tests/support/paced-upstream.ts'
+import type { Payer } from '#tests/support/payer.ts'
 import { until } from '#tests/support/upstream.ts'
 
 const EVENTS = 60
 
 let upstream: PacedUpstream
 let fleet: Fleet
-let payer: FleetPayer
+let payer: Payer
 
 beforeAll(async () => {
   upstream = pacedUpstream({ events: EVENTS, paceMs: 50 })

@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { least } from '#tests/support/least.ts'
+import { accountsOf, openPayer } from '#tests/support/payer.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
-import { accountStore } from '@/accounts/store.ts'
 
 const MEGABYTE = 1024 * 1024
 /** Twice what the documentation speaks of: whoever held all of it would be far beyond the bound, whatever else there is. */
@@ -38,22 +38,7 @@ const file = join(directory, 'large.png')
 
 beforeAll(async () => {
   database = await testDatabase()
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const account = await accounts.createAccount({
-    email: 'a@b.c',
-    creditNano: 10n ** 12n,
-    onTrial: false,
-    models: [],
-  })
-  const created = await accounts.createKey({
-    accountId: account.id,
-    name: '',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
-  })
-  key = created.key
+  key = (await openPayer(accountsOf(database))).key
   await Bun.write(file, Buffer.alloc(LARGE, 'not quite a picture '))
 }, 120_000)
 afterAll(async () => {

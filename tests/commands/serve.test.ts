@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { least, msOf } from '#tests/support/least.ts'
+import { accountsOf, openPayer } from '#tests/support/payer.ts'
 import {
   FREE_PORTS,
   type RawClient,
@@ -19,7 +20,6 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
-import { accountStore } from '@/accounts/store.ts'
 
 const SECRET = 'a secret for tests, long enough for everybody'
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
@@ -35,22 +35,7 @@ let key: string
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
   database = await testDatabase()
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const account = await accounts.createAccount({
-    email: 'a@b.c',
-    creditNano: 10n ** 12n,
-    onTrial: false,
-    models: [],
-  })
-  const created = await accounts.createKey({
-    accountId: account.id,
-    name: '',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
-  })
-  key = created.key
+  key = (await openPayer(accountsOf(database))).key
 })
 afterAll(async () => {
   await upstream.stop()

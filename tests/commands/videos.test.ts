@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Fleet, type FleetPayer, startFleet } from '#tests/support/fleet.ts'
+import { type Fleet, startFleet } from '#tests/support/fleet.ts'
+import type { Payer } from '#tests/support/payer.ts'
 import { until } from '#tests/support/upstream.ts'
 import { type VideoMaker, videoMaker } from '#tests/support/video-maker.ts'
 
@@ -8,7 +9,7 @@ const PIECE = new Uint8Array(64 * 1024)
 
 let maker: VideoMaker
 let fleet: Fleet
-let payer: FleetPayer
+let payer: Payer
 
 beforeAll(async () => {
   maker = videoMaker()

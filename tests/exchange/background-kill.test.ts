@@ -1,9 +1,9 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
 import { testDatabase } from '#tests/support/database.ts'
+import { accountsOf, openPayer } from '#tests/support/payer.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
 import { eventStream, fedStream, scriptedUpstream, until } from '#tests/support/upstream.ts'
-import { accountStore } from '@/accounts/store.ts'
 
 // Two processes start, and one is waited for until it is known to be dead.
 setDefaultTimeout(120_000)
@@ -36,21 +36,7 @@ async function start(): Promise<ServerProcess> {
 test('a background response whose process is killed fails readably, and its money moves once', async () => {
   const doomed = await start()
   const survivor = await start()
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const { id: accountId } = await accounts.createAccount({
-    email: 'killed@example.com',
-    creditNano: 1_000_000_000n,
-    onTrial: false,
-    models: [],
-  })
-  const { key: apiKey } = await accounts.createKey({
-    accountId,
-    name: '',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
-  })
+  const { accountId, key: apiKey } = await openPayer(accountsOf(database))
   const clientOf = ({ apiUrl }: ServerProcess) =>
     new OpenAI({ apiKey, baseURL: `${apiUrl}/v1`, maxRetries: 0 })
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import {
   eventStream,
   fedStream,
@@ -307,23 +308,7 @@ describe('every way a request can end has one rule of what it costs', () => {
 })
 
 describe('credit', () => {
-  async function poor(creditNano: bigint, onTrial = false): Promise<{ key: string; accountId: number }> {
-    const account = await gateway.accounts.createAccount({
-      email: `poor-${crypto.randomUUID()}@example.com`,
-      creditNano,
-      onTrial,
-      models: [],
-    })
-    const { key } = await gateway.accounts.createKey({
-      accountId: account.id,
-      name: '',
-      models: undefined,
-      expiresAt: undefined,
-      allowIps: undefined,
-      cap: undefined,
-    })
-    return { key, accountId: account.id }
-  }
+  const poor = (creditNano: bigint, onTrial = false) => openPayer(gateway.accounts, { creditNano, onTrial })
 
   test('that is out is a 402 in the shape of the surface, and the upstream is not called', async () => {
     const { key } = await poor(1n)
@@ -451,10 +436,6 @@ describe('a revoked key', () => {
       const { id, key } = await gateway.accounts.createKey({
         accountId: gateway.accountId,
         name: 'short-lived',
-        models: undefined,
-        expiresAt: undefined,
-        allowIps: undefined,
-        cap: undefined,
       })
       const fed = fedStream()
       answer = () => eventStream(fed.stream)

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import {
   eventStream,
   fedStream,
@@ -45,17 +46,7 @@ function ask(stream: boolean, key = gateway.key): Promise<Response> {
 }
 
 /** An account of which nothing bad is known. */
-async function payer(): Promise<{ accountId: number; key: string }> {
-  const email = `${crypto.randomUUID()}@example.com`
-  const { id } = await gateway.accounts.createAccount({
-    email,
-    creditNano: 10n ** 12n,
-    onTrial: false,
-    models: [],
-  })
-  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-  return { accountId: id, key: (await gateway.accounts.createKey({ accountId: id, ...plain })).key }
-}
+const payer = () => openPayer(gateway.accounts)
 
 /** The ledger with an answer to holds that the test gives, after what the real one said. */
 function slowHolds(answer: (result: HoldResult) => Promise<HoldResult>): void {

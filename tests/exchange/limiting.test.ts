@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { least } from '#tests/support/least.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import { until } from '#tests/support/upstream.ts'
 import type { LimitChanges } from '@/accounts/store.ts'
 import { systemClock } from '@/clock/clock.ts'
@@ -20,22 +21,9 @@ async function limited(limits: LimitChanges, keyLimits: LimitChanges = {}): Prom
 }
 
 async function limitedKey(limits: LimitChanges, keyLimits: LimitChanges) {
-  const account = await gateway.accounts.createAccount({
-    email: `${crypto.randomUUID()}@example.com`,
-    creditNano: 10n ** 12n,
-    onTrial: false,
-    models: [],
-  })
-  await gateway.accounts.changeLimits(account.id, limits)
-  return gateway.accounts.createKey({
-    accountId: account.id,
-    name: '',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
-    limits: keyLimits,
-  })
+  const { accountId } = await openPayer(gateway.accounts)
+  await gateway.accounts.changeLimits(accountId, limits)
+  return gateway.accounts.createKey({ accountId, name: '', limits: keyLimits })
 }
 
 const CALLS = {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import {
   eventStream,
   fedStream,
@@ -33,12 +34,7 @@ const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(400
 const END =
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":1900,"total_tokens":2000}}\n\ndata: [DONE]\n\n'
 
-async function payer(creditNano: bigint): Promise<{ key: string; accountId: number }> {
-  const email = `${crypto.randomUUID()}@example.com`
-  const { id } = await gateway.accounts.createAccount({ email, creditNano, onTrial: false, models: [] })
-  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-  return { accountId: id, key: (await gateway.accounts.createKey({ accountId: id, ...plain })).key }
-}
+const payer = (creditNano: bigint) => openPayer(gateway.accounts, { creditNano })
 
 const CHAT = ['/v1/chat/completions', '"stream":true,"messages":[{"role":"user","content":"hi"}]'] as const
 const SURFACES = {

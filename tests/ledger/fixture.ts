@@ -2,8 +2,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { accountsOf, openPayer, type Payer as PayerWithKey } from '#tests/support/payer.ts'
 import type { SpendCap } from '@/accounts/account.ts'
-import { accountStore } from '@/accounts/store.ts'
+import type { AccountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
 import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
@@ -16,10 +17,8 @@ export const stillClock: Clock = { ...systemClock, every: () => () => undefined 
 export const newId = () => Bun.randomUUIDv7()
 export const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes))
 
-export interface Payer {
-  accountId: number
-  keyId: number
-}
+/** Who pays, as the ledger knows them. */
+export type Payer = Pick<PayerWithKey, 'accountId' | 'keyId'>
 
 export interface LedgerFixture {
   database: TestDatabase
@@ -30,21 +29,19 @@ export interface LedgerFixture {
   /** An account that paid so much, with one key. */
   payer(creditNano: bigint, options?: { onTrial?: boolean; cap?: SpendCap }): Promise<Payer>
   key(accountId: number, cap?: SpendCap): Promise<number>
-  accounts: ReturnType<typeof accountStore>
+  accounts: AccountStore
   close(): Promise<void>
 }
 
 export async function ledgerFixture(): Promise<LedgerFixture> {
   const database = await testDatabase()
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'))
-  const accounts = accountStore(database, random)
+  const accounts = accountsOf(database)
   const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
   const opened: Ledger[] = []
-  let serial = 0
 
   async function key(accountId: number, cap?: SpendCap): Promise<number> {
-    const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined }
-    return (await accounts.createKey({ accountId, ...plain, cap })).id
+    return (await accounts.createKey({ accountId, name: '', cap })).id
   }
 
   return {
@@ -67,11 +64,8 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
       return ledger
     },
     async payer(creditNano, options = {}) {
-      serial += 1
-      const email = `payer${serial}@example.com`
-      const onTrial = options.onTrial ?? false
-      const { id } = await accounts.createAccount({ email, creditNano, onTrial, models: [] })
-      return { accountId: id, keyId: await key(id, options.cap) }
+      const { accountId, keyId } = await openPayer(accounts, { creditNano, ...options })
+      return { accountId, keyId }
     },
     async close() {
       for (const ledger of opened) await ledger.close()

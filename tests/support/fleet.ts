@@ -2,12 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SpendCap } from '@/accounts/account.ts'
-import { accountStore } from '@/accounts/store.ts'
 import { connect, type Database } from '@/db/connect.ts'
 import { openEmbedded } from '@/db/embedded.ts'
 import { migrate } from '@/db/migrate.ts'
 import { findPostmaster } from '@/db/postmaster.ts'
 import { type AuditReport, audit } from '@/ledger/audit.ts'
+import { accountsOf, openPayer, type Payer } from './payer.ts'
 import { type ServerProcess, spawnServer } from './process.ts'
 
 export const SECRET = 'a secret for tests, long enough for everybody'
@@ -17,7 +17,7 @@ export interface Fleet {
   database: Database
   gateways: ServerProcess[]
   /** An account that paid so much, with one key. */
-  payer(creditNano: bigint, options?: { cap?: SpendCap }): Promise<FleetPayer>
+  payer(creditNano: bigint, options?: { cap?: SpendCap }): Promise<Payer>
   revokeKey(keyId: number): Promise<void>
   /** Those that are not dead. */
   running(): ServerProcess[]
@@ -32,12 +32,6 @@ export interface Fleet {
   /** Holds that are open. */
   holds(): Promise<number>
   close(): Promise<void>
-}
-
-export interface FleetPayer {
-  accountId: number
-  keyId: number
-  key: string
 }
 
 export interface FleetOptions {
@@ -57,7 +51,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const postgres = await openEmbedded({ dataDir: directory, role: 'serve' })
   await migrate(postgres.url)
   const database = connect(postgres.url, { max: 4 })
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+  const accounts = accountsOf(database)
   const spawn = (dataDir?: string) =>
     spawnServer({
       env: {
@@ -78,13 +72,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   return {
     database,
     gateways,
-    async payer(creditNano, { cap } = {}) {
-      const email = `${crypto.randomUUID()}@example.com`
-      const { id } = await accounts.createAccount({ email, creditNano, onTrial: false, models: [] })
-      const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined }
-      const created = await accounts.createKey({ accountId: id, ...plain, cap })
-      return { accountId: id, keyId: created.id, key: created.key }
-    },
+    payer: (creditNano, options = {}) => openPayer(accounts, { creditNano, ...options }),
     async revokeKey(keyId) {
       await accounts.revokeKey(keyId)
     },

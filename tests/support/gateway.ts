@@ -1,4 +1,4 @@
-import { accountStore } from '@/accounts/store.ts'
+import type { AccountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { type RunningServer, startServer } from '@/commands/server.ts'
 import { parseConfigFile } from '@/config/file.ts'
@@ -8,6 +8,7 @@ import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
 import { type TestDatabase, testDatabase } from './database.ts'
+import { accountsOf, openPayer, type Payer } from './payer.ts'
 
 export interface TestGatewayOptions {
   /** Where spans go. */
@@ -27,16 +28,13 @@ export interface TestGatewayOptions {
 }
 
 /** A whole gateway in this process, on a database of its own, with the simulator behind it. */
-export interface TestGateway {
+export interface TestGateway extends Payer {
   url: string
   opsUrl: string
-  key: string
-  keyId: number
-  accountId: number
   database: TestDatabase
   server: RunningServer
   simulator: SimulatorServer
-  accounts: ReturnType<typeof accountStore>
+  accounts: AccountStore
   metrics: Metrics
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
@@ -125,27 +123,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
   })
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const account = await accounts.createAccount({
-    email: 'test@example.com',
-    creditNano: 1_000_000_000_000n,
-    onTrial: false,
-    models: [],
-  })
-  const { id, key } = await accounts.createKey({
-    accountId: account.id,
-    name: 'test',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
-  })
+  const accounts = accountsOf(database)
+  const payer = await openPayer(accounts, { email: 'test@example.com' })
   return {
     url: server.apiUrl,
     opsUrl: server.opsUrl ?? '',
-    key,
-    keyId: id,
-    accountId: account.id,
+    ...payer,
     database,
     server,
     simulator,

@@ -3,6 +3,7 @@ import OpenAI from 'openai'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
 import { createSimulator } from '@/simulator/simulator.ts'
 import { START_MS } from './calls.ts'
@@ -104,20 +105,7 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
 
 test('a summary is of use to the account alone that it was made for', async () => {
   const compacted = await openai.responses.compact({ model: 'chat/echo', input: TALK })
-  const account = await gateway.accounts.createAccount({
-    email: 'reader@example.com',
-    creditNano: 1_000_000_000_000n,
-    onTrial: false,
-    models: [],
-  })
-  const { key } = await gateway.accounts.createKey({
-    accountId: account.id,
-    name: '',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
-  })
+  const { key } = await openPayer(gateway.accounts)
   const stranger = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
   const refused = { status: 400, code: 'invalid_request', param: 'input' }
   expect(

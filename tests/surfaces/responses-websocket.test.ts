@@ -304,10 +304,6 @@ describe('who may connect', () => {
     const { id, key } = await gateway.accounts.createKey({
       accountId: gateway.accountId,
       name: '',
-      models: undefined,
-      expiresAt: undefined,
-      allowIps: undefined,
-      cap: undefined,
     })
     const connection = await connectWithKey(key)
     await gateway.accounts.revokeKey(id)

@@ -55,10 +55,6 @@ async function newKey(email: string, storeAllowed = { account: true, key: true }
   const { key } = await gateway.accounts.createKey({
     accountId: account.id,
     name: '',
-    models: undefined,
-    expiresAt: undefined,
-    allowIps: undefined,
-    cap: undefined,
     storeAllowed: storeAllowed.key,
   })
   return key

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import {
   eventStream,
   fedStream,
@@ -258,14 +259,7 @@ describe('the key is free again', () => {
 
 test('does not count for another account', async () => {
   const first = await readAll(await ask('chat'))
-  const other = await gateway.accounts.createAccount({
-    email: `${crypto.randomUUID()}@example.com`,
-    creditNano: 1_000_000_000n,
-    onTrial: false,
-    models: [],
-  })
-  const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-  const { key: apiKey } = await gateway.accounts.createKey({ accountId: other.id, ...plain })
+  const { key: apiKey } = await openPayer(gateway.accounts)
   const second = await readAll(await ask('chat', { apiKey, prompt: 'another body' }))
   expect(second.status).toBe(200)
   expect(second.replayed).toBeNull()
@@ -273,18 +267,11 @@ test('does not count for another account', async () => {
 })
 
 test('knows a caller by the address of its own connection', async () => {
-  const plain = { name: '', models: undefined, expiresAt: undefined, cap: undefined }
-  const here = await gateway.accounts.createKey({
-    accountId: gateway.accountId,
-    ...plain,
-    allowIps: ['127.0.0.1/32'],
-  })
+  const from = (...allowIps: string[]) =>
+    gateway.accounts.createKey({ accountId: gateway.accountId, name: '', allowIps })
+  const here = await from('127.0.0.1/32')
   expect((await ask('chat', { apiKey: here.key })).status).toBe(200)
-  const elsewhere = await gateway.accounts.createKey({
-    accountId: gateway.accountId,
-    ...plain,
-    allowIps: ['10.0.0.0/8'],
-  })
+  const elsewhere = await from('10.0.0.0/8')
   const refused = await readError(await ask('chat', { apiKey: elsewhere.key }), 'chat')
   expect(refused.code).toBe('ip_not_allowed')
 })

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
 import { startTestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import { type SeenRequest, scriptedUpstream } from '#tests/support/upstream.ts'
 
 /** What the upstreams of the models `scripted/*` answer. */
@@ -483,20 +484,7 @@ describe('money', () => {
   })
 
   test('what the account cannot pay is refused before any call', async () => {
-    const account = await gateway.accounts.createAccount({
-      email: 'poor@example.com',
-      creditNano: 100_000_000n,
-      onTrial: false,
-      models: [],
-    })
-    const { key } = await gateway.accounts.createKey({
-      accountId: account.id,
-      name: 'poor',
-      models: undefined,
-      expiresAt: undefined,
-      allowIps: undefined,
-      cap: undefined,
-    })
+    const { key } = await openPayer(gateway.accounts, { creditNano: 100_000_000n })
     const response = await post(
       '/v1/images/generations',
       { model: 'up/sizes', prompt: 'x', size: '1024x1024', quality: 'high' },

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { least } from '#tests/support/least.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import { until } from '#tests/support/upstream.ts'
 import { type VideoMaker, videoMaker } from '#tests/support/video-maker.ts'
 import { readError, START_MS } from '#tests/surfaces/calls.ts'
@@ -158,14 +159,7 @@ describe('nobody asks after it', () => {
 
 describe('money', () => {
   test('is not enough: refused before the maker hears of it', async () => {
-    const { id: accountId } = await gateway.accounts.createAccount({
-      email: `${crypto.randomUUID()}@example.com`,
-      creditNano: 100_000_000n,
-      onTrial: false,
-      models: [],
-    })
-    const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-    const { key } = await gateway.accounts.createKey({ accountId, ...plain })
+    const { key } = await openPayer(gateway.accounts, { creditNano: 100_000_000n })
     const body = { model: 'sora', prompt: 'a cat', seconds: '8' }
     const refused = await send('POST', '/v1/videos', body, { authorization: `Bearer ${key}` })
     expect(await readError(refused, 'chat')).toMatchObject({ status: 402, code: 'credit_exhausted' })
@@ -338,14 +332,7 @@ describe('another account', () => {
     const { id } = await order('sora')
     maker.state = 'completed'
     await show(id)
-    const stranger = await gateway.accounts.createAccount({
-      email: `${crypto.randomUUID()}@example.com`,
-      creditNano: 100_000_000_000n,
-      onTrial: false,
-      models: [],
-    })
-    const plain = { name: '', models: undefined, expiresAt: undefined, allowIps: undefined, cap: undefined }
-    const { key } = await gateway.accounts.createKey({ accountId: stranger.id, ...plain })
+    const { key } = await openPayer(gateway.accounts)
     const seen = maker.seen.length
     const texts: string[] = []
     for (const hex of [id.replace('video_', ''), crypto.randomUUID().replaceAll('-', '')]) {
@@ -362,7 +349,7 @@ describe('another account', () => {
     ).json()
     expect(list).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false })
     // It is there for its owner, with another key as well.
-    const own = await gateway.accounts.createKey({ accountId: gateway.accountId, ...plain })
+    const own = await gateway.accounts.createKey({ accountId: gateway.accountId, name: '' })
     const found = await send('GET', `/v1/videos/${id}`, undefined, { authorization: `Bearer ${own.key}` })
     expect(found.status).toBe(200)
   })

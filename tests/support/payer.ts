@@ -1,0 +1,40 @@
+import type { SpendCap } from '@/accounts/account.ts'
+import { type AccountStore, accountStore } from '@/accounts/store.ts'
+import type { Database } from '@/db/connect.ts'
+
+/** An account with credit, and a key of it. */
+export interface Payer {
+  accountId: number
+  keyId: number
+  key: string
+}
+
+/** What a test wants of it; ample credit that was paid for, unless said. */
+export interface PayerOptions {
+  email?: string
+  creditNano?: bigint
+  onTrial?: boolean
+  /** Of the key; none unless said. */
+  cap?: SpendCap | undefined
+}
+
+/** Opens an account of which nothing bad is known, with a key that may do all that it may. */
+export async function openPayer(
+  accounts: AccountStore,
+  { cap, ...options }: PayerOptions = {},
+): Promise<Payer> {
+  const { id: accountId } = await accounts.createAccount({
+    email: `${crypto.randomUUID()}@example.com`,
+    creditNano: 10n ** 12n,
+    onTrial: false,
+    models: [],
+    ...options,
+  })
+  const { id: keyId, key } = await accounts.createKey({ accountId, name: 'test', cap })
+  return { accountId, keyId, key }
+}
+
+/** The accounts of a database, with real randomness. */
+export function accountsOf(database: Pick<Database, 'orm'>): AccountStore {
+  return accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+}
