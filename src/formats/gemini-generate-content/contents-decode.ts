@@ -1,3 +1,4 @@
+import { phaseOf } from '@/formats/phase.ts'
 import {
   type OpaquePart,
   type Part,
@@ -57,12 +58,13 @@ function isSigned(part: Part, signature: Signature | undefined): boolean {
   return part.type === 'reasoning' && part.signature?.value === signature?.value
 }
 
-/** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts). */
+/** What one wire part says. A signature of another format is that of the thoughts before it (stream-encode.ts), but for a phase. */
 function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
   const value = asString(wire['thoughtSignature'])
   const says = value !== undefined && value !== '' && !isSignatureBypass(value)
   const signature = says && unwrapThoughts(value) === undefined ? unwrapSignature(value, FORMAT) : undefined
-  const own = signature?.format === FORMAT || wire['thought'] === true ? signature : undefined
+  const isOwn = signature?.format === FORMAT || wire['thought'] === true || phaseOf(signature) !== undefined
+  const own = isOwn ? signature : undefined
   const foreign = signature === undefined || own !== undefined ? [] : [reasoning([], signature)]
   return [...foreign, ...decodeData(wire, own, ids, turn)]
 }

@@ -1,3 +1,5 @@
+import { carrierOf } from '@/formats/carried-signature.ts'
+import { phaseOf } from '@/formats/phase.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import { isJsonObject } from '@/json/json.ts'
 import { signatureFor } from '../signature.ts'
@@ -53,26 +55,17 @@ export function encodeModelParts(parts: readonly Part[], to: PartDestination, cu
   return encoded
 }
 
-/**
- * Formats without a slot on calls and text bring a signature back in a reasoning part of its own; Google wants it
- * where it was. One without thoughts was written behind its part, one with thoughts before it.
- */
+/** The signatures that came in reasoning parts of their own, by the parts where Google wants them. */
 function carriedSignatures(parts: readonly Part[], to: PartDestination): Map<Part, string> {
   const carried = new Map<Part, string>()
   for (const [index, part] of parts.entries()) {
     if (part.type !== 'reasoning') continue
     const value = signatureFor(part.signature, FORMAT, to.vendor)
     if (value === undefined) continue
-    const [before, after] = [parts[index - 1], parts[index + 1]]
-    if ([before, after].some(beside => signatureOf(beside) === value)) continue
-    const places = part.texts.join('') === '' ? [before, after] : [after]
-    carried.set(places.find(place => canCarry(place) && !carried.has(place)) ?? part, value)
+    if ([parts[index - 1], parts[index + 1]].some(beside => signatureOf(beside) === value)) continue
+    carried.set(carrierOf(parts, part, place => carried.has(place)) ?? part, value)
   }
   return carried
-}
-
-function canCarry(part: Part | undefined): part is Part {
-  return (part?.type === 'text' || part?.type === 'tool-call') && part.signature === undefined
 }
 
 function signatureOf(part: Part | undefined): string | undefined {
@@ -110,8 +103,9 @@ function encodeReasoning(part: ReasoningPart, carried: string | undefined, to: P
   return [{ text: part.texts.join('\n\n'), thought: true, thoughtSignature: carried }]
 }
 
-/** The signature if this upstream made it; a foreign one is a loss. */
+/** The signature if this upstream made it; a foreign one is a loss. (A phase is a hint, and OpenAI's.) */
 function ownSignature(signature: Signature | undefined, to: PartDestination): string | undefined {
+  if (phaseOf(signature) !== undefined) return undefined
   const value = signatureFor(signature, FORMAT, to.vendor)
   // An empty one was made by nobody: some formats must write one where there was none.
   if (value === undefined && signature !== undefined && signature.value !== '')

@@ -1,3 +1,4 @@
+import { carrierOf } from '@/formats/carried-signature.ts'
 import { signatureFor } from '@/formats/signature.ts'
 import {
   type Part,
@@ -16,15 +17,16 @@ import { FORMAT } from './wire.ts'
 /** Writes an assistant turn; undefined when nothing of it can be said. */
 export function encodeAssistant(parts: readonly Part[], rules: TargetRules): JsonObject | undefined {
   const calls = parts.filter(part => part.type === 'tool-call')
+  const carried = carriedSignatures(parts, rules)
   const message: JsonObject = {
     role: 'assistant',
     content: encodeContent(parts, rules),
     ...refusalField(parts, rules),
     ...reasoningFields(parts, calls.length > 0, rules),
-    ...textSignatureField(parts, rules),
+    ...textSignatureField(parts, carried, rules),
     ...otherFields(parts, rules),
   }
-  if (calls.length > 0) message['tool_calls'] = calls.map(call => encodeCall(call, rules))
+  if (calls.length > 0) message['tool_calls'] = calls.map(call => encodeCall(call, carried.get(call), rules))
   if (message['content'] !== null) return message
   if (Object.keys(message).length === 2) return undefined
   // Null is for a message that speaks in one of these ways only.
@@ -77,9 +79,28 @@ function ownSignature(signature: Signature | undefined, rules: TargetRules): str
   return signatureFor(signature, FORMAT, rules.vendorName)
 }
 
-function textSignatureField(parts: readonly Part[], rules: TargetRules): JsonObject {
-  const signed = parts.findLast(part => part.type === 'text' && part.signature !== undefined)
-  const value = signed?.type === 'text' ? ownSignature(signed.signature, rules) : undefined
+/** Google's signatures on a text or a call, where they came back in reasoning parts of their own. */
+function carriedSignatures(parts: readonly Part[], rules: TargetRules): Map<Part, string> {
+  const carried = new Map<Part, string>()
+  for (const part of parts) {
+    if (part.type !== 'reasoning') continue
+    const value = ownSignature(part.signature, rules)
+    if (value === undefined || storedDetails(value).length > 0) continue
+    const carrier = carrierOf(parts, part, place => carried.has(place))
+    if (carrier !== undefined) carried.set(carrier, value)
+  }
+  return carried
+}
+
+function textSignatureField(
+  parts: readonly Part[],
+  carried: ReadonlyMap<Part, string>,
+  rules: TargetRules,
+): JsonObject {
+  const value = parts
+    .filter(part => part.type === 'text')
+    .map(part => carried.get(part) ?? ownSignature(part.signature, rules))
+    .findLast(signature => signature !== undefined)
   return value === undefined ? {} : { extra_content: { google: { thought_signature: value } } }
 }
 
@@ -101,11 +122,11 @@ function otherFields(parts: readonly Part[], rules: TargetRules): JsonObject {
   return fields
 }
 
-function encodeCall(call: ToolCallPart, rules: TargetRules): JsonObject {
+function encodeCall(call: ToolCallPart, carried: string | undefined, rules: TargetRules): JsonObject {
   if (call.cache !== undefined) rules.lose('cacheMark')
   const id = rules.vendor.fitCallId(call.callId)
   if (call.kind === 'custom') return { id, type: 'custom', custom: { name: call.name, input: call.input } }
-  const value = ownSignature(call.signature, rules)
+  const value = carried ?? ownSignature(call.signature, rules)
   return {
     id,
     type: 'function',

@@ -1,7 +1,7 @@
 import { parseDataUri } from '@/formats/data-uri.ts'
+import { phaseSignature } from '@/formats/phase.ts'
 import type { CacheMark, Citation, MediaPart, RefusalPart, TextPart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { phaseSignature } from './phase.ts'
 
 /**
  * A content part of a message or of a tool's output.

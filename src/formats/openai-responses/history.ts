@@ -1,5 +1,6 @@
 import { fitCallId } from '@/formats/call-id.ts'
 import type { Target } from '@/formats/codec.ts'
+import { phaseOf } from '@/formats/phase.ts'
 import { signatureFor } from '@/formats/signature.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type {
@@ -17,7 +18,6 @@ import { encodeCall } from './calls.ts'
 import { encodeCacheMark } from './content.ts'
 import { itemOf } from './items.ts'
 import { encodeMedia } from './media.ts'
-import { phaseOf } from './phase.ts'
 
 const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 

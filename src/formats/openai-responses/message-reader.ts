@@ -1,9 +1,9 @@
+import { phaseSignature } from '@/formats/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation } from './content.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
 import { messageContents } from './items.ts'
-import { phaseSignature } from './phase.ts'
 
 type Emit = (event: GenerationEvent) => void
 

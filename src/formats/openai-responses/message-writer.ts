@@ -1,11 +1,11 @@
 import { onePiece } from '@/formats/one-piece.ts'
+import { phaseOf } from '@/formats/phase.ts'
 import type { PlainWriter } from '@/formats/plain-text.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeAnnotation } from './content.ts'
 import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
-import { phaseOf } from './phase.ts'
 import type { ItemStatus, StreamEventType } from './wire.ts'
 
 /** A content part of a message that is being written. */

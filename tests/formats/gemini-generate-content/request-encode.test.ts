@@ -259,7 +259,10 @@ describe('signatures', () => {
       return model?.parts.map(part => part['thoughtSignature'])
     }
     expect(at(reasoning('thought', signature), call('a', 'f'), call('b', 'f'))).toEqual(['QQ==', undefined])
-    expect(at(call('a', 'f'), reasoning('', signature), call('b', 'f'))).toEqual(['QQ==', undefined])
+    // Responses hides it behind its part, Messages writes it before.
+    const hidden = { ...reasoning('', signature), redacted: true }
+    expect(at(call('a', 'f'), hidden, call('b', 'f'))).toEqual(['QQ==', undefined])
+    expect(at(textPart('t'), reasoning('', signature), call('b', 'f'))).toEqual([undefined, 'QQ=='])
     expect(at(reasoning('', signature), textPart('t'))).toEqual(['QQ=='])
     expect(at(reasoning('', signature), call('a', 'f', '{}', signature))).toEqual(['QQ=='])
   })

@@ -1,0 +1,241 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeContext, replyContext, TARGETS } from '#tests/transcripts/conversion.ts'
+import type { Target } from '@/formats/codec.ts'
+import { lowerRequest } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+
+/** Answers that think, speak and call twice, with all that their makers want back. */
+const ANSWERS: Record<Format, JsonObject> = {
+  'openai-chat-completions': {
+    id: 'x',
+    choices: [
+      {
+        index: 0,
+        message: {
+          role: 'assistant',
+          content: 'hello',
+          reasoning: 'hm',
+          reasoning_details: [{ type: 'reasoning.text', text: 'hm', signature: 'S1', index: 0 }],
+          tool_calls: [
+            {
+              id: 'call_1',
+              type: 'function',
+              function: { name: 'f', arguments: '{"a":1}' },
+              extra_content: { google: { thought_signature: 'S2' } },
+            },
+          ],
+        },
+        finish_reason: 'tool_calls',
+      },
+    ],
+  },
+  'openai-responses': {
+    id: 'r',
+    status: 'completed',
+    output: [
+      {
+        type: 'reasoning',
+        id: 'rs_1',
+        summary: [{ type: 'summary_text', text: 'hm' }],
+        encrypted_content: 'S1',
+      },
+      {
+        type: 'message',
+        role: 'assistant',
+        phase: 'commentary',
+        content: [{ type: 'output_text', text: 'hello', annotations: [] }],
+      },
+      { type: 'function_call', call_id: 'call_1', name: 'f', arguments: '{"a":1}' },
+      { type: 'reasoning', id: 'rs_2', summary: [], encrypted_content: 'S2' },
+      { type: 'function_call', call_id: 'call_2', name: 'f', arguments: '{}' },
+    ],
+  },
+  'anthropic-messages': {
+    id: 'm',
+    type: 'message',
+    role: 'assistant',
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: 'S1' },
+      { type: 'redacted_thinking', data: 'S2' },
+      { type: 'text', text: 'hello' },
+      { type: 'tool_use', id: 'toolu_1', name: 'f', input: { a: 1 } },
+      { type: 'tool_use', id: 'toolu_2', name: 'f', input: {} },
+    ],
+    stop_reason: 'tool_use',
+    usage: { input_tokens: 1, output_tokens: 1 },
+  },
+  'gemini-generate-content': {
+    candidates: [
+      {
+        content: {
+          role: 'model',
+          parts: [
+            { text: 'hello', thoughtSignature: 'S1==' },
+            { functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 'S2==' },
+            { functionCall: { id: 'c2', name: 'f', args: {} } },
+          ],
+        },
+        finishReason: 'STOP',
+      },
+    ],
+  },
+}
+
+/** What its maker is given back of the answer, apart from tool results. */
+const GIVEN_BACK: Record<Format, (body: JsonObject) => unknown[]> = {
+  'openai-chat-completions': ({ messages }) => [asArray(messages)[1] ?? null],
+  'openai-responses': ({ input }) =>
+    asArray(input)
+      .slice(1)
+      .filter(item => !String(asObject(item)?.['type']).endsWith('_output')),
+  'anthropic-messages': ({ messages }) => asArray(asObject(asArray(messages)[1])?.['content']),
+  'gemini-generate-content': ({ contents }) => asArray(asObject(asArray(contents)[1])?.['parts']),
+}
+
+/** Whose callers ask to see thoughts, and how they send an answer back with the results of its calls. */
+const CALLERS: Record<Format, { first: JsonObject; second: (answer: JsonObject) => JsonObject }> = {
+  'openai-chat-completions': {
+    first: { messages: [{ role: 'user', content: 'q' }], reasoning_effort: 'medium' },
+    second: ({ choices }) => {
+      const message = asObject(asObject(asArray(choices)[0])?.['message']) ?? {}
+      const results = asArray(message['tool_calls']).map(call => ({
+        role: 'tool',
+        tool_call_id: asObject(call)?.['id'] ?? null,
+        content: 'done',
+      }))
+      return { messages: [{ role: 'user', content: 'q' }, message, ...results], reasoning_effort: 'medium' }
+    },
+  },
+  'openai-responses': {
+    first: { input: 'q', reasoning: { effort: 'medium', summary: 'auto' } },
+    second: ({ output }) => {
+      const items = asArray(output)
+      const results = items.flatMap(item => {
+        const { type, call_id } = asObject(item) ?? {}
+        return type === 'function_call' ? [{ type: 'function_call_output', call_id, output: 'done' }] : []
+      })
+      const reasoning = { effort: 'medium', summary: 'auto' }
+      return { input: [{ role: 'user', content: 'q' }, ...items, ...results], reasoning }
+    },
+  },
+  'anthropic-messages': {
+    first: {
+      max_tokens: 9000,
+      messages: [{ role: 'user', content: 'q' }],
+      thinking: { type: 'enabled', budget_tokens: 2000 },
+    },
+    second: ({ content }) => {
+      const results = asArray(content).flatMap(block => {
+        const { type, id } = asObject(block) ?? {}
+        return type === 'tool_use' ? [{ type: 'tool_result', tool_use_id: id, content: 'done' }] : []
+      })
+      return {
+        max_tokens: 9000,
+        messages: [
+          { role: 'user', content: 'q' },
+          { role: 'assistant', content: asArray(content) },
+          { role: 'user', content: results },
+        ],
+        thinking: { type: 'enabled', budget_tokens: 2000 },
+      }
+    },
+  },
+  'gemini-generate-content': {
+    first: {
+      contents: [{ parts: [{ text: 'q' }] }],
+      generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 2000 } },
+    },
+    second: ({ candidates }) => {
+      const content = asObject(asObject(asArray(candidates)[0])?.['content']) ?? {}
+      const results = asArray(content['parts']).flatMap(part => {
+        const call = asObject(asObject(part)?.['functionCall'])
+        if (call === undefined) return []
+        return [{ functionResponse: { id: call['id'], name: 'f', response: { result: 'done' } } }]
+      })
+      return {
+        contents: [{ parts: [{ text: 'q' }] }, content, { parts: results }],
+        generationConfig: { thinkingConfig: { includeThoughts: true, thinkingBudget: 2000 } },
+      }
+    },
+  },
+}
+
+/** The vendors that have such answers. */
+const UPSTREAMS: Record<Format, Target> = {
+  ...TARGETS,
+  'openai-chat-completions': { model: 'x', vendor: 'openrouter.ai', maxOutputTokens: undefined },
+  'gemini-generate-content': { ...TARGETS['gemini-generate-content'], model: 'gemini-3-pro-preview' },
+}
+
+function secondTurn(upstream: Format, caller: Format): unknown[] {
+  const { first, second } = CALLERS[caller]
+  const context = { ...decodeContext(upstream), vendor: UPSTREAMS[upstream].vendor }
+  const answer = CODECS[upstream].decodeResponse(ANSWERS[upstream], context)
+  const reply = CODECS[caller].encodeResponse(answer, replyContext(caller, first))
+  const request = CODECS[caller].decodeRequest(second(reply), { model: 'm', stream: false })
+  const { body } = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], false)
+  return GIVEN_BACK[upstream](JSON.parse(JSON.stringify(body)))
+}
+
+const others = (format: Format) => FORMATS.filter(other => other !== format)
+
+describe('what its maker wants back of an answer is given back, in its place', () => {
+  test.each(others('anthropic-messages'))("Claude's thoughts, through %s", caller => {
+    expect(secondTurn('anthropic-messages', caller)).toEqual(
+      asArray(ANSWERS['anthropic-messages']['content']),
+    )
+  })
+
+  const [thought, message, first, later, last] = asArray(ANSWERS['openai-responses']['output'])
+  const shape = (items: unknown[]) => items.map(item => expect.objectContaining(asObject(item) ?? {}))
+  const withoutIds = (item: unknown) => {
+    const { id: _id, ...rest } = asObject(item) ?? {}
+    return rest
+  }
+  const spoken = { type: 'message', content: [{ type: 'output_text', text: 'hello' }] }
+
+  test("OpenAI's thoughts and phase, through Chat, whose thoughts stand first", () => {
+    const items = secondTurn('openai-responses', 'openai-chat-completions')
+    const phased = { ...spoken, phase: asObject(message)?.['phase'] }
+    expect(items).toEqual(shape([thought, later, phased, first, last]))
+  })
+
+  test("OpenAI's thoughts and phase, through Gemini", () => {
+    const items = secondTurn('openai-responses', 'gemini-generate-content')
+    const phased = { ...spoken, phase: asObject(message)?.['phase'] }
+    expect(items).toEqual(shape([withoutIds(thought), phased, first, withoutIds(later), last]))
+  })
+
+  test("OpenAI's thoughts, through Messages, which has no place for a phase", () => {
+    const items = secondTurn('openai-responses', 'anthropic-messages')
+    expect(items).toEqual(shape([withoutIds(thought), spoken, first, withoutIds(later), last]))
+    expect(JSON.stringify(items)).not.toContain('phase')
+  })
+
+  const parts = asArray(
+    asObject(asObject(asArray(ANSWERS['gemini-generate-content']['candidates'])[0])?.['content'])?.['parts'],
+  )
+
+  test.each(['openai-chat-completions', 'openai-responses'] as const)(
+    "Gemini's signatures, through %s",
+    caller => {
+      expect(secondTurn('gemini-generate-content', caller)).toEqual(parts)
+    },
+  )
+
+  test("Gemini's signatures of calls, through Messages, which has no place for a text's", () => {
+    const [, ...calls] = parts
+    expect(secondTurn('gemini-generate-content', 'anthropic-messages')).toEqual([{ text: 'hello' }, ...calls])
+  })
+
+  test.each(others('openai-chat-completions'))(
+    "another vendor's entries and signatures, through %s",
+    caller => {
+      const [choice] = asArray(ANSWERS['openai-chat-completions']['choices'])
+      const { reasoning: _read, ...kept } = asObject(asObject(choice)?.['message']) ?? {}
+      expect(secondTurn('openai-chat-completions', caller)).toEqual([kept])
+    },
+  )
+})
