@@ -54,7 +54,8 @@ export interface AnswerEvents {
 /**
  * The caller's side of a streamed answer: one TransformStream that outlives attempts. An attempt's bytes are held
  * until its first real output, so that another may still take over; after that they flow, and nothing is ever
- * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
+ * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's: reads are handed
+ * over at once while there is room, and written into it when there is none, which it answers once there is.
  */
 export class Outlet {
   /** The body of the answer. */
@@ -64,6 +65,7 @@ export class Outlet {
 
   readonly #options: OutletOptions
   readonly #writable: WritableStream<Uint8Array>
+  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined
   readonly #startedAt: number
   #controller: TransformStreamDefaultController<Uint8Array> | undefined
   #announce: () => void = () => {}
@@ -81,6 +83,8 @@ export class Outlet {
   #pipeline: Pipeline | undefined
   /** Ends the upstream's answer, and its way to the caller. */
   #attempt: AbortController | undefined
+  /** Of the upstream's answer, while it flows. */
+  #reader: { releaseLock(): void } | undefined
   #idleMs = Number.POSITIVE_INFINITY
   #lastRead: number
   #lastWrite: number
@@ -98,9 +102,9 @@ export class Outlet {
         start: controller => {
           this.#controller = controller
         },
-        transform: chunk => this.#transform(chunk),
+        transform: chunk => this.#take(chunk),
         // Of the standard and of Bun, and not yet of the types.
-        ...{ cancel: () => this.abandon() },
+        ...{ cancel: () => this.#abandon(this.#mayTellUsage) },
       },
       ONE_READ,
       BUFFER,
@@ -167,7 +171,11 @@ export class Outlet {
    * that had begun.
    */
   abandon(): void {
-    this.#abandon(this.#options.tellsAtEnd && this.#pipeline?.meter.output === true)
+    if (this.#closed) return
+    const drains = this.#mayTellUsage
+    this.#abandon(drains)
+    // A read that waits for room waits no longer.
+    if (drains) this.#controller?.error(null)
   }
 
   /** There is no money for the answer: nothing of it is wanted. */
@@ -181,10 +189,14 @@ export class Outlet {
     this.#closed = true
     this.#leftEarly = this.#pipeline?.meter.finished !== true
     this.#held = []
-    // With the caller's side broken the answer stops flowing, and is left to whoever drains it.
-    if (drains) this.#controller?.error(null)
+    // What is still to come is left to whoever drains it.
+    if (drains) this.#reader?.releaseLock()
     else this.#cancel(callerLeft())
     this.#announce()
+  }
+
+  get #mayTellUsage(): boolean {
+    return this.#options.tellsAtEnd && this.#pipeline?.meter.output === true
   }
 
   /** Ends the answer in an error of ours. */
@@ -207,7 +219,7 @@ export class Outlet {
     if (this.#closed) return
     const { keepalive } = this.#options
     if (keepalive !== undefined && !this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
-    if ((this.#controller?.desiredSize ?? 0) <= 0) {
+    if (!this.#hasRoom) {
       // The caller reads slowly, so the upstream is not being read: its silence says nothing.
       this.#lastRead = now
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
@@ -227,7 +239,8 @@ export class Outlet {
     this.#heldBytes += bytes.byteLength
   }
 
-  #transform(chunk: Uint8Array): void {
+  /** One read of the upstream's answer. */
+  #take(chunk: Uint8Array): void {
     const pipeline = this.#pipeline
     if (pipeline === undefined || this.#closed) return
     this.#lastRead = this.#options.clock.now()
@@ -245,15 +258,32 @@ export class Outlet {
     this.#events?.onConclusion()
   }
 
-  /** Moves the body through the transform, to its clean end. */
-  #pump(body: ReadableStream<Uint8Array>): Promise<void> {
-    const signal = this.#attempt?.signal
-    return body.pipeTo(this.#writable, {
-      preventAbort: true,
-      preventCancel: true,
-      preventClose: true,
-      ...(signal === undefined ? {} : { signal }),
-    })
+  /** Moves the body to the caller, one read after another, to its clean end. */
+  async #pump(body: ReadableStream<Uint8Array>): Promise<void> {
+    this.#attempt?.signal.throwIfAborted()
+    const reader = body.getReader()
+    this.#reader = reader
+    try {
+      while (true) {
+        const { done, value } = await reader.read()
+        if (done) return
+        if (this.#hasRoom) this.#take(value)
+        else await this.#takeLater(value)
+      }
+    } finally {
+      reader.releaseLock()
+    }
+  }
+
+  /** Whether the caller's side takes more: its socket, and what may wait for it. False once it is broken, too. */
+  get #hasRoom(): boolean {
+    return (this.#controller?.desiredSize ?? 0) > 0
+  }
+
+  /** The stream's own backpressure: what is written into it is taken once there is room. Fails if the caller's side breaks. */
+  #takeLater(chunk: Uint8Array): Promise<void> {
+    this.#writer ??= this.#writable.getWriter()
+    return this.#writer.write(chunk)
   }
 
   /** Why the body stopped short of its end. */
@@ -266,6 +296,7 @@ export class Outlet {
 
   #cancel(reason?: GatewayError): void {
     this.#attempt?.abort(reason)
+    this.#reader?.releaseLock()
   }
 
   /**

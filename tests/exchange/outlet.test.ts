@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { least, msOf } from '#tests/support/least.ts'
 import { fedStream } from '#tests/support/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { Outlet } from '@/exchange/outlet.ts'
 import { PassthroughPipeline } from '@/exchange/passthrough-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -11,8 +12,8 @@ const FINISH = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]
 const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":50,"total_tokens":57}}\n\n'
 const DONE = 'data: [DONE]\n\n'
 
-/** An answer of which the caller has read the first event. */
-async function running() {
+/** An answer's way to its caller. */
+function way() {
   const codec = CODECS['openai-chat-completions']
   const pipeline = new PassthroughPipeline({
     codec,
@@ -30,14 +31,48 @@ async function running() {
     tellsAtEnd: true,
   })
   const attempt = outlet.beginAttempt()
-  const upstream = fedStream()
   const concluded: boolean[] = []
   const events = { onFirstOutput: () => undefined, onConclusion: () => concluded.push(true) }
-  const ended = outlet.pipe(upstream.stream, pipeline, 60_000, events)
+  const pipe = (body: ReadableStream<Uint8Array>) => outlet.pipe(body, pipeline, 60_000, events)
+  return { outlet, pipe, concluded, meter: pipeline.meter, ending: attempt.signal }
+}
+
+/** An answer of which the caller has read the first event. */
+async function running() {
+  const { outlet, pipe, ...told } = way()
+  const upstream = fedStream()
+  const ended = pipe(upstream.stream)
   const reader = outlet.readable.getReader()
   upstream.write(DELTA)
   await reader.read()
-  return { outlet, upstream, reader, ended, concluded, meter: pipeline.meter, ending: attempt.signal }
+  return { outlet, upstream, reader, ended, ...told }
+}
+
+/** An upstream that is asked for its events one by one: these, then as many as anybody wants, or the end. */
+function askedStream(events: readonly string[], rest?: string) {
+  let asked = 0
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const event = events[asked] ?? rest
+        asked += 1
+        await new Promise(resolve => setImmediate(resolve))
+        if (event === undefined) controller.close()
+        else controller.enqueue(new TextEncoder().encode(event))
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { stream, asked: () => asked }
+}
+
+/** Until an upstream has not been asked for anything in many turns of the event loop. */
+async function untilHeldBack(upstream: { asked(): number }): Promise<number> {
+  for (let quiet = 0, before = 0; quiet < 50; before = upstream.asked()) {
+    await new Promise(resolve => setImmediate(resolve))
+    quiet = upstream.asked() === before ? quiet + 1 : 0
+  }
+  return upstream.asked()
 }
 
 test('the conclusion is told once, before the caller can have read it', async () => {
@@ -51,6 +86,47 @@ test('the conclusion is told once, before the caller can have read it', async ()
   upstream.close()
   await ended
   expect(concluded).toEqual([true])
+})
+
+describe('a caller who reads nothing', () => {
+  test('holds the upstream back, and gets everything in its order later', async () => {
+    const { outlet, pipe } = way()
+    const numbered = Array.from({ length: 500 }, (_, at) => DELTA.replace('xxx', String(at).padStart(3, '0')))
+    const answer = [...numbered, FINISH, USAGE + DONE]
+    const upstream = askedStream(answer)
+    const ended = pipe(upstream.stream)
+    const asked = await untilHeldBack(upstream)
+    expect(asked).toBeGreaterThan((64 * 1024) / DELTA.length)
+    expect(asked).toBeLessThan((64 * 1024) / DELTA.length + 5)
+    expect(await new Response(outlet.readable).text()).toBe(answer.join(''))
+    await ended
+  })
+
+  test.each([
+    ['leaves', (outlet: Outlet) => outlet.abandon()],
+    ['hangs up', (outlet: Outlet) => outlet.readable.cancel()],
+  ])('and %s ends the upstream soon', async (_, leave) => {
+    const { outlet, pipe, ending } = way()
+    const upstream = askedStream([], DELTA)
+    const ended = pipe(upstream.stream)
+    await untilHeldBack(upstream)
+    await leave(outlet)
+    await ended
+    expect({ aborted: ending.aborted, leftEarly: outlet.leftEarly }).toEqual({
+      aborted: true,
+      leftEarly: true,
+    })
+  })
+
+  test('gets the error that its answer is stopped in once it reads', async () => {
+    const { outlet, pipe } = way()
+    const upstream = askedStream([], DELTA)
+    const ended = pipe(upstream.stream).catch(() => undefined)
+    await untilHeldBack(upstream)
+    outlet.stop(new GatewayError('invalid_api_key', 'The key was revoked'))
+    expect(await new Response(outlet.readable).text()).toContain('The key was revoked')
+    await ended
+  })
 })
 
 describe('after its caller left', () => {
