@@ -18,7 +18,8 @@
 #include <unistd.h>
 
 enum { HEAD, SIZE, DATA, DATAEND, TRAILER, FIXED, UNTILCLOSE };
-typedef struct { long n[64 * 40]; long count; } hist;     // microseconds, log-linear, 64 steps per doubling
+enum { STEPS = 1024, CELLS = STEPS * 24 };
+typedef struct { long n[CELLS]; long count; } hist;       // microseconds, log-linear, 1024 steps per doubling
 typedef struct conn {
   int fd, state, status, got_first, hdr_len, connected, last;
   long left, sent_at, opened; size_t out_off;
@@ -38,14 +39,14 @@ static conn *all;
 static long now_ns(void) { struct timespec t; clock_gettime(CLOCK_MONOTONIC, &t); return t.tv_sec * 1000000000L + t.tv_nsec; }
 static void add(hist *h, long us) {
   if (us < 0) us = 0;
-  int s = 0; while (us >> s >= 128) s++;
-  int i = s ? (s + 1) * 64 + (int)(us >> s) - 64 : (int)us;
-  if (i >= 64 * 40) i = 64 * 40 - 1;
+  int s = 0; while (us >> s >= 2 * STEPS) s++;
+  int i = s * STEPS + (int)(us >> s);
+  if (i >= CELLS) i = CELLS - 1;
   h->n[i]++; h->count++;
 }
 static long pct(hist *h, double p) {
   long want = h->count * p, seen = 0;
-  for (int i = 0; i < 64 * 40; i++) { seen += h->n[i]; if (seen > want) return i < 128 ? i : (long)(i % 64 + 64) << (i / 64 - 1); }
+  for (int i = 0; i < CELLS; i++) { seen += h->n[i]; if (seen > want) return i < 2 * STEPS ? i : (long)(i % STEPS + STEPS) << (i / STEPS - 1); }
   return 0;
 }
 static void arm(conn *c, int out) {
