@@ -31,6 +31,7 @@ export interface Selection {
   close(): Promise<void>
 }
 
+/** Builds them, and has health forget what the catalog does not have any more. */
 export function openSelection(options: SelectionOptions): Selection {
   const { catalog, redis, namespace, clock, random, log } = options
   const sharing =

@@ -123,6 +123,10 @@ export function configFileOf({ configFile }: Pick<Settings, 'configFile'>): stri
   throw new SettingsError([`TOLLGATE_CONFIG is "${configFile}" but must be the path of a file that is there`])
 }
 
+/**
+ * Reads a tollgate.yaml.
+ * @throws ConfigFileError with a line for each thing that is wrong
+ */
 export async function readConfigFile(path: string, env: Environment, known: Known): Promise<ConfigFile> {
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new ConfigFileError([`${path}: cannot be read (${error.code ?? error.message})`])

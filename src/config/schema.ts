@@ -10,6 +10,7 @@ import { SURFACES } from '@/generation/surface.ts'
 /** Every leaf says in words what a value must be; error lines end in it. */
 const words = (expected: string) => ({ description: expected })
 
+/** What a value of this schema should have been, in words. */
 export function expectedWords(schema: TSchema): string {
   return schema.description ?? 'of another kind'
 }
@@ -202,7 +203,6 @@ export const fileSchema = closed({
 export type FileContent = Static<typeof fileSchema>
 export type ChannelContent = Static<typeof channel>
 export type ModelContent = Static<typeof model>
-export type RouteContent = Static<typeof route>
 export type PricesContent = Static<typeof prices>
 export type LimitsContent = Static<typeof bucketLimits>
 export type ConsoleContent = Static<typeof consoleSection>

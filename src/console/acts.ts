@@ -35,6 +35,7 @@ export function administer<Result>(
   })
 }
 
+/** Writes the line of the log that tells of a change. */
 export async function writeAct(tx: Transaction, { userId, email, ip }: Actor, act: Act): Promise<void> {
   await tx.insert(adminAct).values({ ...act, userId, email, ip: ip ?? null })
 }

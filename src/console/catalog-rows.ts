@@ -57,6 +57,7 @@ export function channelAct(entry: ChannelEntry): JsonObject {
   }
 }
 
+/** A model as the API shows it; `priceVersion` is the one in force. */
 export function modelRow(stored: StoredModel, priceVersion: bigint | undefined): Model {
   return {
     id: stored.id,

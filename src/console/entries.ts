@@ -37,6 +37,7 @@ export async function entryPage(
   return pageOf(found, limit, entryRow, ({ seq }) => seq.toString())
 }
 
+/** An entry of the ledger as the API shows it. */
 export function entryRow(row: StoredEntry): Entry {
   return {
     id: row.id,

@@ -43,6 +43,7 @@ export function notFound(what: string): ConsoleError {
   return new ConsoleError('not_found', `There is no such ${what}`)
 }
 
+/** A request whose field is wrong. */
 export function invalid(field: string, message: string): ConsoleError {
   return new ConsoleError('invalid_request', message, { field })
 }

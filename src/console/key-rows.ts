@@ -23,6 +23,7 @@ export function keyRow(key: ApiKey, spentNano: bigint | undefined, now: number):
   }
 }
 
+/** Limits as the API shows them; null is the deployment's default. */
 export function limitsRow(limits: ApiKey['limits']) {
   return {
     requests_per_minute: limits.requestsPerMinute ?? null,

@@ -64,6 +64,7 @@ export async function firstOwnerLink(maker: LinkMaker, rows: Rows): Promise<stri
   return makeLink(maker, rows, { kind: 'first_owner', email: null, role: 'owner' })
 }
 
+/** What makes the links of this console. */
 export function linkMakerOf({ random, clock, publicUrl }: Console): LinkMaker {
   return { random, now: clock.now, publicUrl }
 }

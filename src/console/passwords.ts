@@ -17,6 +17,7 @@ export interface PasswordOptions {
 const AT_ONCE = 2
 const WAITING = 50
 
+/** Hashes with 64 MiB and two passes unless said. */
 export function createPasswords(options: PasswordOptions = {}): Passwords {
   const algorithm = {
     algorithm: 'argon2id',

@@ -79,6 +79,7 @@ export async function keyNamesOf(
   return new Map(found.map(({ id, name, lookup }) => [id, name === '' ? `sk-${lookup}` : name]))
 }
 
+/** A stored result as a line of the log; `names` are those of the keys. */
 export function lineOf(
   row: StoredExchange,
   names: ReadonlyMap<number, string>,

@@ -189,8 +189,6 @@ export function userStore(rows: Rows) {
   }
 }
 
-export type UserStore = ReturnType<typeof userStore>
-
 /** One change of who administers at a time, until the end of the transaction. */
 export async function lockAdministrators(tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(hashtext('tollgate_console_administrators'))`)

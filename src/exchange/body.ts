@@ -18,6 +18,7 @@ export function outlineOf(body: RequestBody): JsonObject {
   return body.outline?.json ?? body.json
 }
 
+/** What the strings of `outlineOf` the body stand for. */
 export function textsOf(body: RequestBody): Texts {
   return body.outline ?? PLAIN_TEXTS
 }

@@ -11,7 +11,7 @@ import type { Prompt } from './prompt.ts'
 
 /** Media that one request may have fetched, and their bytes in all. */
 const MAX_MEDIA = 20
-export const MAX_MEDIA_BYTES = 50 * 1024 * 1024
+const MAX_MEDIA_BYTES = 50 * 1024 * 1024
 
 /**
  * Fetches what a route's format cannot take by address; whatever it can take is passed on as it is. What was fetched for

@@ -155,7 +155,7 @@ const LIMITS = {
  * The output limit that the caller states for each answer; undefined if there is none.
  * @throws GatewayError `invalid_request`
  */
-export function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
+function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
   const settings = settingsOf(format, body)
   for (const name of LIMITS[format].limit) {
     const stated = wholeNumber(settings, name, 0, MOST_COUNT)

@@ -66,6 +66,7 @@ export interface ExchangeRecord {
   readonly releases: (() => void)[]
 }
 
+/** The record of an exchange of which nothing is known yet. */
 export function openRecord(id: string, surface: Surface, startedAt: number): ExchangeRecord {
   return {
     id,

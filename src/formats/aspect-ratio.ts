@@ -29,6 +29,7 @@ export function parseSize(text: string | undefined): ImageSize | undefined {
   return size.width > 0 && size.height > 0 ? size : undefined
 }
 
+/** `1024x1024` */
 export function formatSize({ width, height }: ImageSize): string {
   return `${width}x${height}`
 }

@@ -76,6 +76,7 @@ export function inCallersWords<T>(caller: Codec, wire: JsonObject, lower: () => 
 /** A codec whose format can be asked for the tokens of a request. */
 export type CountingCodec = Codec & { tokenCount: TokenCountCodec }
 
+/** Whether upstreams of a format can be asked to count tokens. */
 export function canCount(codec: Codec): codec is CountingCodec {
   return codec.tokenCount !== undefined
 }

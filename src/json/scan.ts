@@ -20,10 +20,12 @@ export function keyOf(bytes: Buffer, start: number, end: number): string {
   return text.includes('\\') ? String(JSON.parse(text)) : text.slice(1, -1)
 }
 
+/** Whether text begins with the byte order mark of UTF-8. */
 export function startsWithBom(bytes: Buffer): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf
 }
 
+/** Whether a byte is JSON's white space. */
 export function isSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09
 }

@@ -38,6 +38,7 @@ export interface BatchOptions {
   timings: LedgerTimings
 }
 
+/** Begins to gather; nothing is written before somebody asks. */
 export function openBatches(options: BatchOptions): LedgerBatches {
   const { pool, presence, spill, clock, log, timings } = options
   const cancels = new Set<() => void>()

@@ -110,6 +110,7 @@ export function openJournal(file: JournalFile, length: number): Journal {
   }
 }
 
+/** Opens a journal to be read and written, made if it is not there, for its owner alone. */
 export async function openJournalFile(path: string): Promise<JournalFile> {
   const handle = await open(path, 'a+', 0o600).then(async made => {
     await made.close()
@@ -144,6 +145,7 @@ async function writeAll(handle: FileHandle, bytes: Uint8Array, position: number)
 /** Length and CRC-32C of the text (4 bytes each, big endian), then the text. */
 const HEAD_BYTES = 8
 
+/** Settlements as the bytes of a journal. */
 export function encodeRecords(settlements: readonly Settlement[]): Uint8Array {
   const texts = settlements.map(recordText)
   let room = 0

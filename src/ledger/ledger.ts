@@ -105,6 +105,7 @@ export interface LedgerOptions {
   timings?: Partial<LedgerTimings>
 }
 
+/** Registers this process, posts what dead ones left in their journals, and begins the upkeep. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock, log, newId, databaseUrl } = options
   const timings = { ...TIMINGS, ...options.timings }

@@ -13,6 +13,7 @@ export interface LedgerPool {
   close(): Promise<void>
 }
 
+/** Connects when somebody asks. */
 export function openPool(url: string, timings: LedgerTimings, clock: Clock): LedgerPool {
   const open = () =>
     connect(url, {

@@ -17,6 +17,7 @@ export interface PresenceOptions {
   address: string
 }
 
+/** Tells the database of this process. Fails if it does not answer. */
 export async function register(options: PresenceOptions): Promise<Presence> {
   let owner = await enter()
   let alive = 1

@@ -20,6 +20,7 @@ export interface Spill {
 
 const SUFFIX = '.journal'
 
+/** Opens the files of the process called `name`. Fails if another has them. */
 export async function openSpill(directory: string, name: string, log: Log): Promise<Spill> {
   mkdirSync(directory, { recursive: true, mode: 0o700 })
   const pathOf = (part: string) => join(directory, `${name}${part}${SUFFIX}`)

@@ -56,6 +56,7 @@ export interface LedgerStore {
 export const OWNER_GONE = 'TG001'
 export const REFUSED = 'TG002'
 
+/** The calls on one pool of connections. */
 export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
   return {
     async register(owner, address) {

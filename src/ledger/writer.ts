@@ -55,6 +55,7 @@ interface Waiting<Item, Result> {
   done: boolean
 }
 
+/** A writer that is idle until the first item. */
 export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>): BatchWriter<Item, Result> {
   type Entry = Waiting<Item, Result>
   const { clock, gatherMs = 0 } = options

@@ -51,6 +51,7 @@ export interface Limited {
   readonly leases: readonly PlannedLease[]
 }
 
+/** How each limit stands after a take; `share` is how many processes divide it. */
 export function limitStates({ buckets, leases }: Limited, result: TakeResult, share: number): LimitState[] {
   const states: LimitState[] = []
   let index = 0

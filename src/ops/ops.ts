@@ -9,7 +9,7 @@ export interface OpsDependencies {
 }
 
 /** The private listener's app: liveness, readiness, metrics. */
-export function createOps({ metrics, contentType, unreadiness }: OpsDependencies) {
+function createOps({ metrics, contentType, unreadiness }: OpsDependencies) {
   return new Elysia({ name: 'ops', handler: { standardHostname: false } })
     .onError(({ code }) => {
       const isUnknown = code === 'NOT_FOUND'

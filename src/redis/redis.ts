@@ -40,6 +40,7 @@ const COMMAND_TIMEOUT_MS = 50
 const SOCKET_TIMEOUT_MS = 2_000
 const CONNECT_TIMEOUT_MS = 1_000
 
+/** A script by its text. */
 export function redisScript(source: string): RedisScript {
   return { source, sha: createHash('sha1').update(source).digest('hex') }
 }

@@ -64,7 +64,7 @@ function name({ accountId, model }: ConversationTraits, kind: string, told: stri
 
 /** A conversation that was silent for so long has left every vendor's cache. */
 export const HOME_MS = 3_600_000
-export const MAX_HOMES = 50_000
+const MAX_HOMES = 50_000
 
 /**
  * Where conversations were really served. The draw alone keeps them where they are without any memory; this keeps them

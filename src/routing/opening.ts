@@ -28,7 +28,7 @@ export function digestOpening(
 }
 
 /** How each format spells a beginning. */
-export const OPENINGS = {
+const OPENINGS = {
   'openai-chat-completions': body => turns([], asArray(body['messages'])),
   'openai-responses': responsesOpening,
   'anthropic-messages': body => turns(present(body['system']), asArray(body['messages'])),

@@ -92,6 +92,7 @@ export function afterFailure(rest: readonly Candidate[], failed: Candidate, kind
   return [...rest.filter(candidate => !isSame(candidate)), ...rest.filter(isSame)]
 }
 
+/** What of a candidate a conversation comes back to. */
 export function placeOf({ route, key }: Pick<Candidate, 'route' | 'key'>): Place {
   return { channelId: route.channel.id, keyId: key?.id }
 }

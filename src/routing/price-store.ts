@@ -27,17 +27,6 @@ export async function readCurrentPrices(rows: Rows): Promise<Map<string, StoredP
   return new Map(found.map(row => [row.modelId, storedPrice(row)]))
 }
 
-/** The version in force of one model; undefined if it never had a price. */
-export async function currentVersion(rows: Rows, modelId: string): Promise<StoredPrice | undefined> {
-  const [row] = await rows
-    .select()
-    .from(priceVersion)
-    .where(and(eq(priceVersion.modelId, modelId), isInForce))
-    .orderBy(...newestFirst)
-    .limit(1)
-  return row && storedPrice(row)
-}
-
 /** What a version says, whether or not it is in force: a bill is checked against the version it names. */
 export async function readVersion(rows: Rows, version: bigint): Promise<StoredPrice | undefined> {
   const [row] = await rows.select().from(priceVersion).where(eq(priceVersion.id, version))

@@ -13,7 +13,7 @@ import { readCurrentPrices, type StoredPrice } from './price-store.ts'
 export const CATALOG_TOPIC = 'tollgate_catalog'
 
 /** What a channel waits when its row does not say. */
-export const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 120_000, idleMs: 120_000 }
+const DEFAULT_TIMEOUTS: Timeouts = { connectMs: 10_000, firstByteMs: 120_000, idleMs: 120_000 }
 
 /** A channel as it is stored, with the id that routes refer to. */
 export interface StoredChannel extends ChannelEntry {
@@ -195,6 +195,7 @@ export async function hasEntries(rows: Rows): Promise<boolean> {
   return channels.length + models.length > 0
 }
 
+/** The ids of all channels, by name. */
 export async function readChannelIds(rows: Rows): Promise<Map<string, number>> {
   const found = await rows.select({ id: channel.id, name: channel.name }).from(channel)
   return new Map(found.map(({ id, name }) => [name, id]))

@@ -11,6 +11,7 @@ export interface Film {
 /** The first box of an MP4 file: enough for whoever looks at the type. */
 const SMALL = bytesOf('AAAAGGZ0eXBpc29tAAACAGlzb21tcDQx')
 
+/** A film that is no more than its first box. */
 export function smallFilm(): Film {
   return { size: SMALL.byteLength, read: (from, to) => [SMALL.subarray(from, to)].values() }
 }

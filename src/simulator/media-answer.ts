@@ -8,6 +8,7 @@ export interface MediaAnswer {
   body: string | Uint8Array<ArrayBuffer> | Film
 }
 
+/** An answer in JSON. */
 export function json(value: JsonObject): MediaAnswer {
   return { contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) }
 }

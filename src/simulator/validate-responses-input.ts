@@ -187,6 +187,7 @@ function readPart(part: JsonObject, param: string, kinds: string[], prompt: Prom
   return undefined
 }
 
+/** Adds a text to what the model is told. */
 export function addText(prompt: Prompt, text: string): void {
   prompt.segments.push({ text, media: 0, mark: undefined })
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from './failure.ts'
 
 /** A function name at OpenAI. */
-export const OPENAI_NAME = /^[a-zA-Z0-9_-]{1,64}$/
+const OPENAI_NAME = /^[a-zA-Z0-9_-]{1,64}$/
 
 /** A 400 in OpenAI's words. */
 export function refuseOpenai(message: string, param: string, code = 'invalid_value'): never {
@@ -20,18 +20,22 @@ export function refuseType(param: string, expected: string, value: JsonValue | u
   )
 }
 
+/** The value as a string; anything else is a 400 in OpenAI's words. */
 export function requireString(value: JsonValue | undefined, param: string): string {
   return typeof value === 'string' ? value : refuseType(param, 'a string', value)
 }
 
+/** The same for an object. */
 export function requireObject(value: JsonValue | undefined, param: string): JsonObject {
   return isJsonObject(value) ? value : refuseType(param, 'an object', value)
 }
 
+/** The same for an array. */
 export function requireArray(value: JsonValue | undefined, param: string): JsonValue[] {
   return Array.isArray(value) ? value : refuseType(param, 'an array of objects', value)
 }
 
+/** The same for the name of a function. */
 export function requireOpenaiName(value: JsonValue | undefined, param: string): string {
   const name = requireString(value, param)
   if (OPENAI_NAME.test(name)) return name

@@ -12,6 +12,7 @@ export interface Compactions {
   open(accountId: number, encrypted: string): string | undefined
 }
 
+/** Summaries sealed with the deployment's secret. */
 export function compactions(box: SecretBox): Compactions {
   return {
     seal: (accountId, summary) =>

@@ -13,6 +13,7 @@ export interface ContentBox {
   openEvents(sealed: Uint8Array): StoredEvent[]
 }
 
+/** Content compressed, then sealed. */
 export function contentBox(box: SecretBox): ContentBox {
   const seal = (text: string) => box.seal(zstdCompressSync(Buffer.from(text)))
   const open = (sealed: Uint8Array) => zstdDecompressSync(box.openBytes(sealed)).toString('utf8')

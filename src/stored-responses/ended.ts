@@ -40,6 +40,7 @@ export function doneItems(events: readonly StoredEvent[]): string[] {
   return [...items].sort(([one], [other]) => one - other).map(([, item]) => item)
 }
 
+/** JSON text with edits (`spliceJson`). */
 export function editText(json: string, edits: readonly JsonEdit[]): string {
   return new TextDecoder().decode(spliceJson(Buffer.from(json), edits))
 }

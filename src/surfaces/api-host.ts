@@ -29,7 +29,7 @@ export interface ApiHost {
 }
 
 /** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
-export function createApiHost(gateway: Gateway, listener: Listener) {
+function createApiHost(gateway: Gateway, listener: Listener) {
   return new Elysia({ name: 'api-host', strictPath: true, handler: { standardHostname: false } })
     .onError(({ error, code }) => {
       const requestId = gateway.newRequestId()
@@ -59,6 +59,7 @@ export interface ApiAddress {
   webSocket: boolean
 }
 
+/** Listens, and answers through the gateway until it is stopped. */
 export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
   let server: Server<ResponseSocket> | undefined
   // Requests that we made in place of a caller's have no socket of their own.

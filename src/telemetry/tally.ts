@@ -17,7 +17,7 @@ export interface Tally<Names extends readonly string[], Cell> {
 }
 
 /** Only ever grows. */
-export class Count {
+class Count {
   value = 0
 
   add(more = 1): void {
@@ -26,7 +26,7 @@ export class Count {
 }
 
 /** How often values were up to each of some bounds. */
-export class Distribution {
+class Distribution {
   readonly #bounds: readonly number[]
   /** For each bound what is up to it and above the one before. */
   readonly counts: number[]

@@ -12,7 +12,7 @@ import type { HoldRequest, HoldResult, Settlement } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 /** Nothing happens by itself: a test calls `beat` and `maintain`. Deadlines still pass. */
-export const stillClock: Clock = { ...systemClock, every: () => () => undefined }
+const stillClock: Clock = { ...systemClock, every: () => () => undefined }
 
 export const newId = () => Bun.randomUUIDv7()
 export const random = (bytes: number) => crypto.getRandomValues(new Uint8Array(bytes))

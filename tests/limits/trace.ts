@@ -18,7 +18,7 @@ export type Step = { afterUs: number; id: string } & (
 )
 
 /** A trace that is the same for the same seed: few ids, so that they meet again; limits that change on the way. */
-export function randomSteps(seed: number, length: number): Step[] {
+function randomSteps(seed: number, length: number): Step[] {
   const random = seeded(seed)
   const whole = (below: number) => Math.floor(random() * below)
   const requestLimits = [1 + whole(20), 1 + whole(2_000)]

@@ -5,9 +5,9 @@ import { MAX_STREAK, PAUSES } from '@/routing/breaker.ts'
 import { Health, type HealthTicket } from '@/routing/health.ts'
 import { type Outcome, outcomeOf } from '@/routing/health-outcome.ts'
 import type { BreakerOpening } from '@/routing/health-sharing.ts'
-import { inProcessSharing } from '@/routing/health-sharing.ts'
 import type { Channel } from '@/upstream/channel.ts'
 import { channelOf } from './channels.ts'
+import { inProcessSharing } from './in-process-sharing.ts'
 
 const MODEL = 'model'
 const FAILED: Outcome = { kind: 'upstream_error', retryAfterMs: undefined, reason: 'status 500' }

@@ -5,7 +5,7 @@ import { sqlErrorOf } from '@/db/sql-error.ts'
 import { readPrices } from '@/generation/rate-text.ts'
 import { applyFile, applyToEmpty } from '@/routing/apply.ts'
 import { refreshPrices } from '@/routing/price-refresh.ts'
-import { currentVersion, readVersion } from '@/routing/price-store.ts'
+import { readCurrentPrices, readVersion } from '@/routing/price-store.ts'
 import { loadCatalog } from '@/routing/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
@@ -74,7 +74,7 @@ describe('versions', () => {
     await apply('input: 1.25')
     await apply(undefined)
     expect(await inCatalog()).toBeUndefined()
-    expect((await currentVersion(db.orm, id))?.rates).toBeUndefined()
+    expect((await readCurrentPrices(db.orm)).get(id)?.rates).toBeUndefined()
     await apply('input: 1.25')
     expect((await inCatalog())?.rates.tokens.input).toBe(1_250_000n)
     expect((await versions()).map(({ rates }) => rates)).toEqual([
@@ -87,7 +87,7 @@ describe('versions', () => {
   test('a model without prices has none', async () => {
     await apply(undefined)
     expect(await inCatalog()).toBeUndefined()
-    expect(await currentVersion(db.orm, id)).toBeUndefined()
+    expect((await readCurrentPrices(db.orm)).has(id)).toBe(false)
     expect(await versions()).toEqual([])
   })
 
@@ -109,7 +109,7 @@ describe('versions', () => {
     const validFrom = new Date(Date.now() + 3_600_000)
     await db.orm.insert(priceVersion).values({ modelId: id, rates: { input: '9' }, validFrom, source: 'cli' })
     expect((await inCatalog())?.rates.tokens.input).toBe(1_250_000n)
-    expect((await currentVersion(db.orm, id))?.rates?.tokens.input).toBe(1_250_000n)
+    expect((await readCurrentPrices(db.orm)).get(id)?.rates?.tokens.input).toBe(1_250_000n)
   })
 
   test('processes that apply at once make one', async () => {

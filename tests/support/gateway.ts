@@ -53,7 +53,7 @@ const FORMATS = {
 } as const
 
 /** What the simulator can be asked for; each is a model `sim/NAME` on all four formats and `NAME/sim` on one. */
-export const STEERING = [
+const STEERING = [
   'echo',
   'reason',
   'tool',

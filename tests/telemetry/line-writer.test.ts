@@ -60,7 +60,7 @@ describe('what a process has logged when it ends is written, in order and once',
   })
 })
 
-test('processes that share a pipe do not write into one another’s lines', async () => {
+test("processes that share a pipe do not write into one another's lines", async () => {
   const both = `"$0" "$1" one 4000 shared exit & "$0" "$1" other 4000 shared exit & wait`
   const child = Bun.spawn(['sh', '-c', both, process.execPath, PROCESS], { stdout: 'pipe' })
   const text = await new Response(child.stdout).text()

@@ -67,6 +67,7 @@ export async function keyPage(
   return pageOf(keys, limit, rowOf, ({ id }) => String(id))
 }
 
+/** A key as the API shows it, with what it has spent in its running period. */
 export async function shown(console: Console, key: ApiKey): Promise<Key> {
   const spending = await keySpending(console.database.sql, [key.id])
   return keyRow(key, spending.get(key.id), console.clock.now())

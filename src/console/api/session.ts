@@ -168,6 +168,7 @@ export function sessionApi(console: Console, listener: Listener) {
   })
 }
 
+/** A user as the API shows it. */
 export function userRow(user: StoredUser): User {
   return {
     id: user.id,

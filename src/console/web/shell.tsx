@@ -66,7 +66,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
   )
 }
 
-export function Brand() {
+function Brand() {
   return (
     <a class="brand" href="/">
       <Icon name="gate" size={24} /> Tollgate

@@ -4,7 +4,7 @@ import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { AnswerHead, RunStore, StoredChunk, StoredRun } from './idempotency-store.ts'
 
 /** Tells an answer that was given before; the name is Stripe's. */
-export const REPLAYED = 'idempotent-replayed'
+const REPLAYED = 'idempotent-replayed'
 
 /** How often the database is asked for more of an answer that still runs. */
 const LOOK_MS = 100

@@ -97,6 +97,7 @@ export async function readForm(request: Request, maxBytes: number): Promise<Form
   }
 }
 
+/** Whether a content type is that of a form. */
 export function isForm(contentType: string | null): boolean {
   return /^multipart\/form-data\b/i.test(contentType ?? '')
 }

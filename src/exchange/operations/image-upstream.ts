@@ -12,6 +12,7 @@ import { base64Length, encodeBase64, type Piece, sizeOf, streamOf } from './piec
 /** How an upstream makes images. */
 export type ImageWay = 'openai' | 'imagen' | 'gemini'
 
+/** How a route makes images; undefined: not at all. */
 export function imageWayOf({ channel, upstreamModel }: Route): ImageWay | undefined {
   const dialect = dialectOf(channel.format)
   return dialect === 'gemini' && gemini.isImagen(upstreamModel) ? 'imagen' : dialect

@@ -219,7 +219,7 @@ function tooLarge(maxBytes: number): GatewayError {
 }
 
 /** What a turn adds to its conversation. */
-export function itemsOf({ input, response }: StoredTurn): string[] {
+function itemsOf({ input, response }: StoredTurn): string[] {
   return [...input, ...outputItems(response)]
 }
 

@@ -76,11 +76,7 @@ function untold(): GatewayError {
  * One call to the channel and key that made a video, read as JSON.
  * @throws GatewayError
  */
-export async function askMaker(
-  gateway: Gateway,
-  job: VideoJob,
-  kind: UpstreamCall['kind'],
-): Promise<JsonObject> {
+async function askMaker(gateway: Gateway, job: VideoJob, kind: UpstreamCall['kind']): Promise<JsonObject> {
   const maker = makerIn(gateway.catalog, job)
   const stop = new AbortController()
   const cancel = gateway.clock.after(LOOK_MS, () =>

@@ -18,7 +18,7 @@ export function readVideoId(text: string): string | undefined {
 }
 
 /** The name of a job as an operation of Google's. */
-export function operationNameOf({ id, calledModel }: Pick<VideoJob, 'id' | 'calledModel'>): string {
+function operationNameOf({ id, calledModel }: Pick<VideoJob, 'id' | 'calledModel'>): string {
   return `models/${calledModel}/operations/${hexOf(id)}`
 }
 

@@ -22,12 +22,6 @@ export function isImagen(upstreamModel: string): boolean {
   return /(?:^|\/)imagen/i.test(upstreamModel)
 }
 
-/** A request's images beside its text, as `inlineData` has them. */
-export interface InlineImage {
-  mediaType: string
-  base64: string
-}
-
 /** How many images a `:predict` asks for. A wrong number is the upstream's to refuse. */
 export function predictionCount(wire: JsonObject): number {
   const body = camelKeys(wire)

@@ -8,7 +8,7 @@ export type Thinking =
   /** `thinkingLevel`; the levels it takes, weakest first. */
   | { type: 'level'; levels: readonly ThinkingLevel[] }
 
-export const THINKING_LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
+const THINKING_LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
 export type ThinkingLevel = (typeof THINKING_LEVELS)[number]
 
 /** What a request for a model may say. */

@@ -10,6 +10,7 @@ export function showsThoughts(context: ReplyContext): boolean {
   return summary !== undefined && summary !== 'none'
 }
 
+/** A signature as it travels with a caller of this format. */
 export function signatureValue(signature: Signature | undefined): string | undefined {
   return signature === undefined ? undefined : wrapSignature(signature, FORMAT)
 }

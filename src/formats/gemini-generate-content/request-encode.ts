@@ -132,7 +132,7 @@ function encodeServiceTier(tier: string | undefined, losses: Losses): string | u
 }
 
 /** Objects of the body whose own unknown fields are kept under a dotted name (request-decode.ts). */
-export const NESTED_EXTENSIONS = ['generationConfig', 'toolConfig'] as const
+const NESTED_EXTENSIONS = ['generationConfig', 'toolConfig'] as const
 
 /** Adds what only this format has words for; every other format's extension is a loss. */
 function withExtensions(

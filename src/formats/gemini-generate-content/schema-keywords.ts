@@ -11,6 +11,7 @@ export function namedTypes(schema: JsonObject): string[] {
   return names.flatMap(name => (typeof name === 'string' ? [name.toLowerCase()] : []))
 }
 
+/** The types that a schema allows beside null. */
 export function realTypes(schema: JsonObject): SchemaType[] {
   const names = namedTypes(schema)
   return TYPES.filter(type => names.includes(type))
@@ -29,6 +30,7 @@ export function typeOf(schema: JsonObject): SchemaType {
   return bounds.some(key => typeof schema[key] === 'number') ? 'number' : 'string'
 }
 
+/** Whether a schema allows null, in whichever way it says so. */
 export function isNullable(schema: JsonObject): boolean {
   return (
     schema['nullable'] === true ||
@@ -38,6 +40,7 @@ export function isNullable(schema: JsonObject): boolean {
   )
 }
 
+/** What a schema says to people, in Gemini's words. */
 export function annotations(schema: JsonObject): WireSchema {
   const examples = asArray(schema['examples'])
   return {
@@ -108,6 +111,7 @@ function bound(schema: JsonObject, name: string, exclusiveName: string, step: nu
   return name === 'minimum' ? Math.max(inclusive, moved) : Math.min(inclusive, moved)
 }
 
+/** A bound as a number: Gemini's own are strings of digits. */
 export function count(value: JsonValue | undefined): number | undefined {
   const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : asNumber(value)
   return number !== undefined && Number.isInteger(number) && number >= 0 ? number : undefined

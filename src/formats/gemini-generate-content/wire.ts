@@ -3,7 +3,6 @@ import type {
   Content,
   FinishReason,
   FunctionCall,
-  FunctionResponse,
   GenerateContentResponse,
   GenerationConfig,
   Part,
@@ -24,7 +23,6 @@ type Wire<T> = { [K in keyof T]?: JsonValue | undefined }
 export type WireContent = Omit<Wire<Content>, 'parts'> & { parts: WirePart[] }
 export type WirePart = Wire<Part>
 export type WireFunctionCall = Wire<FunctionCall>
-export type WireFunctionResponse = Wire<FunctionResponse>
 export type WireCandidate = Wire<Candidate>
 export type WireTool = Wire<Tool>
 export type WireToolConfig = Wire<ToolConfig>

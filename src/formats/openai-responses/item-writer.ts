@@ -25,6 +25,7 @@ export function itemFields(place: Place): string {
   return `"item_id":${JSON.stringify(place.id)},"output_index":${place.index}`
 }
 
+/** The event that opens an item. */
 export function itemAdded(place: Place, item: JsonObject): string {
   return place.lines.line(
     'response.output_item.added',
@@ -32,6 +33,7 @@ export function itemAdded(place: Place, item: JsonObject): string {
   )
 }
 
+/** The event that closes an item. */
 export function itemDone(place: Place, item: JsonObject): string {
   return place.lines.line(
     'response.output_item.done',

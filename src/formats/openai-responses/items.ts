@@ -88,6 +88,7 @@ export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
   return media('image', `image/${asString(item['output_format']) ?? 'png'}`, { type: 'base64', data: result })
 }
 
+/** An item that only this format knows. */
 export function opaqueItem(item: JsonObject, type: string): OpaquePart {
   return { type: 'opaque', format: 'openai-responses', name: type, value: item }
 }

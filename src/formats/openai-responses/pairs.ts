@@ -12,7 +12,7 @@ export function createPairJoiner(): PairJoiner {
   return new PairJoiner()
 }
 
-export class PairJoiner implements StreamMachine<GenerationEvent, GenerationEvent> {
+class PairJoiner implements StreamMachine<GenerationEvent, GenerationEvent> {
   /** The last delta of a block, for as long as its last half waits for the other. */
   readonly #waiting = new Map<number, Extract<GenerationEvent, { text: string }>>()
 

@@ -1,8 +1,5 @@
-import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import { runMachine, type StreamMachine } from '@/generation/machine.ts'
-import { replay } from '@/generation/replay.ts'
-import type { GenerationResponse } from '@/generation/response.ts'
+import type { StreamMachine } from '@/generation/machine.ts'
 import { CustomInputDecoder } from './custom-input.ts'
 import type { ToolTable } from './names.ts'
 
@@ -12,14 +9,6 @@ import type { ToolTable } from './names.ts'
  */
 export function raiseTools(table: ToolTable): StreamMachine<GenerationEvent, GenerationEvent> {
   return new ToolRaiser(table)
-}
-
-/** The same for a whole answer, which comes back itself when it calls nothing that was lowered. */
-export function raiseResponse(response: GenerationResponse, table: ToolTable): GenerationResponse {
-  const concerned = response.candidates.some(candidate =>
-    candidate.parts.some(part => part.type === 'tool-call' && table.origins.has(part.name)),
-  )
-  return concerned ? collect(runMachine(raiseTools(table), replay(response))) : response
 }
 
 class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {

@@ -27,7 +27,7 @@ export function decodeContext(): DecodeContext {
   }
 }
 
-export function parseSse(bytes: Uint8Array): SseEvent[] {
+function parseSse(bytes: Uint8Array): SseEvent[] {
   return runMachine(createSseParser(), [bytes])
 }
 

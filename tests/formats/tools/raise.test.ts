@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { lowerTools } from '@/formats/tools/lower.ts'
-import { raiseResponse, raiseTools } from '@/formats/tools/raise.ts'
+import { raiseTools } from '@/formats/tools/raise.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
@@ -175,24 +175,4 @@ test('what lowering did to a call, raising takes back', () => {
       },
     ),
   )
-})
-
-describe('whole answers', () => {
-  const start = { type: 'start', id: 'x', model: 'm', serviceTier: undefined } as const
-
-  test('calls are raised as in a stream', () => {
-    const events = [start, ...callEvents('functions__exec', ['{"input":"a\\"b"}'])]
-    const raised = raiseResponse(collect(events), table)
-    expect(raised).toEqual(collect(raise(events)))
-    expect(raised.candidates[0]?.parts[0]).toMatchObject({
-      kind: 'custom',
-      namespace: 'functions',
-      input: 'a"b',
-    })
-  })
-
-  test('an answer that calls nothing lowered comes back as the same object', () => {
-    const plain = collect([start, ...callEvents('plain', ['{}'])])
-    expect(raiseResponse(plain, table)).toBe(plain)
-  })
 })
