@@ -62,7 +62,8 @@ class ConversationFlow implements Flow<Preparation, AnswerPipeline>, OutletOptio
   }
 
   encodeError(error: GatewayError): Uint8Array {
-    return Buffer.from(encodeLoneError(error, this.#prompt, this.#requestId))
+    const createdAt = Math.floor(this.clock.now() / 1000)
+    return Buffer.from(encodeLoneError(error, this.#prompt, { requestId: this.#requestId, createdAt }))
   }
 
   open(preparation: Preparation): AnswerPipeline {
@@ -87,8 +88,13 @@ class ConversationFlow implements Flow<Preparation, AnswerPipeline>, OutletOptio
   }
 }
 
-/** An error as the only event of a stream. */
-function encodeLoneError(error: GatewayError, prompt: Prompt, requestId: string): string {
-  const event = CODECS[prompt.format].encodeErrorEvent(error, requestId, undefined)
+/** An error as all that a stream says. @param reply `createdAt` in seconds since 1970 */
+function encodeLoneError(
+  error: GatewayError,
+  prompt: Prompt,
+  reply: { requestId: string; createdAt: number },
+): string {
+  const response = { model: prompt.model, created_at: reply.createdAt }
+  const event = CODECS[prompt.format].encodeErrorEvent(error, reply.requestId, { response })
   return prompt.framing === 'json-array' ? runMachine(createArrayFramer(), [event]).join('') : event
 }

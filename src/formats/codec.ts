@@ -59,6 +59,7 @@ export interface Codec {
   /**
    * Writes an error that comes after output in a passthrough stream, whose events so far are the upstream's own.
    * @param lastData where events are numbered: the last one's `sequence_number` and the `response` that the first announced.
+   * Where none was written: the response's `model` and `created_at`, if they are known.
    */
   encodeErrorEvent(error: GatewayError, requestId: string, lastData: JsonObject | undefined): string
 

@@ -45,25 +45,31 @@ function failureCode(error: GatewayError): string {
   return status < 500 ? 'invalid_prompt' : 'server_error'
 }
 
-/** The last event of a passthrough stream that broke: continues the upstream's numbering. */
+/**
+ * The last event of a stream that broke: continues the upstream's numbering. Where nothing was written yet, the response
+ * is announced before it fails: OpenAI's own helper reads no message of one that was not.
+ */
 export function encodeErrorEvent(
   error: GatewayError,
   requestId: string,
   lastData: JsonObject | undefined,
 ): string {
   const known = asObject(lastData?.['response'])
-  const response = {
+  const number = asNumber(lastData?.['sequence_number'])
+  const begun = {
     ...emptyResponse(asString(known?.['id']) ?? responseId(requestId), asString(known?.['model']) ?? ''),
     created_at: asNumber(known?.['created_at']) ?? 0,
-    status: 'failed',
-    error: encodeFailure(error, requestId),
   }
-  const event = {
-    type: 'response.failed',
-    sequence_number: (asNumber(lastData?.['sequence_number']) ?? -1) + 1,
-    response,
-  }
-  return formatEvent(event.type, JSON.stringify(event))
+  const isFirst = number === undefined && known?.['id'] === undefined
+  const announced = isFirst ? ['response.created', 'response.in_progress'] : []
+  const next = (number ?? -1) + 1
+  const write = (type: string, index: number, response: JsonObject) =>
+    formatEvent(type, JSON.stringify({ type, sequence_number: next + index, response }))
+  const failed = { ...begun, status: 'failed', error: encodeFailure(error, requestId) }
+  return (
+    announced.map((type, index) => write(type, index, begun)).join('') +
+    write('response.failed', announced.length, failed)
+  )
 }
 
 /** The id of the response to a request. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import OpenAI from 'openai'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { encodeUsage } from '@/formats/openai-responses/usage.ts'
@@ -93,7 +94,8 @@ describe('errors', () => {
 
   test.each([
     [{ sequence_number: 41, type: 'response.output_text.delta' }, 42],
-    [undefined, 0],
+    // Of an upstream that does not number its events.
+    [{ response: { id: 'resp_1' } }, 0],
   ])('continue a passthrough stream after %j', (last, number) => {
     const error = new GatewayError('upstream_timeout', 'Too slow')
     const text = openaiResponses.encodeErrorEvent(error, 'r1', last)
@@ -106,6 +108,27 @@ describe('errors', () => {
     })
   })
 
+  test('that are all there is are announced first, so that the SDK tells them', async () => {
+    const error = new GatewayError('upstream_timeout', 'Too slow')
+    const response = { model: 'm', created_at: 7 }
+    const text = openaiResponses.encodeErrorEvent(error, 'r1', { response })
+    expect(dataOf(text).map(event => [event['type'], event['sequence_number']])).toEqual([
+      ['response.created', 0],
+      ['response.in_progress', 1],
+      ['response.failed', 2],
+    ])
+    const headers = { 'content-type': 'text/event-stream' }
+    const client = new OpenAI({ apiKey: 'k', fetch: async () => new Response(text, { headers }) })
+    const final = await client.responses.stream({ model: 'm', input: 'hi' }).finalResponse()
+    expect(final).toMatchObject({
+      id: 'resp_r1',
+      model: 'm',
+      created_at: 7,
+      status: 'failed',
+      error: { message: 'Too slow (request id: r1)' },
+    })
+  })
+
   test('edge 86: a context that is too long is told so that Codex compacts', () => {
     const machine = openaiResponses.createStreamDecoder(decodeContext())
     let code: unknown
@@ -113,7 +136,7 @@ describe('errors', () => {
       { event: 'error', data: '{"type":"error","code":"context_length_exceeded","message":"too long"}' },
       event => {
         if (event.type !== 'error') return
-        const [failed] = dataOf(openaiResponses.encodeErrorEvent(event.error, 'r', undefined))
+        const failed = dataOf(openaiResponses.encodeErrorEvent(event.error, 'r', undefined)).at(-1)
         code = asObject(asObject(failed?.['response'])?.['error'])?.['code']
       },
     )
