@@ -125,3 +125,32 @@ describe("what only the caller's own vendor keeps", () => {
     expect(lowered(caller).body).toMatchObject({ [param]: wire[param] })
   })
 })
+
+describe('fields with nothing in them', () => {
+  const NOTHING: Record<Format, JsonObject> = {
+    'openai-chat-completions': {
+      messages: [{ role: 'user', content: 'hi' }],
+      ...{ tools: [], stop: [''], logit_bias: {}, metadata: {}, user: '', prompt_cache_key: '' },
+    },
+    'openai-responses': { input: 'hi', tools: [], metadata: {}, include: [], user: '', prompt_cache_key: '' },
+    'anthropic-messages': {
+      messages: [{ role: 'user', content: 'hi' }],
+      ...{ max_tokens: 50, system: '', tools: [], stop_sequences: [''], metadata: { user_id: '' } },
+    },
+    'gemini-generate-content': {
+      contents: [{ parts: [{ text: 'hi' }] }],
+      generationConfig: { stopSequences: [''] },
+      ...{ tools: [], systemInstruction: { parts: [] }, safetySettings: null },
+    },
+  }
+
+  test.each(FORMATS)('say nothing and so lose nothing (%s)', caller => {
+    const wire = NOTHING[caller]
+    const request = CODECS[caller].decodeRequest(wire, { model: 'm', stream: false })
+    for (const upstream of FORMATS.filter(format => format !== caller)) {
+      const { body, losses } = lowerRequest(request, CODECS[upstream], TARGETS[upstream], false)
+      expect(nameLosses(losses, CODECS[caller], wire)).toEqual([])
+      expect(JSON.stringify(body)).not.toMatch(/user_id|"user":|metadata|"stop|logit_bias|cache_key/)
+    }
+  })
+})

@@ -97,7 +97,8 @@ export function decodeRequest(wire: JsonObject, call: Call): GenerationRequest {
     temperature: asNumber(body['temperature']),
     topP: asNumber(body['top_p']),
     topK: asNumber(body['top_k']),
-    stop: asArray(body['stop_sequences']).filter(stop => typeof stop === 'string'),
+    // An empty one ends nothing.
+    stop: asArray(body['stop_sequences']).flatMap(stop => asString(stop) || []),
     seed: undefined,
     presencePenalty: undefined,
     frequencyPenalty: undefined,
@@ -105,7 +106,7 @@ export function decodeRequest(wire: JsonObject, call: Call): GenerationRequest {
     logprobs: undefined,
     candidates: undefined,
     modalities: [],
-    user: asString(asObject(body['metadata'])?.['user_id']),
+    user: asString(asObject(body['metadata'])?.['user_id']) || undefined,
     metadata: undefined,
     promptCacheKey: undefined,
     serviceTier: decodeTier(asString(body['service_tier'])),

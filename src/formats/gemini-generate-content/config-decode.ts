@@ -22,7 +22,8 @@ export function decodeConfig(config: JsonObject): DecodedConfig {
     topK: asNumber(config['topK']),
     candidates: asNumber(config['candidateCount']),
     maxOutputTokens: asNumber(config['maxOutputTokens']),
-    stop: asArray(config['stopSequences']).filter(text => typeof text === 'string'),
+    // An empty one ends nothing.
+    stop: asArray(config['stopSequences']).flatMap(text => asString(text) || []),
     seed: asNumber(config['seed']),
     presencePenalty: asNumber(config['presencePenalty']),
     frequencyPenalty: asNumber(config['frequencyPenalty']),

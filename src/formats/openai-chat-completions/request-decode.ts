@@ -38,7 +38,8 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     temperature: asNumber(body['temperature']),
     topP: asNumber(body['top_p']),
     topK: asNumber(body['top_k']),
-    stop: typeof body['stop'] === 'string' ? [body['stop']] : strings(body['stop']),
+    // An empty one ends nothing.
+    stop: (typeof body['stop'] === 'string' ? [body['stop']] : strings(body['stop'])).filter(Boolean),
     seed: asNumber(body['seed']),
     presencePenalty: asNumber(body['presence_penalty']),
     frequencyPenalty: asNumber(body['frequency_penalty']),
@@ -46,9 +47,9 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     logprobs: body['logprobs'] === true ? { top: asNumber(body['top_logprobs']) } : undefined,
     candidates: asNumber(body['n']),
     modalities: strings(body['modalities']).flatMap(kind => MODALITIES.find(known => known === kind) ?? []),
-    user: asString(body['user']) ?? asString(body['safety_identifier']),
+    user: (asString(body['user']) ?? asString(body['safety_identifier'])) || undefined,
     metadata: decodeMetadata(asObject(body['metadata'])),
-    promptCacheKey: asString(body['prompt_cache_key']),
+    promptCacheKey: asString(body['prompt_cache_key']) || undefined,
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: decodeExtensions(body),
@@ -105,12 +106,12 @@ function oneOf<T extends string>(words: readonly T[], value: JsonValue | undefin
 }
 
 function decodeLogitBias(bias: JsonObject | undefined): Record<string, number> | undefined {
-  if (bias === undefined) return undefined
+  if (bias === undefined || Object.keys(bias).length === 0) return undefined
   return Object.fromEntries(Object.entries(bias).map(([token, weight]) => [token, asNumber(weight) ?? 0]))
 }
 
 function decodeMetadata(metadata: JsonObject | undefined): Record<string, string> | undefined {
-  if (metadata === undefined) return undefined
+  if (metadata === undefined || Object.keys(metadata).length === 0) return undefined
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, asString(value) ?? '']))
 }
 

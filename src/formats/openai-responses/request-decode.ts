@@ -85,9 +85,9 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     logprobs: decodeLogprobs(body),
     candidates: undefined,
     modalities: [],
-    user: asString(body['safety_identifier']) ?? user,
+    user: (asString(body['safety_identifier']) ?? user) || undefined,
     metadata: decodeMetadata(body),
-    promptCacheKey: asString(body['prompt_cache_key']),
+    promptCacheKey: asString(body['prompt_cache_key']) || undefined,
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: { 'openai-responses': decodeExtensions(body) },
@@ -183,7 +183,7 @@ function decodeLogprobs(body: JsonObject): GenerationRequest['logprobs'] {
 
 function decodeMetadata(body: JsonObject): Readonly<Record<string, string>> | undefined {
   const wire = asObject(body['metadata'])
-  if (wire === undefined) return undefined
+  if (wire === undefined || Object.keys(wire).length === 0) return undefined
   return Object.fromEntries(
     Object.entries(wire).map(([key, value]) => {
       if (typeof value !== 'string') throw invalidRequest(`metadata.${key}`, 'expected string')
