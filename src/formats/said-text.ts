@@ -51,7 +51,7 @@ export class SaidText {
         this.tell()
         return this.#keep(run)
       }
-      const grown = Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, this.#text.length * 2, run.bytes))
+      const grown = Buffer.allocUnsafeSlow(Math.max(FIRST_CAPACITY, this.#text.length * 2, bytes))
       this.#text.copy(grown, 0, 0, this.#bytes)
       this.#text = grown
     }
