@@ -28,8 +28,8 @@ const NOTHING: Uint8Array = new Uint8Array(0)
  * since upstreams name that wrongly: events, or one JSON body from an upstream that would not stream.
  */
 export class AnswerPipeline implements Pipeline {
-  readonly #prompt: Prompt
-  readonly #preparation: Preparation
+  /** What the pipeline is made of, until there is one. */
+  #source: Source | undefined
   #chosen: Pipeline | undefined
   /** What came of a BOM before the choice: half of one would spoil the first line. */
   #bom = NOTHING
@@ -37,8 +37,7 @@ export class AnswerPipeline implements Pipeline {
   #noAnswer: Meter | undefined
 
   constructor(prompt: Prompt, preparation: Preparation) {
-    this.#prompt = prompt
-    this.#preparation = preparation
+    this.#source = { prompt, preparation }
   }
 
   get meter(): Meter {
@@ -57,12 +56,12 @@ export class AnswerPipeline implements Pipeline {
   }
 
   end(emit: Emit): void {
-    this.#chosen ??= this.#streaming()
+    this.#chosen ??= this.#choose(streaming)
     this.#chosen.end(emit)
   }
 
   fail(error: GatewayError, emit: Emit): void {
-    this.#chosen ??= this.#streaming()
+    this.#chosen ??= this.#choose(streaming)
     this.#chosen.fail(error, emit)
   }
 
@@ -72,36 +71,50 @@ export class AnswerPipeline implements Pipeline {
       this.#bom = Buffer.concat([this.#bom, chunk.filter(byte => BOM.has(byte))])
       return
     }
-    this.#chosen = OPENS_JSON.has(first)
-      ? new WholePipeline(this.#hub(), this.#preparation)
-      : this.#streaming()
+    this.#chosen = this.#choose(OPENS_JSON.has(first) ? whole : streaming)
     if (this.#bom.length > 0) this.#chosen.push(this.#bom, emit)
     this.#chosen.push(chunk, emit)
   }
 
-  #streaming(): Pipeline {
-    if (this.#preparation.conversion !== undefined) return this.#hub()
-    const { codec, decodeContext } = this.#preparation
-    const prompt = this.#prompt
-    return new PassthroughPipeline({
-      codec,
-      decoder: codec.createStreamDecoder(decodeContext),
-      requestId: this.#preparation.requestId,
-      hidesUsage: prompt.format === 'openai-chat-completions' && !asksForUsage(outlineOf(prompt.body)),
-      hidesComments: prompt.format === 'gemini-generate-content',
-      framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
-    })
+  #choose(make: (source: Source) => Pipeline): Pipeline {
+    const source = this.#source
+    if (source === undefined) throw new Error('an answer has one pipeline')
+    this.#source = undefined
+    return make(source)
   }
+}
 
-  #hub(): HubPipeline {
-    const { codec, decodeContext, conversion, reply } = this.#preparation
-    return new HubPipeline({
-      decoder: codec.createStreamDecoder(decodeContext),
-      raiser: conversion?.createRaiser?.(),
-      encoder: (conversion?.caller ?? codec).createStreamEncoder(reply()),
-      framer: this.#prompt.framing === 'json-array' ? createArrayFramer() : undefined,
-    })
-  }
+interface Source {
+  prompt: Prompt
+  preparation: Preparation
+}
+
+function streaming(source: Source): Pipeline {
+  const { prompt, preparation } = source
+  if (preparation.conversion !== undefined) return hub(source)
+  const { codec, decodeContext, requestId } = preparation
+  return new PassthroughPipeline({
+    codec,
+    decoder: codec.createStreamDecoder(decodeContext),
+    requestId,
+    hidesUsage: prompt.format === 'openai-chat-completions' && !asksForUsage(outlineOf(prompt.body)),
+    hidesComments: prompt.format === 'gemini-generate-content',
+    framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
+  })
+}
+
+function whole(source: Source): Pipeline {
+  return new WholePipeline(hub(source), source.preparation)
+}
+
+function hub({ prompt, preparation }: Source): HubPipeline {
+  const { codec, decodeContext, conversion, reply } = preparation
+  return new HubPipeline({
+    decoder: codec.createStreamDecoder(decodeContext),
+    raiser: conversion?.createRaiser?.(),
+    encoder: (conversion?.caller ?? codec).createStreamEncoder(reply()),
+    framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
+  })
 }
 
 /** An upstream that answered whole although a stream was asked for: the answer is told as events at its end. */

@@ -2,7 +2,7 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { judgeEarly, send } from './attempt.ts'
 import { charge, type Reservation } from './charge.ts'
 import type { Meter } from './meter.ts'
-import { Outlet, type OutletOptions } from './outlet.ts'
+import { type AnswerEvents, Outlet, type OutletOptions } from './outlet.ts'
 import type { Pipeline } from './pipeline.ts'
 import { type ExchangeRecord, endStateOf } from './record.ts'
 import { answerHeaders } from './reply.ts'
@@ -47,7 +47,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   // The first output decides which route it is.
   const work = overCandidates(
     admitted,
-    one => flowFrom(admitted, flow, outlet, running, one),
+    one => new FlowingAttempt(admitted, flow, running, outlet, one).run(),
     () => !outlet.committed,
   ).finally(() => {
     gateway.watchdog.remove(record.id)
@@ -102,42 +102,90 @@ async function finishInBand(work: Promise<void>, outlet: Outlet, record: Exchang
   if (record.endState === 'client_gone') record.status = 499
 }
 
-async function flowFrom<P extends Prepared, F extends Pipeline>(
-  { gateway, record, pass, reservation }: Metered<P>,
-  flow: Flow<P, F>,
-  outlet: Outlet,
-  running: Running<P, F>,
-  { preparation, candidate, lane, onFirstOutput }: Try<P>,
-): Promise<void> {
-  const attempt = outlet.beginAttempt()
-  const { client, clock } = gateway
-  let pipeline: F | undefined
-  try {
-    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt, lane })
-    await gateway.answers.turn()
-    if (response.body === null) throw emptyAnswer()
-    const flowing = flow.open(preparation, response.headers)
-    pipeline = flowing
-    running.pipeline = flowing
-    const { idleMs } = candidate.route.channel.timeouts
-    await outlet.pipe(response.body, flowing, idleMs, {
-      onFirstOutput: () => {
-        flow.committed?.(preparation)
-        onFirstOutput()
-      },
-      onConclusion: () => {
-        const used = flow.used(flowing)
-        if (used !== undefined) reservation?.bill.conclude(used)
-      },
-    })
-  } catch (error) {
-    throw judgeEarly(asGatewayError(error), pipeline?.meter.cut ?? false)
-  } finally {
-    takeReadings(record, pipeline?.meter, outlet)
-    // What there is no money for was not given, whatever of it had come by then.
-    if (reservation?.isRefused === false) {
-      charge(record, pipeline && flow.used(pipeline), reservation.bill)
+/** An attempt's answer as it comes. */
+interface Arrival<F extends Pipeline> {
+  body: ReadableStream<Uint8Array>
+  pipeline: F
+  idleMs: number
+}
+
+/**
+ * One attempt and its answer. What an async function was given stays until it returns, minutes later: `run` is given
+ * nothing, and how the attempt began is let go of when something of its answer was let through.
+ */
+class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEvents {
+  readonly #admitted: Metered<P>
+  readonly #flow: Flow<P, F>
+  readonly #running: Running<P, F>
+  readonly #outlet: Outlet
+  #beginning: Try<P> | undefined
+  #pipeline: F | undefined
+
+  constructor(
+    admitted: Metered<P>,
+    flow: Flow<P, F>,
+    running: Running<P, F>,
+    outlet: Outlet,
+    beginning: Try<P>,
+  ) {
+    this.#admitted = admitted
+    this.#flow = flow
+    this.#running = running
+    this.#outlet = outlet
+    this.#beginning = beginning
+  }
+
+  /** @throws GatewayError when the answer failed before any output */
+  async run(): Promise<void> {
+    try {
+      const { body, pipeline, idleMs } = await this.#begin()
+      this.#pipeline = pipeline
+      this.#running.pipeline = pipeline
+      await this.#outlet.pipe(body, pipeline, idleMs, this)
+    } catch (error) {
+      throw judgeEarly(asGatewayError(error), this.#pipeline?.meter.cut ?? false)
+    } finally {
+      this.#end()
     }
+  }
+
+  onFirstOutput(): void {
+    const beginning = this.#beginning
+    this.#beginning = undefined
+    if (beginning === undefined) return
+    this.#flow.committed?.(beginning.preparation)
+    beginning.onFirstOutput()
+  }
+
+  onConclusion(): void {
+    const used = this.#used()
+    if (used !== undefined) this.#admitted.reservation?.bill.conclude(used)
+  }
+
+  /** Sends, and opens the answer once its turn has come. */
+  async #begin(): Promise<Arrival<F>> {
+    if (this.#beginning === undefined) throw new Error('an attempt runs once')
+    const { preparation, candidate, lane } = this.#beginning
+    const { gateway, pass } = this.#admitted
+    const { client, clock, answers } = gateway
+    const attempt = this.#outlet.beginAttempt()
+    const options = { client, pass, now: clock.now, attempt, lane }
+    const { body, headers } = await send(preparation, candidate, options)
+    await answers.turn()
+    if (body === null) throw emptyAnswer()
+    const { idleMs } = candidate.route.channel.timeouts
+    return { body, pipeline: this.#flow.open(preparation, headers), idleMs }
+  }
+
+  #used(): UsedUp | undefined {
+    return this.#pipeline && this.#flow.used(this.#pipeline)
+  }
+
+  #end(): void {
+    const { record, reservation } = this.#admitted
+    takeReadings(record, this.#pipeline?.meter, this.#outlet)
+    // What there is no money for was not given, whatever of it had come by then.
+    if (reservation?.isRefused === false) charge(record, this.#used(), reservation.bill)
   }
 }
 

@@ -103,41 +103,62 @@ async function settle<P extends Prepared, T>(
   attempt: (one: Try<P>) => Promise<T>,
 ): Promise<T | Failure> {
   const { gateway, record } = admitted
-  const channel = candidate.route.channel.name
-  const startedAt = gateway.clock.now()
   const lane = gateway.lanes.take()
-  let gaveOutput = false
-  const report = (outcome: Outcome) => {
-    // An answer that flows to its end has told already, and counts once.
-    if (outcome.kind === 'ok' && gaveOutput) return
-    gaveOutput = outcome.kind === 'ok'
-    place.report(outcome, { firstByteMs: gateway.clock.now() - startedAt })
-  }
-  const tell = (error: GatewayError | undefined) => {
-    report(error === undefined ? toldOf(record) : outcomeOf(error))
-    const outcome = error?.kind ?? 'ok'
-    gateway.metrics.attempts.of(channel, outcome).add()
-    record.tries.push({ channel, startedAt, endedAt: gateway.clock.now(), outcome })
-  }
+  const teller = new Teller(gateway, record, candidate.route.channel.name, place)
   try {
     const prepared = admitted.prepare(candidate.route)
     const preparation = prepared instanceof Promise ? await prepared : prepared
     noteAttempt(record, candidate.route, preparation)
-    const result = await attempt({
-      preparation,
-      candidate,
-      lane,
-      onFirstOutput: () => report({ kind: 'ok' }),
-    })
-    tell(record.error)
+    const onFirstOutput = () => teller.report({ kind: 'ok' })
+    const result = await attempt({ preparation, candidate, lane, onFirstOutput })
+    teller.tell(record.error)
     return result
   } catch (error) {
     const failure = asGatewayError(error)
-    tell(failure)
+    teller.tell(failure)
     return new Failure(failure)
   } finally {
     gateway.lanes.free(lane)
     place.release()
+  }
+}
+
+/** Tells how an attempt goes. */
+class Teller {
+  readonly #gateway: Gateway
+  readonly #record: ExchangeRecord
+  readonly #channel: string
+  readonly #place: Attempt
+  readonly #startedAt: number
+  #gaveOutput = false
+
+  constructor(gateway: Gateway, record: ExchangeRecord, channel: string, place: Attempt) {
+    this.#gateway = gateway
+    this.#record = record
+    this.#channel = channel
+    this.#place = place
+    this.#startedAt = gateway.clock.now()
+  }
+
+  /** To the breakers. An answer that flows to its end has told already, and counts once. */
+  report(outcome: Outcome): void {
+    if (outcome.kind === 'ok' && this.#gaveOutput) return
+    this.#gaveOutput = outcome.kind === 'ok'
+    this.#place.report(outcome, { firstByteMs: this.#gateway.clock.now() - this.#startedAt })
+  }
+
+  /** To everybody, when it is over. */
+  tell(error: GatewayError | undefined): void {
+    const { clock, metrics } = this.#gateway
+    this.report(error === undefined ? toldOf(this.#record) : outcomeOf(error))
+    const outcome = error?.kind ?? 'ok'
+    metrics.attempts.of(this.#channel, outcome).add()
+    this.#record.tries.push({
+      channel: this.#channel,
+      startedAt: this.#startedAt,
+      endedAt: clock.now(),
+      outcome,
+    })
   }
 }
 
