@@ -21,6 +21,7 @@ RUN printf '#!/bin/sh\nexec bun /app/src/main.ts "$@"\n' > /usr/local/bin/tollga
   && chmod 755 /usr/local/bin/tollgate
 ENV NODE_ENV=production \
     BUN_CONFIG_MAX_HTTP_REQUESTS=65535 \
+    BUN_JSC_useWarmUpMarkedBlocks=0 \
     MIMALLOC_PURGE_DELAY=10000 \
     MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000 \
     DATA_DIR=/var/lib/tollgate/data \

@@ -1,8 +1,8 @@
 import type { CommandIo } from './command.ts'
 
 /**
- * What Bun and its allocator (mimalloc) read from the environment once, when the process starts. What is there already
- * is the operator's word and stays.
+ * What Bun, JavaScriptCore and their allocator (mimalloc) read from the environment once, when the process starts. What
+ * is there already is the operator's word and stays.
  */
 const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
   /** Fetch runs 256 requests at once unless it is told otherwise: there is to be room for as many as there are callers. */
@@ -14,6 +14,11 @@ const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
    */
   MIMALLOC_PURGE_DELAY: '10000',
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '10000',
+  /**
+   * A thread of JavaScriptCore's touches memory for the heap before it is needed: worth it where memory is new, which it
+   * is not while it is kept, and most of the page faults that are left otherwise.
+   */
+  BUN_JSC_useWarmUpMarkedBlocks: '0',
 }
 
 /** Begins anew under the same process id, unless all of that is in the environment. */
