@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Raiser } from '@/formats/lowering.ts'
-import { PlainLane } from '@/formats/plain-lane.ts'
+import { PlainLane, type PlainSink } from '@/formats/plain-lane.ts'
 import {
   isPlainDelta,
   type PlainDelta,
@@ -30,7 +30,7 @@ const BOM = '\uFEFF'
 const NOTHING = new Uint8Array(0)
 
 /** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
-export class HubPipeline implements Pipeline {
+export class HubPipeline implements Pipeline, PlainSink {
   readonly meter = new Meter(() => this.#lane?.catchUp(this.#raise))
   /** Opened by the first event in an unusual spelling, and then given all that does not go past it. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
@@ -81,6 +81,14 @@ export class HubPipeline implements Pipeline {
     this.#onEvent(event)
   }
 
+  /** For what the lane took out of a read. */
+  takePlain(events: Uint8Array, textBytes: number): void {
+    this.meter.addUnread(textBytes)
+    if (this.#framer !== undefined) return this.#framer.push(fromUtf8.decode(events), this.#onText)
+    this.#flush()
+    this.#emit(events)
+  }
+
   end(emit: Emit): void {
     this.#emit = emit
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
@@ -117,7 +125,7 @@ export class HubPipeline implements Pipeline {
   #read(bytes: Uint8Array, lane: PlainLane): void {
     let at = 0
     while (at < bytes.length) {
-      if (this.#isBetween) at = lane.take(bytes, at, this.#onPlain)
+      if (this.#isBetween) at = lane.take(bytes, at, this)
       if (at === bytes.length) return
       const end = endOfEvent(bytes, at)
       if (end >= 0) {
@@ -182,13 +190,6 @@ export class HubPipeline implements Pipeline {
     if (event === this.#delta) this.#isAsDecoded = true
     this.meter.observe(event)
     this.#writer.push(event, this.#onText)
-  }
-
-  readonly #onPlain = (events: Uint8Array, textBytes: number): void => {
-    this.meter.addUnread(textBytes)
-    if (this.#framer !== undefined) return this.#framer.push(fromUtf8.decode(events), this.#onText)
-    this.#flush()
-    this.#emit(events)
   }
 
   readonly #onText = (text: string): void => {

@@ -9,7 +9,14 @@ import {
   takePlain,
   writingTemplate,
 } from './plain-kernel.ts'
-import type { PlainDelta, PlainReader, PlainWriter, StreamEncoder } from './plain-text.ts'
+import {
+  NO_NOTE,
+  type PlainDelta,
+  type PlainNote,
+  type PlainReader,
+  type PlainWriter,
+  type StreamEncoder,
+} from './plain-text.ts'
 import { SaidText } from './said-text.ts'
 
 /** A longer beginning of an event goes the general way, which need not look at it again with every read. */
@@ -18,7 +25,9 @@ const MAX_WAITING = 4096
 const CR = 0x0d
 
 /** Gets events for the caller, and how many bytes of text they say. */
-type Write = (events: Uint8Array, textBytes: number) => void
+export interface PlainSink {
+  takePlain(events: Uint8Array, textBytes: number): void
+}
 
 /**
  * Takes plain events from an upstream's bytes to a caller's (see plain-text.ts). Open after an event that went the
@@ -30,8 +39,11 @@ export class PlainLane {
   readonly #reader: PlainReader
   readonly #encoder: StreamEncoder
   readonly #learner = new FrameLearner()
-  readonly #said = new SaidText()
   readonly #usage = new PassedUsage()
+  /** What was said and not told: how much, in UTF-16 units, and the text, if somebody wants it. */
+  #length = 0
+  #said: SaidText | undefined
+  #readerNote: PlainNote = NO_NOTE
   #writer: PlainWriter | undefined
   /** Made of the frame and the writer, for as long as both stay. */
   #template: PlainTemplate | undefined
@@ -58,7 +70,9 @@ export class PlainLane {
     this.#template = undefined
     this.#number = writer.numbered?.counter.next ?? 0
     this.#held = writer.held === undefined ? NOTHING_HELD : heldOf(writer.held)
-    this.#said.begin(this.#reader.plainNote(), writer.note)
+    this.#readerNote = this.#reader.plainNote()
+    const isTextWanted = writer.note.of === 'text' || this.#readerNote.of === 'text'
+    this.#said = isTextWanted ? (this.#said ?? new SaidText()) : undefined
     this.#learner.offer(event, delta, shape)
   }
 
@@ -70,7 +84,7 @@ export class PlainLane {
 
   /** The same while the lane stays open. */
   catchUp(emit: (event: GenerationEvent) => void): void {
-    if (this.#said.tell()) this.#learner.praise()
+    this.#tellSaid()
     const counter = this.#writer?.numbered?.counter
     if (counter !== undefined) counter.next = this.#number
     const usage = this.#usage.take()
@@ -78,13 +92,13 @@ export class PlainLane {
   }
 
   /** Takes the plain events that stand there, and says where they end. */
-  take(bytes: Uint8Array, start: number, write: Write): number {
+  take(bytes: Uint8Array, start: number, sink: PlainSink): number {
     const writer = this.#writer
     if (writer === undefined) return start
-    const end = this.#takeFitting(writer, bytes, start, write)
+    const end = this.#takeFitting(writer, bytes, start, sink)
     if (end > start || !this.#learner.learn()) return end
     this.#template = undefined
-    return this.#takeFitting(writer, bytes, start, write)
+    return this.#takeFitting(writer, bytes, start, sink)
   }
 
   /** Whether what stands there may be the beginning of a plain event that is worth waiting for. */
@@ -98,7 +112,7 @@ export class PlainLane {
   }
 
   /** Takes what fits the frame that is known. */
-  #takeFitting(writer: PlainWriter, bytes: Uint8Array, start: number, write: Write): number {
+  #takeFitting(writer: PlainWriter, bytes: Uint8Array, start: number, sink: PlainSink): number {
     const template = this.#template ?? this.#makeTemplate(writer)
     if (template === undefined) return start
     let at = start
@@ -108,11 +122,26 @@ export class PlainLane {
       at = run.end
       this.#number += run.events
       this.#held = run.held
-      this.#said.add(run)
+      this.#length += run.length
+      this.#said?.add(run)
       if (run.usageStart >= 0) this.#usage.note(bytes, run.usageStart, run.usageEnd)
-      write(run.output(), run.bytes)
+      sink.takePlain(run.output(), run.bytes)
+      if (this.#said?.isMuch === true) this.#tellSaid()
     }
     return at
+  }
+
+  #tellSaid(): void {
+    const writer = this.#writer
+    if (writer === undefined || this.#length === 0) return
+    const length = this.#length
+    const text = this.#said?.take() ?? ''
+    this.#length = 0
+    for (const note of [this.#readerNote, writer.note]) {
+      if (note.of === 'text') note.add(text)
+      else if (note.of === 'length') note.add(length)
+    }
+    this.#learner.praise()
   }
 
   #makeTemplate({ before, numbered, after, held }: PlainWriter): PlainTemplate | undefined {

@@ -31,8 +31,9 @@ describe.each(PAIRS)('%s for a caller of %s', (from, to) => {
     }
   })
 
-  test('an event a read, tens of kilobytes of them, with nobody to ask what they said', () => {
-    const texts = Array.from({ length: 1000 }, (_, index) => `word ${index} "é\n"${'.'.repeat(index % 60)}`)
+  test('an event a read, short and long, with nobody to ask what they said', () => {
+    const length = (index: number) => (index % 97 === 5 ? 40 * index : index % 60)
+    const texts = Array.from({ length: 1000 }, (_, n) => `word ${n} "é\n"${'.'.repeat(length(n))}`)
     const plain = texts.map((text, index) => Buffer.from(TEXTS[from](JSON.stringify(text), index)))
     const reads = [Buffer.from(HEADS[from].join('')), ...plain, Buffer.from(ENDS[from].join(''))]
     const given = { from, to, stream: Buffer.concat(reads), framed: false, isUnmetered: true }

@@ -22,22 +22,22 @@ function runOf(text: string): PlainRun {
 test('all that was said is told, whatever the lengths of its runs', () => {
   for (let seed = 0; seed < 300; seed += 1) {
     const random = randomOf(seed)
-    const told: string[] = []
-    let length = 0
     const said = new SaidText()
-    said.begin(
-      { of: 'length', add: units => (length += units) },
-      { of: 'text', add: text => told.push(text) },
-    )
     const texts = Array.from({ length: 1 + random(8) }, () =>
       'é1'.repeat(1 + random(random(20) === 0 ? 9000 : 500)),
     )
     for (const text of texts) said.add(runOf(text))
-    said.tell()
-    expect({ seed, text: told.join(''), length }).toEqual({
-      seed,
-      text: texts.join(''),
-      length: texts.join('').length,
-    })
+    expect({ seed, text: said.take() }).toEqual({ seed, text: texts.join('') })
+    expect({ seed, text: said.take() }).toEqual({ seed, text: '' })
   }
+})
+
+test('says when it should be told', () => {
+  const said = new SaidText()
+  said.add(runOf('x'.repeat(16_383)))
+  expect(said.isMuch).toBe(false)
+  said.add(runOf('x'))
+  expect(said.isMuch).toBe(true)
+  said.take()
+  expect(said.isMuch).toBe(false)
 })
