@@ -1,12 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { askingFor, eventsOf, readCase } from './case.ts'
 
 /** What clients do that breaks gateways, by the numbers of clients.md 1. */
-
-const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
 
 let gateway: TestGateway
 

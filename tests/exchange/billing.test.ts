@@ -21,9 +21,8 @@ let answer: Script
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
   gateway = await startTestGateway({
-    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    upstreams: upstream.url,
     models: `
   - { id: "unpriced", channels: [{ channel: chat, model: "echo" }], prices: {} }
   - { id: "flat", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, per_request: 0.01 } }

@@ -155,10 +155,9 @@ describe('with an upstream that answers as told', () => {
   beforeAll(async () => {
     upstream = scriptedUpstream((request, signal) => answer(request, signal))
     clock = manualClock()
-    const { url } = upstream
     gateway = await startTestGateway({
       clock,
-      upstreams: { chat: url, responses: url, messages: url, gemini: url },
+      upstreams: upstream.url,
       models: `
   - { id: "named", channels: [{ channel: messages, model: "upstream-name" }] }
   - { id: "gnamed", channels: [{ channel: gemini, model: "upstream-name" }] }`,

@@ -8,8 +8,7 @@ let answer: string
 
 beforeAll(async () => {
   upstream = scriptedUpstream(() => new Response(answer, { headers: { 'content-type': 'application/json' } }))
-  const { url } = upstream
-  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  gateway = await startTestGateway({ upstreams: upstream.url })
 }, 60_000)
 afterAll(async () => {
   await gateway.close()

@@ -21,9 +21,8 @@ const CANDIDATE = JSON.stringify({
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
   gateway = await startTestGateway({
-    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    upstreams: upstream.url,
     models: `
   - { id: "claude", channels: [{ channel: messages, model: "claude-sonnet-4-5" }] }
   - { id: "tuned", channels: [{ channel: gemini, model: "tunedModels/mine:v1" }] }

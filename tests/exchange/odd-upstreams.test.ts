@@ -16,8 +16,7 @@ let answer: Script
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
-  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  gateway = await startTestGateway({ upstreams: upstream.url })
 }, 60_000)
 afterAll(async () => {
   await gateway.close()

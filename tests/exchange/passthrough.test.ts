@@ -9,9 +9,8 @@ let answer: Script
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
   gateway = await startTestGateway({
-    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    upstreams: upstream.url,
     models: `
   - { id: "same", channels: [{ channel: chat, model: "same" }], prices: { input: 1, output: 2 } }
   - { id: "msame", channels: [{ channel: messages, model: "msame" }], prices: { input: 1, output: 2 } }

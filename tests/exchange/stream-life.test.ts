@@ -19,10 +19,9 @@ let answer: Script
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
   clock = manualClock()
-  const { url } = upstream
   gateway = await startTestGateway({
     clock,
-    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    upstreams: upstream.url,
   })
 })
 afterAll(async () => {

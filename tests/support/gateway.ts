@@ -19,8 +19,8 @@ export interface TestGatewayOptions {
   publicApiUrl?: string
   /** False: an upgrade is a 426. */
   responsesWebSocket?: boolean
-  /** Upstream addresses by format; the simulator where none is given. */
-  upstreams?: Partial<Record<'chat' | 'responses' | 'messages' | 'gemini', string>>
+  /** Upstream addresses by format, or one for all; the simulator where none is given. */
+  upstreams?: string | Partial<Record<UpstreamName, string>>
   /** Added to each channel, as YAML flow entries. */
   channelOptions?: string
   /** Models beside those of the simulator, as YAML list entries. */
@@ -51,6 +51,11 @@ const FORMATS = {
   messages: 'anthropic-messages',
   gemini: 'gemini-generate-content',
 } as const
+
+type UpstreamName = keyof typeof FORMATS
+
+/** The upstreams of a gateway: the first part of its models' names. */
+export const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const satisfies UpstreamName[]
 
 /** What the simulator can be asked for; each is a model `sim/NAME` on all four formats and `NAME/sim` on one. */
 const STEERING = [
@@ -187,12 +192,14 @@ export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
 }
 
 function configText(simulatorUrl: string, options: TestGatewayOptions): string {
-  const channels = Object.entries(FORMATS).map(([surface, format]) => {
-    const url = options.upstreams?.[surface as keyof typeof FORMATS] ?? simulatorUrl
+  const { upstreams } = options
+  const channels = UPSTREAMS.map(surface => {
+    const format = FORMATS[surface]
+    const url = (typeof upstreams === 'string' ? upstreams : upstreams?.[surface]) ?? simulatorUrl
     const extra = options.channelOptions === undefined ? '' : `, ${options.channelOptions}`
     return `  - { name: ${surface}, format: ${format}, base_url: "${url}", api_keys: ["upstream-key-${surface}"], allow_private: true${extra} }`
   })
-  const models = Object.keys(FORMATS).flatMap(surface =>
+  const models = UPSTREAMS.flatMap(surface =>
     STEERING.map(
       name =>
         `  - { id: "${surface}/${name}", channels: [{ channel: ${surface}, model: "${name}" }], prices: ${PRICES} }`,

@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import OpenAI from 'openai'
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { simulated } from '#tests/support/simulated.ts'
 import {
   eventStream,
   fedStream,
@@ -11,14 +12,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
-import { createSimulator } from '@/simulator/simulator.ts'
 import { START_MS } from './calls.ts'
-
-const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
-
-const simulator = createSimulator()
-const simulated: Script = ({ method, path, query, headers, body }) =>
-  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
@@ -27,8 +21,7 @@ let openai: OpenAI
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
-  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  gateway = await startTestGateway({ upstreams: upstream.url })
   openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 }, START_MS)
 afterAll(async () => {

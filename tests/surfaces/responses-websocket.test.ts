@@ -3,7 +3,8 @@ import { connect as connectSocket } from 'node:net'
 import OpenAI from 'openai'
 import type { ResponsesServerEvent } from 'openai/resources/responses/responses'
 import { ResponsesWS } from 'openai/resources/responses/ws'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { simulated } from '#tests/support/simulated.ts'
 import {
   eventStream,
   fedStream,
@@ -13,14 +14,7 @@ import {
   until,
 } from '#tests/support/upstream.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
-import { createSimulator } from '@/simulator/simulator.ts'
 import { START_MS } from './calls.ts'
-
-const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
-
-const simulator = createSimulator()
-const simulated: Script = ({ method, path, query, headers, body }) =>
-  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
@@ -29,8 +23,7 @@ const open: Connection[] = []
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
-  gateway = await startTestGateway({ upstreams: { chat: url, responses: url, messages: url, gemini: url } })
+  gateway = await startTestGateway({ upstreams: upstream.url })
 }, START_MS)
 afterAll(async () => {
   for (const connection of open) connection.socket.close()

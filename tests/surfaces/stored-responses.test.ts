@@ -2,18 +2,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import OpenAI from 'openai'
 import type { Response as ModelResponse, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { simulated } from '#tests/support/simulated.ts'
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
-import { createSimulator } from '@/simulator/simulator.ts'
 import { START_MS } from './calls.ts'
-
-/** The four upstream formats, by the names of the test gateway's models. */
-const UPSTREAMS = ['chat', 'responses', 'messages', 'gemini'] as const
-
-const simulator = createSimulator()
-const simulated: Script = ({ method, path, query, headers, body }) =>
-  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
@@ -24,9 +17,8 @@ let strangersKey: string
 
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
   gateway = await startTestGateway({
-    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    upstreams: upstream.url,
   })
   openai = clientOf(gateway.key)
   strangersKey = await newKey('stranger@example.com')

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { openPayer } from '#tests/support/payer.ts'
+import { simulated } from '#tests/support/simulated.ts'
 import {
   eventStream,
   fedStream,
@@ -11,23 +12,16 @@ import {
 } from '#tests/support/upstream.ts'
 import { CALLS, call, readError, START_MS, SURFACES, type Surface } from '#tests/surfaces/calls.ts'
 import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
-import { createSimulator } from '@/simulator/simulator.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
 let answer: Script
 let key: string
 
-const simulator = createSimulator()
-/** The simulator, as one who counts the calls sees it. */
-const simulated: Script = ({ method, path, query, headers, body }) =>
-  simulator.fetch(new Request(`http://simulator${path}${query}`, { method, headers, body }))
-
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  const { url } = upstream
   gateway = await startTestGateway({
-    upstreams: { chat: url, responses: url, messages: url, gemini: url },
+    upstreams: upstream.url,
     models: [
       '  - { id: whisper, channels: [{ channel: chat, model: echo }], prices: { per_audio_second: 0.0001 } }',
       '  - { id: voice, channels: [{ channel: chat, model: echo }], prices: { per_million_characters: 1 } }',
