@@ -1,6 +1,8 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { stalled } from './attempt.ts'
+import { CallerStream } from './caller-stream.ts'
+import { drain } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 
 /** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
@@ -8,22 +10,6 @@ export const KEEPALIVE_MS = 15_000
 
 /** What may be held back while waiting for the first output; more than this is let through. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
-
-/** What may wait in the process for a slow reader before the upstream is no longer read. */
-const BUFFER_BYTES = 64 * 1024
-
-/** Both are the same objects for all streams. */
-const ONE_READ: QueuingStrategy<Uint8Array> = { highWaterMark: 1 }
-const BUFFER: QueuingStrategy<Uint8Array> = {
-  highWaterMark: BUFFER_BYTES,
-  size: chunk => chunk?.byteLength ?? 0,
-}
-
-/**
- * How long an answer is read on after its caller left, for the usage that may be on its way already. The upstream's
- * connection is closed within 100 ms of the leaving.
- */
-const DRAIN_MS = 30
 
 /** A reader that takes nothing for this long has left without saying so. */
 const READER_STALL_MS = 600_000
@@ -54,20 +40,15 @@ export interface AnswerEvents {
 /**
  * The caller's side of a streamed answer: one TransformStream that outlives attempts. An attempt's bytes are held
  * until its first real output, so that another may still take over; after that they flow, and nothing is ever
- * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's: reads are handed
- * over at once while there is room, and written into it when there is none, which it answers once there is.
+ * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
  */
 export class Outlet {
-  /** The body of the answer. */
-  readonly readable: ReadableStream<Uint8Array>
   /** Resolves when the head must be sent: at the first output, or when the caller has waited long enough. */
   readonly opened: Promise<void>
 
   readonly #options: OutletOptions
-  readonly #writable: WritableStream<Uint8Array>
-  #writer: WritableStreamDefaultWriter<Uint8Array> | undefined
+  readonly #caller: CallerStream
   readonly #startedAt: number
-  #controller: TransformStreamDefaultController<Uint8Array> | undefined
   #announce: () => void = () => {}
   #events: AnswerEvents | undefined
   #concluded = false
@@ -97,20 +78,15 @@ export class Outlet {
     this.opened = new Promise(resolve => {
       this.#announce = resolve
     })
-    const transform = new TransformStream<Uint8Array, Uint8Array>(
-      {
-        start: controller => {
-          this.#controller = controller
-        },
-        transform: chunk => this.#take(chunk),
-        // Of the standard and of Bun, and not yet of the types.
-        ...{ cancel: () => this.#abandon(this.#mayTellUsage) },
-      },
-      ONE_READ,
-      BUFFER,
+    this.#caller = new CallerStream(
+      chunk => this.#take(chunk),
+      () => this.#abandon(this.#mayTellUsage),
     )
-    this.readable = transform.readable
-    this.#writable = transform.writable
+  }
+
+  /** The body of the answer. */
+  get readable(): ReadableStream<Uint8Array> {
+    return this.#caller.readable
   }
 
   /** True once output of an attempt reached the caller: no other attempt may follow. */
@@ -175,7 +151,7 @@ export class Outlet {
     const drains = this.#mayTellUsage
     this.#abandon(drains)
     // A read that waits for room waits no longer.
-    if (drains) this.#controller?.error(null)
+    if (drains) this.#caller.break()
   }
 
   /** There is no money for the answer: nothing of it is wanted. */
@@ -219,7 +195,7 @@ export class Outlet {
     if (this.#closed) return
     const { keepalive } = this.#options
     if (keepalive !== undefined && !this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
-    if (!this.#hasRoom) {
+    if (!this.#caller.hasRoom) {
       // The caller reads slowly, so the upstream is not being read: its silence says nothing.
       this.#lastRead = now
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
@@ -267,29 +243,18 @@ export class Outlet {
       while (true) {
         const { done, value } = await reader.read()
         if (done) return
-        if (this.#hasRoom) this.#take(value)
-        else await this.#takeLater(value)
+        if (this.#caller.hasRoom) this.#take(value)
+        else await this.#caller.whenRoom(value)
       }
     } finally {
       reader.releaseLock()
     }
   }
 
-  /** Whether the caller's side takes more: its socket, and what may wait for it. False once it is broken, too. */
-  get #hasRoom(): boolean {
-    return (this.#controller?.desiredSize ?? 0) > 0
-  }
-
-  /** The stream's own backpressure: what is written into it is taken once there is room. Fails if the caller's side breaks. */
-  #takeLater(chunk: Uint8Array): Promise<void> {
-    this.#writer ??= this.#writable.getWriter()
-    return this.#writer.write(chunk)
-  }
-
   /** Why the body stopped short of its end. */
   #causeOf(error: unknown): unknown {
     // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
-    if (this.#controller?.desiredSize === null) this.abandon()
+    if (this.#caller.isBroken) this.abandon()
     const signal = this.#attempt?.signal
     return signal?.aborted ? signal.reason : error
   }
@@ -299,33 +264,9 @@ export class Outlet {
     this.#reader?.releaseLock()
   }
 
-  /**
-   * Reads on for a moment after the caller left. If the answer comes to its end meanwhile, its usage is what the
-   * upstream reports; else the meter stays where it was when the caller left, since what came later reached nobody.
-   */
   async #drain(body: ReadableStream<Uint8Array>, pipeline: Pipeline): Promise<void> {
-    const attempt = this.#attempt
-    if (attempt?.signal.aborted !== false) return
-    const { meter } = pipeline
-    const goBack = meter.bookmark()
-    const reader = body.getReader()
-    const end = () => {
-      attempt.abort(callerLeft())
-      reader.cancel().catch(() => undefined)
-    }
-    const timer = setTimeout(end, DRAIN_MS)
-    try {
-      while (!meter.isConclusive && !pipeline.done && !attempt.signal.aborted) {
-        const { done, value } = await reader.read()
-        if (done) break
-        pipeline.push(value, discard)
-      }
-    } catch {
-      // Broken off: what there is, is all there will be.
-    }
-    clearTimeout(timer)
-    end()
-    if (!meter.isConclusive) goBack()
+    if (this.#attempt?.signal.aborted !== false) return
+    await drain(body, pipeline, this.#attempt.signal, () => this.#cancel(callerLeft()))
   }
 
   /** Writes the end of the answer, unless the pipeline wrote it already. */
@@ -363,37 +304,18 @@ export class Outlet {
   #write(bytes: Uint8Array, now = this.#options.clock.now()): void {
     if (this.#closed) return
     this.#lastWrite = now
-    try {
-      this.#controller?.enqueue(bytes)
-    } catch {
-      // The caller's side was cancelled between two checks.
-      this.abandon()
-    }
+    if (!this.#caller.write(bytes)) this.abandon()
   }
 
   async #close(afterError: boolean): Promise<void> {
     if (this.#closed) return
     this.#closed = true
     this.#open()
-    if (!afterError || !this.#options.breakAfterError) {
-      this.#controller?.terminate()
-      return
-    }
-    await this.#drained()
-    // Bun breaks the connection whatever the reason is, and prints it unless it is null.
-    this.#controller?.error(null)
-  }
-
-  /** Waits until the caller's socket took what was written, for at most a second. A matter of sockets, not of time. */
-  async #drained(): Promise<void> {
-    for (let looks = 0; looks < 100; looks += 1) {
-      await Bun.sleep(10)
-      if ((this.#controller?.desiredSize ?? BUFFER_BYTES) >= BUFFER_BYTES) return
-    }
+    if (!afterError || !this.#options.breakAfterError) return this.#caller.end()
+    await this.#caller.untilTaken()
+    this.#caller.break()
   }
 }
-
-function discard(): void {}
 
 function callerLeft(): GatewayError {
   return new GatewayError('client_closed', 'The caller left before the end of the answer')
