@@ -1,3 +1,4 @@
+import { Refusal } from '@/errors/refusal.ts'
 import { connect, type Database } from './connect.ts'
 import { openEmbedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
@@ -19,11 +20,24 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
   const embedded = options.databaseUrl === undefined ? await openEmbedded(options) : undefined
   const url = embedded?.url ?? options.databaseUrl ?? ''
   try {
-    const migrated = await migrate(url)
+    const migrated = await (embedded === undefined ? migrate(url).catch(refuseUnreachable) : migrate(url))
     const database = connect(url)
     return { ...database, migrated, close: () => database.close().then(() => embedded?.stop()) }
   } catch (error) {
     await embedded?.stop()
     throw error
   }
+}
+
+/** What the network says of an address where no Postgres is. */
+const UNREACHABLE = /^(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|ETIMEDOUT|CONNECT(?:ION)?_\w+)$/
+
+/** What Postgres says to a user or of a database that it does not have. */
+const TURNED_AWAY = /^(?:28|3D)/
+
+/** @throws Refusal that names the variable for an address that leads to no database, else the error itself */
+function refuseUnreachable(error: unknown): never {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  if (!(error instanceof Error) || !(UNREACHABLE.test(code) || TURNED_AWAY.test(code))) throw error
+  throw new Refusal(`DATABASE_URL cannot be used: ${error.message}`, { cause: error })
 }

@@ -401,3 +401,24 @@ test('simulator serves until it is told to stop', async () => {
   child.kill('SIGTERM')
   expect(await child.exited).toBe(0)
 })
+
+/** Another database of the same server. */
+function elsewhere(name: string): string {
+  const url = new URL(db.url)
+  url.pathname = `/${name}`
+  return url.href
+}
+
+describe('a database that cannot be had', () => {
+  test.each([
+    ['where nothing listens', 'postgres://user:hunter2@127.0.0.1:1/x', 'ECONNREFUSED'],
+    ['that the server does not have', elsewhere('nothing_there'), 'does not exist'],
+  ])('%s is one line that names the variable', async (_where, url, says) => {
+    const child = spawn(['account', 'list'], { ...ENV, DATABASE_URL: url })
+    const { exitCode, stdout, stderr } = await finish(child)
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: '' })
+    expect(stderr).toMatch(/^tollgate: DATABASE_URL cannot be used: [^\n]+\n$/)
+    expect(stderr).toContain(says)
+    expect(stderr).not.toContain('hunter2')
+  })
+})
