@@ -26,7 +26,7 @@ export interface Codec {
 
   /**
    * Writes a request for an upstream. Never fails for a hint: what the format cannot say is a loss.
-   * Function and hosted tools only; custom and client tools were lowered before (formats/tools/lower.ts).
+   * Function and hosted tools, and custom ones where the format takes them; others were lowered before (formats/tools/lower.ts).
    * Deterministic: the same request gives the same bytes, since prompt caches live on that.
    * @throws GatewayError `unsupported_parameter` where ignoring a field would change what the caller relies on.
    */
@@ -86,6 +86,9 @@ export interface Codec {
 
   /** Under which keys tool input and results stand as JSON values: their numbers keep every digit (json/exact.ts). */
   readonly dataKeys: ReadonlySet<string>
+
+  /** Whether every upstream of the format takes tools called with free text, unless its channel is said to take functions only. */
+  readonly takesCustomTools: boolean
 
   /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
   readonly toolNames: { pattern: RegExp; maxLength: number }

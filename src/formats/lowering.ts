@@ -100,7 +100,11 @@ export function lowerCount(
 function lower(request: GenerationRequest, codec: Codec, functionToolsOnly: boolean) {
   refuseKeptState(request, codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
-  const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames)
+  const { request: lowered, table } = lowerTools(
+    hosted.request,
+    codec.toolNames,
+    codec.takesCustomTools && !functionToolsOnly,
+  )
   return { hosted, lowered, table }
 }
 

@@ -66,6 +66,8 @@ export const openaiChatCompletions: Codec = {
   },
   // Text, as OpenAI defines it; some vendors write the object.
   dataKeys: new Set(['arguments']),
+  // Of the vendors of this format only OpenAI knows them.
+  takesCustomTools: false,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }, _url, target) =>
     kind === 'image' || kind === 'video' || (kind === 'document' && vendorTraits(target.vendor).isOpenrouter),

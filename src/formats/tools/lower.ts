@@ -16,18 +16,20 @@ export interface LoweredTools {
  * choice follow. Hosted tools stay as they are (hosted.ts). No tool is ever left out, for an agent that loses one
  * falls silent. A request with nothing to lower comes back itself.
  *
+ * @param keepsCustom the upstream knows custom tools, and holds the model to their grammar: those outside of a group,
+ *   whose name fits, stay what they are.
  * @throws GatewayError `unsupported_parameter` for a client tool that no function can stand for.
  */
-export function lowerTools(request: GenerationRequest, rule: NameRule): LoweredTools {
+export function lowerTools(request: GenerationRequest, rule: NameRule, keepsCustom = false): LoweredTools {
   const tools = firstOfEach(request.tools)
   const names = new ToolNames(
     tools.flatMap(tool => identityOf(tool) ?? []),
     rule,
   )
   const lowered = {
-    tools: mapKept(tools, tool => lowerTool(tool, names)),
-    turns: lowerTurns(request.turns, names),
-    toolChoice: lowerChoice(request.toolChoice, names),
+    tools: mapKept(tools, tool => lowerTool(tool, names, keepsCustom)),
+    turns: lowerTurns(request.turns, names, keepsCustom),
+    toolChoice: lowerChoice(request.toolChoice, names, keepsCustom),
   }
   const same =
     lowered.tools === request.tools &&
@@ -69,7 +71,13 @@ function mapKept<T>(list: readonly T[], change: (item: T) => T): readonly T[] {
   return changed.every((item, index) => item === list[index]) ? list : changed
 }
 
-function lowerTool(tool: Tool, names: ToolNames): Tool {
+/** Whether a custom tool, or what speaks of it, can stay as it is. */
+function isKept({ kind, name, namespace }: ToolIdentity, names: ToolNames, keepsCustom: boolean): boolean {
+  const isFree = keepsCustom && kind === 'custom' && namespace === undefined
+  return isFree && names.of({ kind, name, namespace }) === name
+}
+
+function lowerTool(tool: Tool, names: ToolNames, keepsCustom: boolean): Tool {
   const identity = identityOf(tool)
   if (identity === undefined) return tool
   const name = names.of(identity)
@@ -79,6 +87,7 @@ function lowerTool(tool: Tool, names: ToolNames): Tool {
         ? tool
         : { ...tool, name, namespace: undefined }
     case 'custom':
+      if (isKept(identity, names, keepsCustom)) return tool
       return { ...functionTool(name), description: customDescription(tool), parameters: customParameters() }
     case 'client':
       return { ...functionTool(name), ...clientSignature(tool) }
@@ -119,21 +128,31 @@ function customDescription(tool: CustomTool): string | undefined {
   return tool.description === undefined ? rule : `${tool.description}\n\n${rule}`
 }
 
-function lowerTurns(turns: readonly Turn[], names: ToolNames): readonly Turn[] {
+function lowerTurns(turns: readonly Turn[], names: ToolNames, keepsCustom: boolean): readonly Turn[] {
   const calls = new Map<string, ToolIdentity>()
   return mapKept(turns, turn => {
-    const parts = mapKept(turn.parts, part => lowerPart(part, names, calls))
+    const parts = mapKept(turn.parts, part => lowerPart(part, names, calls, keepsCustom))
     return parts === turn.parts ? turn : { ...turn, parts }
   })
 }
 
 /** @param calls the calls met so far by id, so that a result is given the name of its call. */
-function lowerPart(part: Part, names: ToolNames, calls: Map<string, ToolIdentity>): Part {
-  if (part.type === 'tool-result') return lowerResult(part, names, calls.get(part.callId))
+function lowerPart(
+  part: Part,
+  names: ToolNames,
+  calls: Map<string, ToolIdentity>,
+  keepsCustom: boolean,
+): Part {
+  if (part.type === 'tool-result') {
+    const call = calls.get(part.callId)
+    const stays = part.kind === 'custom' && call !== undefined && isKept(call, names, keepsCustom)
+    return stays ? part : lowerResult(part, names, call)
+  }
   if (part.type !== 'tool-call') return part
   const { kind, name, namespace } = part
   const identity = { kind, name, namespace }
   calls.set(part.callId, identity)
+  if (isKept(identity, names, keepsCustom)) return part
   const plain = names.of(identity)
   if (kind === 'function' && plain === name && namespace === undefined) return part
   const input = kind === 'custom' ? JSON.stringify({ input: part.input }) : part.input
@@ -148,11 +167,17 @@ function lowerResult(part: ToolResultPart, names: ToolNames, call: ToolIdentity 
   return part.kind === 'function' && name === part.name ? part : { ...part, kind: 'function', name }
 }
 
-function lowerChoice(choice: ToolChoice | undefined, names: ToolNames): ToolChoice | undefined {
+function lowerChoice(
+  choice: ToolChoice | undefined,
+  names: ToolNames,
+  keepsCustom: boolean,
+): ToolChoice | undefined {
   if (choice?.type === 'tool') {
-    if (typeof choice.kind === 'object') return choice
-    const name = names.ofChoice({ kind: choice.kind, name: choice.name, namespace: choice.namespace })
-    const same = choice.kind === 'function' && name === choice.name && choice.namespace === undefined
+    const { kind, name: called, namespace } = choice
+    if (typeof kind === 'object' || isKept({ kind, name: called, namespace }, names, keepsCustom))
+      return choice
+    const name = names.ofChoice({ kind, name: called, namespace })
+    const same = kind === 'function' && name === called && namespace === undefined
     return same ? choice : { type: 'tool', kind: FUNCTION, name, namespace: undefined }
   }
   if (choice?.type === 'allowed') {

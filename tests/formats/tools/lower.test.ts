@@ -290,3 +290,31 @@ describe('the tool choice follows', () => {
     expect(lower({ tools, toolChoice }).request.toolChoice).toBe(toolChoice)
   })
 })
+
+describe('for an upstream that knows custom tools', () => {
+  const keeping = (fields: Partial<GenerationRequest>) => lowerTools(request(fields), RULE, true)
+  const grammar = { syntax: 'lark', definition: 'start: /.+/' } as const
+
+  test('a custom tool, its calls, results and choice stay what they are', () => {
+    const plain = request({
+      tools: [customTool('patch', { grammar }), functionTool('a')],
+      turns: [
+        assistant(call('custom', 'patch', 'raw')),
+        { role: 'user', parts: [result('custom', 'call_patch')] },
+      ],
+      toolChoice: { type: 'tool', name: 'patch', namespace: undefined, kind: 'custom' },
+    })
+    expect(lowerTools(plain, RULE, true).request).toBe(plain)
+    expect(lowerTools(plain, RULE).request.tools[0]).toMatchObject({ type: 'function' })
+  })
+
+  test('one of a group, of another name than fits, or called like a function, is lowered still', () => {
+    const tools = [
+      customTool('c', { namespace: 'n' }),
+      customTool('a.b'),
+      functionTool('same'),
+      customTool('same'),
+    ]
+    expect(keeping({ tools }).request.tools.map(tool => tool.type)).toEqual(Array(4).fill('function'))
+  })
+})
