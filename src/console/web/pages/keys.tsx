@@ -4,7 +4,6 @@ import { useAddressState } from '../api/address.ts'
 import { call } from '../api/client.ts'
 import { useCursorList } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
-import { Confirm } from '../parts/confirm.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
@@ -14,6 +13,7 @@ import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { CreateKey } from './key-create.tsx'
 import { EditKey } from './key-edit.tsx'
+import { RevokeKey } from './key-revoke.tsx'
 import { pageQuery } from './requests.tsx'
 
 const CLOSED = { new: '' }
@@ -69,22 +69,12 @@ export function KeysPage() {
         />
       )}
       {revoking === undefined ? null : (
-        <Confirm
-          title="Revoke this key?"
-          verb="Revoke key"
-          danger
+        <RevokeKey
+          apiKey={revoking}
+          revoke={id => call('POST /api/keys/:id/revoke', { params: { id } })}
           onClose={() => setRevoking(undefined)}
-          action={async () => {
-            await call('POST /api/keys/:id/revoke', { params: { id: revoking.id } })
-            keys.reload()
-            toast('The key is revoked')
-          }}
-        >
-          <p>
-            <b>{revoking.name || revoking.prefix}</b> stops working at once and for good; its running answers
-            end.
-          </p>
-        </Confirm>
+          onDone={keys.reload}
+        />
       )}
     </Page>
   )

@@ -7,7 +7,6 @@ import { call } from '../../api/client.ts'
 import { useCursorList, useQuery } from '../../api/query.ts'
 import { wholeNumber } from '../../format/number.ts'
 import { Button } from '../../parts/button.tsx'
-import { Confirm } from '../../parts/confirm.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
@@ -16,6 +15,7 @@ import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
 import { ENTRY_COLUMNS } from '../billing.tsx'
+import { RevokeKey } from '../key-revoke.tsx'
 import { columnsOf } from '../keys.tsx'
 import { pageQuery } from '../requests.tsx'
 import { UsageCard } from '../usage-card.tsx'
@@ -160,7 +160,6 @@ function Facts({ account }: { account: Account }) {
 const keyId = (key: Key) => key.id
 
 function Keys({ id, mayAdminister }: { id: number; mayAdminister: boolean }) {
-  const toast = useToast()
   const [revoking, setRevoking] = useState<Key>()
   const keys = useCursorList(
     `keys ${id}`,
@@ -202,21 +201,12 @@ function Keys({ id, mayAdminister }: { id: number; mayAdminister: boolean }) {
         }
       </Answer>
       {revoking === undefined ? null : (
-        <Confirm
-          title="Revoke this key?"
-          verb="Revoke key"
-          danger
+        <RevokeKey
+          apiKey={revoking}
+          revoke={key => call('POST /api/admin/keys/:id/revoke', { params: { id: key } })}
           onClose={() => setRevoking(undefined)}
-          action={async () => {
-            await call('POST /api/admin/keys/:id/revoke', { params: { id: revoking.id } })
-            keys.reload()
-            toast('The key is revoked')
-          }}
-        >
-          <p>
-            <b>{revoking.name || revoking.prefix}</b> stops working at once and for good.
-          </p>
-        </Confirm>
+          onDone={keys.reload}
+        />
       )}
     </section>
   )
