@@ -181,7 +181,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'what is generated after the caller left is charged',
-    file: 'src/exchange/outlet.ts',
+    file: 'src/exchange/drain.ts',
     find: 'if (!meter.isConclusive) goBack()',
     replace: '',
     caughtBy: 'tests/exchange/outlet.test.ts',
