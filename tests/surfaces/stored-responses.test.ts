@@ -335,7 +335,7 @@ test('a response that was deleted is gone for good, and so is what went on from 
 test('a response that has expired is not there any more', async () => {
   const { id } = await openai.responses.create({ model: 'chat/echo', input: 'old', store: true })
   const [row] = await gateway.database.sql`
-    update stored_response set expires_at = now() where id = ${id} returning created_at, expires_at`
+    update stored_response set expires_at = now() - interval '1 second' where id = ${id} returning created_at, expires_at`
   expect(row).toBeDefined()
   expect((await raw('GET', `/v1/responses/${id}`)).status).toBe(404)
   expect((await raw('GET', `/v1/responses/${id}/input_items`)).status).toBe(404)
