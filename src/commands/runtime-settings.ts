@@ -12,8 +12,8 @@ const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
    * waits 100 ms, and a gateway that is busy has to have all of it back at once, page fault by page fault: a tenth of a
    * request's CPU.
    */
-  MIMALLOC_PURGE_DELAY: '10000',
-  MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '10000',
+  MIMALLOC_PURGE_DELAY: '2000',
+  MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '2000',
   /**
    * A thread of JavaScriptCore's touches memory for the heap before it is needed: worth it where memory is new, which it
    * is not while it is kept, and most of the page faults that are left otherwise.

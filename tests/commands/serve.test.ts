@@ -112,7 +112,7 @@ test('begins with what the runtime reads at its start, where the operator says n
     'BUN_CONFIG_MAX_HTTP_REQUESTS=65535',
     'BUN_JSC_useWarmUpMarkedBlocks=0',
     'MIMALLOC_PURGE_DELAY=500',
-    'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=10000',
+    'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000',
   ])
 })
 
