@@ -2,6 +2,7 @@ import { existsSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
+import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { check, type Decimals, type Known } from './checks.ts'
 import type { ConsoleEntry } from './console.ts'
@@ -34,6 +35,7 @@ export interface ChannelEntry {
   timeouts: { connectMs?: number; firstByteMs?: number; idleMs?: number }
   maxConcurrent: number | undefined
   functionToolsOnly: boolean
+  thinkTags: ThinkTags | undefined
   /** Whether the address may be on a private network. */
   allowPrivate: boolean
 }
@@ -219,6 +221,7 @@ function channelEntry(channel: ChannelContent): ChannelEntry {
     timeouts: timeoutEntry(channel.timeouts ?? {}),
     maxConcurrent: channel.max_concurrent,
     functionToolsOnly: channel.function_tools_only ?? false,
+    thinkTags: channel.think_tags,
     allowPrivate: channel.allow_private ?? namesPrivateAddress(channel.base_url),
   }
 }

@@ -1,6 +1,7 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { FORMATS } from '@/generation/format.ts'
 import { SURFACES } from '@/generation/surface.ts'
+import { THINK_TAGS } from '@/generation/think-tags.ts'
 
 /**
  * tollgate.yaml, key by key. What a schema cannot say (references, duplicates, decimals) is in checks.ts; what is left
@@ -74,6 +75,7 @@ const channel = closed({
   ),
   max_concurrent: whole(1, INTEGER_MAX),
   function_tools_only: flag,
+  think_tags: Type.Optional(oneOf(THINK_TAGS)),
   allow_private: flag,
 })
 

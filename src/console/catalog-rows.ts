@@ -32,6 +32,7 @@ export function channelRow(
     timeouts: timeoutsRow(stored),
     max_concurrent: stored.maxConcurrent ?? null,
     function_tools_only: stored.functionToolsOnly,
+    think_tags: stored.thinkTags ?? null,
     allow_private: stored.allowPrivate,
     health: {
       breaker: breakerRow(health?.breaker),
@@ -53,6 +54,7 @@ export function channelAct(entry: ChannelEntry): JsonObject {
     timeouts: { ...timeoutsRow(entry) },
     max_concurrent: entry.maxConcurrent ?? null,
     function_tools_only: entry.functionToolsOnly,
+    think_tags: entry.thinkTags ?? null,
     allow_private: entry.allowPrivate,
   }
 }

@@ -25,10 +25,7 @@ export function readEntries(value: JsonObject, channels: readonly StoredChannel[
 }
 
 /** A channel as tollgate.yaml would say it, with the secrets that the page was never shown put back. */
-export function channelValue(
-  { api_keys, headers, max_concurrent, ...rest }: NewChannel,
-  before: StoredChannel | undefined,
-) {
+export function channelValue({ api_keys, headers, ...rest }: NewChannel, before: StoredChannel | undefined) {
   const secrets = api_keys.map((key, index) => {
     if ('secret' in key) return key.secret
     const secret = before?.apiKeys[before.keyIds.indexOf(key.id)]
@@ -40,7 +37,7 @@ export function channelValue(
     return [name, value === HIDDEN && stored !== undefined ? stored : value] as const
   })
   return {
-    ...withoutNulls({ ...rest, max_concurrent }),
+    ...withoutNulls(rest),
     api_keys: secrets,
     headers: Object.fromEntries(kept),
   } satisfies JsonObject

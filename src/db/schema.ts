@@ -21,6 +21,7 @@ import {
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
+import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /** The data model on one page. Column names in the database are these names in snake case. */
@@ -141,11 +142,16 @@ export const channel = pgTable(
     maxConcurrent: integer(),
     /** True: this upstream accepts nothing but function tools. */
     functionToolsOnly: boolean().notNull().default(false),
+    /** How its models write their thoughts into the text; null: they do not. */
+    thinkTags: text().$type<ThinkTags>(),
     /** True: the address may be on a private network. */
     allowPrivate: boolean().notNull().default(false),
     source: text().$type<Source>().notNull(),
   },
-  t => [check('channel_source', sql`${t.source} in ('file', 'cli', 'console', 'default')`)],
+  t => [
+    check('channel_source', sql`${t.source} in ('file', 'cli', 'console', 'default')`),
+    check('channel_think_tags', sql`${t.thinkTags} in ('both', 'closing')`),
+  ],
 )
 
 /** One vendor key of a channel's pool. */

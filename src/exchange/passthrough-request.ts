@@ -9,10 +9,11 @@ import type { Route } from '@/routing/model.ts'
 import { editBody, outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
 
-/** Whether a route can be given the caller's own bytes. */
+/** Whether a route can be given the caller's own bytes, and the caller its answer's. */
 export function isPassthrough(prompt: Prompt, { channel }: Route): boolean {
-  const passes =
-    channel.format === prompt.format && !channel.functionToolsOnly && prompt.purpose !== 'summary'
+  const isAlike =
+    channel.format === prompt.format && !channel.functionToolsOnly && channel.thinkTags === undefined
+  const passes = isAlike && prompt.purpose !== 'summary'
   return passes && !carriesWrappedSignature(prompt.body.bytes, prompt.body.outline)
 }
 

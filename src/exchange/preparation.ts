@@ -71,7 +71,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
       limited(withMedia(asked(prompt), options.media), prompt.outputLimit),
       codec,
       targetOf(model, route),
-      channel.functionToolsOnly,
+      channel,
     ),
   )
   const losses = nameLosses(lowered.losses, caller, prompt.body.json)

@@ -4,10 +4,12 @@ import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
+import type { ThinkTags } from '@/generation/think-tags.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Codec, Target, TokenCountCodec } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { respelled, unsupported } from './invalid.ts'
+import { splitThinkTags } from './think-tags.ts'
 import { dropHostedTools } from './tools/hosted.ts'
 import { lowerTools } from './tools/lower.ts'
 import type { ToolTable } from './tools/names.ts'
@@ -30,6 +32,14 @@ export interface Raiser extends StreamMachine<GenerationEvent, GenerationEvent> 
   readonly readsText: boolean
 }
 
+/** What an upstream does otherwise than its format says. */
+export interface UpstreamHabits {
+  /** It accepts nothing but function tools. */
+  functionToolsOnly: boolean
+  /** Its models write their thoughts into the text. */
+  thinkTags: ThinkTags | undefined
+}
+
 /**
  * Writes a request for an upstream of any format: tools are lowered to functions, the codec encodes, and what the
  * format could not be asked for is done to the answer instead.
@@ -39,7 +49,7 @@ export function lowerRequest(
   request: GenerationRequest,
   codec: Codec,
   target: Target,
-  functionToolsOnly: boolean,
+  { functionToolsOnly, thinkTags }: UpstreamHabits,
 ): LoweredRequest {
   const { hosted, lowered, table } = lower(request, codec, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
@@ -55,8 +65,8 @@ export function lowerRequest(
       ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
     ],
     createRaiser:
-      isLowered || outputTool !== undefined || stop.length > 0
-        ? () => createRaiser(outputTool, isLowered ? table : undefined, stop)
+      isLowered || outputTool !== undefined || stop.length > 0 || thinkTags !== undefined
+        ? () => createRaiser(thinkTags, outputTool, isLowered ? table : undefined, stop)
         : undefined,
   }
 }
@@ -124,6 +134,7 @@ function refuseKeptState({ extensions }: GenerationRequest, codec: Codec): void 
 
 /** The inverse steps in the inverse order; the caller's stop sequences are looked for in what the caller sees. */
 function createRaiser(
+  thinkTags: ThinkTags | undefined,
   outputTool: string | undefined,
   table: ToolTable | undefined,
   stop: readonly string[],
@@ -132,11 +143,12 @@ function createRaiser(
   let machine: StreamMachine<GenerationEvent, GenerationEvent> = stopper
   if (table !== undefined) machine = compose(raiseTools(table), machine)
   if (outputTool !== undefined) machine = compose(unwrapOutputTool(outputTool), machine)
+  if (thinkTags !== undefined) machine = compose(splitThinkTags(thinkTags), machine)
   return {
     get done() {
       return stopper.hit
     },
-    readsText: stop.length > 0,
+    readsText: stop.length > 0 || thinkTags !== undefined,
     push: (event, emit) => machine.push(event, emit),
     end: emit => machine.end(emit),
   }

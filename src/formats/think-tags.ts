@@ -1,6 +1,7 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
+import type { ThinkTags } from '@/generation/think-tags.ts'
 
 type Emit = (event: GenerationEvent) => void
 
@@ -8,15 +9,12 @@ const OPEN = '<think>'
 const CLOSE = '</think>'
 
 /**
- * Takes `<think>...</think>` at the head of a text apart into reasoning and text: open-weight models write their
- * thoughts so. Only the head is looked at, since a text may well speak of the tag.
- *
- * @param options.isInside the model's template writes the opening tag, so that its texts begin with the thought
+ * Takes the tags at the head of a text apart into reasoning and text. Only the head is looked at, since a text may well
+ * speak of the tag; where the opening one is not written, a text begins with the thought, and one that has it all the
+ * same loses it.
  */
-export function splitThinkTags(
-  options: { isInside: boolean } = { isInside: false },
-): StreamMachine<GenerationEvent, GenerationEvent> {
-  return new ThinkTagSplitter(options.isInside)
+export function splitThinkTags(tags: ThinkTags): StreamMachine<GenerationEvent, GenerationEvent> {
+  return new ThinkTagSplitter(tags)
 }
 
 /** Where a text stands: before it is known whether it thinks, in the thought, behind it, or in plain text. */
@@ -32,15 +30,16 @@ interface SplitText {
 }
 
 class ThinkTagSplitter implements StreamMachine<GenerationEvent, GenerationEvent> {
-  readonly #isInside: boolean
+  /** What a text is that does not begin with the opening tag. */
+  readonly #untagged: 'thought' | 'text'
   readonly #texts = new Map<number, SplitText>()
   /** Blocks are numbered anew, as one may become two. */
   readonly #numbers = new Map<number, number>()
   readonly #hasSpoken = new Set<number>()
   #next = 0
 
-  constructor(isInside: boolean) {
-    this.#isInside = isInside
+  constructor(tags: ThinkTags) {
+    this.#untagged = tags === 'closing' ? 'thought' : 'text'
   }
 
   push(event: GenerationEvent, emit: Emit): void {
@@ -70,8 +69,7 @@ class ThinkTagSplitter implements StreamMachine<GenerationEvent, GenerationEvent
   #begin(block: number, candidate: number): void {
     const isFirst = !this.#hasSpoken.has(candidate)
     this.#hasSpoken.add(candidate)
-    const head = this.#isInside ? 'thought' : 'head'
-    this.#texts.set(block, { candidate, place: isFirst ? head : 'text', held: '', block: undefined })
+    this.#texts.set(block, { candidate, place: isFirst ? 'head' : 'text', held: '', block: undefined })
   }
 
   #write(text: SplitText, delta: string, emit: Emit): void {
@@ -93,7 +91,7 @@ class ThinkTagSplitter implements StreamMachine<GenerationEvent, GenerationEvent
       text.held = rest
       return ''
     }
-    text.place = 'text'
+    text.place = this.#untagged
     return rest
   }
 

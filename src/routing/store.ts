@@ -50,6 +50,7 @@ export async function readChannels(rows: Rows, secretBox: SecretBox): Promise<St
     return {
       ...row,
       maxConcurrent: row.maxConcurrent ?? undefined,
+      thinkTags: row.thinkTags ?? undefined,
       apiKeys: pool.map(key => secretBox.open(key.ciphertext)),
       keyIds: pool.map(key => key.id),
     }
@@ -96,7 +97,8 @@ export async function writeChannel(
   { apiKeys, ...entry }: ChannelEntry,
   source: Source,
 ): Promise<void> {
-  const row = { ...entry, maxConcurrent: entry.maxConcurrent ?? null, source }
+  const { maxConcurrent = null, thinkTags = null } = entry
+  const row = { ...entry, maxConcurrent, thinkTags, source }
   const [stored] = await tx
     .insert(channel)
     .values(row)

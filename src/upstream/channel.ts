@@ -1,4 +1,5 @@
 import type { Format } from '@/generation/format.ts'
+import type { ThinkTags } from '@/generation/think-tags.ts'
 
 /** How long an attempt on a channel may wait, in ms. */
 export interface Timeouts {
@@ -39,6 +40,8 @@ export interface Channel {
   maxConcurrent: number | undefined
   /** True: this upstream accepts nothing but function tools. */
   functionToolsOnly: boolean
+  /** How its models write their thoughts into the text; undefined: they do not. */
+  thinkTags: ThinkTags | undefined
   /** Whether the address may be on a private network. */
   allowPrivate: boolean
   /** Whose reasoning signatures this upstream can read: the host name of its address. */

@@ -1,4 +1,4 @@
-import { TARGETS } from '#tests/transcripts/conversion.ts'
+import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
@@ -15,7 +15,7 @@ export function requestBody(format: Format, bytes: number): Uint8Array {
   if (format === 'openai-chat-completions') return encode(chat)
   const call = { model: TARGETS['openai-chat-completions'].model, stream: true }
   const request = CODECS['openai-chat-completions'].decodeRequest(chat, call)
-  const { body } = lowerRequest(request, CODECS[format], TARGETS[format], false)
+  const { body } = lowerRequest(request, CODECS[format], TARGETS[format], USUAL_HABITS)
   return encode(body)
 }
 
@@ -26,7 +26,7 @@ export function rewriting(caller: Format, upstream: Format, bytes: number): () =
   return () => {
     const json: unknown = JSON.parse(utf8Decoder.decode(raw))
     const request = CODECS[caller].decodeRequest(asObject(json) ?? {}, { model, stream: true })
-    return encode(lowerRequest(request, CODECS[upstream], TARGETS[upstream], false).body)
+    return encode(lowerRequest(request, CODECS[upstream], TARGETS[upstream], USUAL_HABITS).body)
   }
 }
 

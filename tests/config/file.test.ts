@@ -32,6 +32,7 @@ channels:
     timeouts: { connect_ms: 1, first_byte_ms: 2 }
     max_concurrent: 200
     function_tools_only: true
+    think_tags: closing
     allow_private: true
   - { name: demo, format: anthropic-messages, base_url: "simulator:" }
 models:
@@ -73,6 +74,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       timeouts: { connectMs: 1, firstByteMs: 2 },
       maxConcurrent: 200,
       functionToolsOnly: true,
+      thinkTags: 'closing',
       allowPrivate: true,
     },
     {
@@ -86,6 +88,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       timeouts: {},
       maxConcurrent: undefined,
       functionToolsOnly: false,
+      thinkTags: undefined,
       allowPrivate: false,
     },
   ])
@@ -161,7 +164,7 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown key inside',
       channel('api_key: x'),
-      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, allow_private',
+      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, think_tags, allow_private',
     ],
     [
       'unknown price',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { TARGETS } from '#tests/transcripts/conversion.ts'
+import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { inCallersWords, lowerRequest, nameLosses } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
@@ -97,7 +97,9 @@ describe('a refusal names the field as the caller wrote it', () => {
     const request = CODECS[caller].decodeRequest(wire, { model: 'm', stream: false })
     const target = { ...TARGETS[upstream], model: OLDER[upstream] ?? TARGETS[upstream].model }
     expect(() =>
-      inCallersWords(CODECS[caller], wire, () => lowerRequest(request, CODECS[upstream], target, false)),
+      inCallersWords(CODECS[caller], wire, () =>
+        lowerRequest(request, CODECS[upstream], target, USUAL_HABITS),
+      ),
     ).toThrow(
       expect.objectContaining({
         kind: 'unsupported_parameter',
@@ -117,7 +119,8 @@ describe("what only the caller's own vendor keeps", () => {
     ['anthropic-messages', BOXED, 'container'],
   ])('is refused for other vendors (%s)', (caller, wire, param) => {
     const request = CODECS[caller].decodeRequest(wire, { model: 'm', stream: false })
-    const lowered = (upstream: Format) => lowerRequest(request, CODECS[upstream], TARGETS[upstream], false)
+    const lowered = (upstream: Format) =>
+      lowerRequest(request, CODECS[upstream], TARGETS[upstream], USUAL_HABITS)
     for (const upstream of FORMATS.filter(format => format !== caller)) {
       const refused = expect.objectContaining({ kind: 'unsupported_parameter', param })
       expect(() => lowered(upstream)).toThrow(refused)
@@ -148,7 +151,7 @@ describe('fields with nothing in them', () => {
     const wire = NOTHING[caller]
     const request = CODECS[caller].decodeRequest(wire, { model: 'm', stream: false })
     for (const upstream of FORMATS.filter(format => format !== caller)) {
-      const { body, losses } = lowerRequest(request, CODECS[upstream], TARGETS[upstream], false)
+      const { body, losses } = lowerRequest(request, CODECS[upstream], TARGETS[upstream], USUAL_HABITS)
       expect(nameLosses(losses, CODECS[caller], wire)).toEqual([])
       expect(JSON.stringify(body)).not.toMatch(/user_id|"user":|metadata|"stop|logit_bias|cache_key/)
     }

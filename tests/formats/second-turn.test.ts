@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { decodeContext, replyContext, TARGETS } from '#tests/transcripts/conversion.ts'
+import { decodeContext, replyContext, TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import type { Target } from '@/formats/codec.ts'
 import { lowerRequest } from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -175,7 +175,7 @@ function secondTurn(upstream: Format, caller: Format): unknown[] {
   const answer = CODECS[upstream].decodeResponse(ANSWERS[upstream], context)
   const reply = CODECS[caller].encodeResponse(answer, replyContext(caller, first))
   const request = CODECS[caller].decodeRequest(second(reply), { model: 'm', stream: false })
-  const { body } = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], false)
+  const { body } = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], USUAL_HABITS)
   return GIVEN_BACK[upstream](JSON.parse(JSON.stringify(body)))
 }
 

@@ -3,6 +3,7 @@ import { splitThinkTags } from '@/formats/think-tags.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
+import type { ThinkTags } from '@/generation/think-tags.ts'
 
 function events(deltas: readonly string[]): GenerationEvent[] {
   return [
@@ -24,8 +25,8 @@ function events(deltas: readonly string[]): GenerationEvent[] {
   ]
 }
 
-function said(deltas: readonly string[], isInside = false): string[] {
-  const out = runMachine(splitThinkTags({ isInside }), events(deltas))
+function said(deltas: readonly string[], tags: ThinkTags = 'both'): string[] {
+  const out = runMachine(splitThinkTags(tags), events(deltas))
   const parts = collect(out).candidates[0]?.parts ?? []
   return parts.flatMap(part => {
     if (part.type === 'reasoning') return `reasoning: ${part.texts.join('|')}`
@@ -63,13 +64,22 @@ describe('edge 27: think tags', () => {
     expect(said(deltas)).toEqual(expected)
   })
 
-  test('the opening tag may be missing where the template writes it', () => {
-    expect(said(['a', ' b</th', 'ink>c'], true)).toEqual(['reasoning: a b', 'text: c'])
+  test.each([
+    ['begins with the thought', ['a', ' b</th', 'ink>c'], ['reasoning: a b', 'text: c']],
+    [
+      'loses the opening tag that it has all the same',
+      ['<thi', 'nk>a</think>c'],
+      ['reasoning: a', 'text: c'],
+    ],
+    ['is all thought before the closing tag', ['a'], ['reasoning: a']],
+    ['may be empty', [], ['text: ']],
+  ])('a text whose template writes the opening tag %s', (_name, deltas, expected) => {
+    expect(said(deltas, 'closing')).toEqual(expected)
   })
 })
 
 test('blocks are numbered in the order in which they begin', () => {
-  const out = runMachine(splitThinkTags(), events(['<think>t</think>a']))
+  const out = runMachine(splitThinkTags('both'), events(['<think>t</think>a']))
   const starts = out.flatMap(event => (event.type.endsWith('-start') && 'block' in event ? event.block : []))
   expect(starts).toEqual([0, 1, 2])
 })

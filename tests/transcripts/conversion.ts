@@ -3,7 +3,13 @@ import { HubPipeline } from '@/exchange/hub-pipeline.ts'
 import { PassthroughPipeline } from '@/exchange/passthrough-pipeline.ts'
 import type { Pipeline } from '@/exchange/pipeline.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
-import { inCallersWords, type LoweredRequest, lowerRequest, nameLosses } from '@/formats/lowering.ts'
+import {
+  inCallersWords,
+  type LoweredRequest,
+  lowerRequest,
+  nameLosses,
+  type UpstreamHabits,
+} from '@/formats/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -17,6 +23,9 @@ import type { Recording } from './recording.ts'
 export const REQUEST_ID = '0198c0de-0000-7000-8000-000000000001'
 
 /** The upstream that a request of another format is written for. */
+/** Upstreams that do as their format says. */
+export const USUAL_HABITS: UpstreamHabits = { functionToolsOnly: false, thinkTags: undefined }
+
 export const TARGETS: Record<Format, Target> = {
   'openai-chat-completions': { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined },
   'openai-responses': { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined },
@@ -67,7 +76,7 @@ export function requestAs(recorded: Recording, to: Format): RequestAs | GatewayE
   try {
     const request = decodeRequest(recorded.format, recorded.request)
     const lowered = inCallersWords(CODECS[recorded.format], recorded.request, () =>
-      lowerRequest(request, CODECS[to], TARGETS[to], false),
+      lowerRequest(request, CODECS[to], TARGETS[to], USUAL_HABITS),
     )
     return { lowered, losses: nameLosses(lowered.losses, CODECS[recorded.format], recorded.request) }
   } catch (error) {
@@ -105,7 +114,7 @@ export function wholeAs(recorded: Recording, to: Format, wire: JsonObject, body:
 /** What undoes on an answer of this upstream what was done to the caller's request. */
 export function createRaiser(upstream: Format, caller: Format, wire: JsonObject) {
   const request = decodeRequest(caller, wire)
-  return lowerRequest(request, CODECS[upstream], TARGETS[upstream], false).createRaiser?.()
+  return lowerRequest(request, CODECS[upstream], TARGETS[upstream], USUAL_HABITS).createRaiser?.()
 }
 
 /** What a caller of the recording's own format gets. */

@@ -1,6 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { THINK_TAGS } from '@/generation/think-tags.ts'
 import { contracts } from './route.ts'
-import { closed, format, id, line, moment, name, nullable, prices, surface } from './words.ts'
+import { closed, format, id, line, moment, name, nullable, oneOf, prices, surface } from './words.ts'
 
 /** Channels and models by the names of tollgate.yaml. */
 
@@ -10,6 +11,8 @@ const timeouts = Type.Object(
   { connect_ms: whole(1, 86_400_000), first_byte_ms: whole(1, 86_400_000), idle_ms: whole(1, 86_400_000) },
   { additionalProperties: false },
 )
+
+const thinkTags = oneOf(THINK_TAGS)
 
 const breaker = closed({
   state: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')]),
@@ -34,6 +37,7 @@ export const channel = closed({
   timeouts,
   max_concurrent: nullable(Type.Integer()),
   function_tools_only: Type.Boolean(),
+  think_tags: nullable(thinkTags),
   allow_private: Type.Boolean(),
   /** As the process that answers sees it. */
   health: closed({ breaker, first_byte_ms: nullable(Type.Integer()) }),
@@ -59,6 +63,8 @@ const channelFields = {
   timeouts: Type.Optional(timeouts),
   max_concurrent: Type.Optional(nullable(Type.Integer({ minimum: 1, maximum: 2_147_483_647 }))),
   function_tools_only: Type.Optional(Type.Boolean()),
+  /** Null or left out: its models keep thoughts out of the text. */
+  think_tags: Type.Optional(nullable(thinkTags)),
   /** Left out: whether the address says so itself, as `127.0.0.1` does. */
   allow_private: Type.Optional(Type.Boolean()),
 }

@@ -17,6 +17,7 @@ export interface ChannelTexts {
   firstByteMs: string
   idleMs: string
   functionToolsOnly: boolean
+  thinkTags: NonNullable<Channel['think_tags']> | ''
   allowPrivate: boolean
 }
 
@@ -37,6 +38,7 @@ export function channelTexts(channel: Channel | undefined, vendor: Vendor | unde
     firstByteMs: text(channel?.timeouts.first_byte_ms),
     idleMs: text(channel?.timeouts.idle_ms),
     functionToolsOnly: channel?.function_tools_only ?? false,
+    thinkTags: channel?.think_tags ?? '',
     allowPrivate: channel?.allow_private ?? false,
   }
 }
@@ -71,6 +73,7 @@ export function readChannelTexts(
     },
     max_concurrent: optionalCount(texts.maxConcurrent, 'max_concurrent') ?? null,
     function_tools_only: texts.functionToolsOnly,
+    think_tags: texts.thinkTags === '' ? null : texts.thinkTags,
     // Unticked on a new channel, the address decides.
     ...(texts.allowPrivate || channel !== undefined ? { allow_private: texts.allowPrivate } : {}),
   }

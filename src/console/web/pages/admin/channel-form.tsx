@@ -15,6 +15,12 @@ import {
 } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 
+const THINK_TAGS: readonly Option<ChannelTexts['thinkTags']>[] = [
+  { value: '', label: 'None' },
+  { value: 'both', label: 'Between <think> and </think>' },
+  { value: 'closing', label: 'Before </think>: the template writes the opening tag' },
+]
+
 const FORMATS: readonly Option<Channel['format']>[] = [
   { value: 'openai-chat-completions', label: 'OpenAI Chat Completions' },
   { value: 'openai-responses', label: 'OpenAI Responses' },
@@ -250,6 +256,13 @@ function MoreFields({
         label="Accepts function tools only"
         checked={texts.functionToolsOnly}
         onValue={functionToolsOnly => set({ functionToolsOnly })}
+      />
+      <SelectField
+        label="Thoughts in the text"
+        value={texts.thinkTags}
+        options={THINK_TAGS}
+        hint="Open-weight models write them between tags; callers get them as thoughts."
+        onValue={thinkTags => set({ thinkTags })}
       />
       <CheckField
         label="The address may be on a private network"
