@@ -20,15 +20,21 @@ interface Waiting {
 export class AnswerQueue {
   readonly #clock: Pick<Clock, 'now'>
   #waiting: Waiting[] = []
+  /** So many have begun since the sockets were looked at. */
+  #begun = 0
 
   constructor(clock: Pick<Clock, 'now'>) {
     this.#clock = clock
   }
 
-  /** Resolves when it is the answer's turn, in the order of the calls. */
-  turn(): Promise<void> {
+  /** Resolves when it is the answer's turn, in the order of the calls. Undefined: that is now. */
+  turn(): Promise<void> | undefined {
+    if (this.#begun < AT_ONCE && this.#waiting.length === 0) {
+      if (this.#begun === 0) setImmediate(this.#next)
+      this.#begun += 1
+      return undefined
+    }
     return new Promise(go => {
-      if (this.#waiting.length === 0) setImmediate(this.#next)
       this.#waiting.push({ since: this.#clock.now(), go })
     })
   }
@@ -37,7 +43,9 @@ export class AnswerQueue {
     const longAgo = this.#clock.now() - LONGEST_WAIT_MS
     let going = AT_ONCE
     while ((this.#waiting[going]?.since ?? Number.POSITIVE_INFINITY) <= longAgo) going += 1
-    for (const { go } of this.#waiting.splice(0, going)) go()
-    if (this.#waiting.length > 0) setImmediate(this.#next)
+    const next = this.#waiting.splice(0, going)
+    this.#begun = next.length
+    for (const { go } of next) go()
+    if (this.#begun > 0) setImmediate(this.#next)
   }
 }
