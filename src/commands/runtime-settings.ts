@@ -9,8 +9,8 @@ const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
   BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
   /**
    * For how many ms memory is free before the kernel gets it back: whole pages, and gaps within used ones. By itself Bun
-   * waits 100 ms, and a gateway that is busy has to have all of it back at once, page fault by page fault: a tenth of a
-   * request's CPU.
+   * waits 100 ms, and a gateway that is busy has to have all of it back at once, page fault by page fault: up to a
+   * tenth of a request's CPU.
    */
   MIMALLOC_PURGE_DELAY: '2000',
   MIMALLOC_PURGE_HOLES_MIN_INTERVAL: '2000',
