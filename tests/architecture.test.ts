@@ -146,7 +146,7 @@ describe('metering is the only door to an upstream', () => {
   })
 
   test('it is called in one place, which wants a pass', async () => {
-    expect(await filesWith(/\bclient\((?!request\))/)).toEqual(['exchange/attempt.ts'])
+    expect(await filesWith(/\bclient\((?!request\))/)).toEqual(['exchange/attempt/attempt.ts'])
   })
 
   test('passes are made where limits and money are taken, and nowhere else', async () => {

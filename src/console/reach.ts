@@ -3,7 +3,7 @@ import type { Surface } from '@/generation/surface.ts'
 import { surfacesPriced } from '@/pricing/coverage.ts'
 import type { Catalog, Model } from '@/routing/model.ts'
 
-/** What an account may call: what everybody may, and what it was given (exchange/admission.ts decides by the same). */
+/** What an account may call: what everybody may, and what it was given (exchange/admission/admission.ts decides by the same). */
 export function reachedModels(catalog: Catalog, { models }: Pick<Account, 'models'>): Model[] {
   return catalog.list().filter(({ id, enabledByDefault }) => enabledByDefault || models.includes(id))
 }

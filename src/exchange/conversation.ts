@@ -1,12 +1,12 @@
+import { outlineOf, textsOf } from '@/exchange/admission/body.ts'
+import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { mediaOf } from '@/exchange/attempt/media.ts'
+import { type Preparation, type PrepareOptions, prepare } from '@/exchange/attempt/preparation.ts'
+import type { Admitted } from '@/exchange/attempt/routes.ts'
+import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
-import { outlineOf, textsOf } from './body.ts'
-import type { Reservation } from './charge.ts'
-import { mediaOf } from './media.ts'
-import { type Preparation, type PrepareOptions, prepare } from './preparation.ts'
-import type { Prompt } from './prompt.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
-import type { Admitted } from './routes.ts'
 
 /** A conversation that was admitted. */
 export interface Conversation extends Admitted<Preparation> {

@@ -1,9 +1,9 @@
+import { type LimitingDependencies, takeLimits } from '@/exchange/admission/limiting.ts'
+import { type ChargeDependencies, type Reservation, reserve } from '@/exchange/billing/charge.ts'
+import type { Quote } from '@/exchange/billing/quote.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
 import type { UpstreamRequest } from '@/upstream/request.ts'
-import { type ChargeDependencies, type Reservation, reserve } from './charge.ts'
 import type { Interruption } from './interruption.ts'
-import { type LimitingDependencies, takeLimits } from './limiting.ts'
-import type { Quote } from './quote.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
 /**

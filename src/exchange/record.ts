@@ -1,11 +1,11 @@
 import type { Caller } from '@/accounts/account.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { Charge } from '@/exchange/billing/used-up.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { LimitLease, LimitState } from '@/limits/answer.ts'
-import type { Charge } from './used-up.ts'
 
 /** How an exchange ended; the ledger bills by it. */
 export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'

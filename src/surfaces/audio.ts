@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { readBody } from '@/exchange/body.ts'
+import { readBody } from '@/exchange/admission/body.ts'
 import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { readForm } from '@/exchange/operations/form.ts'

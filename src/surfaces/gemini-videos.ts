@@ -1,6 +1,6 @@
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { identityHeaders, unknownPath } from '@/exchange/reply.ts'
+import { identityHeaders, unknownPath } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'

@@ -1,10 +1,10 @@
 import type { Server, WebSocketHandler } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { admitCaller } from '@/exchange/admission.ts'
-import { authenticateCaller } from '@/exchange/authentication.ts'
+import { admitCaller } from '@/exchange/admission/admission.ts'
+import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { errorResponse } from '@/exchange/reply.ts'
+import { errorResponse } from '@/exchange/relay/reply.ts'
 import { ResponseSocket } from './response-socket.ts'
 
 /** How often the keys of open connections are looked at again; a revoked one ends its connection. */

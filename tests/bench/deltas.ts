@@ -1,6 +1,6 @@
 import { do_not_optimize } from 'mitata'
 import { decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
-import { HubPipeline } from '@/exchange/hub-pipeline.ts'
+import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Format } from '@/generation/format.ts'

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
-import { MAX_FAILOVER_MS } from '@/exchange/routes.ts'
+import { MAX_FAILOVER_MS } from '@/exchange/attempt/routes.ts'
 
 const WHOLE =
   '{"id":"2","object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"two"},"finish_reason":"stop"}],"usage":{"prompt_tokens":5,"completion_tokens":7,"total_tokens":12}}'

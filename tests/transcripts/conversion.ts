@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { HubPipeline } from '@/exchange/hub-pipeline.ts'
-import { PassthroughPipeline } from '@/exchange/passthrough-pipeline.ts'
-import type { Pipeline } from '@/exchange/pipeline.ts'
+import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
+import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
+import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
 import {
   inCallersWords,

@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import { type BodyRead, pulledBody } from '@/exchange/pulled-body.ts'
+import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { AnswerHead, RunStore, StoredChunk, StoredRun } from './idempotency-store.ts'
 

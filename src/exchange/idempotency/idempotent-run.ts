@@ -1,6 +1,6 @@
 import { clientClosed } from '@/exchange/interruption.ts'
-import { type BodyRead, pulledBody } from '@/exchange/pulled-body.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
+import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
 import type { AnswerHead } from './idempotency-store.ts'
 import { Recording, type RecordingOptions } from './recording.ts'
 

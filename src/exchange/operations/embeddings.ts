@@ -1,15 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
-import { dialectOf } from '@/exchange/dialect.ts'
-import {
-  noSuchThing,
-  type OperationAnswer,
-  objectionIn,
-  type PreparedWhole,
-  type WholeOperation,
-} from '@/exchange/operation.ts'
-import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
-import type { UsedUp } from '@/exchange/used-up.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import * as gemini from '@/formats/gemini-generate-content/embeddings.ts'
 import * as openai from '@/formats/openai-embeddings.ts'
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
@@ -18,6 +10,14 @@ import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import { dialectOf } from './dialect.ts'
+import {
+  noSuchThing,
+  type OperationAnswer,
+  objectionIn,
+  type PreparedWhole,
+  type WholeOperation,
+} from './operation.ts'
 import { geminiName, JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */

@@ -1,13 +1,13 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { faultInBody } from '@/exchange/attempt.ts'
-import { Meter } from '@/exchange/meter.ts'
-import type { OperationPipeline } from '@/exchange/operation.ts'
-import type { Emit } from '@/exchange/pipeline.ts'
-import type { UsedUp } from '@/exchange/used-up.ts'
+import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
+import { Meter } from '@/exchange/relay/meter.ts'
+import type { Emit } from '@/exchange/relay/pipeline.ts'
 import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
+import type { OperationPipeline } from './operation.ts'
 
 export interface EventsOptions {
   /** The `type` of the events with which an answer is complete; each is read, the others pass unread. */

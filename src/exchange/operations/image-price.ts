@@ -1,4 +1,4 @@
-import type { UsedUp } from '@/exchange/used-up.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 import type { Ceiling } from '@/pricing/bound.ts'

@@ -1,12 +1,12 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { dialectOf } from '@/exchange/dialect.ts'
-import type { Prepared } from '@/exchange/routes.ts'
+import type { Prepared } from '@/exchange/attempt/routes.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
 import * as openai from '@/formats/openai-images.ts'
 import type { ImageAnswer, ImageRequest, UnsaidFact } from '@/generation/image.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
+import { dialectOf } from './dialect.ts'
 import { base64Length, encodeBase64, type Piece, sizeOf, streamOf } from './pieces.ts'
 
 /** How an upstream makes images. */

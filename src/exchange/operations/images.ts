@@ -1,17 +1,8 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
-import {
-  noSuchThing,
-  type Operation,
-  type OperationPipeline,
-  objectionIn,
-  type PrepareContext,
-  type PreparedStream,
-  type PreparedWhole,
-} from '@/exchange/operation.ts'
-import type { Prepared } from '@/exchange/routes.ts'
-import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
-import type { UsedUp } from '@/exchange/used-up.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import type { Prepared } from '@/exchange/attempt/routes.ts'
+import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { unsupported } from '@/formats/invalid.ts'
 import * as openai from '@/formats/openai-images.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -32,6 +23,15 @@ import {
   readImages,
   writeImages,
 } from './image-upstream.ts'
+import {
+  noSuchThing,
+  type Operation,
+  type OperationPipeline,
+  objectionIn,
+  type PrepareContext,
+  type PreparedStream,
+  type PreparedWhole,
+} from './operation.ts'
 import { JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
 import { WholeAsEvents } from './whole-as-events.ts'
 

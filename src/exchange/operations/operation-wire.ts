@@ -1,11 +1,11 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { faultInBody } from '@/exchange/attempt.ts'
-import type { RequestBody } from '@/exchange/body.ts'
-import { dialectOf } from '@/exchange/dialect.ts'
-import { noSuchThing } from '@/exchange/operation.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
+import { dialectOf } from './dialect.ts'
+import { noSuchThing } from './operation.ts'
 
 export const JSON_TYPE = 'application/json'
 

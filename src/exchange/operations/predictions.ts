@@ -1,12 +1,12 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
-import { noSuchThing, objectionIn, type PreparedWhole, type WholeOperation } from '@/exchange/operation.ts'
-import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
 import { asArray, asObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { imageCeiling, imageUse } from './image-price.ts'
 import { type ImageWords, imageWayOf, readImages, writeImages } from './image-upstream.ts'
+import { noSuchThing, objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
 import { JSON_TYPE, readAnswer } from './operation-wire.ts'
 
 /** Images by Gemini's `:predict`, as Imagen is called: on Imagen, on OpenAI's models and on Gemini's own. */

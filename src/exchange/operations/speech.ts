@@ -1,7 +1,6 @@
-import type { RequestBody } from '@/exchange/body.ts'
-import type { OperationPipeline, StreamedOperation } from '@/exchange/operation.ts'
-import { textTokens, withMargin } from '@/exchange/token-estimate.ts'
-import type { UsedUp } from '@/exchange/used-up.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readSpeechUsage } from '@/formats/openai-audio.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -9,6 +8,7 @@ import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
+import type { OperationPipeline, StreamedOperation } from './operation.ts'
 import { needsOpenai, renameModel } from './operation-wire.ts'
 
 /** Spoken text comes to about so many characters in a second; the slowest voice to about half. */

@@ -1,8 +1,8 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { Meter } from '@/exchange/meter.ts'
-import type { OperationPipeline } from '@/exchange/operation.ts'
-import type { Emit } from '@/exchange/pipeline.ts'
-import type { UsedUp } from '@/exchange/used-up.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
+import { Meter } from '@/exchange/relay/meter.ts'
+import type { Emit } from '@/exchange/relay/pipeline.ts'
+import type { OperationPipeline } from './operation.ts'
 
 export interface WholeAsEventsOptions {
   /**

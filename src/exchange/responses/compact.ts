@@ -1,10 +1,10 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import { decodedHeaders } from '@/exchange/admission/request-bytes.ts'
 import { type CallFacts, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
-import { errorResponse } from '@/exchange/reply.ts'
-import { decodedHeaders } from '@/exchange/request-bytes.ts'
+import { errorResponse } from '@/exchange/relay/reply.ts'
 import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { openTurn, readReference, type Turn } from './turn.ts'
 

@@ -1,6 +1,6 @@
 import type { Gateway } from '@/exchange/gateway.ts'
-import { KEEPALIVE_MS } from '@/exchange/outlet.ts'
-import { streamHeaders } from '@/exchange/reply.ts'
+import { KEEPALIVE_MS } from '@/exchange/relay/outlet.ts'
+import { streamHeaders } from '@/exchange/relay/reply.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { asString, parseObject } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'

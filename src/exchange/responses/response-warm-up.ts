@@ -1,6 +1,6 @@
+import { endLimits } from '@/exchange/admission/limiting.ts'
 import { type IncomingCall, readPrompt, receive } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { endLimits } from '@/exchange/limiting.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import { openRecord } from '@/exchange/record.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'

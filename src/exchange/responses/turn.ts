@@ -1,5 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'

@@ -1,12 +1,12 @@
 import type { Caller } from '@/accounts/account.ts'
 import { asGatewayError } from '@/errors/gateway-error.ts'
-import { admitCaller, admitWork } from '@/exchange/admission.ts'
-import { authenticateCaller } from '@/exchange/authentication.ts'
+import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
+import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import type { Call } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { callerLeft } from '@/exchange/interruption.ts'
 import { type ExchangeRecord, openRecord } from '@/exchange/record.ts'
-import { errorResponse, limitsOf } from '@/exchange/reply.ts'
+import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
 
 /** Who asks about something that their account has. */
 export interface Attendance {

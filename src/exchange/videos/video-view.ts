@@ -1,4 +1,4 @@
-import { dialectOf } from '@/exchange/dialect.ts'
+import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { encodeOperation } from '@/formats/gemini-generate-content/videos.ts'
 import { encodeVideo } from '@/formats/openai-videos.ts'
 import type { JsonObject } from '@/json/json.ts'

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/body.ts'
-import { dialectOf } from '@/exchange/dialect.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
+import type { OperationPrice } from '@/exchange/billing/quote.ts'
+import { dialectOf } from '@/exchange/operations/dialect.ts'
+import { Form, fieldsOf } from '@/exchange/operations/form.ts'
 import {
   noSuchThing,
   objectionIn,
@@ -9,10 +11,8 @@ import {
   type PreparedWhole,
   type Served,
   type WholeOperation,
-} from '@/exchange/operation.ts'
-import { Form, fieldsOf } from '@/exchange/operations/form.ts'
+} from '@/exchange/operations/operation.ts'
 import { JSON_TYPE, readAnswer, renameModel } from '@/exchange/operations/operation-wire.ts'
-import type { OperationPrice } from '@/exchange/quote.ts'
 import { callerOf } from '@/exchange/record.ts'
 import * as gemini from '@/formats/gemini-generate-content/videos.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'

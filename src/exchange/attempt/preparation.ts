@@ -1,0 +1,134 @@
+import { freeBytes, outlineOf, textsOf } from '@/exchange/admission/body.ts'
+import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
+import { summarising } from '@/exchange/responses/summary.ts'
+import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
+import { inCallersWords, lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
+import { type FetchedByUrl, withMedia } from '@/formats/media-urls.ts'
+import { CODECS } from '@/formats/registry.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Model, Route } from '@/routing/model.ts'
+import type { UpstreamCall } from '@/upstream/endpoint.ts'
+import { isPassthrough, passOn, type SentRequest, statelessEdits } from './passthrough-request.ts'
+
+/** A prompt made ready for one route: what to send, and how to read what comes back. */
+export interface Preparation extends SentRequest {
+  requestId: string
+  call: UpstreamCall
+  /** Request fields that the upstream's format cannot say, in the caller's words. */
+  losses: readonly string[]
+  /** The upstream's format. */
+  codec: Codec
+  decodeContext: DecodeContext
+  /** Undefined: the upstream's bytes are the caller's answer. */
+  conversion: Conversion | undefined
+  /** What a reply in the caller's format says beside the answer. Made only where a reply is written. */
+  reply: () => ReplyContext
+}
+
+/** What stands between an answer's events and the caller when the formats differ. */
+export interface Conversion {
+  caller: Codec
+  /** Undoes what was done to the request because the upstream's format could not say it. */
+  createRaiser: (() => Raiser) | undefined
+}
+
+export interface PrepareOptions {
+  requestId: string
+  now: number
+  newId: () => string
+  /** True: a loss is a 400. */
+  strict: boolean
+  /** What stands at addresses that the route's format cannot take, by address. */
+  media?: FetchedByUrl | undefined
+}
+
+/**
+ * Chooses between handing the caller's bytes on and writing the request anew. The same format on both sides is
+ * passthrough, unless the upstream takes function tools only, or the caller sends back a signature that we wrapped.
+ * @throws GatewayError `invalid_request`, `unsupported_parameter`
+ */
+export function prepare(prompt: Prompt, model: Model, route: Route, options: PrepareOptions): Preparation {
+  const { channel } = route
+  const codec = CODECS[channel.format]
+  const common = {
+    call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream } as const,
+    requestId: options.requestId,
+    codec,
+    decodeContext: { vendor: channel.vendor, newId: options.newId },
+    reply: () => replyContext(prompt, options),
+  }
+  if (isPassthrough(prompt, route)) {
+    const isCompaction = prompt.purpose === 'compact'
+    const call = isCompaction ? ({ ...common.call, kind: 'compact' } as const) : common.call
+    const edits = isCompaction ? [] : statelessEdits(prompt, route)
+    return { ...common, call, ...passOn(prompt, route, edits), losses: [], conversion: undefined }
+  }
+  const caller = CODECS[prompt.format]
+  const lowered = inCallersWords(caller, prompt.body.json, () =>
+    lowerRequest(
+      limited(withMedia(asked(prompt), options.media), prompt.outputLimit),
+      codec,
+      targetOf(model, route),
+      channel,
+    ),
+  )
+  const losses = nameLosses(lowered.losses, caller, prompt.body.json)
+  if (options.strict) refuseLosses(losses)
+  return {
+    ...common,
+    body: Buffer.from(JSON.stringify(lowered.body)),
+    headers: lowered.headers,
+    losses,
+    conversion: { caller, createRaiser: lowered.createRaiser },
+  }
+}
+
+/** To be called once the upstream answers: fetch has a copy, and another route gets a body anew, made of the caller's. */
+export function freeSent({ body }: Preparation, prompt: Prompt): void {
+  freeBytes(body, prompt.body.bytes)
+}
+
+const NO_BYTES = new Uint8Array(0)
+
+/** To be called once an answer was let through: no other route is tried, and what was asked is not needed any more. */
+export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
+  preparation.body = NO_BYTES
+  prompt.forget()
+}
+
+/** The upstream model of a route, as codecs want to know of it. */
+export function targetOf(model: Model, { channel, upstreamModel }: Route): Target {
+  return { model: upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens }
+}
+
+/** What a model is asked; for a compaction, the summary that it is made of. */
+function asked(prompt: Prompt): GenerationRequest {
+  return prompt.purpose === 'answer' ? prompt.generation() : summarising(prompt.generation())
+}
+
+/** The request with the output limit that the balance sets, where the caller set none. */
+function limited(request: GenerationRequest, limit: number | undefined): GenerationRequest {
+  return limit === undefined ? request : { ...request, maxOutputTokens: limit }
+}
+
+function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
+  const { reasoning } = prompt.generation()
+  return {
+    requestId: options.requestId,
+    createdAt: Math.floor(options.now / 1000),
+    model: prompt.model,
+    request: { reasoning },
+    wire: withoutTalk(prompt.body.json),
+    estimatedInputTokens: prompt.namesInputFirst
+      ? estimateTokens(outlineOf(prompt.body), prompt.body.bytes.length, textsOf(prompt.body))
+      : undefined,
+  }
+}
+
+/** A body without what was said in it, which no answer repeats. */
+function withoutTalk(body: JsonObject): JsonObject {
+  const { messages, input, contents, system, systemInstruction, system_instruction, ...rest } = body
+  return rest
+}

@@ -1,0 +1,284 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { Meter } from '@/exchange/relay/meter.ts'
+import type { Extras } from '@/generation/extras.ts'
+import { replay } from '@/generation/replay.ts'
+import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/usage.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
+import { costOf, roundUp } from '@/pricing/cost.ts'
+import type { CreditWatch } from './credit.ts'
+import { isWorthBeginning, type Quote } from './quote.ts'
+import type { Charge, Told, UsedUp } from './used-up.ts'
+
+/** Largest step by which a running stream's hold grows, in output tokens. */
+const LARGEST_STEP = 16_384
+
+/** A hold is settled at its last checkpoint after this long, whatever became of its owner. */
+const LIFETIME_MS = 4 * 60 * 60 * 1000
+
+/** The ledger stores what was noted every 2 s: not every look needs to be priced. */
+const LOOKS_PER_NOTE = 4
+
+export interface BillOptions {
+  ledger: Ledger
+  credit: CreditWatch
+  quote: Quote
+  exchange: { id: string; accountId: number; keyId: number }
+  /** Milliseconds since 1970. */
+  now: () => number
+}
+
+/**
+ * The money of one exchange: set aside before any byte reaches the caller, grown while the answer flows, charged once
+ * at its end with what was really used.
+ */
+export class Bill {
+  readonly quote: Quote
+  /** What the first hold sets aside. */
+  readonly firstNano: bigint
+  /** What an early start relies on: the first hold, or all that the caller states. */
+  readonly expectedNano: bigint
+  /** What the whole answer may cost. */
+  readonly #mostNano: bigint
+  readonly #options: BillOptions
+  /** Output that is paid for so far. */
+  #paidOutput = 0
+  #isHeld = false
+  #isExtending = false
+  #looks = 0
+  /** More was refused when it was last asked for: the stream ends when what is paid for was delivered. */
+  #isLast = false
+  /** What was priced last: an answer that comes to its end is priced when it is about to, and again when it has. */
+  #priced: { usage: Usage; extras: Extras | undefined; charge: Charge } | undefined
+
+  constructor(options: BillOptions) {
+    this.#options = options
+    const { quote } = options
+    this.quote = quote
+    this.firstNano = atLeastOne(quote.bound(quote.firstOutput))
+    this.#mostNano =
+      quote.maxOutput > quote.firstOutput ? atLeastOne(quote.bound(quote.maxOutput)) : this.firstNano
+    this.expectedNano = quote.statedOutput === undefined ? this.firstNano : this.#mostNano
+  }
+
+  /**
+   * Sets the first slice aside; it is durable when this resolves.
+   * @returns the output limit that the request must get because the balance pays for no more; undefined: none
+   * @throws GatewayError of 402 or 403, or `billing_unavailable`
+   */
+  async reserve(): Promise<number | undefined> {
+    const { quote } = this
+    const result = await this.#hold(this.firstNano)
+    if (!result.granted) return this.#reserveLess(result)
+    this.#paidOutput = quote.firstOutput
+    const missing = this.#mostNano - this.firstNano
+    if (result.availableNano >= missing) return undefined
+    const affordable = quote.affordable(result.availableNano + this.firstNano)
+    if (quote.statedOutput === undefined) return affordable && this.#ofEach(affordable)
+    await this.release()
+    throw this.#denied('credit_exhausted', affordable, result)
+  }
+
+  /** The first slice was refused: an answer that nobody limited may be given as far as the balance goes. */
+  async #reserveLess(result: HoldResult & { granted: false }): Promise<number> {
+    const { quote } = this
+    const available = least(result.availableNano, result.keyAvailableNano)
+    const affordable = quote.affordable(available)
+    const isUnlimited = quote.statedOutput === undefined && result.reason === 'credit_exhausted'
+    if (!isUnlimited || affordable === undefined || !isWorthBeginning(this.#ofEach(affordable)))
+      throw this.#denied(result.reason, affordable, result)
+    const second = await this.#hold(atLeastOne(quote.bound(affordable)))
+    if (!second.granted) throw this.#denied(second.reason, affordable, second)
+    this.#paidOutput = affordable
+    return this.#ofEach(affordable)
+  }
+
+  /** The output limit that each answer gets, of what is there for all of them. */
+  #ofEach(output: number): number {
+    return Math.floor(output / this.quote.answers)
+  }
+
+  /**
+   * Called every so often while the answer flows: notes what it has cost, and sets more aside in time. The result is
+   * the error that the answer must end in.
+   */
+  tick(meter: Meter): GatewayError | undefined {
+    const used = meter.estimatedOutput
+    if (meter.output && this.#looks++ % LOOKS_PER_NOTE === 0) this.note(this.#soFar(meter))
+    if (this.#isLast && used >= this.#paidOutput) {
+      return new GatewayError(
+        'credit_exhausted',
+        'The credit of this account is used up, the answer ends here',
+      )
+    }
+    const isLow = used * 2 >= this.#paidOutput && this.#paidOutput < this.quote.maxOutput
+    if (isLow && !this.#isExtending) this.#extend()
+    return undefined
+  }
+
+  #extend(): void {
+    const { ledger, exchange } = this.#options
+    const step = Math.min(this.#paidOutput, LARGEST_STEP)
+    const output = Math.min(this.#paidOutput + Math.max(step, 1), this.quote.maxOutput)
+    this.#isExtending = true
+    ledger
+      .extend({ ...exchange, amountNano: atLeastOne(this.quote.bound(output)) })
+      .then(result => {
+        this.#isLast = !result.granted
+        if (result.granted) this.#paidOutput = output
+      })
+      // A database that is away stops nobody's stream: what was used is charged in the end.
+      .catch(() => undefined)
+      .finally(() => {
+        this.#isExtending = false
+      })
+  }
+
+  /** Notes what an answer that still flows has cost: what is charged if this process dies. */
+  note(used: UsedUp): void {
+    const { ledger, exchange } = this.#options
+    if (this.#isHeld) ledger.progress(exchange.id, this.charge(used).nano)
+  }
+
+  /** Notes what an answer that is about to end has cost: what is charged if this process dies before it settles. */
+  conclude(used: UsedUp): void {
+    const { ledger, exchange } = this.#options
+    const { nano, pico } = this.charge(used)
+    if (this.#isHeld) ledger.note({ ...exchange, costNano: nano, costPico: pico })
+  }
+
+  /** What so much usage costs by the prices of the start. */
+  charge({ usage, extras }: UsedUp): Charge {
+    const priced = this.#priced
+    if (priced !== undefined && priced.usage === usage && priced.extras === extras) return priced.charge
+    const { pico } = costOf(wholeCounts(usage), this.quote.rates, extras)
+    const charge = { pico, nano: roundUp(pico), priceVersion: this.quote.priceVersion }
+    this.#priced = { usage, extras, charge }
+    return charge
+  }
+
+  /**
+   * What was used in the end: as the upstream reported it; where it did not, or was cut off before it could, what was
+   * counted here. Undefined when there was no answer, which is free.
+   */
+  usedUp(meter: Meter): UsedUp | undefined {
+    const usage = meter.wholeUsage
+    if (usage !== undefined && meter.finished) return { usage, source: 'reported' }
+    return meter.output ? this.#soFar(meter) : undefined
+  }
+
+  /** The same for an answer that came whole. */
+  usedUpWhole(told: Told): UsedUp {
+    if (!('candidates' in told)) return { usage: told.usage, source: 'reported' }
+    if (told.usage !== undefined) return { usage: told.usage, source: 'reported' }
+    const meter = new Meter()
+    for (const event of replay(told)) meter.observe(event)
+    return this.#soFar(meter)
+  }
+
+  #soFar(meter: Meter): UsedUp {
+    const reported = meter.usage ?? { ...NO_USAGE, inputUncached: this.quote.inputTokens }
+    const unreported = Math.max(0, meter.estimatedOutput - outputTokens(reported))
+    return {
+      usage: { ...reported, outputText: reported.outputText + unreported },
+      source: 'estimated',
+    }
+  }
+
+  /** Charges the exchange; nobody waits for it. */
+  async settle(charge: Charge): Promise<SettleResult> {
+    this.#isHeld = false
+    const { ledger, exchange, credit } = this.#options
+    const result = await ledger.settle({ ...exchange, costNano: charge.nano, costPico: charge.pico })
+    credit.answered(exchange.accountId, 0n, result.availableNano)
+    return result
+  }
+
+  /** Gives everything back: there was no answer. */
+  async release(): Promise<void> {
+    if (!this.#isHeld) return
+    this.#isHeld = false
+    await this.#options.ledger.void(this.#options.exchange)
+  }
+
+  /** A job answers for the hold from now on. */
+  entrusted(): void {
+    this.#isHeld = false
+    this.#options.ledger.entrusted(this.#options.exchange.id)
+  }
+
+  get isHeld(): boolean {
+    return this.#isHeld
+  }
+
+  #denied(reason: DenialReason, affordable: number | undefined, result: HoldResult): GatewayError {
+    return denied(reason, affordable && this.#ofEach(affordable), result.resetsAt, this.#options.now())
+  }
+
+  async #hold(amountNano: bigint): Promise<HoldResult> {
+    const { ledger, credit, exchange, quote } = this.#options
+    credit.asked(exchange.accountId, amountNano)
+    let available: bigint | undefined
+    try {
+      const result = await ledger.hold({
+        ...exchange,
+        amountNano,
+        priceVersion: Number(quote.priceVersion),
+        lifetimeMs: LIFETIME_MS,
+      })
+      available = result.availableNano
+      this.#isHeld = result.granted
+      return result
+    } finally {
+      credit.answered(exchange.accountId, amountNano, available)
+    }
+  }
+}
+
+/** A denial as the caller gets it (ledger.md 6.4). */
+function denied(
+  reason: DenialReason,
+  affordable: number | undefined,
+  resetsAt: Date | undefined,
+  now: number,
+): GatewayError {
+  switch (reason) {
+    case 'credit_exhausted':
+      return affordable === undefined
+        ? new GatewayError('credit_exhausted', 'The credit of this account does not pay for this request')
+        : new GatewayError(
+            'credit_exhausted',
+            `The credit of this account does not pay for this request; it pays for ${affordable} output tokens at most`,
+            { details: { affordable_max_tokens: affordable } },
+          )
+    case 'credit_reserved':
+      return new GatewayError(
+        'credit_reserved',
+        'The credit of this account is set aside for its running requests; try again when one of them has ended',
+        { retryAfterMs: 2000 },
+      )
+    case 'key_budget_exhausted':
+      return new GatewayError('key_budget_exhausted', budgetMessage(resetsAt), {
+        retryAfterMs: resetsAt === undefined ? undefined : Math.max(1000, resetsAt.getTime() - now),
+      })
+    case 'account_suspended':
+      return new GatewayError('account_suspended', 'This account is suspended')
+    case 'key_revoked':
+    case 'hold_expired':
+      return new GatewayError('invalid_api_key', 'This API key was revoked')
+  }
+}
+
+function budgetMessage(resetsAt: Date | undefined): string {
+  const until = resetsAt === undefined ? '' : `; it starts anew at ${resetsAt.toISOString()}`
+  return `The spending cap of this API key is reached${until}`
+}
+
+/** A hold is never for nothing, even where tokens are free. */
+function atLeastOne(nano: bigint): bigint {
+  return nano > 0n ? nano : 1n
+}
+
+function least(one: bigint, other: bigint | undefined): bigint {
+  return other === undefined || one < other ? one : other
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '@/clock/clock.ts'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { Interruption } from '@/exchange/interruption.ts'
+import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
+import { wholeCounts } from '@/generation/usage.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import { Bill } from './bill.ts'
+import type { CreditWatch } from './credit.ts'
+import type { Quote } from './quote.ts'
+import type { Charge, UsedUp } from './used-up.ts'
+
+/** What an exchange needs to pay. */
+export interface ChargeDependencies {
+  ledger: Ledger
+  credit: CreditWatch
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  /** Charges, and holds given back, that wait for the ledger's answer. */
+  settling: Set<Promise<void>>
+}
+
+/** The hold of an exchange that may begin. */
+export interface Reservation {
+  bill: Bill
+  /** The output limit that the request must get, since the balance pays for no more; undefined: none. */
+  outputLimit: number | undefined
+  /** Resolves when the hold is durable. Until then no byte reaches the caller. */
+  granted: Promise<void>
+  /** True once the hold was refused after the upstream was called already; the exchange is interrupted then. */
+  isRefused: boolean
+}
+
+/**
+ * Sets money aside. The upstream may be called before the hold is durable if the account's credit is ample and the
+ * ledger well (ledger.md 5.8); else this resolves with the hold. One that is refused after that interrupts.
+ * @throws GatewayError of 402, `billing_unavailable`
+ */
+export async function reserve(
+  dependencies: ChargeDependencies,
+  record: ExchangeRecord,
+  quote: Quote,
+  interruption: Interruption,
+): Promise<Reservation> {
+  const { ledger, credit, clock, metrics } = dependencies
+  const caller = callerOf(record)
+  const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
+  const bill = new Bill({ ledger, credit, exchange, quote, now: clock.now })
+  if (!ledger.healthy()) {
+    throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
+  }
+  const early = !caller.onTrial && isWell(ledger) && credit.isAmple(caller.accountId, bill.expectedNano)
+  if (!early) {
+    const outputLimit = await bill.reserve()
+    return { bill, outputLimit, granted: Promise.resolve(), isRefused: false }
+  }
+  const granted = bill.reserve().then(() => undefined)
+  const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }
+  granted.catch(error => {
+    credit.distrust(caller.accountId)
+    metrics.wastedStarts.inc()
+    reservation.isRefused = true
+    interruption.interrupt(asGatewayError(error))
+  })
+  return reservation
+}
+
+/** How long a hold may wait before nothing is begun without one. */
+const LONG_WAIT_MS = 50
+
+/** A failed batch of holds is held against the ledger this long. */
+const FAILURE_MS = 2_000
+
+function isWell(ledger: Ledger): boolean {
+  const { holdWaitMs, holdFailureAgoMs } = ledger.state()
+  return holdWaitMs < LONG_WAIT_MS && (holdFailureAgoMs === undefined || holdFailureAgoMs > FAILURE_MS)
+}
+
+/** Notes what an exchange has used and what that costs; undefined is nothing. */
+export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: Bill): void {
+  record.usage = used && wholeCounts(used.usage)
+  record.extras = used?.extras
+  record.usageSource = used?.source
+  record.charge = used && bill.charge(used)
+}
+
+/**
+ * Charges what was noted, or gives the hold back. No caller waits for it, and it does not fail: what cannot be
+ * committed is journaled. Resolves with the answer of the ledger.
+ */
+export function closeBill(
+  dependencies: ChargeDependencies,
+  record: ExchangeRecord,
+  reservation: Reservation,
+): Promise<void> {
+  const { settling } = dependencies
+  const closed = endBill(dependencies, record, reservation).then(() => {
+    settling.delete(closed)
+  })
+  settling.add(closed)
+  return closed
+}
+
+async function endBill(
+  { log, metrics }: ChargeDependencies,
+  record: ExchangeRecord,
+  reservation: Reservation,
+): Promise<void> {
+  const { bill, granted } = reservation
+  try {
+    await granted
+    if (record.charge === undefined) await bill.release()
+    else await settleBill(metrics, record, record.charge, bill)
+  } catch (error) {
+    // The hold was refused, which its caller was told.
+    if (error instanceof GatewayError) return
+    log.error({ err: error, request_id: record.id }, 'an exchange could not be settled')
+  }
+}
+
+async function settleBill(
+  metrics: Metrics,
+  record: ExchangeRecord,
+  charge: Charge,
+  bill: Bill,
+): Promise<void> {
+  const { outcome, overrunNano } = await bill.settle(charge)
+  metrics.charges.of(record.usageSource ?? 'estimated', outcome).add()
+  if (overrunNano > 0n) metrics.overrunNano.inc(Number(overrunNano))
+}

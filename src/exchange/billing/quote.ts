@@ -1,0 +1,184 @@
+import type { Caller } from '@/accounts/account.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { mentions, outlineOf, textsOf } from '@/exchange/admission/body.ts'
+import type { Prompt } from '@/exchange/admission/prompt.ts'
+import type { Format } from '@/generation/format.ts'
+import type { Rates, TokenRateName } from '@/generation/rates.ts'
+import { MOST_COUNT } from '@/generation/usage.ts'
+import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
+import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
+import { roundUp } from '@/pricing/cost.ts'
+import { isPriced, type Work } from '@/pricing/coverage.ts'
+import type { Model } from '@/routing/model.ts'
+import { estimateTokens, withMargin } from './token-estimate.ts'
+
+/** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */
+const FIRST_SLICE = 2048
+
+/** The answer's limit where neither caller, operator nor catalogue names one. */
+const UNKNOWN_MAX_OUTPUT = 16_384
+
+/** Below this an answer is not worth beginning. */
+const LEAST_OUTPUT = 256
+
+/** What a request may cost, known before it runs. Outputs are of all its answers together. */
+export interface Quote {
+  priceVersion: bigint
+  rates: Rates
+  /** The prompt's tokens as estimated, without the margin that the hold has. */
+  inputTokens: number
+  /** How many answers the caller wants of one prompt; each may be as long as the stated limit. */
+  answers: number
+  /** What the caller allows, if the caller says so. */
+  statedOutput: number | undefined
+  /** The most output there can be. */
+  maxOutput: number
+  /** Output that the limits reckon with: what the caller allows, else a moderate answer. */
+  allowance: number
+  /** Whether that is what the caller allows, and no guess. */
+  isAllowanceStated: boolean
+  /** Output that the first hold pays for. */
+  firstOutput: number
+  /** The cost in nano of the prompt and so much output, at most. */
+  bound(outputTokens: number): bigint
+  /**
+   * The output that so much is certain to pay for; 0 if not even the prompt is paid. Undefined for what cannot be made
+   * cheaper by a shorter answer.
+   */
+  affordable(availableNano: bigint): number | undefined
+}
+
+/**
+ * What a request on a model may cost.
+ * @throws GatewayError `no_channel` for a model without prices: what nobody priced is refused, not free;
+ * `invalid_request` for a limit that cannot be reckoned with
+ */
+export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
+  const { price } = model
+  if (price === undefined || !isPriced(price.rates, 'text')) throw unpriced(prompt.model)
+  const { rates, version } = price
+  const body = outlineOf(prompt.body)
+  const inputTokens = estimateTokens(body, prompt.body.bytes.length, textsOf(prompt.body))
+  const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt, rates) }
+  const stated = statedMaxOutput(prompt.format, body)
+  const answers = statedAnswers(prompt.format, body)
+  const statedOutput = stated === undefined ? undefined : answers * stated
+  const ofEach = Math.min(stated ?? Number.POSITIVE_INFINITY, model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
+  const maxOutput = answers * ofEach
+  // What cannot be cut, and whoever has not paid yet, sets all of it aside.
+  const isWhole = !prompt.stream || caller.onTrial
+  return {
+    priceVersion: version,
+    rates,
+    inputTokens,
+    answers,
+    statedOutput,
+    maxOutput,
+    allowance: Math.min(maxOutput, statedOutput ?? FIRST_SLICE),
+    isAllowanceStated: statedOutput !== undefined,
+    firstOutput: isWhole ? maxOutput : Math.min(maxOutput, FIRST_SLICE),
+    bound: outputTokens => roundUp(boundOf({ ...ceiling, outputTokens }, rates)),
+    affordable: availableNano => {
+      const tokens = availableNano <= 0n ? undefined : affordableOutput(ceiling, rates, availableNano)
+      return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
+    },
+  }
+}
+
+export interface OperationPrice {
+  /** What is made; the model's prices must cover it. */
+  work: Work
+  /** The most that it can use, all of which is set aside; a function where that depends on what is priced. */
+  ceiling: Ceiling | ((rates: Rates) => Ceiling)
+}
+
+/**
+ * What an operation may cost. It cannot be cut, so all of it is set aside.
+ * @throws GatewayError `no_channel` for a model without prices for such work
+ */
+export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, price }: Model): Quote {
+  if (price === undefined || !isPriced(price.rates, work)) throw unpriced(id)
+  const { rates, version } = price
+  const ceiling = typeof most === 'function' ? most(rates) : most
+  return {
+    priceVersion: version,
+    rates,
+    inputTokens: ceiling.inputTokens,
+    answers: 1,
+    statedOutput: ceiling.outputTokens,
+    maxOutput: ceiling.outputTokens,
+    // The hold is for the worst, the limits for what is usual; what was used takes its place in the end.
+    allowance: Math.min(ceiling.outputTokens, FIRST_SLICE),
+    isAllowanceStated: false,
+    firstOutput: ceiling.outputTokens,
+    bound: () => roundUp(boundOf(ceiling, rates)),
+    affordable: () => undefined,
+  }
+}
+
+function unpriced(model: string): GatewayError {
+  return new GatewayError('no_channel', `The model '${model}' has no prices, so it cannot be served`)
+}
+
+/** Whether so much output is worth beginning an answer that nobody limited. */
+export function isWorthBeginning(outputTokens: number): boolean {
+  return outputTokens >= LEAST_OUTPUT
+}
+
+/** Kinds of tokens that most requests cannot use, and that some models charge more for. */
+const AUDIO_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio']
+const UNUSUAL_KINDS: readonly TokenRateName[] = [...AUDIO_KINDS, 'cache_write_1h']
+
+/** How Anthropic's callers ask for it. */
+const ONE_HOUR = Buffer.from('"1h"')
+
+/** Those of them that this request cannot use, so that its hold needs not reckon with them: looked for if it matters. */
+function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName[] {
+  if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
+  const { buffer, byteOffset, length } = body.bytes
+  const kinds: TokenRateName[] = mentions(body, ONE_HOUR) ? [] : ['cache_write_1h']
+  // A sound may be told by an address or a type within a long string, so the whole body is searched.
+  const mayHaveSound =
+    areDearer(AUDIO_KINDS, rates, kinds) && Buffer.from(buffer, byteOffset, length).includes('audio')
+  return mayHaveSound ? kinds : [...AUDIO_KINDS, ...kinds]
+}
+
+/** What a format calls the limit of an answer, the more telling name first, and the number of answers. */
+const LIMITS = {
+  'openai-chat-completions': { limit: ['max_completion_tokens', 'max_tokens'], answers: 'n' },
+  'openai-responses': { limit: ['max_output_tokens'], answers: undefined },
+  'anthropic-messages': { limit: ['max_tokens'], answers: undefined },
+  'gemini-generate-content': { limit: ['maxOutputTokens', 'max_output_tokens'], answers: 'candidateCount' },
+} as const satisfies Record<Format, { limit: readonly string[]; answers: string | undefined }>
+
+/**
+ * The output limit that the caller states for each answer; undefined if there is none.
+ * @throws GatewayError `invalid_request`
+ */
+function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
+  const settings = settingsOf(format, body)
+  for (const name of LIMITS[format].limit) {
+    const stated = wholeNumber(settings, name, 0, MOST_COUNT)
+    if (stated !== undefined) return stated
+  }
+  return undefined
+}
+
+function statedAnswers(format: Format, body: JsonObject): number {
+  const name = LIMITS[format].answers
+  return name === undefined ? 1 : (wholeNumber(settingsOf(format, body), name, 1, MOST_ANSWERS) ?? 1)
+}
+
+function settingsOf(format: Format, body: JsonObject): JsonObject {
+  if (format !== 'gemini-generate-content') return body
+  return asObject(body['generationConfig']) ?? asObject(body['generation_config']) ?? {}
+}
+
+const MOST_ANSWERS = 1_000
+
+function wholeNumber(settings: JsonObject, name: string, least: number, most: number): number | undefined {
+  const value = asNumber(settings[name])
+  if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value
+  const message = `'${name}' must be a whole number from ${least} to ${most}`
+  throw new GatewayError('invalid_request', message, { param: name })
+}

@@ -1,0 +1,176 @@
+import type { Clock } from '@/clock/clock.ts'
+import type { ExchangeRow } from '@/db/exchange-row.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
+import { inputTokens, NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import { scrubName } from '@/telemetry/scrub.ts'
+import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
+
+/** Keeps the results of exchanges (exchange-store.ts). Returns at once; writing happens behind. */
+export interface ExchangeStore {
+  add(row: ExchangeRow): void
+}
+
+export interface SettlementDependencies {
+  clock: Clock
+  log: Log
+  metrics: Metrics
+  /** Undefined: nobody collects spans. */
+  spans: Spans | undefined
+  store: ExchangeStore
+  /** Results that wait for the answer to their charge. */
+  settling: Set<Promise<void>>
+}
+
+/**
+ * The end of every exchange, whichever way it went: the stored result, one log line, the counters. The result of one
+ * that costs something is stored after `charged`: a process that is killed between the two leaves a charge without
+ * its details, never the receipt of a charge that was not made.
+ */
+export function settle(
+  record: ExchangeRecord,
+  dependencies: SettlementDependencies,
+  charged?: Promise<void>,
+): void {
+  const { store, settling } = dependencies
+  const totalMs = dependencies.clock.now() - record.startedAt
+  count(record, totalMs, dependencies.metrics)
+  report(record, totalMs, dependencies.log)
+  dependencies.spans?.add(spanOf(record, totalMs))
+  if (record.caller === undefined) return
+  const row = toRow(record, record.caller, totalMs)
+  if (charged === undefined || record.charge === undefined) return store.add(row)
+  const stored = charged.finally(() => {
+    settling.delete(stored)
+    store.add(row)
+  })
+  settling.add(stored)
+}
+
+function toRow(
+  record: ExchangeRecord,
+  caller: { accountId: number; keyId: number },
+  totalMs: number,
+): ExchangeRow {
+  const { charge, usage = NO_USAGE } = record
+  return {
+    id: record.id,
+    accountId: caller.accountId,
+    keyId: caller.keyId,
+    model: record.model ?? null,
+    channel: record.channel ?? null,
+    channelFormat: record.channelFormat ?? null,
+    surface: record.surface,
+    streamed: record.streamed,
+    inputUncached: usage.inputUncached,
+    cacheRead: usage.cacheRead,
+    cacheWrite5m: usage.cacheWrite5m,
+    cacheWrite1h: usage.cacheWrite1h,
+    outputText: usage.outputText,
+    reasoning: usage.reasoning,
+    audioInput: usage.audioInput,
+    audioOutput: usage.audioOutput,
+    serverTools: usage.serverTools,
+    extras: record.extras ?? null,
+    usageSource: record.usageSource ?? 'missing',
+    priceVersion: charge?.priceVersion ?? null,
+    costNano: charge?.nano ?? null,
+    costPico: charge === undefined ? null : String(charge.pico),
+    status: record.status,
+    endState: record.endState,
+    errorCode: record.error?.kind ?? null,
+    startedAt: new Date(record.startedAt),
+    firstByteMs: record.firstByteMs ?? null,
+    totalMs,
+    attempts: record.attempts,
+    losses: [...record.losses],
+  }
+}
+
+function count(record: ExchangeRecord, totalMs: number, metrics: Metrics): void {
+  const { surface, endState, status, usage, firstByteMs } = record
+  const model = record.model ?? ''
+  metrics.exchanges.of(surface, model, endState, status).add()
+  metrics.exchangeSeconds.of(surface, endState).observe(totalMs / 1000)
+  if (firstByteMs !== undefined) {
+    metrics.firstByteSeconds.of(surface, record.channel ?? '').observe(firstByteMs / 1000)
+  }
+  if (usage === undefined) return
+  for (const bucket of TOKEN_BUCKETS) {
+    const tokens = usage[bucket]
+    if (tokens > 0) metrics.tokens.of(model, bucket).add(tokens)
+  }
+}
+
+/** All that usage counts in tokens. */
+const TOKEN_BUCKETS = [
+  'inputUncached',
+  'cacheRead',
+  'cacheWrite5m',
+  'cacheWrite1h',
+  'outputText',
+  'reasoning',
+  'audioInput',
+  'audioOutput',
+] as const satisfies readonly Exclude<keyof Usage, 'serverTools'>[]
+
+function spanOf(record: ExchangeRecord, totalMs: number): ExchangeSpan {
+  const { startedAt, usage, firstByteMs } = record
+  return {
+    requestId: record.id,
+    surface: record.surface,
+    model: record.model,
+    streamed: record.streamed,
+    startedAt,
+    endedAt: startedAt + totalMs,
+    firstByteAt: firstByteMs === undefined ? undefined : startedAt + firstByteMs,
+    status: record.status,
+    endState: record.endState,
+    error: record.error?.kind,
+    inputTokens: usage && inputTokens(usage),
+    outputTokens: usage && outputTokens(usage),
+    traceparent: record.traceparent,
+    attempts: record.tries,
+  }
+}
+
+function report(record: ExchangeRecord, totalMs: number, log: Log): void {
+  const line = lineOf(record, totalMs)
+  if (isPlain(record)) log.plain(line, 'exchange')
+  else if (record.error?.kind === 'internal_error')
+    log.error({ ...line, err: record.error.cause }, 'exchange')
+  else log.info(line, 'exchange')
+}
+
+/** Whether a line holds nothing but what is ours: no text of an upstream, and no name that a caller or a vendor made up. */
+function isPlain({ error, losses, extras, usage }: ExchangeRecord): boolean {
+  if (error !== undefined || losses.length > 0 || extras !== undefined) return false
+  for (const _tool in usage?.serverTools) return false
+  return true
+}
+
+function lineOf(record: ExchangeRecord, totalMs: number) {
+  const { error } = record
+  return {
+    request_id: record.id,
+    surface: record.surface,
+    model: record.model && scrubName(record.model),
+    channel: record.channel && scrubName(record.channel),
+    format: record.channelFormat,
+    account: record.caller?.accountId,
+    key: record.caller?.keyId,
+    status: record.status,
+    end_state: record.endState,
+    streamed: record.streamed,
+    attempts: record.attempts,
+    first_byte_ms: record.firstByteMs,
+    total_ms: totalMs,
+    usage: record.usage,
+    extras: record.extras,
+    cost: record.charge && formatMoney(record.charge.nano),
+    losses: record.losses.length > 0 ? record.losses : undefined,
+    error: error && { kind: error.kind, message: error.message, detail: error.detail },
+  }
+}

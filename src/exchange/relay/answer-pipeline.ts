@@ -1,0 +1,162 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { outlineOf } from '@/exchange/admission/body.ts'
+import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { asksForUsage } from '@/exchange/attempt/passthrough-request.ts'
+import type { Preparation } from '@/exchange/attempt/preparation.ts'
+import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
+import { withDigits } from '@/json/exact.ts'
+import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
+import { HubPipeline } from './hub-pipeline.ts'
+import { Meter } from './meter.ts'
+import { PassthroughPipeline } from './passthrough-pipeline.ts'
+import type { Emit, Pipeline } from './pipeline.ts'
+import { eventsOfWhole } from './whole.ts'
+
+/** `{` opens a whole answer or an error, `[` Gemini's array of either. */
+const OPENS_JSON = new Set([0x7b, 0x5b])
+
+/** The bytes of a BOM, which may come one by one. */
+const BOM = new Set([0xef, 0xbb, 0xbf])
+
+/** What may come before the first byte that tells. */
+const BLANK = new Set([0x20, 0x09, 0x0a, 0x0d, ...BOM])
+
+const NOTHING: Uint8Array = new Uint8Array(0)
+
+/**
+ * The pipeline of a streamed answer. Which one it is shows in the answer's first byte and not in its content type,
+ * since upstreams name that wrongly: events, or one JSON body from an upstream that would not stream.
+ */
+export class AnswerPipeline implements Pipeline {
+  /** What the pipeline is made of, until there is one. */
+  #source: Source | undefined
+  #chosen: Pipeline | undefined
+  /** What came of a BOM before the choice: half of one would spoil the first line. */
+  #bom = NOTHING
+  /** Of an answer that has not begun. */
+  #noAnswer: Meter | undefined
+
+  constructor(prompt: Prompt, preparation: Preparation) {
+    this.#source = { prompt, preparation }
+  }
+
+  get meter(): Meter {
+    if (this.#chosen !== undefined) return this.#chosen.meter
+    this.#noAnswer ??= new Meter()
+    return this.#noAnswer
+  }
+
+  get done(): boolean {
+    return this.#chosen?.done ?? false
+  }
+
+  push(chunk: Uint8Array, emit: Emit): void {
+    if (this.#chosen === undefined) return this.#begin(chunk, emit)
+    this.#chosen.push(chunk, emit)
+  }
+
+  end(emit: Emit): void {
+    this.#chosen ??= this.#choose(streaming)
+    this.#chosen.end(emit)
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.#chosen ??= this.#choose(streaming)
+    this.#chosen.fail(error, emit)
+  }
+
+  #begin(chunk: Uint8Array, emit: Emit): void {
+    const first = chunk.find(byte => !BLANK.has(byte))
+    if (first === undefined) {
+      this.#bom = Buffer.concat([this.#bom, chunk.filter(byte => BOM.has(byte))])
+      return
+    }
+    this.#chosen = this.#choose(OPENS_JSON.has(first) ? whole : streaming)
+    if (this.#bom.length > 0) this.#chosen.push(this.#bom, emit)
+    this.#chosen.push(chunk, emit)
+  }
+
+  #choose(make: (source: Source) => Pipeline): Pipeline {
+    const source = this.#source
+    if (source === undefined) throw new Error('an answer has one pipeline')
+    this.#source = undefined
+    return make(source)
+  }
+}
+
+interface Source {
+  prompt: Prompt
+  preparation: Preparation
+}
+
+function streaming(source: Source): Pipeline {
+  const { prompt, preparation } = source
+  if (preparation.conversion !== undefined) return hub(source)
+  const { codec, decodeContext, requestId } = preparation
+  return new PassthroughPipeline({
+    codec,
+    decoder: codec.createStreamDecoder(decodeContext),
+    requestId,
+    hidesUsage: prompt.format === 'openai-chat-completions' && !asksForUsage(outlineOf(prompt.body)),
+    hidesComments: prompt.format === 'gemini-generate-content',
+    framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
+  })
+}
+
+function whole(source: Source): Pipeline {
+  return new WholePipeline(hub(source), source.preparation)
+}
+
+function hub({ prompt, preparation }: Source): HubPipeline {
+  const { codec, decodeContext, conversion, reply } = preparation
+  return new HubPipeline({
+    decoder: codec.createStreamDecoder(decodeContext),
+    raiser: conversion?.createRaiser?.(),
+    encoder: (conversion?.caller ?? codec).createStreamEncoder(reply()),
+    framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
+  })
+}
+
+/** An upstream that answered whole although a stream was asked for: the answer is told as events at its end. */
+class WholePipeline implements Pipeline {
+  readonly done = false
+  readonly #hub: HubPipeline
+  readonly #preparation: Preparation
+  readonly #chunks: Uint8Array[] = []
+
+  constructor(hub: HubPipeline, preparation: Preparation) {
+    this.#hub = hub
+    this.#preparation = preparation
+  }
+
+  get meter(): Meter {
+    return this.#hub.meter
+  }
+
+  push(chunk: Uint8Array): void {
+    this.#chunks.push(chunk)
+  }
+
+  end(emit: Emit): void {
+    const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
+    const answer = parseAnswer(text)
+    if (isJsonObject(answer)) return this.#hub.endWith(eventsOfWhole(answer, text, this.#preparation), emit)
+    const { dataKeys } = this.#preparation.codec
+    const { parts } = withDigits({ parts: answer }, () => `{"parts":${text}}`, dataKeys)
+    for (const part of asArray(parts)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
+    this.#hub.end(emit)
+  }
+
+  fail(error: GatewayError, emit: Emit): void {
+    this.#hub.fail(error, emit)
+  }
+}
+
+/** Undefined for what is no JSON; the hub then finds that the answer has no end, which is the truth. */
+function parseAnswer(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,95 @@
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { tokensIn } from '@/exchange/billing/token-estimate.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import type { Usage } from '@/generation/usage.ts'
+
+/** What an answer said that the gateway keeps: its usage, whether it began, whether and how it ended. */
+export class Meter {
+  /** True once the caller would see something of the answer: from here on no other channel may take over. */
+  output = false
+  /** True once the answer came to its end by the format's own mark. */
+  finished = false
+  /** The error the answer ended in; nothing follows it. */
+  error: GatewayError | undefined
+  /** True when the error is that the upstream closed before the end of the answer. */
+  cut = false
+  #textBytes = 0
+  #usage: Usage | undefined
+  #isUsageSoFar = false
+  readonly #catchUp: () => void
+
+  /** @param catchUp observes a usage that came and was not read yet, for who reads it only when it is wanted. */
+  constructor(catchUp: () => void = nothing) {
+    this.#catchUp = catchUp
+  }
+
+  /** The last usage the upstream reported; undefined while there is none. */
+  get usage(): Usage | undefined {
+    this.#catchUp()
+    return this.#usage
+  }
+
+  /** The same, if it is of the whole answer and not only of what it began with. */
+  get wholeUsage(): Usage | undefined {
+    const { usage } = this
+    return this.#isUsageSoFar ? undefined : usage
+  }
+
+  /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
+  get estimatedOutput(): number {
+    return tokensIn(this.#textBytes)
+  }
+
+  /** True when the answer came to its end, and its usage is known. Chat tells the usage after the end. */
+  get isConclusive(): boolean {
+    return this.error === undefined && this.finished && this.wholeUsage !== undefined
+  }
+
+  /** The result puts the meter back to where it is now. */
+  bookmark(): () => void {
+    const { usage, output, finished, error, cut } = this
+    const textBytes = this.#textBytes
+    const isUsageSoFar = this.#isUsageSoFar
+    return () => {
+      this.#catchUp()
+      Object.assign(this, { output, finished, error, cut })
+      this.#usage = usage
+      this.#isUsageSoFar = isUsageSoFar
+      this.#textBytes = textBytes
+    }
+  }
+
+  /** Adds output that passed without being read. */
+  addUnread(textBytes: number): void {
+    this.#textBytes += textBytes
+  }
+
+  observe(event: GenerationEvent): void {
+    switch (event.type) {
+      case 'usage':
+        this.#usage = event.usage
+        this.#isUsageSoFar = event.soFar === true
+        return
+      case 'finish':
+        this.finished = true
+        this.output = true
+        return
+      case 'error':
+        this.error = event.error
+        return
+      case 'start':
+        return
+      case 'text-delta':
+      case 'refusal-delta':
+      case 'reasoning-delta':
+      case 'tool-input-delta':
+        this.#textBytes += Buffer.byteLength(event.text)
+        this.output = true
+        return
+      default:
+        this.output = true
+    }
+  }
+}
+
+function nothing(): void {}

@@ -1,0 +1,322 @@
+import type { Clock } from '@/clock/clock.ts'
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { stalled } from '@/exchange/attempt/attempt.ts'
+import { CallerStream } from './caller-stream.ts'
+import { drain } from './drain.ts'
+import type { Pipeline } from './pipeline.ts'
+
+/** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
+export const KEEPALIVE_MS = 15_000
+
+/** What may be held back while waiting for the first output; more than this is let through. */
+const MAX_HELD_BYTES = 4 * 1024 * 1024
+
+/** A reader that takes nothing for this long has left without saying so. */
+const READER_STALL_MS = 600_000
+
+export interface OutletOptions {
+  clock: Clock
+  /**
+   * Bytes that are safe between two events of the caller's format. Undefined where nothing is: then the head waits for
+   * the first output, however long that takes.
+   */
+  keepalive: Uint8Array | undefined
+  /** An error in the caller's grammar, for a stream in which nothing was written yet; undefined: it has none. */
+  encodeError: (error: GatewayError) => Uint8Array | undefined
+  /** True where an error must end in a broken connection, since not all clients read the event (Gemini). */
+  breakAfterError: boolean
+  /** True where the end of an answer tells what it used: then it is waited for a moment when the caller leaves. */
+  tellsAtEnd: boolean
+}
+
+/** What an attempt wants to hear of its answer. */
+export interface AnswerEvents {
+  /** It began, so many ms after the outlet's start. */
+  onFirstOutput(): void
+  /** All that it costs is known; its last bytes are in the socket's hands when this turn of the event loop ends. */
+  onConclusion(): void
+}
+
+/**
+ * The caller's side of a streamed answer: one TransformStream that outlives attempts. An attempt's bytes are held
+ * until its first real output, so that another may still take over; after that they flow, and nothing is ever
+ * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
+ */
+export class Outlet {
+  /** Resolves when the head must be sent: at the first output, or when the caller has waited long enough. */
+  readonly opened: Promise<void>
+
+  readonly #options: OutletOptions
+  readonly #caller: CallerStream
+  readonly #startedAt: number
+  #announce: () => void = () => {}
+  #events: AnswerEvents | undefined
+  #concluded = false
+  #isOpen = false
+  /** True once output of an attempt was let through. */
+  #committed = false
+  #firstOutputAt: number | undefined
+  #closed = false
+  #abandoned = false
+  #leftEarly = false
+  #held: Uint8Array[] = []
+  #heldBytes = 0
+  #pipeline: Pipeline | undefined
+  /** Ends the upstream's answer, and its way to the caller. */
+  #attempt: AbortController | undefined
+  /** Of the upstream's answer, while it flows. */
+  #reader: { releaseLock(): void } | undefined
+  #idleMs = Number.POSITIVE_INFINITY
+  #lastRead: number
+  #lastWrite: number
+
+  constructor(options: OutletOptions) {
+    this.#options = options
+    this.#startedAt = options.clock.now()
+    this.#lastRead = this.#startedAt
+    this.#lastWrite = this.#startedAt
+    this.opened = new Promise(resolve => {
+      this.#announce = resolve
+    })
+    this.#caller = new CallerStream(
+      chunk => this.#take(chunk),
+      () => this.#abandon(this.#mayTellUsage),
+    )
+  }
+
+  /** The body of the answer. */
+  get readable(): ReadableStream<Uint8Array> {
+    return this.#caller.readable
+  }
+
+  /** True once output of an attempt reached the caller: no other attempt may follow. */
+  get committed(): boolean {
+    return this.#committed
+  }
+
+  /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
+  beginAttempt(): AbortController {
+    this.#attempt = new AbortController()
+    if (this.#abandoned) this.#cancel(callerLeft())
+    return this.#attempt
+  }
+
+  /**
+   * Runs an attempt's answer through its pipeline to the caller.
+   * @throws GatewayError when the answer failed before any output; nothing of it was written then
+   */
+  async pipe(
+    body: ReadableStream<Uint8Array>,
+    pipeline: Pipeline,
+    idleMs: number,
+    events: AnswerEvents,
+  ): Promise<void> {
+    this.#events = events
+    this.#concluded = false
+    this.#pipeline = pipeline
+    this.#idleMs = idleMs
+    this.#lastRead = this.#options.clock.now()
+    let cause: unknown
+    try {
+      await this.#pump(body)
+    } catch (error) {
+      cause = this.#causeOf(error)
+    }
+    this.#pipeline = undefined
+    if (this.#abandoned) return this.#drain(body, pipeline)
+    this.#conclude(pipeline, cause)
+    if (pipeline.meter.error !== undefined && !this.#committed) {
+      this.#held = []
+      this.#heldBytes = 0
+      throw pipeline.meter.error
+    }
+    this.#commit()
+    await this.#close(pipeline.meter.error !== undefined)
+  }
+
+  /** Ends a stream whose head is out, but of which no attempt could write anything. */
+  async fail(error: GatewayError): Promise<void> {
+    if (this.#closed) return
+    const told = this.#options.encodeError(error)
+    if (told !== undefined) this.#write(told)
+    await this.#close(true)
+  }
+
+  /**
+   * The caller left: nothing more can be written, and nothing more is wanted of the upstream but the usage of an answer
+   * that had begun.
+   */
+  abandon(): void {
+    if (this.#closed) return
+    const drains = this.#mayTellUsage
+    this.#abandon(drains)
+    // A read that waits for room waits no longer.
+    if (drains) this.#caller.break()
+  }
+
+  /** There is no money for the answer: nothing of it is wanted. */
+  refuse(): void {
+    this.#abandon(false)
+  }
+
+  #abandon(drains: boolean): void {
+    if (this.#closed) return
+    this.#abandoned = true
+    this.#closed = true
+    this.#leftEarly = this.#pipeline?.meter.finished !== true
+    this.#held = []
+    // What is still to come is left to whoever drains it.
+    if (drains) this.#reader?.releaseLock()
+    else this.#cancel(callerLeft())
+    this.#announce()
+  }
+
+  get #mayTellUsage(): boolean {
+    return this.#options.tellsAtEnd && this.#pipeline?.meter.output === true
+  }
+
+  /** Ends the answer in an error of ours. */
+  stop(error: GatewayError): void {
+    this.#cancel(error)
+  }
+
+  /** True when the caller left before the answer had come to its end. */
+  get leftEarly(): boolean {
+    return this.#leftEarly
+  }
+
+  /** From the outlet's start to the first output of an attempt, in ms. */
+  get firstOutputMs(): number | undefined {
+    return this.#firstOutputAt === undefined ? undefined : this.#firstOutputAt - this.#startedAt
+  }
+
+  /** Called every so often: opens the head, writes keepalives, ends what stalls. */
+  tick(now: number): void {
+    if (this.#closed) return
+    const { keepalive } = this.#options
+    if (keepalive !== undefined && !this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
+    if (!this.#caller.hasRoom) {
+      // The caller reads slowly, so the upstream is not being read: its silence says nothing.
+      this.#lastRead = now
+      if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
+      return
+    }
+    if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
+      this.#write(keepalive)
+    if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
+      this.#cancel(stalled())
+    }
+  }
+
+  readonly #emit = (bytes: Uint8Array): void => {
+    // What a read becomes is written when it was read, as far as keepalives go: one look at the clock a read will do.
+    if (this.#committed) return this.#write(bytes, this.#lastRead)
+    this.#held.push(bytes)
+    this.#heldBytes += bytes.byteLength
+  }
+
+  /** One read of the upstream's answer. */
+  #take(chunk: Uint8Array): void {
+    const pipeline = this.#pipeline
+    if (pipeline === undefined || this.#closed) return
+    this.#lastRead = this.#options.clock.now()
+    try {
+      pipeline.push(chunk, this.#emit)
+    } catch (error) {
+      this.#cancel(asGatewayError(error))
+      return
+    }
+    const { meter } = pipeline
+    if (meter.error !== undefined || pipeline.done) this.#cancel()
+    else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
+    if (this.#concluded || !meter.isConclusive) return
+    this.#concluded = true
+    this.#events?.onConclusion()
+  }
+
+  /** Moves the body to the caller, one read after another, to its clean end. */
+  async #pump(body: ReadableStream<Uint8Array>): Promise<void> {
+    this.#attempt?.signal.throwIfAborted()
+    const reader = body.getReader()
+    this.#reader = reader
+    try {
+      while (true) {
+        const { done, value } = await reader.read()
+        if (done) return
+        if (this.#caller.hasRoom) this.#take(value)
+        else await this.#caller.whenRoom(value)
+      }
+    } finally {
+      reader.releaseLock()
+    }
+  }
+
+  /** Why the body stopped short of its end. */
+  #causeOf(error: unknown): unknown {
+    // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
+    if (this.#caller.isBroken) this.abandon()
+    const signal = this.#attempt?.signal
+    return signal?.aborted ? signal.reason : error
+  }
+
+  #cancel(reason?: GatewayError): void {
+    this.#attempt?.abort(reason)
+    this.#reader?.releaseLock()
+  }
+
+  async #drain(body: ReadableStream<Uint8Array>, pipeline: Pipeline): Promise<void> {
+    if (this.#attempt?.signal.aborted !== false) return
+    await drain(body, pipeline, this.#attempt.signal, () => this.#cancel(callerLeft()))
+  }
+
+  /** Writes the end of the answer, unless the pipeline wrote it already. */
+  #conclude(pipeline: Pipeline, cause: unknown): void {
+    if (pipeline.meter.error !== undefined) return
+    if (cause instanceof GatewayError) pipeline.fail(cause, this.#emit)
+    else this.#guard(pipeline, cause !== undefined)
+  }
+
+  /** A pipeline must not throw at its end; if it does, the caller still gets an error and not a clean end. */
+  #guard(pipeline: Pipeline, broken: boolean): void {
+    try {
+      pipeline.end(this.#emit, broken)
+    } catch (error) {
+      pipeline.fail(asGatewayError(error), this.#emit)
+    }
+  }
+
+  #open(): void {
+    if (this.#isOpen) return
+    this.#isOpen = true
+    this.#announce()
+  }
+
+  #commit(): void {
+    if (this.#committed) return
+    this.#committed = true
+    this.#firstOutputAt = this.#options.clock.now()
+    this.#events?.onFirstOutput()
+    this.#open()
+    for (const bytes of this.#held) this.#write(bytes)
+    this.#held = []
+  }
+
+  #write(bytes: Uint8Array, now = this.#options.clock.now()): void {
+    if (this.#closed) return
+    this.#lastWrite = now
+    if (!this.#caller.write(bytes)) this.abandon()
+  }
+
+  async #close(afterError: boolean): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#open()
+    if (!afterError || !this.#options.breakAfterError) return this.#caller.end()
+    await this.#caller.untilTaken()
+    this.#caller.break()
+  }
+}
+
+function callerLeft(): GatewayError {
+  return new GatewayError('client_closed', 'The caller left before the end of the answer')
+}

@@ -1,0 +1,204 @@
+import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { judgeEarly, send } from '@/exchange/attempt/attempt.ts'
+import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
+import { charge, type Reservation } from '@/exchange/billing/charge.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
+import { type ExchangeRecord, endStateOf } from '@/exchange/record.ts'
+import type { Meter } from './meter.ts'
+import { type AnswerEvents, Outlet, type OutletOptions } from './outlet.ts'
+import type { Pipeline } from './pipeline.ts'
+import { answerHeaders } from './reply.ts'
+import type { Watched } from './watchdog.ts'
+
+/** What tells one kind of flowing answer from another. */
+export interface Flow<P extends Prepared, F extends Pipeline> {
+  outlet: OutletOptions
+  /** What stands between the bytes of an upstream and the caller's; `headers` are the upstream's. */
+  open(preparation: P, headers: Headers): F
+  /** Called once something of an answer was let through: no other route will be tried. */
+  committed?(preparation: P): void
+  /** What an answer has used, in the end or where it was cut; undefined is nothing. */
+  used(pipeline: F): UsedUp | undefined
+  /** Looks after the money of a running answer every so often; the result is the error that it must end in. */
+  look(pipeline: F): GatewayError | undefined
+  /** Headers of the caller's answer; the pipeline is undefined if the head goes out before the upstream's. */
+  headers(pipeline: F | undefined): Record<string, string>
+}
+
+/** An admitted exchange and its money; undefined for one that is free. */
+type Metered<P extends Prepared> = Admitted<P> & { reservation: Reservation | undefined }
+
+/**
+ * Relays an answer that flows. Returns when the head must be sent: with the first output of a route, or when the
+ * caller has waited long enough. From then on errors are in-band, and `onEnd` is called once when all is over.
+ * @throws GatewayError when every route failed before that; `onEnd` is not called then
+ */
+export async function relayFlow<P extends Prepared, F extends Pipeline>(
+  admitted: Metered<P>,
+  flow: Flow<P, F>,
+  onEnd: () => void,
+): Promise<Response> {
+  const { gateway, record, interruption, reservation } = admitted
+  const outlet = new Outlet(flow.outlet)
+  const running = new Running(record.id, outlet, flow)
+  gateway.watchdog.add(running)
+  const leave = () => (reservation?.isRefused === true ? outlet.refuse() : outlet.abandon())
+  interruption.listen(leave)
+  // The first output decides which route it is.
+  const work = overCandidates(
+    admitted,
+    one => new FlowingAttempt(admitted, flow, running, outlet, one).run(),
+    () => !outlet.committed,
+  ).finally(() => {
+    gateway.watchdog.remove(record.id)
+    interruption.unlisten(leave)
+  })
+  // Refused money interrupts, and with it ends the work; the reason is the hold's to tell.
+  work.catch(() => undefined)
+  await Promise.race([outlet.opened, work])
+  await reservation?.granted
+  finishInBand(work, outlet, record).finally(onEnd)
+  const headers = answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline))
+  // Told now, and to nobody later: an answer that takes minutes need not keep them.
+  record.limits = undefined
+  return new Response(outlet.readable, { headers })
+}
+
+/** An answer that runs, for the watchdog: keepalives and stalls, and whether it is still paid for. */
+class Running<P extends Prepared, F extends Pipeline> implements Watched {
+  readonly id: string
+  readonly #outlet: Outlet
+  readonly #flow: Flow<P, F>
+  /** That of the attempt that runs, or ran last. */
+  pipeline: F | undefined
+
+  constructor(id: string, outlet: Outlet, flow: Flow<P, F>) {
+    this.id = id
+    this.#outlet = outlet
+    this.#flow = flow
+  }
+
+  tick(now: number): void {
+    this.#outlet.tick(now)
+    const stop = this.pipeline === undefined ? undefined : this.#flow.look(this.pipeline)
+    if (stop !== undefined) this.#outlet.stop(stop)
+  }
+
+  stop(error: GatewayError): void {
+    this.#outlet.stop(error)
+  }
+}
+
+/** Waits for the end of an answer whose head is out, and writes the error that it may end in. */
+async function finishInBand(work: Promise<void>, outlet: Outlet, record: ExchangeRecord): Promise<void> {
+  try {
+    await work
+  } catch (error) {
+    const failure = asGatewayError(error)
+    record.error = failure
+    record.endState = endStateOf(failure, record.endState === 'upstream_cut')
+    await outlet.fail(failure)
+  }
+  if (record.endState === 'client_gone') record.status = 499
+}
+
+/** An attempt's answer as it comes. */
+interface Arrival<F extends Pipeline> {
+  body: ReadableStream<Uint8Array>
+  pipeline: F
+  idleMs: number
+}
+
+/**
+ * One attempt and its answer. What an async function was given stays until it returns, minutes later: `run` is given
+ * nothing, and how the attempt began is let go of when something of its answer was let through.
+ */
+class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEvents {
+  readonly #admitted: Metered<P>
+  readonly #flow: Flow<P, F>
+  readonly #running: Running<P, F>
+  readonly #outlet: Outlet
+  #beginning: Try<P> | undefined
+  #pipeline: F | undefined
+
+  constructor(
+    admitted: Metered<P>,
+    flow: Flow<P, F>,
+    running: Running<P, F>,
+    outlet: Outlet,
+    beginning: Try<P>,
+  ) {
+    this.#admitted = admitted
+    this.#flow = flow
+    this.#running = running
+    this.#outlet = outlet
+    this.#beginning = beginning
+  }
+
+  /** @throws GatewayError when the answer failed before any output */
+  async run(): Promise<void> {
+    try {
+      const { body, pipeline, idleMs } = await this.#begin()
+      this.#pipeline = pipeline
+      this.#running.pipeline = pipeline
+      await this.#outlet.pipe(body, pipeline, idleMs, this)
+    } catch (error) {
+      throw judgeEarly(asGatewayError(error), this.#pipeline?.meter.cut ?? false)
+    } finally {
+      this.#end()
+    }
+  }
+
+  onFirstOutput(): void {
+    const beginning = this.#beginning
+    this.#beginning = undefined
+    if (beginning === undefined) return
+    this.#flow.committed?.(beginning.preparation)
+    beginning.onFirstOutput()
+  }
+
+  onConclusion(): void {
+    const used = this.#used()
+    if (used !== undefined) this.#admitted.reservation?.bill.conclude(used)
+  }
+
+  /** Sends, and opens the answer once its turn has come. */
+  async #begin(): Promise<Arrival<F>> {
+    if (this.#beginning === undefined) throw new Error('an attempt runs once')
+    const { preparation, candidate, lane } = this.#beginning
+    const { gateway, pass } = this.#admitted
+    const { client, clock, answers } = gateway
+    const attempt = this.#outlet.beginAttempt()
+    const options = { client, pass, now: clock.now, attempt, lane }
+    const { body, headers } = await send(preparation, candidate, options)
+    await answers.turn()
+    if (body === null) throw emptyAnswer()
+    const { idleMs } = candidate.route.channel.timeouts
+    return { body, pipeline: this.#flow.open(preparation, headers), idleMs }
+  }
+
+  #used(): UsedUp | undefined {
+    return this.#pipeline && this.#flow.used(this.#pipeline)
+  }
+
+  #end(): void {
+    const { record, reservation } = this.#admitted
+    takeReadings(record, this.#pipeline?.meter, this.#outlet)
+    // What there is no money for was not given, whatever of it had come by then.
+    if (reservation?.isRefused === false) charge(record, this.#used(), reservation.bill)
+  }
+}
+
+/** What the meter saw goes to the record, whichever way the answer ended. */
+function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: Outlet): void {
+  record.firstByteMs = outlet.firstOutputMs
+  record.error = meter?.error
+  if (meter?.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)
+  // A caller who hangs up once the answer has come to its end got all of it.
+  else if (outlet.leftEarly) record.endState = 'client_gone'
+  else record.endState = 'complete'
+}
+
+function emptyAnswer(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream answered with nothing', { retry: 'next-channel' })
+}

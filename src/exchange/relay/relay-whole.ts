@@ -1,0 +1,72 @@
+import type { Deadline } from '@/clock/deadlines.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { freeBytes } from '@/exchange/admission/body.ts'
+import { send, stalled } from '@/exchange/attempt/attempt.ts'
+import { freeSent } from '@/exchange/attempt/preparation.ts'
+import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
+import { charge } from '@/exchange/billing/charge.ts'
+import type { Conversation } from '@/exchange/conversation.ts'
+import { wholeHeaders } from './reply.ts'
+import { readWhole } from './whole.ts'
+
+/**
+ * A caller who wants the answer in one piece: that of the first route that gives one. Bytes that are passed on are
+ * read natively in one go and never go through a JavaScript stream. Calls `onEnd` once when there is an answer.
+ * @throws GatewayError when every route failed, or the caller left
+ */
+export async function relayWhole(conversation: Conversation, onEnd: () => void): Promise<Response> {
+  const { gateway, record, prompt, reservation } = conversation
+  const answer = await overCandidates(conversation, one =>
+    fetchWhole(conversation, one, bytes => {
+      freeSent(one.preparation, prompt)
+      return readWhole(bytes, one.preparation)
+    }),
+  )
+  freeBytes(prompt.body.bytes)
+  charge(record, reservation.bill.usedUpWhole(answer.told), reservation.bill)
+  await reservation.granted
+  onEnd()
+  return new Response(answer.body, {
+    headers: wholeHeaders(record, gateway.clock.now(), 'application/json'),
+  })
+}
+
+/**
+ * One attempt at an answer in one piece: sent, read to its end within the channel's times, and taken in by `read`.
+ * @throws GatewayError that says whether another route could do better
+ */
+export async function fetchWhole<P extends Prepared, Answer>(
+  { gateway, record, pass, interruption }: Admitted<P>,
+  { preparation, candidate, lane }: Try<P>,
+  read: (bytes: Uint8Array, headers: Headers) => Answer,
+): Promise<Answer> {
+  const attempt = new AbortController()
+  const giveUp = (reason: GatewayError) => attempt.abort(reason)
+  interruption.listen(giveUp)
+  const { client, clock, deadlines } = gateway
+  let patience: Deadline | undefined
+  try {
+    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt, lane })
+    patience = deadlines.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled()))
+    const bytes = new Uint8Array(await response.arrayBuffer())
+    record.firstByteMs = clock.now() - record.startedAt
+    return read(bytes, response.headers)
+  } catch (error) {
+    throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
+  } finally {
+    if (patience !== undefined) deadlines.cancel(patience)
+    interruption.unlisten(giveUp)
+  }
+}
+
+function brokenOff(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError(
+    'upstream_error',
+    'The upstream closed the connection before its answer was complete',
+    {
+      retry: 'next-channel',
+      cause: error,
+    },
+  )
+}

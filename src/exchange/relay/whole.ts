@@ -1,0 +1,85 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import type { Preparation } from '@/exchange/attempt/preparation.ts'
+import type { Told } from '@/exchange/billing/used-up.ts'
+import type { Codec, DecodeContext } from '@/formats/codec.ts'
+import { collect } from '@/generation/collect.ts'
+import type { GenerationEvent } from '@/generation/event.ts'
+import { runMachine } from '@/generation/machine.ts'
+import { replay } from '@/generation/replay.ts'
+import type { GenerationResponse } from '@/generation/response.ts'
+import { withDigits } from '@/json/exact.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import type { SseEvent } from '@/sse/event.ts'
+import { createSseParser } from '@/sse/parser.ts'
+
+const utf8 = new TextDecoder()
+
+/** An answer that the caller gets in one piece. */
+export interface WholeAnswer {
+  body: Uint8Array | string
+  told: Told
+}
+
+/**
+ * Reads a whole answer for a caller who wants it whole. In passthrough the bytes stay as they are and are only
+ * looked at; an upstream that streams although nobody asked is collected.
+ * @throws GatewayError for an error inside a 200, and for what is no answer at all
+ */
+export function readWhole(bytes: Uint8Array, preparation: Preparation): WholeAnswer {
+  const text = utf8.decode(bytes)
+  const json = parseObject(text)
+  if (json === undefined) return writeWhole(collectStream(bytes, text, preparation), preparation)
+  const fault = faultInBody(json, () => text)
+  if (fault !== undefined) throw fault
+  const { codec, conversion, decodeContext } = preparation
+  if (conversion === undefined) return { body: bytes, told: tellWhole(json, codec, decodeContext) }
+  return writeWhole(decodeWhole(json, text, preparation), preparation)
+}
+
+/** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */
+function tellWhole(json: JsonObject, codec: Codec, context: DecodeContext): Told {
+  const usage = codec.reportedUsage(json)
+  return usage === undefined ? codec.decodeResponse(json, context) : { usage }
+}
+
+/** The events of an answer that came whole although a stream was asked for. */
+export function eventsOfWhole(json: JsonObject, text: string, preparation: Preparation): GenerationEvent[] {
+  const fault = faultInBody(json, () => text)
+  if (fault !== undefined) return [{ type: 'error', error: fault }]
+  return replay(decodeWhole(json, text, preparation))
+}
+
+function decodeWhole(
+  json: JsonObject,
+  text: string,
+  { codec, decodeContext }: Preparation,
+): GenerationResponse {
+  return codec.decodeResponse(
+    withDigits(json, () => text, codec.dataKeys),
+    decodeContext,
+  )
+}
+
+function writeWhole(response: GenerationResponse, preparation: Preparation): WholeAnswer {
+  const { conversion, codec } = preparation
+  const raiser = conversion?.createRaiser?.()
+  const raised = raiser === undefined ? response : collect(runMachine(raiser, replay(response)))
+  const caller = conversion?.caller ?? codec
+  const body = caller.encodeResponse(raised, preparation.reply())
+  return { body: JSON.stringify(body), told: raised }
+}
+
+function collectStream(bytes: Uint8Array, text: string, preparation: Preparation): GenerationResponse {
+  if (!/^\s*(?:data|event|id|retry)?:/.test(text)) {
+    throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
+      retry: 'next-channel',
+      detail: `the body is ${bytes.length} bytes long`,
+    })
+  }
+  const events: SseEvent[] = runMachine(createSseParser(), [bytes])
+  const generation = runMachine(preparation.codec.createStreamDecoder(preparation.decodeContext), events)
+  const failure = generation.find(event => event.type === 'error')
+  if (failure !== undefined) throw failure.error
+  return collect(generation)
+}

@@ -1,0 +1,87 @@
+import { describe, expect, test } from 'bun:test'
+import { decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
+import { Prompt } from '@/exchange/admission/prompt.ts'
+import { AnswerPipeline } from '@/exchange/relay/answer-pipeline.ts'
+import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
+
+const CHAT = {
+  model: 'm',
+  stream: true,
+  stream_options: { include_usage: true },
+  messages: [{ role: 'user', content: 'x' }],
+}
+const GEMINI = { contents: [{ parts: [{ text: 'x' }] }] }
+
+/** A stream in this format, for a caller of the same or of Chat. */
+function answerTo(surface: 'chat' | 'gemini', format: Format, reads: readonly Uint8Array[]) {
+  const json = surface === 'chat' ? CHAT : GEMINI
+  const bytes = Buffer.from(JSON.stringify(json))
+  const prompt = new Prompt({
+    surface,
+    body: { bytes, json },
+    model: 'm',
+    stream: true,
+    framing: 'sse',
+    headers: new Headers(),
+  })
+  const pipeline = new AnswerPipeline(prompt, {
+    requestId: 'request',
+    call: { kind: 'generate', model: 'm', stream: true },
+    body: bytes,
+    headers: {},
+    losses: [],
+    codec: CODECS[format],
+    decodeContext: decodeContext(format),
+    conversion:
+      prompt.format === format ? undefined : { caller: CODECS[prompt.format], createRaiser: undefined },
+    reply: () => replyContext(prompt.format, { ...json }),
+  })
+  const written: Uint8Array[] = []
+  const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
+  for (const read of reads) pipeline.push(read, emit)
+  pipeline.end(emit)
+  return { written: Buffer.concat(written).toString(), meter: pipeline.meter }
+}
+
+const BOM = Buffer.from('\ufeff')
+const STREAM = Buffer.from(
+  `${[
+    { choices: [{ index: 0, delta: { role: 'assistant', content: 'first' }, finish_reason: null }] },
+    { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+  ]
+    .map(chunk => `data: ${JSON.stringify(chunk)}\n\n`)
+    .join('')}data: [DONE]\n\n`,
+)
+const WHOLE = Buffer.from(
+  '{"choices":[{"index":0,"message":{"role":"assistant","content":"first"},"finish_reason":"stop"}]}',
+)
+
+describe.each(['chat', 'gemini'] as const)('for a caller of %s', surface => {
+  test.each([
+    ['in a read of its own', [BOM]],
+    ['in two reads', [BOM.subarray(0, 1), BOM.subarray(1)]],
+    ['byte by byte', [BOM.subarray(0, 1), BOM.subarray(1, 2), BOM.subarray(2)]],
+    ['torn, its end with the first event', [BOM.subarray(0, 2)]],
+  ])('a BOM %s costs nothing of the answer', (_name, reads) => {
+    const torn = BOM.subarray(Buffer.concat(reads).length)
+    for (const body of [STREAM, WHOLE]) {
+      const { written, meter } = answerTo(surface, 'openai-chat-completions', [
+        ...reads,
+        Buffer.concat([torn, body]),
+      ])
+      expect(written).toContain('firs') // Gemini's writer keeps the last letter for the end
+      expect(written).not.toContain('\ufffd')
+      expect(meter).toMatchObject({ finished: true, error: undefined })
+    }
+  })
+})
+
+test.each([
+  ['lines end in CR', '\r\r'],
+  ['nothing ends it', ''],
+])('an error in an array that ends the stream is that error: %s', (_name, end) => {
+  const error = 'data: [{"error":{"code":429,"message":"quota","status":"RESOURCE_EXHAUSTED"}}]'
+  const { meter } = answerTo('gemini', 'gemini-generate-content', [Buffer.from(error + end)])
+  expect(meter.error?.message).toContain('quota')
+})

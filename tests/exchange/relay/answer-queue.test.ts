@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'bun:test'
+import { connect, createServer } from 'node:net'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { AnswerQueue } from '@/exchange/relay/answer-queue.ts'
+
+/** A queue in which so many wait, and the names of those that have gone. */
+function queueOf(count: number) {
+  const clock = manualClock()
+  const queue = new AnswerQueue(clock)
+  const gone: number[] = []
+  const add = async (name: number) => {
+    await queue.turn()
+    gone.push(name)
+  }
+  for (let name = 0; name < count; name += 1) add(name)
+  return { clock, gone, add }
+}
+
+const oneTurn = () => new Promise(resolve => setImmediate(resolve))
+
+describe('answers that come at once', () => {
+  test('begin in their order, four in a turn of the loop', async () => {
+    const { gone, add } = queueOf(10)
+    await Promise.resolve()
+    expect(gone).toEqual([0, 1, 2, 3])
+    await oneTurn()
+    expect(gone).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
+    add(10)
+    await oneTurn()
+    expect(gone).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
+  })
+
+  test('begin at once where no other has begun in this turn', async () => {
+    const { gone, add } = queueOf(5)
+    for (let name = 5; name < 8; name += 1) {
+      await oneTurn()
+      await oneTurn()
+      add(name)
+      await Promise.resolve()
+      expect(gone.at(-1)).toBe(name)
+    }
+  })
+
+  test('begin together where they have waited for 20 ms', async () => {
+    const { clock, gone, add } = queueOf(100)
+    clock.advance(19)
+    await oneTurn()
+    expect(gone).toHaveLength(8)
+    for (let name = 100; name < 110; name += 1) add(name)
+    clock.advance(1)
+    await oneTurn()
+    expect(gone).toHaveLength(100)
+    await oneTurn()
+    expect(gone).toHaveLength(104)
+  })
+
+  test('let sockets be read between them', async () => {
+    const server = createServer(socket => socket.pipe(socket)).listen(0, '127.0.0.1')
+    const { promise: told, resolve } = Promise.withResolvers<number>()
+    try {
+      await new Promise(listening => server.once('listening', listening))
+      const address = server.address()
+      const port = address !== null && typeof address === 'object' ? address.port : 0
+      const socket = connect(port, '127.0.0.1')
+      await new Promise(connected => socket.once('connect', connected))
+      const { gone } = queueOf(4_000)
+      socket.once('data', () => resolve(gone.length))
+      socket.write('x')
+      expect(await told).toBeLessThan(4_000)
+      socket.destroy()
+    } finally {
+      server.close()
+    }
+  })
+})

@@ -1,0 +1,173 @@
+import { describe, expect, test } from 'bun:test'
+import { mutate, randomOf } from '#tests/support/fuzz.ts'
+import { ENDS, HEADS, madeUpStream, TEXTS } from '#tests/support/made-up-stream.ts'
+import { recordings } from '#tests/transcripts/recording.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Meter } from '@/exchange/relay/meter.ts'
+import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
+import type { StreamDecoder } from '@/formats/plain-text.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { eachEvent } from '@/formats/splitter.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+
+/** The events of a stream, so many to a read. */
+function reads(stream: Buffer, eventsPerRead: number): Uint8Array[] {
+  const events: Buffer[] = []
+  eachEvent(stream, event => events.push(event))
+  const grouped: Uint8Array[] = []
+  for (let at = 0; at < events.length; at += eventsPerRead) {
+    // As sockets give them: bytes that are no Buffer.
+    grouped.push(new Uint8Array(Buffer.concat(events.slice(at, at + eventsPerRead))))
+  }
+  return grouped
+}
+
+function decoderOf(format: Format): StreamDecoder {
+  return CODECS[format].createStreamDecoder({ vendor: 'example', newId: () => 'id' })
+}
+
+function pipelineOf(format: Format, decoder = decoderOf(format)): PassthroughPipeline {
+  return new PassthroughPipeline({
+    codec: CODECS[format],
+    decoder,
+    requestId: 'request',
+    hidesUsage: false,
+    hidesComments: false,
+    framer: undefined,
+  })
+}
+
+/** What comes of reads, and how many events were decoded; `listens`: plain events may be listened to in place of that. */
+function listen(format: Format, chunks: readonly Uint8Array[], listens: boolean) {
+  const decoder = decoderOf(format)
+  let pushes = 0
+  const pipeline = pipelineOf(format, {
+    plain: listens ? decoder.plain : undefined,
+    push(event, emit) {
+      pushes += 1
+      decoder.push(event, emit)
+    },
+    end: emit => decoder.end(emit),
+  })
+  const written: Buffer[] = []
+  const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
+  const readings: ReturnType<typeof readingOf>[] = []
+  for (const chunk of chunks) {
+    if (pipeline.meter.error === undefined) pipeline.push(chunk, emit)
+    readings.push(readingOf(pipeline.meter))
+  }
+  if (pipeline.meter.error === undefined) pipeline.end(emit)
+  readings.push(readingOf(pipeline.meter))
+  return { readings, written: Buffer.concat(written).toString('latin1'), pushes }
+}
+
+/** Passes reads on; `torn` keeps each from being taken as a whole, by giving its last byte on its own. */
+function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean) {
+  const pipeline = pipelineOf(format)
+  const written: Buffer[] = []
+  const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
+  const readings: ReturnType<typeof readingOf>[] = []
+  for (const chunk of chunks) {
+    if (torn) pipeline.push(chunk.subarray(0, -1), emit)
+    pipeline.push(torn ? chunk.subarray(-1) : chunk, emit)
+    readings.push(readingOf(pipeline.meter))
+  }
+  pipeline.fail(new GatewayError('upstream_error', 'The upstream broke off'), emit)
+  return { readings, written: Buffer.concat(written).toString('latin1') }
+}
+
+function withoutEstimates({ readings, written }: ReturnType<typeof pass>) {
+  return { readings: readings.map(reading => ({ ...reading, estimatedOutput: 0 })), written }
+}
+
+function readingOf({ usage, output, finished, error, estimatedOutput }: Meter) {
+  return { usage, output, finished, error: error?.message, estimatedOutput }
+}
+
+describe('a read of whole events is passed on as if it had come in pieces', () => {
+  for (const { format, name, stream } of recordings()) {
+    test(`${format}/${name}, one event a read`, () => {
+      const chunks = reads(stream, 1)
+      expect(pass(format, chunks, false)).toEqual(pass(format, chunks, true))
+    })
+    // What is not read is estimated by the run, and a torn read is two of them.
+    test.each([2, 5])(`${format}/${name}, %d events a read`, eventsPerRead => {
+      const chunks = reads(stream, eventsPerRead)
+      expect(withoutEstimates(pass(format, chunks, false))).toEqual(
+        withoutEstimates(pass(format, chunks, true)),
+      )
+    })
+  }
+})
+
+test('a read that tells nothing is handed on without a copy', () => {
+  const pipeline = pipelineOf('openai-chat-completions')
+  const event = () =>
+    new TextEncoder().encode(
+      'data: {"choices":[{"index":0,"delta":{"content":"word"},"finish_reason":null}]}\n\n',
+    )
+  const written: Uint8Array[] = []
+  pipeline.push(event(), bytes => written.push(bytes))
+  const read = event()
+  pipeline.push(read, bytes => written.push(bytes))
+  expect(written[1]).toBe(read)
+})
+
+test('a BOM is a part of the event that it stands in, but for one in front of the first', () => {
+  const told = (before: string, at: number) => {
+    const events = [
+      `{"choices":[{"index":0,"delta":{"content":"x"}}]}`,
+      `{"choices":[],"usage":{"prompt_tokens":7}}`,
+    ]
+    const pipeline = pipelineOf('openai-chat-completions')
+    for (const [index, data] of events.entries()) {
+      pipeline.push(Buffer.from(`${index === at ? before : ''}data: ${data}\n\n`), () => {})
+    }
+    return [pipeline.meter.output, pipeline.meter.usage?.inputUncached]
+  }
+  expect([told('', 0), told('\uFEFF', 0), told('\uFEFF', 1)]).toEqual([
+    [true, 7],
+    [true, 7],
+    [true, undefined],
+  ])
+})
+
+describe('plain events that each tell a usage are listened to and not parsed', () => {
+  const format = 'gemini-generate-content'
+
+  test('the meter and the caller get the same, whatever comes', () => {
+    for (let seed = 0; seed < 600; seed += 1) {
+      const random = randomOf(seed)
+      const chunks = reads(madeUpStream(format, random), 1 + random(6))
+      const { pushes, ...heard } = listen(format, chunks, true)
+      const { pushes: all, ...decoded } = listen(format, chunks, false)
+      expect({ seed, ...heard }).toEqual({ seed, ...decoded })
+      expect(pushes).toBeLessThanOrEqual(all)
+    }
+  })
+
+  test('and so of recordings, whole and mutated, and of streams of the other formats', () => {
+    const recorded = recordings().flatMap(({ format, stream }, index) => [
+      { format, stream },
+      { format, stream: mutate(stream, randomOf(index)) },
+    ])
+    const madeUp = FORMATS.flatMap(format =>
+      Array.from({ length: 60 }, (_, seed) => ({ format, stream: madeUpStream(format, randomOf(seed)) })),
+    )
+    for (const { format, stream } of [...recorded, ...madeUp]) {
+      const chunks = reads(stream, 3)
+      const { pushes, ...heard } = listen(format, chunks, true)
+      const { pushes: all, ...decoded } = listen(format, chunks, false)
+      expect({ format, ...withoutEstimates(heard) }).toEqual({ format, ...withoutEstimates(decoded) })
+      expect(pushes).toBeLessThanOrEqual(all)
+    }
+  })
+
+  test('of a long answer only the first two events and the last are parsed', () => {
+    const texts = Array.from({ length: 100 }, (_, index) => TEXTS[format](`"word ${index}\\n é"`, index))
+    const stream = Buffer.from([...HEADS[format], ...texts, ...ENDS[format]].join(''))
+    const { pushes, readings } = listen(format, reads(stream, 8), true)
+    expect(pushes).toBe(3)
+    expect(readings.at(5)?.usage?.outputText).toBe(47)
+  })
+})
