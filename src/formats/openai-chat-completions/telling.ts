@@ -3,6 +3,7 @@ import { hasMark, indexOfMark } from '../mark.ts'
 const USAGE = Buffer.from('"usage"')
 const FINISH_REASON = Buffer.from('"finish_reason"')
 const ERROR = Buffer.from('"error"')
+const NAME = Buffer.from('"name"')
 const OTHERS = [Buffer.from('event: error'), Buffer.from('[DONE]')]
 
 const QUOTE = 0x22
@@ -10,14 +11,16 @@ const BRACE = 0x7b
 const LETTER_N = 0x6e
 
 /**
- * Whether an event may say something about usage, the end or an error. A quote inside a JSON string is escaped, so
- * these keys cannot be found in the answer's text.
+ * Whether an event may say something about usage, the end or an error. A call that begins, which alone has a name, is
+ * a part of the end: the reason for it where the vendor gives none. A quote inside a JSON string is escaped, so these
+ * keys cannot be found in the answer's text.
  */
 export function isTelling(event: Uint8Array): boolean {
   return (
     hasValue(event, USAGE, startsObject) ||
     hasValue(event, FINISH_REASON, startsFilledString) ||
     hasValue(event, ERROR, startsSomething) ||
+    hasValue(event, NAME, startsFilledString) ||
     hasMark(event, OTHERS)
   )
 }

@@ -171,3 +171,32 @@ describe('plain events that each tell a usage are listened to and not parsed', (
     expect(readings.at(5)?.usage?.outputText).toBe(47)
   })
 })
+
+describe('a Chat stream without a finish reason', () => {
+  const chunk = (delta: object) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta }] })}\n\n`
+  const call = (fields: object) => chunk({ tool_calls: [{ index: 0, ...fields }] })
+  const text = chunk({ content: 'Let me see.' })
+  const calls = [
+    call({ id: 'call_1', type: 'function', function: { name: 'weather', arguments: '' } }),
+    call({ function: { arguments: '{}' } }),
+  ]
+  const custom = [call({ id: 'call_1', type: 'custom', custom: { name: 'patch', input: '' } })]
+  const legacy = [chunk({ function_call: { name: 'weather', arguments: '{}' } })]
+
+  test.each([
+    ['text alone', [text, text], 'stop'],
+    ['a call alone', calls, 'tool_calls'],
+    ['a call after text', [text, ...calls], 'tool_calls'],
+    ['a custom call after text', [text, ...custom], 'tool_calls'],
+    ['a legacy call after text', [text, ...legacy], 'tool_calls'],
+  ])('is given one: of %s', (_, events, reason) => {
+    const pipeline = pipelineOf('openai-chat-completions')
+    const written: string[] = []
+    const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+    for (const event of [...events, 'data: [DONE]\n\n']) pipeline.push(Buffer.from(event), emit)
+    pipeline.end(emit)
+    expect(written.slice(0, -1)).toEqual(events)
+    expect(written.at(-1)).toContain(`"finish_reason":"${reason}"`)
+    expect(written.at(-1)).toEndWith('data: [DONE]\n\n')
+  })
+})
