@@ -87,8 +87,8 @@ export interface Codec {
   /** Under which keys tool input and results stand as JSON values: their numbers keep every digit (json/exact.ts). */
   readonly dataKeys: ReadonlySet<string>
 
-  /** Whether every upstream of the format takes tools called with free text, unless its channel is said to take functions only. */
-  readonly takesCustomTools: boolean
+  /** Whether this upstream takes tools called with free text, unless its channel is said to take functions only. */
+  takesCustomTools(target: Target): boolean
 
   /** Which tool names the format accepts; others are mapped reversibly (formats/tools/names.ts). */
   readonly toolNames: { pattern: RegExp; maxLength: number }

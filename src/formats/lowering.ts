@@ -51,7 +51,7 @@ export function lowerRequest(
   target: Target,
   { functionToolsOnly, thinkTags }: UpstreamHabits,
 ): LoweredRequest {
-  const { hosted, lowered, table } = lower(request, codec, functionToolsOnly)
+  const { hosted, lowered, table } = lower(request, codec, target, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
   const isLowered = lowered !== hosted.request
@@ -101,19 +101,19 @@ export function lowerCount(
   target: Target,
   functionToolsOnly: boolean,
 ): Pick<LoweredRequest, 'body' | 'headers'> {
-  const { lowered } = lower(request, codec, functionToolsOnly)
+  const { lowered } = lower(request, codec, target, functionToolsOnly)
   const { headers } = codec.encodeRequest(lowered, target)
   return { body: codec.tokenCount.encodeRequest(lowered, target), headers }
 }
 
 /** A request whose tools the format can name and the upstream takes. */
-function lower(request: GenerationRequest, codec: Codec, functionToolsOnly: boolean) {
+function lower(request: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
   refuseKeptState(request, codec)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const { request: lowered, table } = lowerTools(
     hosted.request,
     codec.toolNames,
-    codec.takesCustomTools && !functionToolsOnly,
+    !functionToolsOnly && codec.takesCustomTools(target),
   )
   return { hosted, lowered, table }
 }

@@ -69,7 +69,7 @@ export const anthropicMessages: Codec = {
   isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
-  takesCustomTools: false,
+  takesCustomTools: () => false,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
   takesUrl: () => true,
   tokenCount,

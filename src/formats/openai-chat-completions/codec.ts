@@ -2,6 +2,7 @@ import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/fault.ts'
 import { encodeOpenaiError } from '@/formats/openai-error.ts'
 import { encodeErrorEvent } from './error.ts'
+import { modelTraits } from './models.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
@@ -66,8 +67,9 @@ export const openaiChatCompletions: Codec = {
   },
   // Text, as OpenAI defines it; some vendors write the object.
   dataKeys: new Set(['arguments']),
-  // Of the vendors of this format only OpenAI knows them.
-  takesCustomTools: false,
+  // Of the vendors of this format only OpenAI knows them, and of its models those from gpt-5 on.
+  takesCustomTools: ({ vendor, model }) =>
+    vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }, _url, target) =>
     kind === 'image' || kind === 'video' || (kind === 'document' && vendorTraits(target.vendor).isOpenrouter),

@@ -9,6 +9,8 @@ export interface ModelTraits {
   /** The efforts it knows, weakest first; undefined when nothing is known. */
   efforts: readonly Effort[] | undefined
   takesCacheBreakpoints: boolean
+  /** It can call tools with free text. */
+  takesCustomTools: boolean
   /** It searches the web, and has options for that. */
   isSearch: boolean
 }
@@ -43,6 +45,7 @@ export function modelTraits(model: string): ModelTraits {
       ...(isOlder && name.includes('-search') ? SEARCH_REFUSES : []),
     ]),
     efforts: isReasoning ? effortsOf(version) : undefined,
+    takesCustomTools: isReasoning && version !== undefined,
     takesCacheBreakpoints: version !== undefined && version >= 506,
     isSearch: /search|sonar/.test(name),
   }

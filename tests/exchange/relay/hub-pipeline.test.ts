@@ -221,7 +221,8 @@ describe.each(['thoughts', 'calls'] as const)('%s are parsed only where they beg
   })
 })
 
-const TOOLS = { tools: [{ type: 'custom', name: 'patch' }] }
+/** A tool that every upstream is given as a function: a group has no place for free text elsewhere. */
+const TOOLS = { tools: [{ type: 'namespace', name: 'files', tools: [{ type: 'custom', name: 'patch' }] }] }
 
 describe('input of tools that came past the machines', () => {
   const from = 'openai-chat-completions'
@@ -249,7 +250,7 @@ describe('input of tools that came past the machines', () => {
   test('is raised where the tool was lowered', () => {
     const to = 'openai-responses'
     const pieces = ['{"input":"', 'first \\n', 'second', ' third', '"}']
-    const stream = streamOf(begin('t1', 'patch'), ...pieces.map(more))
+    const stream = streamOf(begin('t1', 'files__patch'), ...pieces.map(more))
     const given: Case = { from, to, stream, framed: false, wire: { ...REQUESTS[to], ...TOOLS } }
     const short = run(given, 'short', [stream.length])
     expect(short).toEqual(run(given, 'general', [stream.length]))
