@@ -12,6 +12,8 @@ import { callerOf, type ExchangeRecord } from './record.ts'
 export interface Conversation extends Admitted<Preparation> {
   prompt: Prompt
   reservation: Reservation
+  /** What the upstream cannot say is an error instead of a loss. */
+  strict: boolean
 }
 
 /** The conversation that a prompt is, on all the routes of its model. */
@@ -19,12 +21,12 @@ export function converse(
   admitted: Omit<Conversation, 'routes' | 'traits' | 'prepare'>,
   chain?: ResponseChain,
 ): Conversation {
-  const { gateway, record, prompt, model } = admitted
+  const { gateway, record, prompt, model, strict } = admitted
   const options = {
     requestId: record.id,
     now: record.startedAt,
     newId: gateway.newCallId,
-    strict: prompt.headers.get('x-tollgate-strict') === 'true',
+    strict,
   }
   return {
     ...admitted,

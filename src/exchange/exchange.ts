@@ -5,6 +5,7 @@ import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
+import { wantsStrict } from '@/exchange/admission/strict.ts'
 import { closeBill, type Reservation } from '@/exchange/billing/charge.ts'
 import { quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { settle } from '@/exchange/billing/settlement.ts'
@@ -84,15 +85,14 @@ export interface Listener {
 /** One request and its reply, from the socket to the stored result. */
 export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Response> {
   return conduct(gateway, call, async ({ record }) => {
-    const { asked: prompt, model } = await receive(gateway, record, call, () =>
-      readPrompt(gateway, record, call),
-    )
+    const received = await receive(gateway, record, call, () => readPrompt(gateway, record, call))
+    const { asked: prompt, model, strict } = received
     const interruption = interruptionOf(call)
     const order = quote(prompt, model, callerOf(record))
     const { pass, reservation } = await admitPaid(gateway, record, order, interruption)
     prompt.outputLimit = reservation.outputLimit
     const conversation = converse(
-      { gateway, record, prompt, model, pass, reservation, interruption },
+      { gateway, record, prompt, model, strict, pass, reservation, interruption },
       call.state?.chain,
     )
     const { state } = call
@@ -109,12 +109,12 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
 /** The same for an exchange that is no conversation. */
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
   return conduct(gateway, call, async ({ record, atEnd }) => {
-    const { asked: operation, model } = await receive(gateway, record, call, async () => {
+    const received = await receive(gateway, record, call, async () => {
       const read = await call.read(call.request, gateway.maxBodyBytes, callerOf(record))
       atEnd(() => read.dispose?.())
       return read
     })
-    const strict = call.request.headers.get('x-tollgate-strict') === 'true'
+    const { asked: operation, model, strict } = received
     const work = { ...undertake(gateway, record, operation, model, strict), operation }
     const interruption = interruptionOf(call)
     if (operation.price === undefined) {
@@ -167,12 +167,13 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   record: ExchangeRecord,
   call: Call,
   read: () => Promise<Asked>,
-): Promise<{ asked: Asked; model: Model }> {
+): Promise<Received<Asked>> {
   record.traceparent = call.request.headers.get('traceparent') ?? undefined
   admitWork(gateway)
   record.tellsOperators = gateway.tellsOperators()
   record.caller = await authenticateCaller(gateway.authenticate, call.request)
   admitCaller(record.caller, () => call.listener.addressOf(call.request))
+  const strict = wantsStrict(call.request.headers)
   const asked = await read()
   record.streamed = asked.stream
   const model = admitModel(gateway.catalog, record.caller, asked.model, call.surface)
@@ -180,7 +181,14 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   // Behind a queue of work some have left by now: what is for nobody takes no place and no money.
   const left = callerLeft(call.request.signal)
   if (left !== undefined) throw left
-  return { asked, model }
+  return { asked, model, strict }
+}
+
+/** What was asked, of which model, and whether losses are errors. */
+interface Received<Asked> {
+  asked: Asked
+  model: Model
+  strict: boolean
 }
 
 /**

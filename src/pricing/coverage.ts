@@ -2,7 +2,8 @@ import type { Rates } from '@/generation/rates.ts'
 import type { Surface } from '@/generation/surface.ts'
 
 /** What a request asks a model to make. */
-export type Work = 'text' | 'embedding' | 'image' | 'video' | 'speech' | 'transcription'
+export const WORKS = ['text', 'embedding', 'image', 'video', 'speech', 'transcription'] as const
+export type Work = (typeof WORKS)[number]
 
 /**
  * Whether the rates say what this work costs. If not, the request is refused: what nobody priced is not free. A rate

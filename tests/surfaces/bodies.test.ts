@@ -11,7 +11,8 @@ beforeAll(async () => {
     maxBodyBytes: MAX_BODY_BYTES,
     models: `
   - { id: "chat-only", surfaces: [chat], channels: [{ channel: chat, model: "echo" }] }
-  - { id: "no-chat", surfaces: [responses, messages, gemini], channels: [{ channel: messages, model: "echo" }] }`,
+  - { id: "no-chat", surfaces: [responses, messages, gemini], channels: [{ channel: messages, model: "echo" }] }
+  - { id: "embedder", channels: [{ channel: chat, model: "echo" }], prices: { input: 0.02 } }`,
   })
 }, START_MS)
 afterAll(() => gateway.close())
@@ -102,6 +103,27 @@ describe.each(SURFACES)('%s', surface => {
     const model = surface === 'chat' ? 'no-chat' : 'chat-only'
     const error = await readError(await call(gateway, surface, { model }), surface)
     expect(error).toMatchObject({ status: 400, code: 'surface_not_supported' })
+  })
+
+  test('answers 400 surface_not_supported where the model is priced for other work, saying which', async () => {
+    const error = await readError(await call(gateway, surface, { model: 'embedder' }), surface)
+    expect(error).toMatchObject({ status: 400, code: 'surface_not_supported' })
+    expect(error.message).toStartWith(
+      "The model 'embedder' is not offered on this surface: it is for embeddings, not for text",
+    )
+  })
+
+  test('reads x-tollgate-strict as true or false, and refuses anything else by name', async () => {
+    for (const value of ['true', 'TRUE', 'false', ' False ']) {
+      const response = await call(gateway, surface, { headers: { 'x-tollgate-strict': value } })
+      expect(response.status).toBe(200)
+    }
+    for (const value of ['1', 'yes', 'true, true', '']) {
+      const response = await call(gateway, surface, { headers: { 'x-tollgate-strict': value } })
+      const error = await readError(response, surface)
+      expect(error).toMatchObject({ status: 400, code: 'invalid_request' })
+      expect(error.message).toStartWith("The header 'x-tollgate-strict' must be true or false")
+    }
   })
 
   test.each<[string, (text: string) => Uint8Array<ArrayBuffer>]>([

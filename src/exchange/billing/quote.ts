@@ -8,8 +8,8 @@ import { MOST_COUNT } from '@/generation/usage.ts'
 import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
-import { isPriced, type Work } from '@/pricing/coverage.ts'
-import type { Model } from '@/routing/model.ts'
+import { isPriced, WORKS, type Work } from '@/pricing/coverage.ts'
+import type { Model, ModelPrice } from '@/routing/model.ts'
 import { estimateTokens, withMargin } from './token-estimate.ts'
 
 /** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */
@@ -51,12 +51,11 @@ export interface Quote {
 /**
  * What a request on a model may cost.
  * @throws GatewayError `no_channel` for a model without prices: what nobody priced is refused, not free;
- * `invalid_request` for a limit that cannot be reckoned with
+ * `surface_not_supported` for one that has prices for other work; `invalid_request` for a limit that cannot be reckoned
+ * with
  */
 export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
-  const { price } = model
-  if (price === undefined || !isPriced(price.rates, 'text')) throw unpriced(prompt.model)
-  const { rates, version } = price
+  const { rates, version } = priceFor('text', prompt.model, model)
   const body = outlineOf(prompt.body)
   const inputTokens = estimateTokens(body, prompt.body.bytes.length, textsOf(prompt.body))
   const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt, rates) }
@@ -94,11 +93,11 @@ export interface OperationPrice {
 
 /**
  * What an operation may cost. It cannot be cut, so all of it is set aside.
- * @throws GatewayError `no_channel` for a model without prices for such work
+ * @throws GatewayError `no_channel` for a model without prices; `surface_not_supported` for one that has prices for
+ * other work
  */
-export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, price }: Model): Quote {
-  if (price === undefined || !isPriced(price.rates, work)) throw unpriced(id)
-  const { rates, version } = price
+export function quoteOperation({ work, ceiling: most }: OperationPrice, model: Model): Quote {
+  const { rates, version } = priceFor(work, model.id, model)
   const ceiling = typeof most === 'function' ? most(rates) : most
   return {
     priceVersion: version,
@@ -116,9 +115,26 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, { id, pr
   }
 }
 
-function unpriced(model: string): GatewayError {
-  return new GatewayError('no_channel', `The model '${model}' has no prices, so it cannot be served`)
+/** A model without any price is its operator's to mend; one that is priced for other work is the wrong one to ask. */
+function priceFor(work: Work, name: string, { price }: Model): ModelPrice {
+  if (price !== undefined && isPriced(price.rates, work)) return price
+  const others = price === undefined ? [] : WORKS.filter(other => isPriced(price.rates, other))
+  if (others.length === 0) {
+    throw new GatewayError('no_channel', `The model '${name}' has no prices, so it cannot be served`)
+  }
+  const words = others.map(other => WORK_WORDS[other]).join(', ')
+  const message = `The model '${name}' is not offered on this surface: it is for ${words}, not for ${WORK_WORDS[work]}`
+  throw new GatewayError('surface_not_supported', message, { param: 'model' })
 }
+
+const WORK_WORDS = {
+  text: 'text',
+  embedding: 'embeddings',
+  image: 'images',
+  video: 'videos',
+  speech: 'speech',
+  transcription: 'transcription',
+} as const satisfies Record<Work, string>
 
 /** Whether so much output is worth beginning an answer that nobody limited. */
 export function isWorthBeginning(outputTokens: number): boolean {

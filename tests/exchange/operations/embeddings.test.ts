@@ -258,7 +258,11 @@ describe('money', () => {
 
   test('a model without a price for input is refused', async () => {
     const response = await post('/v1/embeddings', { model: 'scripted/output-only', input: 'x' })
-    expect(response.status).toBe(503)
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error).toMatchObject({
+      code: 'surface_not_supported',
+      message: expect.stringContaining('it is for images, speech, not for embeddings'),
+    })
     expect(upstream.seen).toEqual([])
   })
 })

@@ -479,7 +479,11 @@ describe('money', () => {
 
   test('a model without a price for images is refused', async () => {
     const response = await post('/v1/images/generations', { model: 'up/embedding-only', prompt: 'x' })
-    expect(response.status).toBe(503)
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error).toMatchObject({
+      code: 'surface_not_supported',
+      message: expect.stringContaining('it is for embeddings, not for images'),
+    })
     expect(upstream.seen).toEqual([])
   })
 

@@ -134,7 +134,18 @@ test.each([
     400,
     { code: 'surface_not_supported' },
   ],
-  ['a model that is not priced for it', { model: 'tts/images', input: 'x' }, 503, { code: 'no_channel' }],
+  [
+    'a model that is priced for other work',
+    { model: 'tts/images', input: 'x' },
+    400,
+    {
+      code: 'surface_not_supported',
+      param: 'model',
+      message: expect.stringContaining(
+        "The model 'tts/images' is not offered on this surface: it is for images,",
+      ),
+    },
+  ],
 ])('%s is refused before any upstream is called', async (_, body, status, error) => {
   const response = await say(body)
   expect(response.status).toBe(status)
