@@ -1,20 +1,36 @@
+import { DEAREST } from '@/generation/rates.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { decimalPlaces, readDecimal, wholeDigits } from './decimal.ts'
+import { decimalPlaces, isAbove, readDecimal } from './decimal.ts'
 import { TOKEN_PRICE_NAMES } from './schema.ts'
 import type { Locate } from './validation.ts'
 import { child, type Issue, type YamlFile } from './yaml.ts'
 
-/** Prices per million tokens are whole pico units per token: six places. Those per unit: twelve. Money: nano units. */
-const TOKEN_PLACES = 6
-const UNIT_PLACES = 12
-const MONEY_PLACES = 9
-/** What a bigint of nano units holds, with room to add. */
-const MAX_WHOLE_DIGITS = 9
+/** What a decimal may be at most, and how many decimal places it may have. */
+interface Bounds {
+  most: number
+  places: number
+}
+
+/** Prices per million tokens are whole pico units per token. */
+const PER_MILLION: Bounds = { most: DEAREST.perMillion, places: 6 }
+/** Those per unit are whole pico units. */
+const PER_REQUEST: Bounds = { most: DEAREST.perRequest, places: 12 }
+const PER_IMAGE: Bounds = { most: DEAREST.perImage, places: 12 }
+const PER_SECOND: Bounds = { most: DEAREST.perSecond, places: 12 }
+/** Money is nano units. What a bigint of them holds, with room to add. */
+const CREDIT: Bounds = { most: 1_000_000_000, places: 9 }
 
 /** Names that the database already knows and the file may refer to. */
 export interface Known {
   channels: ReadonlySet<string>
 }
+
+const UNIT_PRICES = [
+  ['per_request', PER_REQUEST],
+  ['per_video_second', PER_SECOND],
+  ['per_audio_second', PER_SECOND],
+  ['per_million_characters', PER_MILLION],
+] as const
 
 /** Decimals of the file by pointer, in plain digits. */
 export type Decimals = ReadonlyMap<string, string>
@@ -28,7 +44,7 @@ export function check(file: YamlFile, locate: Locate, known: Known): { issues: I
   const checks = new Checks(file.places, locate)
   checks.channels(members(root, '', 'channels'))
   checks.models(members(root, '', 'models'), known)
-  if ('trial_credit' in root) checks.decimal(root['trial_credit'], '/trial_credit', MONEY_PLACES)
+  if ('trial_credit' in root) checks.decimal(root['trial_credit'], '/trial_credit', CREDIT)
   return { issues: checks.issues, decimals: checks.decimals }
 }
 
@@ -75,7 +91,7 @@ class Checks {
   }
 
   /** A number as it was written, or a text, must be a decimal with no more places than the ledger can hold. */
-  decimal(value: JsonValue | undefined, pointer: string, places: number): void {
+  decimal(value: JsonValue | undefined, pointer: string, { most, places }: Bounds): void {
     const text = this.#places.get(pointer)?.number ?? asString(value)
     if (text === undefined) return
     const decimal = readDecimal(text)
@@ -83,8 +99,8 @@ class Checks {
     if (decimal === undefined) this.#add(pointer, `must be a decimal number of 0 or more, but is ${was}`)
     else if (decimalPlaces(decimal) > places) {
       this.#add(pointer, `must have at most ${places} decimal places, but is ${was}`)
-    } else if (wholeDigits(decimal) > MAX_WHOLE_DIGITS) {
-      this.#add(pointer, `must be below ${10 ** MAX_WHOLE_DIGITS}, but is ${was}`)
+    } else if (isAbove(decimal, most)) {
+      this.#add(pointer, `must be at most ${most}, but is ${was}`)
     } else this.decimals.set(pointer, decimal)
   }
 
@@ -117,14 +133,11 @@ class Checks {
 
   #priceFields(prices: Found<JsonObject>): void {
     this.#tokenPrices(prices)
-    for (const key of ['per_request', 'per_video_second', 'per_audio_second']) {
-      this.decimal(prices.value[key], child(prices.pointer, key), UNIT_PLACES)
-    }
-    const characters = 'per_million_characters'
-    this.decimal(prices.value[characters], child(prices.pointer, characters), TOKEN_PLACES)
+    for (const [key, bounds] of UNIT_PRICES)
+      this.decimal(prices.value[key], child(prices.pointer, key), bounds)
     const sizes = child(prices.pointer, 'per_image')
     for (const [size, price] of Object.entries(asObject(prices.value['per_image']) ?? {})) {
-      this.decimal(price, child(sizes, size), UNIT_PLACES)
+      this.decimal(price, child(sizes, size), PER_IMAGE)
     }
     const tiers = members(prices.value, prices.pointer, 'tiers')
     for (const tier of tiers) this.#tokenPrices(tier)
@@ -136,7 +149,7 @@ class Checks {
   }
 
   #tokenPrices({ value, pointer }: Found<JsonObject>): void {
-    for (const key of TOKEN_PRICE_NAMES) this.decimal(value[key], child(pointer, key), TOKEN_PLACES)
+    for (const key of TOKEN_PRICE_NAMES) this.decimal(value[key], child(pointer, key), PER_MILLION)
   }
 
   #headers(headers: JsonObject, pointer: string): void {

@@ -15,9 +15,11 @@ export function decimalPlaces(decimal: string): number {
   return decimal.split('.')[1]?.length ?? 0
 }
 
-/** How many digits a plain decimal has before the point. */
-export function wholeDigits(decimal: string): number {
-  return decimal.split('.')[0]?.length ?? 0
+/** Whether a plain decimal is above a whole number. */
+export function isAbove(decimal: string, most: number): boolean {
+  const [whole = '', fraction] = decimal.split('.')
+  const floor = BigInt(whole)
+  return floor > BigInt(most) || (floor === BigInt(most) && fraction !== undefined)
 }
 
 /** Moves the point by the exponent and trims. */

@@ -1,4 +1,4 @@
-import { NO_USAGE, readCount, type Usage } from '@/generation/usage.ts'
+import { NO_USAGE, readCount, readSeconds, type Usage } from '@/generation/usage.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
 
 /**
@@ -23,7 +23,7 @@ export function readSpeechUsage(done: JsonObject): AudioUsage | undefined {
 /** Usage of a transcript, whole or in its last event; Whisper says how long the sound was, and no tokens. */
 export function readTranscriptUsage(answer: JsonObject): AudioUsage | undefined {
   const usage = asObject(answer['usage'])
-  const seconds = readCount(usage?.['seconds']) ?? readCount(answer['duration'])
+  const seconds = readSeconds(usage?.['seconds']) ?? readSeconds(answer['duration'])
   const input = readCount(usage?.['input_tokens'])
   const output = readCount(usage?.['output_tokens'])
   if (input === undefined || output === undefined) {

@@ -29,6 +29,18 @@ export interface RateTier {
   tokens: DeclaredTokenRates
 }
 
+/**
+ * The dearest rates that a model can be given, in units of the currency: far above any vendor's in any currency, and
+ * so low that the largest counts (usage.ts) cost what one entry of the ledger can hold.
+ */
+export const DEAREST = {
+  /** Tokens and characters. */
+  perMillion: 100_000_000,
+  perRequest: 1_000_000,
+  perImage: 1_000_000,
+  perSecond: 20_000,
+} as const
+
 export const TOKEN_RATE_NAMES = [
   'input',
   'cached_input',

@@ -49,14 +49,23 @@ export function outputTokens(usage: Usage): number {
 }
 
 /**
- * The most that a count of anything can be: so large that no model comes near it, and so small that the ledger has a
- * number for the price. A vendor's number beyond it, or below zero, is a fault and no count.
+ * The most that a count of anything can be: three times what any model reads, and so small that the ledger has a number
+ * for the cost at the dearest rates (rates.ts). A vendor's number beyond it, or below zero, is a fault and no count.
  */
-export const MOST_COUNT = 2 ** 31 - 1
+export const MOST_COUNT = 2 ** 25
+
+/** The same for seconds of sound or video. */
+export const MOST_SECONDS = 100_000
 
 /** A vendor's number, if it can be a count of something that was used. */
 export function readCount(value: JsonValue | undefined): number | undefined {
   return typeof value === 'number' && value >= 0 && value <= MOST_COUNT ? value : undefined
+}
+
+/** A vendor's number of seconds, if it can be one. */
+export function readSeconds(value: JsonValue | undefined): number | undefined {
+  const seconds = readCount(value)
+  return seconds !== undefined && seconds <= MOST_SECONDS ? seconds : undefined
 }
 
 /**

@@ -3,7 +3,7 @@
 const NANO_DIGITS = 9
 const NANO_PER_UNIT = 10n ** BigInt(NANO_DIGITS)
 /** What a bigint column holds: 9.2 thousand million units. */
-const LARGEST_NANO = 2n ** 63n - 1n
+export const LARGEST_NANO = 2n ** 63n - 1n
 const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/
 
 /** `'5.00'` -> `5000000000n`, exactly. Undefined for what is not a decimal, is finer than a nano, or is too large. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { decimalPlaces, readDecimal, wholeDigits } from '@/config/decimal.ts'
+import { decimalPlaces, isAbove, readDecimal } from '@/config/decimal.ts'
 
 test.each([
   ['0', '0'],
@@ -53,5 +53,11 @@ test('is what it was, whichever way it was written', () => {
 
 test('counts digits', () => {
   expect([decimalPlaces('5'), decimalPlaces('0.125')]).toEqual([0, 3])
-  expect([wholeDigits('5'), wholeDigits('123.5')]).toEqual([1, 3])
+  expect(['99.9', '100', '100.000001', '101', '1000'].map(decimal => isAbove(decimal, 100))).toEqual([
+    false,
+    false,
+    true,
+    true,
+    true,
+  ])
 })

@@ -144,8 +144,8 @@ channels: [${CHANNEL}]
 })
 
 test('a price keeps every digit that a float would lose', () => {
-  const text = `channels: [${CHANNEL}]\nmodels: [{ id: m, channels: [{ channel: main }], prices: { per_request: 123456789.123456789012 } }]`
-  expect(parse(text).models[0]?.prices).toEqual({ per_request: '123456789.123456789012' })
+  const text = `channels: [${CHANNEL}]\nmodels: [{ id: m, channels: [{ channel: main }], prices: { per_request: 654321.123456789012 } }]`
+  expect(parse(text).models[0]?.prices).toEqual({ per_request: '654321.123456789012' })
 })
 
 describe('one line per error, with line number and path', () => {
@@ -297,8 +297,28 @@ describe('one line per error, with line number and path', () => {
     ],
     [
       'price too large',
-      model('prices: { input: 1e9 }'),
-      '5: models[0].prices.input: must be below 1000000000, but is "1e9"',
+      model('prices: { input: 100000000.000001 }'),
+      '5: models[0].prices.input: must be at most 100000000, but is "100000000.000001"',
+    ],
+    [
+      'price of a tier too large',
+      model('prices: { tiers: [{ above_input_tokens: 1, output: 1e9 }] }'),
+      '5: models[0].prices.tiers[0].output: must be at most 100000000, but is "1e9"',
+    ],
+    [
+      'price of a request too large',
+      model('prices: { per_request: 1000001 }'),
+      '5: models[0].prices.per_request: must be at most 1000000, but is "1000001"',
+    ],
+    [
+      'price of an image too large',
+      model('prices: { per_image: { default: 2e6 } }'),
+      '5: models[0].prices.per_image.default: must be at most 1000000, but is "2e6"',
+    ],
+    [
+      'price of a second too large',
+      model('prices: { per_audio_second: 20000.01 }'),
+      '5: models[0].prices.per_audio_second: must be at most 20000, but is "20000.01"',
     ],
     [
       'size price',

@@ -6,6 +6,7 @@ import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/us
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
+import { LARGEST_NANO } from '@/pricing/money.ts'
 import type { CreditWatch } from './credit.ts'
 import { isWorthBeginning, type Quote } from './quote.ts'
 import type { Charge, Told, UsedUp } from './used-up.ts'
@@ -55,9 +56,9 @@ export class Bill {
     this.#options = options
     const { quote } = options
     this.quote = quote
-    this.firstNano = atLeastOne(quote.bound(quote.firstOutput))
+    this.firstNano = holdOf(quote.bound(quote.firstOutput))
     this.#mostNano =
-      quote.maxOutput > quote.firstOutput ? atLeastOne(quote.bound(quote.maxOutput)) : this.firstNano
+      quote.maxOutput > quote.firstOutput ? holdOf(quote.bound(quote.maxOutput)) : this.firstNano
     this.expectedNano = quote.statedOutput === undefined ? this.firstNano : this.#mostNano
   }
 
@@ -87,7 +88,7 @@ export class Bill {
     const isUnlimited = quote.statedOutput === undefined && result.reason === 'credit_exhausted'
     if (!isUnlimited || affordable === undefined || !isWorthBeginning(this.#ofEach(affordable)))
       throw this.#denied(result.reason, affordable, result)
-    const second = await this.#hold(atLeastOne(quote.bound(affordable)))
+    const second = await this.#hold(holdOf(quote.bound(affordable)))
     if (!second.granted) throw this.#denied(second.reason, affordable, second)
     this.#paidOutput = affordable
     return this.#ofEach(affordable)
@@ -122,7 +123,7 @@ export class Bill {
     const output = Math.min(this.#paidOutput + Math.max(step, 1), this.quote.maxOutput)
     this.#isExtending = true
     ledger
-      .extend({ ...exchange, amountNano: atLeastOne(this.quote.bound(output)) })
+      .extend({ ...exchange, amountNano: holdOf(this.quote.bound(output)) })
       .then(result => {
         this.#isLast = !result.granted
         if (result.granted) this.#paidOutput = output
@@ -275,7 +276,9 @@ function budgetMessage(resetsAt: Date | undefined): string {
 }
 
 /** A hold is never for nothing, even where tokens are free. */
-function atLeastOne(nano: bigint): bigint {
+/** What the ledger sets aside for a bound. One that is beyond its numbers is beyond every balance, too. */
+function holdOf(nano: bigint): bigint {
+  if (nano > LARGEST_NANO) return LARGEST_NANO
   return nano > 0n ? nano : 1n
 }
 

@@ -4,7 +4,6 @@ import { mentions, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
-import { MOST_COUNT } from '@/generation/usage.ts'
 import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
@@ -174,11 +173,14 @@ const LIMITS = {
 function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
   const settings = settingsOf(format, body)
   for (const name of LIMITS[format].limit) {
-    const stated = wholeNumber(settings, name, 0, MOST_COUNT)
+    const stated = wholeNumber(settings, name, 0, MOST_STATED)
     if (stated !== undefined) return stated
   }
   return undefined
 }
+
+/** What callers write who mean that there is no limit. */
+const MOST_STATED = 2 ** 31 - 1
 
 function statedAnswers(format: Format, body: JsonObject): number {
   const name = LIMITS[format].answers

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import { parseStream } from 'music-metadata'
+import { MOST_SECONDS } from '@/generation/usage.ts'
 import type { FormFile } from './form.ts'
 
 /** Of files that nobody can read: the slowest that speech is stored at, and a usual rate, in bytes a second. */
@@ -22,7 +23,8 @@ export async function soundLength(file: FormFile): Promise<SoundLength> {
   if (seconds === undefined) {
     return { seconds: Math.ceil(file.size / USUAL_BYTES), atMost: Math.ceil(file.size / SLOWEST_BYTES) }
   }
-  return { seconds: Math.ceil(seconds), atMost: Math.ceil(seconds) }
+  const whole = Math.min(Math.ceil(seconds), MOST_SECONDS)
+  return { seconds: whole, atMost: whole }
 }
 
 async function readLength(file: FormFile, duration: boolean): Promise<number | undefined> {

@@ -26,7 +26,8 @@ beforeAll(async () => {
     models: `
   - { id: "unpriced", channels: [{ channel: chat, model: "echo" }], prices: {} }
   - { id: "flat", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, per_request: 0.01 } }
-  - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }`,
+  - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
+  - { id: "dearest", max_output_tokens: 2147483647, channels: [{ channel: chat, model: "echo" }], prices: { input: 100000000, output: 100000000 } }`,
   })
 })
 afterAll(async () => {
@@ -304,6 +305,34 @@ describe('every way a request can end has one rule of what it costs', () => {
     expect(response.status).toBe(503)
     expect(await response.json()).toMatchObject({ error: { code: 'no_channel' } })
   })
+})
+
+describe('at the dearest prices that there can be', () => {
+  const units = 10n ** 9n
+  const cap = { period: 'total', amountNano: 9_000_000_000n * units } as const
+
+  test('the largest usage that there can be is charged, whatever it costs', async () => {
+    const payer = await openPayer(gateway.accounts, { creditNano: 8_000_000_000n * units, cap })
+    const usage = '"usage":{"prompt_tokens":33554432,"completion_tokens":33554432}'
+    answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
+    const response = await post(body('dearest', true), payer.key)
+    expect(await response.text()).toContain('[DONE]')
+    const wallet = () => gateway.server.gateway.ledger.balance(payer.accountId)
+    await until(async () => (await wallet())?.pendingNano === 0n)
+    expect((await wallet())?.balanceNano).toBe((8_000_000_000n - 2n * 33_554_432n * 100n) * units)
+  })
+
+  test.each([undefined, cap])(
+    'a request that costs more than any wallet holds is a 402 (cap: %p)',
+    async cap => {
+      const payer = await openPayer(gateway.accounts, { creditNano: 8_000_000_000n * units, cap })
+      answer = () => Promise.reject(new Error('nobody may ask'))
+      for (const stream of [false, true]) {
+        const response = await post(body('dearest', stream, ',"max_tokens":900000000'), payer.key)
+        expect(response.status).toBe(402)
+      }
+    },
+  )
 })
 
 describe('credit', () => {
