@@ -39,6 +39,12 @@ describe('snippets', () => {
       model_providers: { tollgate: { base_url: 'https://api.example.com/v1', wire_api: 'responses' } },
     })
   })
+
+  test('the Gemini CLI one says how to sign in, which the CLI does not guess where the base address is set', () => {
+    const gemini = snippets(FACTS).find(({ id }) => id === 'gemini-cli')
+    const [settings = ''] = /\{.*\}/.exec(gemini?.text ?? '') ?? []
+    expect(JSON.parse(settings)).toEqual({ security: { auth: { selectedType: 'gemini-api-key' } } })
+  })
 })
 
 describe('a word to the shell', () => {
