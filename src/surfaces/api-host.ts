@@ -4,7 +4,7 @@ import { asGatewayError } from '@/errors/gateway-error.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { answerOnce } from '@/exchange/idempotency/answer-once.ts'
-import { errorResponse, unknownPath } from '@/exchange/relay/reply.ts'
+import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
@@ -16,6 +16,7 @@ import { models } from './models.ts'
 import type { ResponseSocket } from './response-socket.ts'
 import { ResponseSockets } from './response-sockets.ts'
 import { responses } from './responses.ts'
+import { unknownPath } from './unknown-path.ts'
 import { videos } from './videos.ts'
 
 export interface ApiHost {
@@ -31,9 +32,9 @@ export interface ApiHost {
 /** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
 function createApiHost(gateway: Gateway, listener: Listener) {
   return new Elysia({ name: 'api-host', strictPath: true, handler: { standardHostname: false } })
-    .onError(({ error, code }) => {
+    .onError(({ error, code, request }) => {
       const requestId = gateway.newRequestId()
-      if (code === 'NOT_FOUND') return unknownPath(requestId)
+      if (code === 'NOT_FOUND') return unknownPath(request, requestId)
       gateway.log.error({ err: error, request_id: requestId }, 'a surface failed')
       return errorResponse(asGatewayError(error), requestId, undefined)
     })

@@ -1,9 +1,10 @@
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { identityHeaders, unknownPath } from '@/exchange/relay/reply.ts'
+import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'
+import { unknownPath } from './unknown-path.ts'
 import { findVideo, fresh, originOf } from './videos.ts'
 
 /** The operation that a path below `models/` names; undefined for what is a model. */
@@ -33,7 +34,7 @@ export function downloadFile(
   rest: string,
 ): Response | Promise<Response> {
   const [, name] = /^([^/:]+)(?::|%3A)download$/i.exec(rest) ?? []
-  if (name === undefined) return unknownPath(gateway.newRequestId())
+  if (name === undefined) return unknownPath(request, gateway.newRequestId())
   return attend(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
     const file = readFileId(name)
     const job = await findVideo(gateway, caller.accountId, file?.id)

@@ -7,10 +7,11 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
 import type { Operation } from '@/exchange/operations/operation.ts'
 import { predictionOperation } from '@/exchange/operations/predictions.ts'
-import { errorResponse, unknownPath } from '@/exchange/relay/reply.ts'
+import { errorResponse } from '@/exchange/relay/reply.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
 import { downloadFile } from './gemini-videos.ts'
 import { readModelPath } from './model-path.ts'
+import { unknownPath } from './unknown-path.ts'
 import { originOf } from './videos.ts'
 
 /** Google's SDK 3 and later says `/v1`, the ones before it `/v1beta`, and some callers `/v1alpha`. */
@@ -39,7 +40,7 @@ function answer(
   rest: string,
 ): Response | Promise<Response> {
   const action = readAction(gateway, request, rest)
-  if (action === undefined) return unknownPath(gateway.newRequestId())
+  if (action === undefined) return unknownPath(request, gateway.newRequestId())
   if (action instanceof GatewayError) return errorResponse(action, gateway.newRequestId(), 'gemini')
   const call = { request, listener, surface: 'gemini' } as const
   return 'call' in action

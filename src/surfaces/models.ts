@@ -6,11 +6,12 @@ import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { broughtAsGoogle } from '@/exchange/admission/credentials.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { errorResponse, identityHeaders, unknownPath } from '@/exchange/relay/reply.ts'
+import { errorResponse, identityHeaders } from '@/exchange/relay/reply.ts'
 import type { Model } from '@/routing/model.ts'
 import { readOperationPath, showOperation } from './gemini-videos.ts'
 import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
 import { readModelPath } from './model-path.ts'
+import { unknownPath } from './unknown-path.ts'
 
 type Shape = 'openai' | 'gemini'
 
@@ -32,7 +33,7 @@ export function models(gateway: Gateway, listener: Listener) {
   for (const version of ['/v1', '/v1beta', '/v1alpha']) {
     app.get(`${version}/models`, ({ request }) => list(request))
     app.get(`${version}/models/*`, ({ request, params }) => {
-      if (params['*'] === '') return unknownPath(gateway.newRequestId())
+      if (params['*'] === '') return unknownPath(request, gateway.newRequestId())
       const operation = readOperationPath(params['*'])
       return operation === undefined
         ? one(request, params['*'])

@@ -147,7 +147,8 @@ describe('an unknown path', () => {
           '{}',
         )
         expect([400, 404]).toContain(answer.status)
-        expect(answer.text).not.toContain('model')
+        if (answer.status === 404) expect(JSON.parse(answer.text).error.code).toBe('unknown_path')
+        else expect(answer.text).toBe('')
       }
     },
   )
@@ -155,6 +156,34 @@ describe('an unknown path', () => {
   test('is no trace of what the console or the ops listener serve', async () => {
     const text = await (await fetch(`${gateway.url}/metrics`)).text()
     expect(text).not.toContain('tollgate_')
+  })
+})
+
+describe('the message of an unknown path', () => {
+  const messageAt = async (method: string, path: string): Promise<string> => {
+    const response = await fetch(`${gateway.url}${path}`, { method })
+    return (await readError(response, 'chat')).message
+  }
+
+  test('names the method and the path, so that a caller sees where its client went', async () => {
+    expect(await messageAt('GET', '/v1/chat/completions?key=sk-abc')).toStartWith(
+      'Nothing is served at GET /v1/chat/completions (request id: ',
+    )
+    expect(await messageAt('POST', '/v1/files')).toStartWith('Nothing is served at POST /v1/files (')
+  })
+
+  test.each(['/chat/completions', '/responses', '/embeddings', '/models', '/audio/speech', '/messages'])(
+    'says at %s that the base address lacks /v1',
+    async path => expect(await messageAt('POST', path)).toContain('; the path begins with /v1, so'),
+  )
+
+  test.each(['/v1/v1/messages', '/v1/v1beta/models/demo:generateContent', '/v1beta/v1/models/demo'])(
+    'says at %s that the version is there twice',
+    async path => expect(await messageAt('POST', path)).toContain('; the version is in the path twice'),
+  )
+
+  test('stays short whatever the path is', async () => {
+    expect((await messageAt('POST', `/v1/${'x'.repeat(5000)}`)).length).toBeLessThan(250)
   })
 })
 

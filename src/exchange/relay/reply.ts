@@ -1,4 +1,4 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT, type Surface } from '@/generation/surface.ts'
@@ -49,15 +49,6 @@ export function errorResponse(
       ...retryHeaders(error, surface),
     },
   })
-}
-
-/** The answer where nothing is served: in OpenAI's shape wherever the path lies, since no surface was called. */
-export function unknownPath(requestId: string): Response {
-  return errorResponse(
-    new GatewayError('unknown_path', 'Nothing is served at this path'),
-    requestId,
-    undefined,
-  )
 }
 
 function retryHeaders(error: GatewayError, surface: Surface | undefined): Record<string, string> {

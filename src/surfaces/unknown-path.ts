@@ -1,0 +1,26 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { errorResponse } from '@/exchange/relay/reply.ts'
+
+/** Longer paths are cut in the message. */
+const SHOWN_LENGTH = 100
+
+/** What the message adds where the caller's base address is wrong in one of the two usual ways. */
+const HINTS: readonly [path: RegExp, hint: string][] = [
+  [
+    /^\/(?:chat\/completions|responses|messages|embeddings|models|images\/|audio\/|videos)/,
+    "the path begins with /v1, so the base address of OpenAI's clients ends in it",
+  ],
+  [
+    /^\/v1(?:beta|alpha)?\/v1(?:beta|alpha)?\//,
+    'the version is in the path twice: the base address of this client ends without it',
+  ],
+]
+
+/** The answer where nothing is served: in OpenAI's shape wherever the path lies, since no surface was called. */
+export function unknownPath(request: Request, requestId: string): Response {
+  const { pathname } = new URL(request.url)
+  const shown = pathname.length > SHOWN_LENGTH ? `${pathname.slice(0, SHOWN_LENGTH)}…` : pathname
+  const hint = HINTS.find(([path]) => path.test(pathname))?.[1]
+  const message = `Nothing is served at ${request.method} ${shown}${hint === undefined ? '' : `; ${hint}`}`
+  return errorResponse(new GatewayError('unknown_path', message), requestId, undefined)
+}
