@@ -49,20 +49,21 @@ function decodeMessage(item: JsonObject): Part[] {
 }
 
 /**
- * A reasoning item: its summary, or its raw text where there is no summary.
+ * A reasoning item: its raw text, or its summary where there is no such text. Servers of open weights give both, often
+ * the same words twice; they stream the raw text first, and that is what a stream can show (reasoning-reader.ts).
  * @param vendor who made it, in an answer; undefined in a caller's history, where the signature itself may say.
  * @returns undefined for an item that shows nothing and can restore nothing.
  */
 export function decodeReasoning(item: JsonObject, vendor: string | undefined): ReasoningPart | undefined {
-  const summary = paragraphs(item['summary'])
-  const raw = summary.length === 0
-  const texts = raw ? paragraphs(item['content']) : summary
+  const content = reasoningTexts(item, true)
+  const raw = content.length > 0
+  const texts = raw ? content : reasoningTexts(item, false)
   const encrypted = asString(item['encrypted_content']) ?? ''
   if (texts.length === 0 && encrypted === '') return undefined
   return {
     type: 'reasoning',
     texts,
-    raw: raw && texts.length > 0,
+    raw,
     redacted: texts.length === 0,
     signature: encrypted === '' ? undefined : reasoningSignature(encrypted, vendor),
     id: asString(item['id']),
@@ -77,8 +78,9 @@ export function reasoningSignature(
   return { format: 'openai-responses', vendor, value: encrypted }
 }
 
-function paragraphs(value: JsonValue | undefined): string[] {
-  return asArray(value).flatMap(part => asString(asObject(part)?.['text']) ?? [])
+/** The paragraphs of a reasoning item's raw text, or of its summary. */
+export function reasoningTexts(item: JsonObject, raw: boolean): string[] {
+  return asArray(item[raw ? 'content' : 'summary']).flatMap(part => asString(asObject(part)?.['text']) ?? [])
 }
 
 /** A generated image as media; while it holds no image it is only itself. */

@@ -1,11 +1,14 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
-import { decodeReasoning, reasoningSignature } from './items.ts'
+import { decodeReasoning, reasoningSignature, reasoningTexts } from './items.ts'
 
 type Emit = (event: GenerationEvent) => void
 
-/** Reasoning: one block, begun with its first text or, where nothing is shown, with its end. */
+/**
+ * Reasoning: one block, begun with its first text or, where nothing is shown, with its end. Of an item with raw text and
+ * a summary the block holds what comes first.
+ */
 export class ReasoningReader implements ItemReader {
   readonly #source: StreamSource
   readonly #id: string | undefined
@@ -66,10 +69,8 @@ export class ReasoningReader implements ItemReader {
     const whole = decodeReasoning(item, this.#source.vendor)
     if (whole !== undefined) {
       if (this.#block === undefined) this.#start(whole.raw, whole.redacted, emit)
-      if (whole.raw === this.#raw) {
-        for (const [index, text] of whole.texts.entries()) {
-          if (index >= this.#paragraphs - 1) this.#fill(index, whole.raw, text, emit)
-        }
+      for (const [index, text] of reasoningTexts(item, this.#raw).entries()) {
+        if (index >= this.#paragraphs - 1) this.#fill(index, this.#raw, text, emit)
       }
     }
     this.#end(asString(item['encrypted_content']), emit)

@@ -187,6 +187,43 @@ describe('edge 38: reasoning', () => {
     expect((await sdkFinal(text)).output).toHaveLength(2)
   })
 
+  test.each([
+    ['the same words twice', 'I see.', 'I see.'],
+    ['raw text and its summary', 'First this, then that.', 'Two steps'],
+  ])('with %s shows the raw text, streamed as well as whole', (_, raw, summary) => {
+    const item: JsonObject = {
+      type: 'reasoning',
+      id: 'rs_1',
+      summary: [{ type: 'summary_text', text: summary }],
+      content: [{ type: 'reasoning_text', text: raw }],
+      encrypted_content: 'sealed',
+    }
+    const event = (type: string, fields: JsonObject) => ({
+      type,
+      output_index: 0,
+      item_id: 'rs_1',
+      ...fields,
+    })
+    const said = (kind: string, text: string) =>
+      [...text].map(delta => event(`response.${kind}.delta`, { content_index: 0, summary_index: 0, delta }))
+    // As servers of open weights do: each piece of raw text, and the same piece of the summary after it.
+    const [texts, summaries] = [said('reasoning_text', raw), said('reasoning_summary_text', summary)]
+    const mixed = texts.flatMap((delta, index) => [delta, ...(summaries[index] ? [summaries[index]] : [])])
+    const response = { id: 'r', model: 'up', status: 'completed', output: [item] }
+    const streamed = collect(
+      decodeData([
+        { type: 'response.created', response: { id: 'r', model: 'up' } },
+        event('response.output_item.added', { item: { type: 'reasoning', id: 'rs_1', summary: [] } }),
+        ...mixed,
+        event('response.output_item.done', { item }),
+        { type: 'response.completed', response },
+      ]),
+    )
+    const whole = openaiResponses.decodeResponse(response, decodeContext())
+    expect(whole.candidates[0]?.parts).toMatchObject([{ type: 'reasoning', texts: [raw], raw: true }])
+    expect(streamed.candidates).toEqual(whole.candidates)
+  })
+
   test('carried on a text or a call stands right behind it, hidden', async () => {
     const signature = { format: 'gemini-generate-content', vendor: 'google', value: 'sig' } as const
     const signed = (event: GenerationEvent) => (event.type.endsWith('-end') ? { ...event, signature } : event)
