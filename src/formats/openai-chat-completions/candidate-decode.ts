@@ -112,14 +112,21 @@ export class CandidateDecoder {
     for (const citation of citations) emit({ type: 'text-citation', block: this.#block, citation })
   }
 
-  /** The choice says why it ended. The first reason counts; the event waits, as more deltas may come. */
+  /**
+   * The choice says why it ended. The first reason counts; the event waits, as more deltas may come, and so does the
+   * end of a text, whose sources some vendors tell last.
+   */
   finish(choice: JsonObject, emit: Emit): void {
     this.#finish ??= choice
-    this.#endBlocks(emit)
+    if (this.#open === 'text') this.#calls.end(emit)
+    else this.#endBlocks(emit)
   }
 
-  /** The answer is over. */
-  end(emit: Emit): void {
+  /** The answer is over. @param sources those of all of it, which stand beside its choices */
+  end(sources: readonly Citation[], emit: Emit): void {
+    this.cite(sources, emit)
+    // Sources that came when the text had ended: they have no text but a place among the answer's.
+    if (this.#early.length > 0) this.#begin('text', emit)
     this.#endBlocks(emit)
     const finish = decodeFinish(this.#finish, {
       calls: this.#calls.any,

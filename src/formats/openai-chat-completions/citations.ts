@@ -21,6 +21,11 @@ export function decodeAnnotations(annotations: JsonValue | undefined): Citation[
   return citations
 }
 
+/** Whether `decodeSources` would find any. */
+export function hasSources({ search_results, citations }: JsonObject): boolean {
+  return asArray(search_results ?? citations).length > 0
+}
+
 /** Perplexity's sources, which stand beside the choices: `search_results`, formerly `citations` (addresses only). */
 export function decodeSources(answer: JsonObject): Citation[] {
   const results = asArray(answer['search_results'] ?? answer['citations'])

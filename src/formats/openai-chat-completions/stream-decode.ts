@@ -22,7 +22,7 @@ import {
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
-import { decodeSources } from './citations.ts'
+import { decodeSources, hasSources } from './citations.ts'
 import { isEmpty } from './empty.ts'
 import { type ChunkHead, encodeMissingEnd, type SilentChoice } from './missing-end.ts'
 import { readUsage } from './usage.ts'
@@ -140,6 +140,8 @@ export class AnswerDecoder {
   /** As the first chunk says it. */
   #createdAt: number | undefined
   #blocks = 0
+  /** The last chunk that names sources beside its choices, as some vendors do with every one. */
+  #sourced: JsonObject | undefined
 
   constructor(context: DecodeContext) {
     this.#scope = {
@@ -211,6 +213,7 @@ export class AnswerDecoder {
         if (choice !== undefined) this.#pushChoice(chunk, choice, position, field, emit)
       }
     }
+    if (hasSources(chunk)) this.#sourced = chunk
     this.count(chunk, emit)
   }
 
@@ -224,7 +227,8 @@ export class AnswerDecoder {
 
   /** The answer is complete: the finishes that waited. */
   end(emit: Emit): void {
-    for (const candidate of this.#candidates.values()) candidate.end(emit)
+    const sources = this.#sourced === undefined ? [] : decodeSources(this.#sourced)
+    for (const candidate of this.#candidates.values()) candidate.end(sources, emit)
   }
 
   #pushChoice(
@@ -250,7 +254,6 @@ export class AnswerDecoder {
     if (usage !== undefined) emit({ type: 'usage', usage })
     const reason = choice['finish_reason']
     if (typeof reason !== 'string' || reason === '') return
-    if (!candidate.isFinished) candidate.cite(decodeSources(chunk), emit)
     candidate.finish(choice, emit)
   }
 

@@ -138,7 +138,7 @@ describe('edge cases of wire-formats 9', () => {
   test('edge 19: of two finish chunks the first counts, and what is between is kept', () => {
     const chunks = [text('a'), finish('length'), text('b'), finish('stop'), DONE]
     expect(candidateOf(chunks).finish.reason).toBe('length')
-    expect(said(chunks)).toEqual(['text: a', 'text: b'])
+    expect(said(chunks)).toEqual(['text: ab'])
     expect(typesOf(decodeChunks(chunks)).filter(type => type === 'finish')).toHaveLength(1)
   })
 
@@ -540,6 +540,38 @@ describe('sources', () => {
     expect(candidateOf(chunks).parts).toMatchObject([
       { text: 'abc', citations: [{ url: 'https://a.example', start: 0, end: 3 }] },
     ])
+  })
+
+  const cited = { annotations: [annotation('https://a.example')] }
+  const beside = { search_results: [{ title: 'A', url: 'https://a.example' }] }
+  const usage = { id: 'c', choices: [], usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 } }
+
+  test.each<[string, JsonObject[]]>([
+    ['in the finish chunk', [text('abc'), chunk(cited, { finish_reason: 'stop' })]],
+    ['after the finish chunk', [text('abc'), finish('stop'), chunk(cited), usage]],
+    [
+      'beside the choices of a chunk in the middle',
+      [{ ...text('ab'), ...beside }, text('c'), finish('stop')],
+    ],
+    [
+      'beside the choices of every chunk',
+      [
+        { ...text('abc'), ...beside },
+        { ...finish('stop'), ...beside },
+      ],
+    ],
+    ['in the usage chunk', [text('abc'), finish('stop'), { ...usage, ...beside }]],
+  ])("that come %s are the text's, once", (_, chunks) => {
+    expect(candidateOf([...chunks, DONE]).parts).toMatchObject([
+      { text: 'abc', citations: [{ url: 'https://a.example', title: 'A' }] },
+    ])
+  })
+
+  test('that come behind a tool call are kept, in a text of their own', () => {
+    const chunks = [text('abc'), call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } })]
+    const parts = candidateOf([...chunks, finish('tool_calls'), chunk(cited), DONE]).parts
+    expect(parts.map(({ type }) => type)).toEqual(['text', 'tool-call', 'text'])
+    expect(parts[2]).toMatchObject({ text: '', citations: [{ url: 'https://a.example' }] })
   })
 })
 
