@@ -84,7 +84,7 @@ export interface Codec {
    */
   readonly fieldNames: Record<RequestField, string | readonly [string, ...string[]]>
 
-  /** Under which keys tool input and results stand as JSON values: their numbers keep every digit (json/exact.ts). */
+  /** Under which keys tool input, results and schemas stand as JSON values: their numbers keep every digit (json/exact.ts). */
   readonly dataKeys: ReadonlySet<string>
 
   /** Whether this upstream takes tools called with free text, unless its channel is said to take functions only. */

@@ -1,4 +1,4 @@
-import { asObject, isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
+import { asNumber, asObject, isJsonObject, type JsonObject, type JsonValue, parseJson } from './json.ts'
 
 /**
  * `parseJson` that keeps every number as it was written: one that a double would change becomes raw JSON, which
@@ -30,6 +30,13 @@ export function withDigits(value: JsonObject, text: () => string, keys: Readonly
   if (!isAtStake(value, keys, false)) return value
   const exact = parseExactObject(text())
   return exact === undefined ? value : (asObject(grafted(value, exact, keys)) ?? value)
+}
+
+/** The nearest double of a number, raw JSON that stands for one included; undefined for anything else. */
+export function nearestNumber(value: JsonValue | undefined): number | undefined {
+  if (typeof value === 'number') return asNumber(value)
+  const digits = asObject(value)?.['rawJSON']
+  return typeof digits === 'string' && isRawJson(value) ? asNumber(Number(digits)) : undefined
 }
 
 /** @param inside whether the value stands under one of the keys */
@@ -72,6 +79,11 @@ function keepDigits(_key: string, value: JsonValue, context?: { source?: string 
   const source = context?.source
   if (typeof value !== 'number' || source === undefined || String(value) === source) return value
   return rawJson(source)
+}
+
+/** JSON.isRawJSON; see `rawJson`. */
+function isRawJson(value: unknown): boolean {
+  return (JSON as unknown as { isRawJSON(value: unknown): boolean }).isRawJSON(value)
 }
 
 /**

@@ -9,7 +9,7 @@ import type { ErrorType as SdkErrorType } from '@anthropic-ai/sdk/resources/shar
 export const FORMAT = 'anthropic-messages' as const
 
 /** Where a conversation holds a tool's own data. */
-export const DATA_KEYS: ReadonlySet<string> = new Set(['input'])
+export const DATA_KEYS: ReadonlySet<string> = new Set(['input', 'input_schema', 'schema'])
 
 /**
  * Why an answer ended. `compaction` is the beta API's only: the server cut the context and the turn can go on.

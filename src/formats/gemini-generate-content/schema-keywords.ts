@@ -1,4 +1,5 @@
-import { asArray, asNumber, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { nearestNumber } from '@/json/exact.ts'
+import { asArray, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { WireSchema } from './wire.ts'
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'] as const
@@ -27,7 +28,7 @@ export function typeOf(schema: JsonObject): SchemaType {
   if (values.length > 0 && values.every(value => typeof value === 'boolean')) return 'boolean'
   if (values.length > 0) return 'string'
   const bounds = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf']
-  return bounds.some(key => typeof schema[key] === 'number') ? 'number' : 'string'
+  return bounds.some(key => nearestNumber(schema[key]) !== undefined) ? 'number' : 'string'
 }
 
 /** Whether a schema allows null, in whichever way it says so. */
@@ -102,17 +103,22 @@ function numberKeywords(schema: JsonObject, type: 'integer' | 'number'): WireSch
  * The inclusive bound. An exclusive one moves to the next integer; for other numbers it stays, being as near as the
  * subset allows. Draft 4 writes `exclusiveMinimum: true` beside `minimum`.
  */
-function bound(schema: JsonObject, name: string, exclusiveName: string, step: number): number | undefined {
-  const inclusive = asNumber(schema[name])
-  const exclusive = schema[exclusiveName] === true ? inclusive : asNumber(schema[exclusiveName])
-  if (exclusive === undefined) return inclusive
-  const moved = step === 0 ? exclusive : (step > 0 ? Math.floor(exclusive) : Math.ceil(exclusive)) + step
-  if (inclusive === undefined) return moved
-  return name === 'minimum' ? Math.max(inclusive, moved) : Math.min(inclusive, moved)
+function bound(schema: JsonObject, name: string, exclusiveName: string, step: number): JsonValue | undefined {
+  const inclusive = nearestNumber(schema[name])
+  const isFlag = schema[exclusiveName] === true
+  const exclusive = isFlag ? inclusive : nearestNumber(schema[exclusiveName])
+  if (exclusive === undefined) return inclusive === undefined ? undefined : schema[name]
+  const moved = (step > 0 ? Math.floor(exclusive) : Math.ceil(exclusive)) + step
+  // One step is nothing to a number that is larger than those that a double tells apart.
+  const isMoved = step !== 0 && Number.isSafeInteger(moved)
+  const inner = isMoved ? moved : schema[isFlag ? name : exclusiveName]
+  if (inclusive === undefined || isFlag) return inner
+  const isInside = name === 'minimum' ? inclusive > exclusive : inclusive < exclusive
+  return isInside ? schema[name] : inner
 }
 
 /** A bound as a number: Gemini's own are strings of digits. */
 export function count(value: JsonValue | undefined): number | undefined {
-  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : asNumber(value)
+  const number = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : nearestNumber(value)
   return number !== undefined && Number.isInteger(number) && number >= 0 ? number : undefined
 }

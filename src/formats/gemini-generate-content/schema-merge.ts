@@ -1,4 +1,5 @@
-import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { nearestNumber } from '@/json/exact.ts'
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * One schema that says what all of these say together, as `allOf` means it: properties and requirements are united,
@@ -62,7 +63,8 @@ function mergeProperties(left: JsonObject, right: JsonObject): JsonObject {
 }
 
 function narrow(left: readonly JsonValue[], right: readonly JsonValue[]): JsonValue[] {
-  const common = right.filter(value => left.includes(value))
+  const known = new Set(left.map(value => JSON.stringify(value)))
+  const common = right.filter(value => known.has(JSON.stringify(value)))
   return common.length > 0 ? common : [...right]
 }
 
@@ -78,6 +80,7 @@ function narrowTypes(left: JsonValue, right: JsonValue): JsonValue {
 }
 
 function extreme(left: JsonValue, right: JsonValue, pick: (a: number, b: number) => number): JsonValue {
-  const [a, b] = [asNumber(left), asNumber(right)]
-  return a === undefined || b === undefined ? right : pick(a, b)
+  const [a, b] = [nearestNumber(left), nearestNumber(right)]
+  if (a === undefined || b === undefined) return right
+  return pick(a, b) === b ? right : left
 }

@@ -15,7 +15,11 @@ import type { JsonObject, JsonValue } from '@/json/json.ts'
 export const FORMAT = 'gemini-generate-content'
 
 /** Where a conversation holds a tool's own data. */
-export const DATA_KEYS: ReadonlySet<string> = new Set(['args', 'partialArgs', 'response'])
+export const DATA_KEYS: ReadonlySet<string> = new Set([
+  ...['args', 'partialArgs', 'response', 'parameters'],
+  ...['parametersJsonSchema', 'parameters_json_schema'],
+  ...['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema'],
+])
 
 /** The SDK's keys with JSON values: a key that the vendor renames becomes a compile error here. */
 type Wire<T> = { [K in keyof T]?: JsonValue | undefined }

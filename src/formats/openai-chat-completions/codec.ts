@@ -65,8 +65,8 @@ export const openaiChatCompletions: Codec = {
     reasoningHistory: 'messages.reasoning_content',
     toolResultError: 'messages.tool',
   },
-  // Text, as OpenAI defines it; some vendors write the object.
-  dataKeys: new Set(['arguments']),
+  // Arguments are text, as OpenAI defines it; some vendors write the object.
+  dataKeys: new Set(['arguments', 'parameters', 'schema']),
   // Of the vendors of this format only OpenAI knows them, and of its models those from gpt-5 on.
   takesCustomTools: ({ vendor, model }) =>
     vendorTraits(vendor).isOpenai && modelTraits(model).takesCustomTools,

@@ -29,7 +29,7 @@ export const openaiResponses: Codec = {
   keepalive: ': keepalive\n\n',
   // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.
   isTelling: event => hasMark(event, TELLING),
-  dataKeys: new Set(['arguments', 'action', 'operation']),
+  dataKeys: new Set(['arguments', 'action', 'operation', 'parameters', 'schema']),
   takesCustomTools: () => true,
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,64}$/, maxLength: 64 },
   takesUrl: ({ kind }) => kind !== 'audio',

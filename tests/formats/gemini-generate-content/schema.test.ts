@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { isEmptyObjectSchema, lowerSchema } from '@/formats/gemini-generate-content/schema.ts'
+import { parseExact } from '@/json/exact.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { parse } from './fixtures.ts'
 
@@ -252,4 +253,18 @@ test('whatever it is given, the lowering answers in the subset and never throws'
       expectSubset(lowerSchema(parse(JSON.stringify({ value }))['value'])),
     ),
   )
+})
+
+test.each([
+  ['{"type":"integer","exclusiveMaximum":18446744073709551615}', '"maximum":18446744073709551615'],
+  ['{"maximum":18446744073709551615}', '"type":"NUMBER","maximum":18446744073709551615'],
+  ['{"type":"integer","minimum":9007199254740993,"exclusiveMinimum":true}', '"minimum":9007199254740993'],
+  ['{"type":"integer","allOf":[{"minimum":9007199254740995},{"minimum":1}]}', '"minimum":9007199254740995'],
+  [
+    '{"type":"integer","allOf":[{"enum":[1,9007199254740993]},{"enum":[9007199254740993,2]}]}',
+    '"enum":["9007199254740993"]',
+  ],
+  ['{"type":"string","minLength":1.0,"x":9007199254740993}', '"minLength":1'],
+])('edge 88: numbers that no double holds are bounds like others: %s', (schema, lowered) => {
+  expect(JSON.stringify(lowerSchema(parseExact(schema)))).toContain(lowered)
 })
