@@ -1,6 +1,5 @@
 import type { Caller } from '@/accounts/account.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import type { Charge } from '@/exchange/billing/used-up.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Surface } from '@/generation/surface.ts'
@@ -18,6 +17,13 @@ export interface TryRecord {
   endedAt: number
   /** `ok`, or the kind of the error. */
   outcome: string
+}
+
+/** The cost of an exchange, exact and as the wallet pays it. */
+export interface Charge {
+  nano: bigint
+  pico: bigint
+  priceVersion: bigint
 }
 
 /** All that is kept of one exchange, filled in as it happens. Holds no content and no credential. */

@@ -1,7 +1,6 @@
 import { freeBytes, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
-import { summarising } from '@/exchange/responses/summary.ts'
 import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
 import { inCallersWords, lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media-urls.ts'
@@ -11,6 +10,7 @@ import type { JsonObject } from '@/json/json.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { isPassthrough, passOn, type SentRequest, statelessEdits } from './passthrough-request.ts'
+import { summarising } from './summary.ts'
 
 /** A prompt made ready for one route: what to send, and how to read what comes back. */
 export interface Preparation extends SentRequest {

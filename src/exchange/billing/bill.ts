@@ -1,5 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { Meter } from '@/exchange/relay/meter.ts'
+import type { Charge } from '@/exchange/record.ts'
 import type { Extras } from '@/generation/extras.ts'
 import { replay } from '@/generation/replay.ts'
 import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/usage.ts'
@@ -8,8 +8,9 @@ import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import { LARGEST_NANO } from '@/pricing/money.ts'
 import type { CreditWatch } from './credit.ts'
+import { Meter } from './meter.ts'
 import { isWorthBeginning, type Quote } from './quote.ts'
-import type { Charge, Told, UsedUp } from './used-up.ts'
+import type { Told, UsedUp } from './used-up.ts'
 
 /** Largest step by which a running stream's hold grows, in output tokens. */
 const LARGEST_STEP = 16_384

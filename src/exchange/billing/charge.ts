@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
-import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
+import { type Charge, callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { wholeCounts } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -9,7 +9,7 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 import { Bill } from './bill.ts'
 import type { CreditWatch } from './credit.ts'
 import type { Quote } from './quote.ts'
-import type { Charge, UsedUp } from './used-up.ts'
+import type { UsedUp } from './used-up.ts'
 
 /** What an exchange needs to pay. */
 export interface ChargeDependencies {

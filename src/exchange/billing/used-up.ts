@@ -12,10 +12,3 @@ export interface UsedUp {
 
 /** What a whole answer tells of its cost: the usage that it reports, or else all that it says. */
 export type Told = { usage: Usage } | GenerationResponse
-
-/** The cost of an exchange, exact and as the wallet pays it. */
-export interface Charge {
-  nano: bigint
-  pico: bigint
-  priceVersion: bigint
-}

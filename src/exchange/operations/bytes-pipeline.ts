@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import { Meter } from '@/exchange/relay/meter.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import { Meter } from '@/exchange/relay/meter.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
 import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import { runMachine } from '@/generation/machine.ts'

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { Meter } from '@/exchange/billing/meter.ts'
 import type { Raiser } from '@/formats/lowering.ts'
 import { PlainLane, type PlainSink } from '@/formats/plain-lane.ts'
 import {
@@ -11,7 +12,6 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
-import { Meter } from './meter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
 export interface HubMachines {

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { Meter } from '@/exchange/billing/meter.ts'
 import type { Codec } from '@/formats/codec.ts'
 import { indexOfMark } from '@/formats/mark.ts'
 import { PlainListener } from '@/formats/plain-listener.ts'
@@ -9,7 +10,6 @@ import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, type JsonObject, parseJson, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
-import { Meter } from './meter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
 const COLON = 0x3a

@@ -1,5 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import type { Meter } from './meter.ts'
+import type { Meter } from '@/exchange/billing/meter.ts'
 
 /**
  * The machines between an upstream's bytes and the caller's, as one. When `meter.error` is set, the error stands in

@@ -15,7 +15,7 @@ import {
 } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
 import { exchange, type VideoState, videoJob } from '@/db/schema.ts'
-import type { Charge } from '@/exchange/billing/used-up.ts'
+import type { Charge } from '@/exchange/record.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates } from '@/generation/rates.ts'

@@ -1,21 +1,21 @@
 import { overCandidates, type Prepared } from '@/exchange/attempt/routes.ts'
 import { charge, type Reservation } from '@/exchange/billing/charge.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
+import type { Pass } from '@/exchange/pass.ts'
+import { relayFlow } from '@/exchange/relay/relay-flow.ts'
+import { fetchWhole } from '@/exchange/relay/relay-whole.ts'
+import { streamHeaders, wholeHeaders } from '@/exchange/relay/reply.ts'
+import { refuseLosses } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { SURFACE_FORMAT } from '@/generation/surface.ts'
+import type { Route } from '@/routing/model.ts'
 import type {
   Operation,
   OperationPipeline,
   StreamedOperation,
   Undertaking,
   WholeOperation,
-} from '@/exchange/operations/operation.ts'
-import type { Pass } from '@/exchange/pass.ts'
-import { refuseLosses } from '@/formats/lowering.ts'
-import { CODECS } from '@/formats/registry.ts'
-import { SURFACE_FORMAT } from '@/generation/surface.ts'
-import type { Route } from '@/routing/model.ts'
-import { relayFlow } from './relay-flow.ts'
-import { fetchWhole } from './relay-whole.ts'
-import { streamHeaders, wholeHeaders } from './reply.ts'
+} from './operation.ts'
 
 /** An operation that was admitted. */
 interface AdmittedOperation<O extends Operation> extends Undertaking {

@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
-import { tokensIn } from '@/exchange/billing/token-estimate.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
+import { tokensIn } from './token-estimate.ts'
 
 /** What an answer said that the gateway keeps: its usage, whether it began, whether and how it ended. */
 export class Meter {
