@@ -9,6 +9,7 @@ import {
   isNull,
   lt,
   lte,
+  ne,
   or,
   type SQL,
   sql as sqlText,
@@ -96,6 +97,8 @@ export interface VideoStore {
   bill(id: string, charge: Charge, extras: Extras): Promise<boolean>
   /** Hides a job from its owner. */
   hide(id: string): Promise<void>
+  /** Deletes jobs that ended long ago; the result is how many. Their money stays in the ledger. */
+  sweep(): Promise<number>
   /** What a job is charged by; versions are kept for good. */
   rates(version: bigint): Promise<Rates | undefined>
 }
@@ -115,6 +118,12 @@ const REST_SECONDS = 0.5
 
 /** What has not ended by then has failed. Vendors take minutes. */
 const DEADLINE_SECONDS = 4 * 60 * 60
+
+/** How long a job that has ended is kept; no maker keeps its film as long. */
+const LIFETIME_DAYS = 30
+
+/** Rows that one statement of the sweep deletes. */
+const SWEEP_ROWS = 500
 
 /** Nothing is done sooner. */
 const FIRST_LOOK_SECONDS = 3
@@ -244,6 +253,27 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         .where(eq(exchange.id, id))
         .returning({ id: exchange.id })
       return rows.length > 0
+    },
+    async sweep() {
+      const old = orm
+        .select({ id: videoJob.id })
+        .from(videoJob)
+        .where(
+          and(
+            ne(videoJob.money, 'held'),
+            lte(videoJob.endedAt, sqlText`now() - make_interval(days => ${LIFETIME_DAYS})`),
+          ),
+        )
+        .limit(SWEEP_ROWS)
+      let gone = 0
+      for (;;) {
+        const batch = await orm
+          .delete(videoJob)
+          .where(inArray(videoJob.id, old))
+          .returning({ id: videoJob.id })
+        gone += batch.length
+        if (batch.length < SWEEP_ROWS) return gone
+      }
     },
     async rates(version) {
       return (await readVersion(orm, version))?.rates

@@ -5,6 +5,9 @@ import { lookAt } from './video-look.ts'
 /** How often a process asks which jobs are due. */
 const TICK_MS = 1000
 
+/** How often jobs that ended long ago are deleted. */
+const SWEEP_MS = 60 * 60 * 1000
+
 /** Jobs that a process looks at together. */
 const AT_ONCE = 16
 
@@ -14,16 +17,21 @@ const AT_ONCE = 16
  */
 export class VideoWatch {
   readonly #gateway: Gateway
-  readonly #stop: () => void
+  readonly #stops: readonly (() => void)[]
   #running: Promise<void> | undefined
 
   constructor(gateway: Gateway, clock: Clock) {
     this.#gateway = gateway
-    this.#stop = clock.every(TICK_MS, () => {
-      this.#running ??= this.look().finally(() => {
-        this.#running = undefined
-      })
-    })
+    this.#stops = [
+      clock.every(TICK_MS, () => {
+        this.#running ??= this.look().finally(() => {
+          this.#running = undefined
+        })
+      }),
+      clock.every(SWEEP_MS, () => {
+        gateway.videos.sweep().catch(error => gateway.log.warn({ err: error }, 'videos could not be swept'))
+      }),
+    ]
   }
 
   /** Looks at what is due. Called by the clock; a test calls it itself. */
@@ -38,7 +46,7 @@ export class VideoWatch {
   }
 
   async close(): Promise<void> {
-    this.#stop()
+    for (const stop of this.#stops) stop()
     await this.#running
   }
 }

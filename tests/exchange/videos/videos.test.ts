@@ -157,6 +157,22 @@ describe('nobody asks after it', () => {
   })
 })
 
+test('a job is deleted thirty days after its end, and never while money is set aside for it', async () => {
+  const [recent, old, open] = [await order('sora'), await order('sora'), await order('sora')]
+  maker.state = 'completed'
+  for (const { id } of [recent, old]) expect((await show(id)).status).toBe('completed')
+  const { sql } = gateway.database
+  await sql`update video_job set ended_at = now() - interval '29 days' where id = ${uuidOf(recent.id)}`
+  await sql`update video_job set ended_at = now() - interval '30 days' where id in (${uuidOf(old.id)}, ${uuidOf(open.id)})`
+  expect(await gateway.server.gateway.videos.sweep()).toBe(1)
+  expect((await send('GET', `/v1/videos/${old.id}`)).status).toBe(404)
+  expect(await jobOf(recent.id)).toBeDefined()
+  expect(await jobOf(open.id)).toBeDefined()
+  await gateway.server.flush()
+  const report = await gateway.server.gateway.ledger.audit()
+  expect(report.checks.filter(({ count }) => count > 0)).toEqual([])
+})
+
 describe('money', () => {
   test('is not enough: refused before the maker hears of it', async () => {
     const { key } = await openPayer(gateway.accounts, { creditNano: 100_000_000n })
