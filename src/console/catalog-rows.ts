@@ -4,7 +4,7 @@ import type { BreakerView } from '@/routing/breaker.ts'
 import type { ChannelHealth } from '@/routing/health.ts'
 import type { StoredChannel, StoredModel } from '@/routing/store.ts'
 import type { Channel, Model } from './api/contract/admin-catalog.ts'
-import { pricesOf } from './api/models.ts'
+import { planRow } from './price-rows.ts'
 
 /** What stands in the place of a header's value that may be a secret; sent back, it means the value that is there. */
 export const HIDDEN = '********'
@@ -60,7 +60,7 @@ export function channelAct(entry: ChannelEntry): JsonObject {
 }
 
 /** A model as the API shows it; `priceVersion` is the one in force. */
-export function modelRow(stored: StoredModel, priceVersion: bigint | undefined): Model {
+export function modelRow(stored: StoredModel, priceVersion: bigint | undefined, now: Date): Model {
   return {
     id: stored.id,
     aliases: [...stored.aliases],
@@ -76,7 +76,7 @@ export function modelRow(stored: StoredModel, priceVersion: bigint | undefined):
     enabled_by_default: stored.enabledByDefault,
     context_tokens: stored.contextTokens ?? null,
     max_output_tokens: stored.maxOutputTokens ?? null,
-    prices: pricesOf(stored.prices),
+    prices: planRow(stored.prices, now),
     price_version: priceVersion?.toString() ?? null,
     created_at: stored.createdAt.toISOString(),
   }

@@ -4,10 +4,10 @@ import type { Transaction } from '@/db/connect.ts'
 import { applyIn } from '@/routing/apply.ts'
 import { lockCatalog, readChannels, readModels } from '@/routing/store.ts'
 import type { Vendor } from './api/contract/admin-catalog.ts'
-import { pricesOf } from './api/models.ts'
 import { FROM_CONSOLE, readEntries } from './catalog-values.ts'
 import type { Console } from './deployment.ts'
 import { invalid, notFound } from './failure.ts'
+import { planRow } from './price-rows.ts'
 
 /** A vendor's part of the catalogue; its channel's key is none. */
 function catalogueOf(vendor: (typeof VENDORS)[number]): ConfigFile {
@@ -15,11 +15,11 @@ function catalogueOf(vendor: (typeof VENDORS)[number]): ConfigFile {
 }
 
 /** What the catalogue has of each vendor; `present` are the ids of the models that are there already. */
-export function vendorRows(present: ReadonlySet<string>): Vendor[] {
-  return VENDORS.flatMap(vendor => vendorRow(vendor, present))
+export function vendorRows(present: ReadonlySet<string>, now: Date): Vendor[] {
+  return VENDORS.flatMap(vendor => vendorRow(vendor, present, now))
 }
 
-function vendorRow(vendor: (typeof VENDORS)[number], present: ReadonlySet<string>): Vendor[] {
+function vendorRow(vendor: (typeof VENDORS)[number], present: ReadonlySet<string>, now: Date): Vendor[] {
   const { channels, models } = catalogueOf(vendor)
   const [channel] = channels
   if (channel === undefined) return []
@@ -32,7 +32,7 @@ function vendorRow(vendor: (typeof VENDORS)[number], present: ReadonlySet<string
         display_name: model.displayName,
         context_tokens: model.contextTokens ?? null,
         max_output_tokens: model.maxOutputTokens ?? null,
-        prices: pricesOf(model.prices),
+        prices: planRow(model.prices, now),
         present: present.has(model.id),
       })),
     },

@@ -1,4 +1,4 @@
-import { declareRates, readPrices } from '@/generation/rate-text.ts'
+import { readPrices } from '@/generation/rate-text.ts'
 import { applyIn } from '@/routing/apply.ts'
 import { findJumps, type PriceJump } from '@/routing/price-jump.ts'
 import { readCurrentPrices, readVersions } from '@/routing/price-store.ts'
@@ -19,6 +19,7 @@ import { testChannel } from '../channel-test.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid, notFound } from '../failure.ts'
 import { previewCost } from '../price-preview.ts'
+import { ratesRow } from '../price-rows.ts'
 import type { SignedIn } from '../sessions.ts'
 import {
   adminCatalogRoutes,
@@ -28,7 +29,6 @@ import {
   type NewModel,
 } from './contract/admin-catalog.ts'
 import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
-import { pricesOf } from './models.ts'
 
 const VERSIONS_SHOWN = 100
 
@@ -94,7 +94,8 @@ export function adminCatalogApi(console: Console, listener: Listener) {
 
   async function modelRows(): Promise<ModelRow[]> {
     const [models, prices] = await Promise.all([readModels(database.orm), readCurrentPrices(database.orm)])
-    return models.map(model => modelRow(model, versionOf(prices.get(model.id))))
+    const now = new Date(console.clock.now())
+    return models.map(model => modelRow(model, versionOf(prices.get(model.id)), now))
   }
 
   async function modelWithId(id: string): Promise<ModelRow> {
@@ -167,7 +168,7 @@ export function adminCatalogApi(console: Console, listener: Listener) {
       versions: (await readVersions(database.orm, params.id, VERSIONS_SHOWN)).map(
         ({ version, rates, validFrom, source, createdAt }) => ({
           version: version.toString(),
-          prices: rates === undefined ? null : pricesOf(declareRates(rates)),
+          prices: rates === undefined ? null : ratesRow(rates),
           valid_from: validFrom.toISOString(),
           source,
           created_at: createdAt.toISOString(),
@@ -200,8 +201,8 @@ export function adminCatalogApi(console: Console, listener: Listener) {
       const after = wanted && readPrices(wanted)
       const jumps = before === undefined || after === undefined ? [] : findJumps(before, after)
       return {
-        before: before === undefined ? null : pricesOf(declareRates(before)),
-        after: after === undefined ? null : pricesOf(declareRates(after)),
+        before: before === undefined ? null : ratesRow(before),
+        after: after === undefined ? null : ratesRow(after),
         jumps: jumps.map(jump => ({ model: params.id, ...jump })),
         ...(await previewCost(database.orm, params.id, before, after, console.clock.now())),
       }
@@ -209,7 +210,7 @@ export function adminCatalogApi(console: Console, listener: Listener) {
 
     'GET /api/admin/catalogue': async () => {
       const present = new Set((await readModels(database.orm)).map(({ id }) => id))
-      return { items: vendorRows(present) }
+      return { items: vendorRows(present, new Date(console.clock.now())) }
     },
     'POST /api/admin/catalogue/import': async ({ body, ...call }) => {
       const shipped = shippedModels(body.vendor, body.models)

@@ -2,9 +2,9 @@ import { accountStore } from '@/accounts/store.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Console } from '../deployment.ts'
 import { Playground } from '../playground.ts'
+import { ratesRow } from '../price-rows.ts'
 import { reachedModels, surfacesOf } from '../reach.ts'
 import { modelRoutes, type ReachedModel } from './contract/models.ts'
-import type { Prices } from './contract/words.ts'
 import { controller, type Listener } from './controller.ts'
 
 /** What an account holder may call, and a way to try it. */
@@ -37,12 +37,7 @@ function rowOf(model: Model): ReachedModel {
     surfaces: surfacesOf(model),
     context_tokens: model.contextTokens ?? null,
     max_output_tokens: model.maxOutputTokens ?? null,
-    prices: model.price === undefined ? null : pricesOf(model.prices),
+    prices: model.price === undefined ? null : ratesRow(model.price.rates),
     price_version: model.price?.version.toString() ?? null,
   }
-}
-
-/** Prices as they are stored, which the schema of tollgate.yaml has checked when they were written. */
-export function pricesOf(prices: object | undefined): Prices | null {
-  return prices === undefined ? null : (prices as Prices)
 }

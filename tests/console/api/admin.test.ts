@@ -262,6 +262,55 @@ describe('a price', () => {
   })
 })
 
+describe('a price that will change', () => {
+  const params = { id: 'chat/reason' }
+  const channels = [{ channel: 'chat', model: 'reason' }]
+  const planned = { input: '3', output: '6', changes: [{ from: '2999-01-01', input: '9', output: '12' }] }
+
+  test('is planned, shown beside the price in force, and taken back', async () => {
+    const { model, jumps } = await site.call(owner, 'PUT /api/admin/models/:id', {
+      params,
+      body: { channels, prices: planned },
+    })
+    expect(model.prices).toEqual(planned)
+    expect(jumps.map(({ rate }) => rate)).toContain('input from 2999-01-01')
+    const { versions } = await site.call(owner, 'GET /api/admin/models/:id', { params })
+    expect(versions[0]).toMatchObject({ prices: { input: '9' }, valid_from: '2999-01-01T00:00:00.000Z' })
+    const { items } = await site.call(owner, 'GET /api/models', {})
+    expect(items.find(({ id }) => id === params.id)?.prices).toEqual({ input: '3', output: '6' })
+
+    const { changes: _, ...now } = planned
+    const back = await site.call(owner, 'PUT /api/admin/models/:id', {
+      params,
+      body: { channels, prices: now },
+    })
+    expect(back.model.prices).toEqual(now)
+    const [newest] = (await site.call(owner, 'GET /api/admin/models/:id', { params })).versions
+    expect(newest).toMatchObject({ prices: now, valid_from: '2999-01-01T00:00:00.000Z' })
+  })
+
+  test('is what the pages show once its day has come, and not what it was', async () => {
+    const prices = { input: '3', output: '6', changes: [{ from: '2020-01-01', input: '4', output: '8' }] }
+    const { model } = await site.call(owner, 'PUT /api/admin/models/:id', {
+      params,
+      body: { channels, prices },
+    })
+    expect(model.prices).toEqual({ input: '4', output: '8' })
+    const { items } = await site.call(owner, 'GET /api/models', {})
+    expect(items.find(({ id }) => id === params.id)?.prices).toEqual({ input: '4', output: '8' })
+  })
+
+  test('for long prompts can be sent back as the preview said it', async () => {
+    const prices = { input: '3', tiers: [{ above_input_tokens: 200000, input: '6' }] }
+    const { after } = await site.call(owner, 'POST /api/admin/models/:id/preview', {
+      params,
+      body: { prices },
+    })
+    expect(after).toEqual(prices)
+    await site.call(owner, 'PUT /api/admin/models/:id', { params, body: { channels, prices: after } })
+  })
+})
+
 test('models of the catalogue are added to a channel, and those that are there keep what they have', async () => {
   const { items } = await site.call(owner, 'GET /api/admin/catalogue', {})
   const vendor = items.find(({ name }) => name === 'Anthropic')

@@ -200,6 +200,26 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await owner.page.getByText('$0.20').first().waitFor()
   })
 
+  step('prices are planned for a day to come, stay through an edit, and are taken back', async () => {
+    const { page } = owner
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    await page.getByRole('button', { name: 'Change prices' }).click()
+    await page.getByText('More prices').click()
+    await page.getByLabel('Each request').fill('0.30')
+    await page.getByRole('dialog').getByLabel('From').fill('2999-12-31')
+    await page.getByRole('button', { name: 'Preview' }).click()
+    await page.getByRole('button', { name: 'Plan the change' }).click()
+    await page.getByRole('heading', { name: 'From 2999-12-31', exact: true }).waitFor()
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('button', { name: 'Save model' }).click()
+    await page.getByText('The model is changed').waitFor()
+    await page.getByText('$0.30').first().waitFor()
+    await page.getByRole('button', { name: 'Take back' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click()
+    await page.getByRole('heading', { name: 'From 2999-12-31', exact: true }).waitFor({ state: 'detached' })
+    await page.getByText('$0.20').first().waitFor()
+  })
+
   step('signing out ends the session, and the way back leads to where one was', async () => {
     const { page } = customer
     await page.goto('/keys')

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import type { Prices } from '@/console/api/contract/words.ts'
+import { ApiFailure } from '@/console/web/api/failure.ts'
 import { headerLines, readHeaderLines } from '@/console/web/format/header-lines.ts'
 import {
   compactNumber,
@@ -9,6 +10,7 @@ import {
   readList,
   wholeNumber,
 } from '@/console/web/format/number.ts'
+import { typedFutureDay, withChange, withoutChange } from '@/console/web/format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
 import { stacked } from '@/console/web/format/stack.ts'
 import { duration, readLocalTime, sinceTime, utcTime } from '@/console/web/format/time.ts'
@@ -129,18 +131,63 @@ describe('prices as texts', () => {
       per_million_characters: '15',
       per_image: { default: '0.04' },
       tiers: [{ above_input_tokens: 200000, output: '2.5' }],
+      changes: [{ from: '2999-01-01', input: '3' }],
     }
     expect(readPriceTexts(priceTexts(prices))).toEqual({ prices })
   })
 
   test('none at all is no price, which is not the same as free', () => {
     expect(readPriceTexts(priceTexts(null))).toEqual({ prices: null })
-    expect(readPriceTexts({ values: { input: '0' }, more: '' })).toEqual({ prices: { input: '0' } })
+    expect(readPriceTexts({ values: { input: '0' }, more: '', changes: [] })).toEqual({
+      prices: { input: '0' },
+    })
   })
 
   test('name the field that cannot be read', () => {
-    expect(readPriceTexts({ values: { output: '1,5' }, more: '' })).toMatchObject({ field: 'output' })
-    expect(readPriceTexts({ values: {}, more: '[]' })).toMatchObject({ field: 'more' })
-    expect(readPriceTexts({ values: {}, more: '{"input": "1"}' })).toMatchObject({ field: 'more' })
+    expect(readPriceTexts({ values: { output: '1,5' }, more: '', changes: [] })).toMatchObject({
+      field: 'output',
+    })
+    expect(readPriceTexts({ values: {}, more: '[]', changes: [] })).toMatchObject({ field: 'more' })
+    expect(readPriceTexts({ values: {}, more: '{"input": "1"}', changes: [] })).toMatchObject({
+      field: 'more',
+    })
+  })
+})
+
+describe('price changes', () => {
+  const december = { from: '2026-12-01', input: '4' }
+  const january = { from: '2027-01-01', input: '5' }
+
+  test('are planned in the order of their days, one for each day', () => {
+    const planned = withChange(withChange({ input: '2' }, january), december)
+    expect(planned).toEqual({ input: '2', changes: [december, january] })
+    expect(withChange(planned, { ...december, input: '3' }).changes).toEqual([
+      { ...december, input: '3' },
+      january,
+    ])
+  })
+
+  test('are taken back by their day', () => {
+    const planned = { input: '2', changes: [december, january] }
+    expect(withoutChange(planned, '2026-12-01')).toEqual({ input: '2', changes: [january] })
+    expect(withoutChange({ input: '2', changes: [december] }, '2026-12-01')).toEqual({ input: '2' })
+  })
+
+  test.each([
+    ['2026-11-23', '2026-11-23'],
+    ['', undefined],
+    ['2026-11-22', 'refused'],
+    ['2025-01-01', 'refused'],
+    ['tomorrow', 'refused'],
+    ['2026-13-01', 'refused'],
+  ])('the day %p is read as %p', (text, day) => {
+    const read = () => {
+      try {
+        return typedFutureDay(text, 'from', new Date('2026-11-22T23:59:59Z'))
+      } catch (error) {
+        return error instanceof ApiFailure ? 'refused' : error
+      }
+    }
+    expect(read()).toBe(day)
   })
 })

@@ -87,7 +87,16 @@ type TokenPrice =
 
 type UnitPrice = 'per_request' | 'per_video_second' | 'per_audio_second' | 'per_million_characters'
 
-export interface Prices extends Partial<Record<TokenPrice | UnitPrice, string>> {
+/** What holds at one time. */
+export interface PriceSet extends Partial<Record<TokenPrice | UnitPrice, string>> {
   per_image?: Record<string, string>
   tiers?: ({ above_input_tokens: number } & Partial<Record<TokenPrice, string>>)[]
+}
+
+/** What holds from 00:00 UTC of a day on, as a whole. */
+export type PriceChange = PriceSet & { from: string }
+
+export interface Prices extends PriceSet {
+  /** Those to come. */
+  changes?: PriceChange[]
 }

@@ -1,10 +1,12 @@
-import type { Prices } from '../../api/contract/words.ts'
+import type { PriceChange, PriceSet, Prices } from '../../api/contract/words.ts'
 
 /** Prices as people type them; an empty text is a price that is not declared. */
 export interface PriceTexts {
   values: Readonly<Record<string, string>>
   /** What the fields do not hold (images, tiers), as JSON. */
   more: string
+  /** Of days to come; no field shows them, and they stay what they are. */
+  changes: readonly PriceChange[]
 }
 
 /** The token prices, in the order people read them; per million tokens. */
@@ -49,14 +51,15 @@ export function priceTexts(prices: Prices | null): PriceTexts {
   return {
     values: Object.fromEntries(PRICE_FIELDS.map(({ name }) => [name, prices?.[name] ?? ''])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more, null, 2),
+    changes: prices?.changes ?? [],
   }
 }
 
 /** What is wrong, by field (`more` is the JSON); or the prices, null if none is declared. */
 export type ReadPrices = { prices: Prices | null } | { field: string; message: string }
 
-export function readPriceTexts({ values, more }: PriceTexts): ReadPrices {
-  const prices: Prices = {}
+export function readPriceTexts({ values, more, changes }: PriceTexts): ReadPrices {
+  const prices: PriceSet = {}
   for (const { name } of PRICE_FIELDS) {
     const text = (values[name] ?? '').trim()
     if (text === '') continue
@@ -66,7 +69,8 @@ export function readPriceTexts({ values, more }: PriceTexts): ReadPrices {
   const rest = readMore(more)
   if (rest === undefined) return { field: 'more', message: 'JSON with per_image or tiers.' }
   const whole = { ...prices, ...rest }
-  return { prices: Object.keys(whole).length === 0 ? null : whole }
+  if (Object.keys(whole).length === 0) return { prices: null }
+  return { prices: changes.length === 0 ? whole : { ...whole, changes: [...changes] } }
 }
 
 /** The server judges what is in it; here it only has to be an object of the two names. */

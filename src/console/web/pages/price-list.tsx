@@ -1,10 +1,10 @@
-import type { Prices } from '../../api/contract/words.ts'
+import type { PriceSet } from '../../api/contract/words.ts'
 import { wholeNumber } from '../format/number.ts'
 import { TOKEN_PRICES, UNIT_PRICES } from '../format/price-texts.ts'
 import { Money } from '../parts/money.tsx'
 
 /** The two prices that everybody asks for first. */
-export function ShortPrices({ prices }: { prices: Prices | null }) {
+export function ShortPrices({ prices }: { prices: PriceSet | null }) {
   if (prices === null) return <span class="soft">No price: cannot be called</span>
   const { input, output } = prices
   if (input === undefined && output === undefined) return <FullPrices prices={prices} />
@@ -16,7 +16,7 @@ export function ShortPrices({ prices }: { prices: Prices | null }) {
 }
 
 /** Every price that is declared. */
-export function FullPrices({ prices }: { prices: Prices }) {
+export function FullPrices({ prices }: { prices: PriceSet }) {
   const { per_image = {}, tiers = [] } = prices
   return (
     <dl class="facts">

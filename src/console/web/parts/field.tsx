@@ -22,7 +22,7 @@ interface TextAttributes {
 }
 
 export interface TextFieldProps extends Labelled, TextAttributes {
-  type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'datetime-local'
+  type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'date' | 'datetime-local'
   value: string
   onValue(value: string): void
 }

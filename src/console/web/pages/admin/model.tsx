@@ -15,7 +15,7 @@ import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
 import { FullPrices, ShortPrices } from '../price-list.tsx'
 import { ModelDialog } from './model-form.tsx'
-import { PriceDialog } from './model-prices.tsx'
+import { PriceDialog, TakeBack } from './model-prices.tsx'
 
 type Found = ConsoleOutput<'GET /api/admin/models/:id'>
 type Version = Found['versions'][number]
@@ -29,7 +29,7 @@ export function ModelPage() {
     call('GET /api/admin/models/:id', { params: { id } }, signal),
   )
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
-  const [dialog, setDialog] = useState<'prices' | 'edit' | 'remove'>()
+  const [dialog, setDialog] = useState<'prices' | 'edit' | 'remove' | { takeBack: string }>()
   const toast = useToast()
   const close = () => setDialog(undefined)
   const onDone = (said: string) => {
@@ -72,6 +72,17 @@ export function ModelPage() {
                 ) : (
                   <FullPrices prices={model.prices} />
                 )}
+                {model.prices?.changes?.map(change => (
+                  <section key={change.from} class="stack tight">
+                    <div class="card-head">
+                      <h3>From {change.from}</h3>
+                      {mayAdminister ? (
+                        <Button onClick={() => setDialog({ takeBack: change.from })}>Take back</Button>
+                      ) : null}
+                    </div>
+                    <FullPrices prices={change} />
+                  </section>
+                ))}
               </section>
             </div>
             <section class="stack" aria-labelledby="versions-title">
@@ -81,13 +92,22 @@ export function ModelPage() {
               </p>
               <Table
                 label="Price versions"
-                columns={versionColumns(model.price_version)}
+                columns={versionColumns(model.price_version, Date.now())}
                 rows={versions}
                 keyOf={version => version.version}
               />
             </section>
             {dialog === 'prices' ? (
               <PriceDialog model={model} onClose={close} onDone={() => onDone('The prices are changed')} />
+            ) : null}
+            {typeof dialog === 'object' && model.prices !== null ? (
+              <TakeBack
+                model={model}
+                prices={model.prices}
+                from={dialog.takeBack}
+                onClose={close}
+                onDone={() => onDone('The change is taken back')}
+              />
             ) : null}
             {dialog === 'edit' && channels.data !== undefined ? (
               <ModelDialog
@@ -156,7 +176,7 @@ function Facts({ model }: { model: Model }) {
   )
 }
 
-function versionColumns(current: string | null): Column<Version>[] {
+function versionColumns(current: string | null, now: number): Column<Version>[] {
   return [
     {
       label: 'Version',
@@ -164,6 +184,7 @@ function versionColumns(current: string | null): Column<Version>[] {
       cell: version => (
         <>
           {version.version} {version.version === current ? <Badge kind="good">In force</Badge> : null}
+          {Date.parse(version.valid_from) > now ? <Badge kind="plain">To come</Badge> : null}
         </>
       ),
     },

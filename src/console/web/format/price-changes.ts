@@ -1,0 +1,33 @@
+import type { PriceChange, PriceSet, Prices } from '../../api/contract/words.ts'
+import { wrong } from '../api/failure.ts'
+
+/**
+ * The day that a field holds; undefined if it is empty.
+ * @throws ApiFailure if the day has begun: what it holds would be in force at once
+ */
+export function typedFutureDay(text: string, field: string, now: Date): string | undefined {
+  if (text === '') return undefined
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text) || Number.isNaN(Date.parse(text))) wrong(field, 'A day.')
+  if (text <= now.toISOString().slice(0, 10)) wrong(field, 'A day to come, by UTC; leave it empty for now.')
+  return text
+}
+
+/** What holds now, without what is to come. */
+export function pricesNow({ changes: _, ...now }: Prices): PriceSet {
+  return now
+}
+
+/** The same prices, and others from a day on; a change of that day is replaced. */
+export function withChange(prices: Prices, change: PriceChange): Prices {
+  const others = withoutChange(prices, change.from).changes ?? []
+  return {
+    ...pricesNow(prices),
+    changes: [...others, change].toSorted((one, other) => (one.from < other.from ? -1 : 1)),
+  }
+}
+
+/** The same prices without the change of a day. */
+export function withoutChange(prices: Prices, from: string): Prices {
+  const left = (prices.changes ?? []).filter(change => change.from !== from)
+  return left.length === 0 ? pricesNow(prices) : { ...pricesNow(prices), changes: left }
+}
