@@ -35,17 +35,8 @@ const directory = mkdtempSync(join(ROOT, 'node_modules', '.docs-'))
 let gateway: TestGateway
 
 beforeAll(async () => {
-  gateway = await startTestGateway({
-    models: [
-      '  - { id: demo/echo, channels: [{ channel: chat, model: echo }] }',
-      '  - { id: text-embedding-3-small, channels: [{ channel: chat, model: echo }] }',
-      '  - { id: gpt-image-1, channels: [{ channel: chat, model: echo }] }',
-      '  - { id: demo/video, channels: [{ channel: chat, model: echo }], prices: { per_video_second: 0.1 } }',
-      '  - { id: gpt-4o-mini-tts, channels: [{ channel: chat, model: echo }] }',
-      '  - { id: gpt-4o-transcribe, channels: [{ channel: chat, model: echo }] }',
-      '  - { id: imagen-4, channels: [{ channel: gemini, model: imagen/echo }] }',
-    ].join('\n'),
-  })
+  const example = await Bun.file(join(ROOT, 'examples/simulator.yaml')).text()
+  gateway = await startTestGateway({ models: example.slice(example.indexOf('\nmodels:\n') + 9) })
 }, START_MS)
 afterAll(async () => {
   await gateway.close()

@@ -63,6 +63,11 @@ test.each(
   expect((await applied(text)).channels).toEqual({ added: 0, changed: 0, removed: 0 })
 })
 
+test('examples/simulator.yaml can be applied', async () => {
+  const text = readFileSync(join(ROOT, 'examples/simulator.yaml'), 'utf8')
+  expect(await applied(text)).toMatchObject({ channels: { added: 4 }, models: { added: 9 } })
+})
+
 describe('examples/tollgate.yaml', () => {
   test('can be applied, and applied again', async () => {
     expect(await applied(EXAMPLE)).toMatchObject({ channels: { added: 3 }, models: { added: 3 } })
