@@ -55,6 +55,8 @@ export interface LedgerStore {
 /** SQLSTATEs of our own functions: an owner that is not alive; what cannot be done, in words for people. */
 export const OWNER_GONE = 'TG001'
 export const REFUSED = 'TG002'
+/** Postgres' own. */
+const OUT_OF_RANGE = '22003'
 
 /** The calls on one pool of connections. */
 export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
@@ -337,8 +339,12 @@ function missingAnswer(id: string): never {
 
 /** A refusal of our functions as a sentence for people; anything else as it is. */
 function explain(error: unknown): never {
-  if (error instanceof Error && sqlErrorOf(error)?.code === REFUSED) {
-    throw new Refusal(error.message, { cause: error })
+  const code = sqlErrorOf(error)?.code
+  if (error instanceof Error && code === REFUSED) throw new Refusal(error.message, { cause: error })
+  if (code === OUT_OF_RANGE) {
+    throw new Refusal('With this amount the account would hold more than the ledger has numbers for', {
+      cause: error,
+    })
   }
   throw error
 }

@@ -51,6 +51,16 @@ describe('post', () => {
       'has less than that to give back',
     ],
     [
+      'more than the ledger has numbers for',
+      id => posting(id, 'topup', 2n ** 63n - 1n),
+      'would hold more than the ledger has numbers for',
+    ],
+    [
+      'to take more than the ledger has numbers for',
+      id => posting(id, 'debit', -(2n ** 63n)),
+      'would hold more than the ledger has numbers for',
+    ],
+    [
       'credit that has expired',
       id => ({ ...posting(id, 'promo', 5n), expiresAt: new Date(0) }),
       'has expired',
@@ -130,6 +140,13 @@ describe('redeem codes', () => {
     expect((await ledger.redeem(other, accountId)).result).toBe('expired')
     const [row] = await sql<{ text: string }[]>`select string_agg(c::text, ' ') as text from redeem_code c`
     expect(row?.text.toUpperCase()).not.toContain(code.slice(0, 6))
+  })
+
+  test('that give more than the ledger has numbers for are refused, and stay unused', async () => {
+    const [rich, poor] = [await fixture.payer(2n ** 63n - 5n), await fixture.payer(0n)]
+    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 1 })
+    await expect(ledger.redeem(code, rich.accountId)).rejects.toThrow('than the ledger has numbers for')
+    expect((await ledger.redeem(code, poor.accountId)).result).toBe('redeemed')
   })
 
   test('that are used up say so', async () => {
