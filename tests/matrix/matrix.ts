@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { closeTestServer } from '#tests/support/database.ts'
 import { FEATURES, isForeign, MODES, PAIRS, type Pair, runCell } from './cells.ts'
 import { type Rig, startRig } from './rig.ts'
@@ -14,7 +13,7 @@ interface Failure {
   error: unknown
 }
 
-/** Runs the whole matrix and prints it; `--markdown` writes it into README.md, where that has a place for it. */
+/** Runs the whole matrix and prints it; `--markdown` writes it into docs/compatibility.md. */
 async function main(): Promise<void> {
   const failures: Failure[] = []
   const rig = await startRig()
@@ -123,19 +122,15 @@ function markOf(outcomes: readonly Outcome[], letter: string): string {
   return outcomes.includes('passes') ? letter : '·'
 }
 
-/** The place of the table: between two marks, or behind a single one. */
-const PLACE = /<!-- matrix -->(?:[\s\S]*?<!-- \/?matrix -->)?/
+/** The place of the table: between two marks. */
+const PLACE = /<!-- matrix -->[\s\S]*?<!-- \/matrix -->/
 
 async function writeMarkdown(table: string): Promise<void> {
-  const path = new URL('../../README.md', import.meta.url).pathname
-  const readme = existsSync(path) ? await Bun.file(path).text() : ''
-  if (!PLACE.test(readme)) {
-    console.log(table)
-    return
-  }
+  const path = new URL('../../docs/compatibility.md', import.meta.url).pathname
+  const page = await Bun.file(path).text()
   await Bun.write(
     path,
-    readme.replace(PLACE, () => `<!-- matrix -->\n${table}\n<!-- /matrix -->`),
+    page.replace(PLACE, () => `<!-- matrix -->\n${table}\n<!-- /matrix -->`),
   )
 }
 
