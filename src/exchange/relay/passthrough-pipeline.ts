@@ -69,8 +69,10 @@ export class PassthroughPipeline implements Pipeline {
     this.#emit = emit
     if (!this.#splitter.wouldPass(chunk)) return this.#splitter.push(chunk, this.#onRun)
     if (this.#isPlain(chunk)) this.#countUnread(chunk)
-    else if (this.#options.framer !== undefined || !this.#hears(chunk)) {
-      return this.#splitter.push(chunk, this.#onRun)
+    else if (this.#options.framer !== undefined) return this.#splitter.push(chunk, this.#onRun)
+    else if (!this.#hears(chunk)) {
+      const text = usualText(chunk)
+      return text === undefined ? this.#splitter.push(chunk, this.#onRun) : this.#lookThrough(chunk, text)
     }
     this.#trail?.followRead(chunk)
     emit(chunk)
@@ -95,7 +97,26 @@ export class PassthroughPipeline implements Pipeline {
       this.#countUnread(run)
       this.#pass(run)
     } else if (this.#hears(run)) this.#pass(run)
-    else for (const kept of keepEvents(run, this.#keep)) this.#pass(kept)
+    else for (const kept of keepEvents(run, event => this.#keep(event))) this.#pass(kept)
+    this.#writeMissingEnd()
+    this.#writeError()
+  }
+
+  /**
+   * The same for a read of whole events of which some tell, as a stream's first and last reads are: it is decoded once,
+   * and hardly any event becomes a view of its own.
+   */
+  #lookThrough(read: Uint8Array, text: string): void {
+    if (this.meter.error !== undefined) return
+    let kept = 0 // where the run of kept events begins
+    for (let start = 0, end = 0; start < text.length; start = end) {
+      end = text[start] === '\n' ? start + 1 : text.indexOf('\n\n', start) + 2
+      if (this.#keep(read, start, end, text)) continue
+      if (start > kept) this.#pass(read.subarray(kept, start))
+      kept = end
+    }
+    if (kept === 0) this.#pass(read)
+    else if (kept < read.length) this.#pass(read.subarray(kept))
     this.#writeMissingEnd()
     this.#writeError()
   }
@@ -117,27 +138,34 @@ export class PassthroughPipeline implements Pipeline {
     return true
   }
 
-  /** Looks at one event and says whether the caller gets it. */
-  readonly #keep = (event: Buffer): boolean => {
+  /** Looks at the event that stands there and says whether the caller gets it. `text`: that of all bytes, if it is known. */
+  #keep(bytes: Uint8Array, start = 0, end = bytes.length, text?: string): boolean {
     if (this.meter.error !== undefined) return false
     const { codec, hidesComments, hidesUsage } = this.#options
-    if (hidesComments && event[0] === COLON) return false
-    if (this.meter.output && !codec.isTelling(event)) {
-      this.meter.addUnread(Math.max(0, event.length - this.#envelope))
+    if (hidesComments && bytes[start] === COLON) return false
+    if (this.meter.output && !codec.isTelling(viewOf(bytes, start, end))) {
+      this.meter.addUnread(Math.max(0, end - start - this.#envelope))
       return true
     }
-    if (this.#hears(event)) return true
-    this.#listener?.tellUsage(this.#onGeneration)
-    this.#listener?.close()
+    const listener = this.#listener
+    if (listener?.isOpen === true) {
+      if (this.#hears(viewOf(bytes, start, end))) return true
+      listener.tellUsage(this.#onGeneration)
+      listener.close()
+    }
     this.#delta = undefined
     this.#gaveMore = false
-    this.#envelope = event.length
-    for (const parsed of this.#parse(event)) {
-      this.#decode(parsed)
-      if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(parsed))) return false
+    this.#envelope = end - start
+    const event = text === undefined ? utf8.decode(viewOf(bytes, start, end)) : text.slice(start, end)
+    const usual = this.#parser === undefined ? readEvent(event) : undefined
+    const parsed = usual === undefined ? this.#parse(viewOf(bytes, start, end)) : [usual]
+    this.#hasParsed = true
+    for (const one of parsed) {
+      this.#decode(one)
+      if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one))) return false
     }
-    if (this.#delta !== undefined && !this.#gaveMore && codec.isTelling(event)) {
-      this.#listener?.open(utf8.decode(event), this.#delta)
+    if (this.#delta !== undefined && !this.#gaveMore && codec.isTelling(viewOf(bytes, start, end))) {
+      listener?.open(event, this.#delta)
     }
     return this.meter.error === undefined
   }
@@ -162,12 +190,8 @@ export class PassthroughPipeline implements Pipeline {
     this.#emit(Buffer.from(text))
   }
 
-  #parse(event: Buffer): SseEvent[] {
-    const usual = this.#parser === undefined ? readEvent(utf8.decode(event)) : undefined
-    if (usual !== undefined) {
-      this.#hasParsed = true
-      return [usual]
-    }
+  /** The general way, for an event in an unusual spelling and all that follow it. */
+  #parse(event: Uint8Array): SseEvent[] {
     const events: SseEvent[] = []
     this.#parser ??= createSseParser(!this.#hasParsed)
     this.#parser.push(event, parsed => events.push(parsed))
@@ -184,10 +208,10 @@ export class PassthroughPipeline implements Pipeline {
     this.meter.addUnread(Math.max(events, run.length - Math.max(events, 1) * this.#envelope))
   }
 
-  #pass(run: Buffer): void {
+  #pass(run: Uint8Array): void {
     this.#trail?.follow(run)
     if (this.#options.framer === undefined) this.#emit(run)
-    else this.#options.framer.push(run.toString('utf8'), this.#onFramed)
+    else this.#options.framer.push(utf8.decode(run), this.#onFramed)
   }
 
   #endAnswer(): void {
@@ -239,8 +263,27 @@ export class PassthroughPipeline implements Pipeline {
   }
 }
 
+/** A longer read goes the general way: what is told last in it would be looked for in all of it. */
+const MAX_LOOKED_THROUGH = 4096
+
+/**
+ * The text of a short read whose lines end in LF, where each byte is one UTF-16 unit, so that places in one are places in
+ * the other. Undefined for any other read.
+ */
+function usualText(read: Uint8Array): string | undefined {
+  if (read.length > MAX_LOOKED_THROUGH) return undefined
+  const text = utf8.decode(read)
+  return text.length === read.length && !text.includes('\r') ? text : undefined
+}
+
+/** Some of the bytes, or all. */
+function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end)
+}
+
 /** Chat's usage chunk: the one without choices. A chunk that has both is the upstream's own habit and stays. */
 function isUsageChunk(event: SseEvent): boolean {
+  if (!event.data.includes('"usage"')) return false
   const chunk = parseObject(event.data)
   return (
     chunk !== undefined && typeof chunk['usage'] === 'object' && chunk['usage'] !== null && isEmpty(chunk)
@@ -270,8 +313,8 @@ class EventTrail {
   #first: Buffer | undefined
   #last: Uint8Array = Buffer.alloc(0)
 
-  follow(run: Buffer): void {
-    this.#first ??= Buffer.from(firstEvent(run))
+  follow(run: Uint8Array): void {
+    this.#first ??= Buffer.from(firstEvent(Buffer.from(run)))
     this.#last = Buffer.from(run.subarray(-TRAIL_BYTES))
   }
 

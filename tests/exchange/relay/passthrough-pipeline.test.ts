@@ -26,13 +26,13 @@ function decoderOf(format: Format): StreamDecoder {
   return CODECS[format].createStreamDecoder({ vendor: 'example', newId: () => 'id' })
 }
 
-function pipelineOf(format: Format, decoder = decoderOf(format)): PassthroughPipeline {
+function pipelineOf(format: Format, decoder = decoderOf(format), hides = false): PassthroughPipeline {
   return new PassthroughPipeline({
     codec: CODECS[format],
     decoder,
     requestId: 'request',
-    hidesUsage: false,
-    hidesComments: false,
+    hidesUsage: hides,
+    hidesComments: hides,
     framer: undefined,
   })
 }
@@ -62,8 +62,8 @@ function listen(format: Format, chunks: readonly Uint8Array[], listens: boolean)
 }
 
 /** Passes reads on; `torn` keeps each from being taken as a whole, by giving its last byte on its own. */
-function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean) {
-  const pipeline = pipelineOf(format)
+function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean, hides = false) {
+  const pipeline = pipelineOf(format, decoderOf(format), hides)
   const written: Buffer[] = []
   const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
   const readings: ReturnType<typeof readingOf>[] = []
@@ -72,11 +72,12 @@ function pass(format: Format, chunks: readonly Uint8Array[], torn: boolean) {
     pipeline.push(torn ? chunk.subarray(-1) : chunk, emit)
     readings.push(readingOf(pipeline.meter))
   }
+  const passed = Buffer.concat(written).toString('latin1')
   pipeline.fail(new GatewayError('upstream_error', 'The upstream broke off'), emit)
-  return { readings, written: Buffer.concat(written).toString('latin1') }
+  return { readings, passed, written: Buffer.concat(written).toString('latin1') }
 }
 
-function withoutEstimates({ readings, written }: ReturnType<typeof pass>) {
+function withoutEstimates({ readings, written }: Pick<ReturnType<typeof pass>, 'readings' | 'written'>) {
   return { readings: readings.map(reading => ({ ...reading, estimatedOutput: 0 })), written }
 }
 
@@ -98,6 +99,44 @@ describe('a read of whole events is passed on as if it had come in pieces', () =
       )
     })
   }
+})
+
+/** What may stand in front of an event. */
+const ODDITIES = [
+  '\n',
+  '\n\n',
+  ': comment\n\n',
+  'data: é\n\n',
+  '\r\n',
+  'data:{}\r\n\r\n',
+  'id: 1\ndata: {}\n\n',
+  'retry: 5\n\n',
+]
+
+describe('and so are streams with oddities between their events', () => {
+  test.each(FORMATS)('%s', format => {
+    const recorded = recordings().filter(recording => recording.format === format)
+    for (let seed = 0; seed < 300; seed += 1) {
+      const random = randomOf(seed)
+      const { stream } = recorded[random(recorded.length)] ?? { stream: madeUpStream(format, random) }
+      const events: Buffer[] = []
+      eachEvent(random(2) === 0 ? stream : madeUpStream(format, random), event => events.push(event))
+      const strewn = events.map(event =>
+        random(4) > 0 ? event : Buffer.concat([Buffer.from(ODDITIES[random(ODDITIES.length)] ?? ''), event]),
+      )
+      const chunks: Uint8Array[] = []
+      for (let at = 0, many = 0; at < strewn.length; at += many) {
+        many = 1 + random(6)
+        chunks.push(new Uint8Array(Buffer.concat(strewn.slice(at, at + many))))
+      }
+      const hides = random(2) === 0
+      const [whole, torn] = [false, true].map(isTorn => {
+        const { readings, passed } = pass(format, chunks, isTorn, hides)
+        return { seed, passed, readings: readings.map(reading => ({ ...reading, estimatedOutput: 0 })) }
+      })
+      expect(whole).toEqual(torn)
+    }
+  })
 })
 
 test('a read that tells nothing is handed on without a copy', () => {
