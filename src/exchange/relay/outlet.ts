@@ -43,7 +43,10 @@ export interface AnswerEvents {
  * spliced. Backpressure goes from the caller's socket through the TransformStream to the upstream's.
  */
 export class Outlet {
-  /** Resolves when the head must be sent: at the first output, or when the caller has waited long enough. */
+  /**
+   * Resolves when the head must be sent: at the first output, or when the caller has waited long enough; also when it
+   * never will be, see isDue.
+   */
   readonly opened: Promise<void>
 
   readonly #options: OutletOptions
@@ -94,6 +97,16 @@ export class Outlet {
     return this.#committed
   }
 
+  /** Whether the head must be sent, or nobody is there to get one. */
+  get isDue(): boolean {
+    return this.#isOpen || this.#abandoned
+  }
+
+  /** No attempt came to anything: whoever waits for the head waits no longer. */
+  giveUp(): void {
+    this.#announce()
+  }
+
   /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
@@ -118,20 +131,31 @@ export class Outlet {
     this.#lastRead = this.#options.clock.now()
     let cause: unknown
     try {
-      await this.#pump(body)
+      this.#attempt?.signal.throwIfAborted()
+      // Let go of only where somebody else is to read on: at a clean end that would cost an Error.
+      const reader = body.getReader()
+      this.#reader = reader
+      while (true) {
+        const { done, value } = await reader.read()
+        if (done) break
+        if (this.#caller.hasRoom) this.#take(value)
+        else await this.#caller.whenRoom(value)
+      }
     } catch (error) {
       cause = this.#causeOf(error)
     }
     this.#pipeline = undefined
     if (this.#abandoned) return this.#drain(body, pipeline)
     this.#conclude(pipeline, cause)
-    if (pipeline.meter.error !== undefined && !this.#committed) {
+    const { error } = pipeline.meter
+    if (error !== undefined && !this.#committed) {
       this.#held = []
       this.#heldBytes = 0
-      throw pipeline.meter.error
+      throw error
     }
     this.#commit()
-    await this.#close(pipeline.meter.error !== undefined)
+    const closed = this.#close(error !== undefined)
+    if (closed !== undefined) await closed
   }
 
   /** Ends a stream whose head is out, but of which no attempt could write anything. */
@@ -234,23 +258,6 @@ export class Outlet {
     this.#events?.onConclusion()
   }
 
-  /** Moves the body to the caller, one read after another, to its clean end. */
-  async #pump(body: ReadableStream<Uint8Array>): Promise<void> {
-    this.#attempt?.signal.throwIfAborted()
-    const reader = body.getReader()
-    this.#reader = reader
-    try {
-      while (true) {
-        const { done, value } = await reader.read()
-        if (done) return
-        if (this.#caller.hasRoom) this.#take(value)
-        else await this.#caller.whenRoom(value)
-      }
-    } finally {
-      reader.releaseLock()
-    }
-  }
-
   /** Why the body stopped short of its end. */
   #causeOf(error: unknown): unknown {
     // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
@@ -307,11 +314,17 @@ export class Outlet {
     if (!this.#caller.write(bytes)) this.abandon()
   }
 
-  async #close(afterError: boolean): Promise<void> {
-    if (this.#closed) return
+  /** A promise where that takes time. */
+  #close(afterError: boolean): Promise<void> | undefined {
+    if (this.#closed) return undefined
     this.#closed = true
     this.#open()
-    if (!afterError || !this.#options.breakAfterError) return this.#caller.end()
+    if (afterError && this.#options.breakAfterError) return this.#breakOff()
+    this.#caller.end()
+    return undefined
+  }
+
+  async #breakOff(): Promise<void> {
     await this.#caller.untilTaken()
     this.#caller.break()
   }

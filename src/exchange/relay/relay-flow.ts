@@ -44,24 +44,43 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   gateway.watchdog.add(running)
   const leave = () => (reservation?.isRefused === true ? outlet.refuse() : outlet.abandon())
   interruption.listen(leave)
-  // The first output decides which route it is.
-  const work = overCandidates(
-    admitted,
-    one => new FlowingAttempt(admitted, flow, running, outlet, one).run(),
-    () => !outlet.committed,
-  ).finally(() => {
-    gateway.watchdog.remove(record.id)
-    interruption.unlisten(leave)
-  })
-  // Refused money interrupts, and with it ends the work; the reason is the hold's to tell.
-  work.catch(() => undefined)
-  await Promise.race([outlet.opened, work])
+  const work = carry(admitted, flow, running, outlet, leave)
+  await outlet.opened
+  const failure = outlet.isDue ? undefined : await work
+  if (failure !== undefined) throw failure
   await reservation?.granted
-  finishInBand(work, outlet, record).finally(onEnd)
+  finishInBand(work, outlet, record, onEnd)
   const headers = answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline))
   // Told now, and to nobody later: an answer that takes minutes need not keep them.
   record.limits = undefined
   return new Response(outlet.readable, { headers })
+}
+
+/**
+ * Carries the answer of a route to the caller; the first output decides which route it is. Never fails: the result is why
+ * nothing came of it, which where money was refused is the hold's to tell, and not this.
+ */
+async function carry<P extends Prepared, F extends Pipeline>(
+  admitted: Metered<P>,
+  flow: Flow<P, F>,
+  running: Running<P, F>,
+  outlet: Outlet,
+  leave: () => void,
+): Promise<GatewayError | undefined> {
+  let failure: GatewayError | undefined
+  try {
+    await overCandidates(
+      admitted,
+      one => new FlowingAttempt(admitted, flow, running, outlet, one).run(),
+      () => !outlet.committed,
+    )
+  } catch (error) {
+    failure = asGatewayError(error)
+  }
+  admitted.gateway.watchdog.remove(running.id)
+  admitted.interruption.unlisten(leave)
+  outlet.giveUp()
+  return failure
 }
 
 /** An answer that runs, for the watchdog: keepalives and stalls, and whether it is still paid for. */
@@ -90,16 +109,20 @@ class Running<P extends Prepared, F extends Pipeline> implements Watched {
 }
 
 /** Waits for the end of an answer whose head is out, and writes the error that it may end in. */
-async function finishInBand(work: Promise<void>, outlet: Outlet, record: ExchangeRecord): Promise<void> {
-  try {
-    await work
-  } catch (error) {
-    const failure = asGatewayError(error)
+async function finishInBand(
+  work: Promise<GatewayError | undefined>,
+  outlet: Outlet,
+  record: ExchangeRecord,
+  onEnd: () => void,
+): Promise<void> {
+  const failure = await work
+  if (failure !== undefined) {
     record.error = failure
     record.endState = endStateOf(failure, record.endState === 'upstream_cut')
     await outlet.fail(failure)
   }
   if (record.endState === 'client_gone') record.status = 499
+  onEnd()
 }
 
 /** An attempt's answer as it comes. */
