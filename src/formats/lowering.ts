@@ -3,6 +3,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
+import type { Citation, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
@@ -62,6 +63,7 @@ export function lowerRequest(
       ...hosted.losses,
       ...encoded.losses,
       ...foreignExtensions(request, codec),
+      ...foreignCitations(request, codec),
       ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
     ],
     createRaiser:
@@ -159,6 +161,15 @@ function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
   return Object.entries(request.extensions)
     .filter(([format]) => format !== codec.format)
     .flatMap(([, fields]) => Object.keys(fields ?? {}).map(name => ({ field: 'extension', name }) as const))
+}
+
+/** Sources that earlier answers named: only the format that wrote them takes them back. */
+function foreignCitations({ turns }: GenerationRequest, codec: Codec): Loss[] {
+  const isForeign = ({ wire }: Citation) => wire?.format !== codec.format
+  const isCited = (part: Part): boolean =>
+    (part.type === 'text' && part.citations.some(isForeign)) ||
+    (part.type === 'tool-result' && part.content.some(isCited))
+  return turns.some(turn => turn.parts.some(isCited)) ? [{ field: 'citations', name: undefined }] : []
 }
 
 /** The names go into a header, a log line and a row, and unknown fields may be called anything: together they stay below 4 KB. */

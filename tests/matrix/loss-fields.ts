@@ -88,6 +88,11 @@ const CHAT: Field[] = [
   { name: 'modalities', set: { modalities: ['text', 'scent'] } },
   { name: 'messages.name', set: { messages: [{ role: 'user', content: 'Hello', name: 'Ada' }] } },
   {
+    name: 'messages.content.tone',
+    set: chatUser({ type: 'text', text: 'there', tone: 'dry' }),
+    needs: chatUser({ type: 'text', text: 'there' }),
+  },
+  {
     name: 'tools.function.output',
     set: { tools: [{ type: 'function', function: { ...WEATHER, output: {} } }] },
   },
@@ -217,6 +222,43 @@ const RESPONSES: Field[] = [
     set: { tools: [{ type: 'function', strict: false, ...WEATHER }, hosted(type)] },
   })),
   {
+    name: 'input.content.tone',
+    set: input({ type: 'input_text', text: 'there', tone: 'dry' }),
+    needs: input({ type: 'input_text', text: 'there' }),
+  },
+  {
+    name: 'tools.icon',
+    set: {
+      tools: [
+        {
+          type: 'namespace',
+          name: 'sky',
+          icon: 'sun',
+          tools: [{ type: 'function', strict: false, ...WEATHER }],
+        },
+      ],
+    },
+    needs: {
+      tools: [{ type: 'namespace', name: 'sky', tools: [{ type: 'function', strict: false, ...WEATHER }] }],
+    },
+  },
+  {
+    name: 'tools.description',
+    set: {
+      tools: [
+        {
+          type: 'namespace',
+          name: 'sky',
+          description: 'Of the sky.',
+          tools: [{ type: 'function', strict: false, ...WEATHER }],
+        },
+      ],
+    },
+    needs: {
+      tools: [{ type: 'namespace', name: 'sky', tools: [{ type: 'function', strict: false, ...WEATHER }] }],
+    },
+  },
+  {
     name: 'input_image.detail',
     set: input({ type: 'input_image', image_url: IMAGE, detail: 'low' }),
     needs: input({ type: 'input_image', image_url: IMAGE }),
@@ -311,6 +353,11 @@ const MESSAGES: Field[] = [
     set: content({ type: 'text', text: 'there', cache_control: { type: 'ephemeral' } }),
     needs: content({ type: 'text', text: 'there' }),
   },
+  {
+    name: 'messages.content.tone',
+    set: content({ type: 'text', text: 'there', tone: 'dry' }),
+    needs: content({ type: 'text', text: 'there' }),
+  },
   { name: 'messages.content.title', set: content({ ...DOCUMENT, title: 'Bill' }), needs: content(DOCUMENT) },
   {
     name: 'messages.content.context',
@@ -382,6 +429,11 @@ const GEMINI: Field[] = [
   {
     name: 'tools.functionDeclarations.response',
     set: { tools: [{ functionDeclarations: [{ ...geminiTool(WEATHER), response: { type: 'OBJECT' } }] }] },
+  },
+  {
+    name: 'contents.parts.tone',
+    set: { contents: [{ parts: [{ text: 'Hello', tone: 'dry' }] }] },
+    needs: { contents: [{ parts: [{ text: 'Hello' }] }] },
   },
   {
     name: 'contents.parts.mediaResolution',

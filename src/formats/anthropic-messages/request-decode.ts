@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape } from '@/formats/invalid.ts'
-import { unknownFields } from '@/formats/unsaid.ts'
 import {
   EFFORTS,
   type Effort,
@@ -23,6 +22,7 @@ import {
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
 import { decodeToolChoice, decodeTools } from './tool-decode.ts'
+import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -182,31 +182,4 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
     if (Object.keys(rest).length > 0) own['output_config'] = rest
   }
   return Object.keys(own).length === 0 ? {} : { [FORMAT]: own }
-}
-
-const THINKING: ReadonlySet<string> = new Set(['type', 'budget_tokens', 'display'])
-const METADATA: ReadonlySet<string> = new Set(['user_id'])
-const TOOL: ReadonlySet<string> = new Set([
-  ...['type', 'name', 'description', 'input_schema', 'strict', 'cache_control'],
-  // Deferred tools are sent at once, and input streams as it comes.
-  ...['defer_loading', 'eager_input_streaming'],
-])
-
-/** What inner fields say that nothing above reads. */
-function unsaidFields(body: JsonObject): string[] {
-  const unsaid: string[] = []
-  const { effort, format } = asObject(body['output_config']) ?? {}
-  if (typeof effort === 'string' && decodeEffort(effort) === undefined) unsaid.push('output_config.effort')
-  if (decodeOutput(body) === undefined) {
-    if (isJsonObject(format)) unsaid.push('output_config.format')
-    if (isJsonObject(body['output_format'])) unsaid.push('output_format')
-  }
-  unsaid.push(...unknownFields(asObject(body['thinking']), THINKING, 'thinking'))
-  unsaid.push(...unknownFields(asObject(body['metadata']), METADATA, 'metadata'))
-  for (const value of asArray(body['tools'])) {
-    const tool = asObject(value)
-    // Other tools are kept whole.
-    if ((tool?.['type'] ?? 'custom') === 'custom') unsaid.push(...unknownFields(tool, TOOL, 'tools'))
-  }
-  return unsaid
 }

@@ -1,57 +1,72 @@
-import { unknownFields } from '@/formats/unsaid.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
+import { decodeOpaque } from './contents-decode.ts'
 import { levelEffort } from './models.ts'
 
-const THINKING: ReadonlySet<string> = new Set(['includeThoughts', 'thinkingBudget', 'thinkingLevel'])
-const CALLING: ReadonlySet<string> = new Set(['mode', 'allowedFunctionNames'])
-const DECLARATION: ReadonlySet<string> = new Set([
-  ...['name', 'description', 'parameters', 'parametersJsonSchema'],
-])
+const DATA: ReadFields = {
+  inlineData: { mimeType: true, data: true, displayName: true },
+  fileData: { mimeType: true, fileUri: true, displayName: true },
+}
+
+const THOUGHT: ReadFields = { text: true, thought: true, thoughtSignature: true }
+
+const PART: ReadFields = {
+  ...THOUGHT,
+  ...DATA,
+  functionCall: { name: true, args: true, id: true },
+  functionResponse: { name: true, id: true, response: true, parts: DATA },
+}
+
 /** What a part says beside its data. */
-const BESIDE = ['videoMetadata', 'mediaResolution', 'partMetadata'] as const
+const BESIDE: ReadFields = { videoMetadata: false, mediaResolution: false, partMetadata: false }
 
-/** What inner fields of a request say that no other format is told. @param wire with its keys in camelCase */
-export function unsaidFields(wire: JsonObject): string[] {
-  return [
-    ...unsaidConfig(asObject(wire['generationConfig'])),
-    ...unknownFields(
-      asObject(asObject(wire['toolConfig'])?.['functionCallingConfig']),
-      CALLING,
-      'toolConfig.functionCallingConfig',
-    ),
-    ...asArray(wire['tools'])
-      .flatMap(tool => asArray(asObject(tool)?.['functionDeclarations']))
-      .flatMap(item => unknownFields(asObject(item), DECLARATION, 'tools.functionDeclarations')),
-    ...unsaidParts(asArray(wire['contents'])),
-    ...unsaidInstructions(asObject(wire['systemInstruction'])),
-  ]
+/** A part of a kind that only Gemini has is kept, but for what stands beside it. */
+function readOfPart(value: JsonValue): Read {
+  const part = asObject(value) ?? {}
+  if (part['thought'] === true) return THOUGHT
+  const isKnown = Object.keys(PART).some(name => part[name] !== undefined && name !== 'thoughtSignature')
+  const kind = isKnown ? undefined : decodeOpaque(part)?.name
+  return kind === undefined ? PART : { ...PART, ...allOf(part), ...BESIDE }
 }
 
-function unsaidConfig(config: JsonObject | undefined): string[] {
-  const thinking = asObject(config?.['thinkingConfig'])
-  const unsaid = unknownFields(thinking, THINKING, 'generationConfig.thinkingConfig')
-  const level = thinking?.['thinkingLevel']
-  if (level !== undefined && levelEffort(asString(level) ?? '') === undefined)
-    unsaid.push('generationConfig.thinkingConfig.thinkingLevel')
-  if (asArray(config?.['responseModalities']).some(kind => decodeModality(kind) === undefined))
-    unsaid.push('generationConfig.responseModalities')
-  return unsaid
+/** A tool of Google's own is kept whole. */
+function readOfTool(tool: JsonValue): Read {
+  const declaration = { name: true, description: true, parameters: true, parametersJsonSchema: true }
+  return { ...allOf(asObject(tool) ?? {}), functionDeclarations: declaration }
 }
 
-function unsaidParts(contents: readonly JsonValue[]): string[] {
-  const found = new Set<string>()
-  for (const content of contents) {
-    for (const part of asArray(asObject(content)?.['parts'])) {
-      const wire = asObject(part) ?? {}
-      for (const name of BESIDE) if (wire[name] !== undefined) found.add(`contents.parts.${name}`)
-    }
-  }
-  return [...found]
+function allOf(object: JsonObject): ReadFields {
+  return Object.fromEntries(Object.keys(object).map(name => [name, true]))
 }
 
 /** Only text is read as an instruction. */
-function unsaidInstructions(content: JsonObject | undefined): string[] {
-  const parts = asArray(content?.['parts'])
-  return parts.some(part => asObject(part)?.['text'] === undefined) ? ['systemInstruction.parts'] : []
+function readOfInstruction(part: JsonValue): Read {
+  return asObject(part)?.['text'] !== undefined && { text: true }
+}
+
+const INSIDE: ReadFields = {
+  contents: { role: true, parts: readOfPart },
+  systemInstruction: { role: true, text: true, parts: readOfInstruction },
+  tools: readOfTool,
+}
+
+const CONFIG: ReadFields = {
+  thinkingConfig: {
+    includeThoughts: true,
+    thinkingBudget: true,
+    thinkingLevel: level => levelEffort(asString(level) ?? '') !== undefined,
+  },
+  responseModalities: modality => decodeModality(modality) !== undefined,
+}
+
+const TOOL_CONFIG: ReadFields = { functionCallingConfig: { mode: true, allowedFunctionNames: true } }
+
+/** What fields within others say that no other format is told. @param wire with its keys in camelCase */
+export function unsaidFields(wire: JsonObject): string[] {
+  return [
+    ...unreadInside(wire, INSIDE),
+    ...unreadInside(asObject(wire['generationConfig']), CONFIG, 'generationConfig'),
+    ...unreadInside(asObject(wire['toolConfig']), TOOL_CONFIG, 'toolConfig'),
+  ]
 }

@@ -1,6 +1,5 @@
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
-import { unknownFields } from '@/formats/unsaid.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
   asArray,
@@ -14,6 +13,7 @@ import {
 import { decodeMessages } from './message-decode.ts'
 import { REQUEST } from './request-schema.ts'
 import { decodeToolChoice, decodeTools } from './tools-decode.ts'
+import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -145,40 +145,4 @@ function isKnown(name: string, value: JsonValue | undefined): boolean {
 /** `safety_identifier` is the newer name of `user`, and says the same where `user` is not given. */
 function isUserName(name: string, body: JsonObject): boolean {
   return name === 'safety_identifier' && asString(body['user']) === undefined
-}
-
-const REASONING: ReadonlySet<string> = new Set(['max_tokens', 'exclude', 'enabled'])
-const TOOL: ReadonlySet<string> = new Set([
-  ...['type', 'function', 'custom', 'cache_control', 'prompt_cache_breakpoint'],
-])
-const FUNCTION: ReadonlySet<string> = new Set(['name', 'description', 'parameters', 'strict'])
-const CUSTOM: ReadonlySet<string> = new Set(['name', 'description', 'format'])
-
-/** What inner fields say that nothing above reads. */
-function unsaidFields(body: JsonObject): string[] {
-  const unsaid: string[] = []
-  const reasoning = asObject(body['reasoning'])
-  for (const name of unknownFields(reasoning, REASONING, 'reasoning')) {
-    const isRead = name === 'reasoning.effort' && oneOf(EFFORTS, reasoning?.['effort']) !== undefined
-    if (!isRead) unsaid.push(name)
-  }
-  if (asArray(body['modalities']).some(kind => !MODALITIES.some(known => known === kind)))
-    unsaid.push('modalities')
-  for (const value of asArray(body['tools'])) {
-    const tool = asObject(value)
-    const [definition, custom] = [asObject(tool?.['function']), asObject(tool?.['custom'])]
-    // Other tools are kept whole.
-    if (definition === undefined && custom === undefined) continue
-    unsaid.push(...unknownFields(tool, TOOL, 'tools'))
-    unsaid.push(...unknownFields(definition, FUNCTION, 'tools.function'))
-    unsaid.push(...unknownFields(custom, CUSTOM, 'tools.custom'))
-  }
-  if (asArray(body['messages']).some(message => namesItsAuthor(asObject(message) ?? {})))
-    unsaid.push('messages.name')
-  return unsaid
-}
-
-/** A result's name is its tool's, and read as that. */
-function namesItsAuthor({ role, name }: JsonObject): boolean {
-  return typeof name === 'string' && role !== 'tool' && role !== 'function'
 }

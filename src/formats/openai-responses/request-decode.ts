@@ -3,7 +3,6 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
-import { unknownFields } from '@/formats/unsaid.ts'
 import { textPart } from '@/generation/part.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
@@ -19,6 +18,7 @@ import {
 import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools, mergeTools } from './tools.ts'
+import { unsaidFields } from './unsaid.ts'
 
 const open = { additionalProperties: true }
 const text = Type.Optional(Type.String())
@@ -246,29 +246,4 @@ function decodeExtensions(body: JsonObject): JsonObject {
 
 function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
   return values.find(candidate => candidate === value)
-}
-
-const FUNCTION: ReadonlySet<string> = new Set([
-  // Deferred tools are sent at once, which needs no word.
-  ...['type', 'name', 'description', 'parameters', 'strict', 'defer_loading'],
-])
-const CUSTOM: ReadonlySet<string> = new Set(['type', 'name', 'description', 'format', 'defer_loading'])
-
-/** What inner fields say that nothing above reads. */
-function unsaidFields(body: JsonObject): string[] {
-  const unsaid: string[] = []
-  const verbosity = asObject(body['text'])?.['verbosity'] ?? undefined
-  if (verbosity !== undefined && oneOf(VERBOSITIES, verbosity) === undefined) unsaid.push('text.verbosity')
-  const { summary, generate_summary: older } = asObject(body['reasoning']) ?? {}
-  const asked = summary ?? older ?? undefined
-  if (asked !== undefined && oneOf(SUMMARIES, asked) === undefined) unsaid.push('reasoning.summary')
-  const { user, safety_identifier: person } = body
-  if (typeof user === 'string' && typeof person === 'string' && user !== person) unsaid.push('user')
-  for (const value of asArray(body['tools'])) {
-    const tool = asObject(value)
-    // Other tools are kept whole.
-    if (tool?.['type'] === 'function') unsaid.push(...unknownFields(tool, FUNCTION, 'tools'))
-    if (tool?.['type'] === 'custom') unsaid.push(...unknownFields(tool, CUSTOM, 'tools'))
-  }
-  return unsaid
 }

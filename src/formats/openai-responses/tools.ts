@@ -88,18 +88,22 @@ function decodeCustom(tool: JsonObject, namespace: string | undefined, path: str
   }
 }
 
+/** What the caller says of the group is said of each member: no upstream is told of groups (tools/lower.ts). */
 function decodeNamespace(tool: JsonObject, path: string): Tool[] {
   const namespace = toolName(tool, path)
+  const about = asString(tool['description'])
   return asArray(tool['tools']).flatMap((value, index) => {
     const member = asObject(value)
     const memberPath = `${path}.tools[${index}]`
     if (member === undefined) throw invalidRequest(memberPath, 'expected object')
-    return decodeTool(
-      member['type'] === undefined ? { ...member, type: 'function' } : member,
-      namespace,
-      memberPath,
-    )
+    const typed = member['type'] === undefined ? { ...member, type: 'function' } : member
+    return decodeTool(typed, namespace, memberPath).map(decoded => describedBy(decoded, about))
   })
+}
+
+function describedBy(tool: Tool, about: string | undefined): Tool {
+  if (about === undefined || about === '' || (tool.type !== 'function' && tool.type !== 'custom')) return tool
+  return { ...tool, description: [tool.description, about].filter(Boolean).join('\n\n') }
 }
 
 function toolName(tool: JsonObject, path: string): string {

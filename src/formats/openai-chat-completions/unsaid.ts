@@ -1,0 +1,96 @@
+import { byType, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { EFFORTS } from '@/generation/request.ts'
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+const MARKS: ReadFields = {
+  cache_control: { type: true, ttl: oneOf('5m', '1h') },
+  prompt_cache_breakpoint: { mode: oneOf('explicit'), ttl: oneOf('30m', '12h') },
+}
+
+const TEXT: ReadFields = { type: true, text: true, ...MARKS }
+
+const IMAGE: ReadFields = {
+  type: true,
+  image_url: { url: true, detail: oneOf('auto', 'low', 'high', 'original') },
+  // Clients bring back what an answer's image had.
+  index: true,
+}
+
+const readOfPart = byType({
+  text: TEXT,
+  input_text: TEXT,
+  output_text: TEXT,
+  refusal: { type: true, refusal: true },
+  image_url: { ...IMAGE, ...MARKS },
+  input_audio: { type: true, input_audio: { data: true, format: true }, ...MARKS },
+  file: { type: true, file: { file_id: true, file_data: true, filename: true }, ...MARKS },
+  video_url: { type: true, video_url: { url: true }, ...MARKS },
+})
+
+const SIGNED: ReadFields = { extra_content: { google: { thought_signature: true } } }
+const CALLED: ReadFields = { name: true, arguments: true }
+
+const MESSAGE: ReadFields = { role: true, content: readOfPart }
+const RESULT: ReadFields = { ...MESSAGE, tool_call_id: true, name: true }
+const ANSWER: ReadFields = {
+  ...MESSAGE,
+  ...SIGNED,
+  refusal: true,
+  audio: true,
+  images: { ...IMAGE },
+  reasoning: true,
+  reasoning_content: true,
+  reasoning_details: true,
+  function_call: CALLED,
+  tool_calls: {
+    // The place of a call in its stream says no more than that in the list.
+    index: true,
+    id: true,
+    type: true,
+    function: CALLED,
+    custom: { name: true, input: true },
+    ...SIGNED,
+  },
+  annotations: () => false,
+}
+
+function readOfMessage(message: JsonValue): Read {
+  const role = asObject(message)?.['role']
+  if (role === 'assistant') return ANSWER
+  return role === 'tool' || role === 'function' ? RESULT : MESSAGE
+}
+
+const FUNCTION: ReadFields = { name: true, description: true, parameters: true, strict: true }
+const GRAMMAR: ReadFields = { type: true, syntax: oneOf('lark', 'regex'), definition: true }
+
+/** A tool that is neither is kept whole. */
+function readOfTool(value: JsonValue): Read {
+  const tool = asObject(value)
+  if (asObject(tool?.['function']) === undefined && asObject(tool?.['custom']) === undefined) return true
+  return {
+    type: true,
+    function: FUNCTION,
+    custom: { name: true, description: true, format: { ...GRAMMAR, grammar: GRAMMAR } },
+    ...MARKS,
+  }
+}
+
+const NAMED: ReadFields = { name: true }
+const CHOICE: ReadFields = { type: true, function: NAMED, custom: NAMED, name: true }
+
+const INSIDE: ReadFields = {
+  messages: readOfMessage,
+  tools: readOfTool,
+  functions: FUNCTION,
+  tool_choice: { ...CHOICE, mode: true, tools: CHOICE, allowed_tools: { mode: true, tools: CHOICE } },
+  function_call: NAMED,
+  response_format: { type: true, json_schema: { name: true, description: true, schema: true, strict: true } },
+  reasoning: { max_tokens: true, exclude: true, enabled: true, effort: oneOf(...EFFORTS) },
+  web_search_options: { search_context_size: true, user_location: true },
+  modalities: oneOf('text', 'image', 'audio'),
+}
+
+/** What fields within others say that no other format is told. */
+export function unsaidFields(body: JsonObject): string[] {
+  return unreadInside(body, INSIDE)
+}

@@ -1,0 +1,103 @@
+import { byType, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+
+const MARK: ReadFields = { prompt_cache_breakpoint: { mode: oneOf('explicit'), ttl: oneOf('30m', '12h') } }
+
+/** What the model said of its text is no wish of the caller's. */
+const TEXT: ReadFields = { type: true, text: true, annotations: true, logprobs: true, ...MARK }
+
+const IMAGE: ReadFields = {
+  type: true,
+  image_url: true,
+  file_id: true,
+  detail: oneOf('auto', 'low', 'high', 'original'),
+  ...MARK,
+}
+
+const readOfPart = byType({
+  input_text: TEXT,
+  output_text: TEXT,
+  text: TEXT,
+  refusal: { type: true, refusal: true },
+  input_image: IMAGE,
+  computer_screenshot: IMAGE,
+  input_file: { type: true, file_data: true, file_url: true, file_id: true, filename: true, ...MARK },
+  input_audio: { type: true, input_audio: { data: true, format: true }, data: true, format: true },
+})
+
+/** How far an item came, and who made it, is known to whoever reads the conversation. */
+const ITEM: ReadFields = { type: true, id: true, status: true, created_by: true }
+const CALL: ReadFields = { ...ITEM, call_id: true, caller: { type: oneOf('direct') } }
+const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: true }
+const OUTPUT: ReadFields = { ...CALL, name: true, output: readOfPart }
+
+const ITEMS: ReadFields = {
+  message: { ...ITEM, role: true, phase: true, content: readOfPart },
+  function_call: { ...NAMED_CALL, arguments: true },
+  function_call_output: OUTPUT,
+  custom_tool_call: { ...NAMED_CALL, input: true },
+  custom_tool_call_output: OUTPUT,
+  local_shell_call: { ...CALL, action: true },
+  local_shell_call_output: OUTPUT,
+  shell_call: { ...CALL, action: true, environment: true },
+  shell_call_output: { ...OUTPUT, max_output_length: true },
+  apply_patch_call: { ...CALL, operation: true },
+  apply_patch_call_output: OUTPUT,
+  computer_call: { ...CALL, action: true, actions: true, pending_safety_checks: () => false },
+  computer_call_output: { ...OUTPUT, acknowledged_safety_checks: () => false },
+  tool_search_call: { ...CALL, execution: true, arguments: true },
+  tool_search_output: { ...CALL, execution: true, tools: readOfTool },
+  additional_tools: { ...ITEM, role: true, tools: readOfTool },
+}
+
+function readOfItem(item: JsonValue): Read {
+  const { type, role } = asObject(item) ?? {}
+  if (type === 'reasoning') return readOfReasoning(asObject(item) ?? {})
+  return byType(ITEMS)(type === undefined && role !== undefined ? { type: 'message' } : item)
+}
+
+/** Where there is raw text the summary is not read (items.ts). */
+function readOfReasoning({ content }: JsonObject): ReadFields {
+  const texts: ReadFields = { type: true, text: true }
+  const summary = asArray(content).length > 0 ? () => false : texts
+  return { ...ITEM, encrypted_content: true, content: texts, summary }
+}
+
+/** Deferred tools are sent at once, which needs no word. */
+const TOOL: ReadFields = { type: true, name: true, description: true, defer_loading: true }
+
+/** A tool of another type is kept whole; a group's need not say theirs. */
+function readOfTool(tool: JsonValue): Read {
+  switch (asObject(tool)?.['type'] ?? 'function') {
+    case 'function':
+      return { ...TOOL, parameters: true, strict: true }
+    case 'custom':
+      return { ...TOOL, format: { type: true, syntax: oneOf('lark', 'regex'), definition: true } }
+    case 'namespace':
+      return { ...TOOL, tools: readOfTool }
+    default:
+      return true
+  }
+}
+
+const NAMED: ReadFields = { type: true, name: true, namespace: true, server_label: true }
+
+const INSIDE: ReadFields = {
+  input: readOfItem,
+  instructions: readOfItem,
+  tools: readOfTool,
+  tool_choice: { ...NAMED, mode: true, tools: NAMED },
+}
+
+/** What fields within others say that no other format is told. */
+export function unsaidFields(body: JsonObject): string[] {
+  const summary = oneOf('auto', 'concise', 'detailed')
+  const format: ReadFields = { type: true, name: true, description: true, schema: true, strict: true }
+  const { user, safety_identifier: person } = body
+  return [
+    ...unreadInside(body, INSIDE),
+    ...unreadInside(asObject(body['text']), { format, verbosity: oneOf('low', 'medium', 'high') }, 'text'),
+    ...unreadInside(asObject(body['reasoning']), { summary, generate_summary: summary }, 'reasoning'),
+    ...(typeof user === 'string' && typeof person === 'string' && user !== person ? ['user'] : []),
+  ]
+}

@@ -1,0 +1,365 @@
+import { describe, expect, test } from 'bun:test'
+import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
+import { lowerRequest, nameLosses } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+
+const [CHAT, RESPONSES, MESSAGES, GEMINI] = FORMATS
+
+/** What of a caller's request an upstream of another format is not told. */
+function lost(from: Format, to: Format, body: JsonObject): string[] {
+  const request = CODECS[from].decodeRequest(body, { model: 'm', stream: false })
+  const { losses } = lowerRequest(request, CODECS[to], TARGETS[to], USUAL_HABITS)
+  return nameLosses(losses, CODECS[from], body)
+}
+
+const PNG = 'iVBORw0KGgo='
+const chat = (content: JsonValue, role = 'user', more: JsonObject = {}) => ({
+  messages: [
+    { role: 'user', content: 'hi' },
+    { role, content, ...more },
+  ],
+})
+const chatTool = (more: JsonObject) => ({ messages: [{ role: 'user', content: 'hi' }], ...more })
+const responses = (...items: JsonObject[]) => ({ input: [{ role: 'user', content: 'hi' }, ...items] })
+const messages = (...content: JsonObject[]) => ({ max_tokens: 9, messages: [{ role: 'user', content }] })
+const said = (...content: JsonObject[]) => ({
+  max_tokens: 9,
+  messages: [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content },
+    { role: 'user', content: 'and?' },
+  ],
+})
+const gemini = (...parts: JsonObject[]) => ({
+  contents: [{ role: 'user', parts: [{ text: 'hi' }, ...parts] }],
+})
+const call = { type: 'function_call', call_id: 'c', name: 'f', arguments: '{}' }
+const answered = { type: 'function_call_output', call_id: 'c', output: 'x' }
+const use = { type: 'tool_use', id: 'c', name: 'f', input: {} }
+const mark = { type: 'ephemeral', ttl: '5m' }
+
+const CASES: readonly (readonly [Format, JsonObject, string])[] = [
+  [CHAT, chat([{ type: 'text', text: 'a', tone: 'dry' }]), 'messages.content.tone'],
+  [
+    CHAT,
+    chat([{ type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}`, crop: 1 } }]),
+    'messages.content.image_url.crop',
+  ],
+  [
+    CHAT,
+    chat([{ type: 'image_url', image_url: { url: `data:image/png;base64,${PNG}`, detail: 'ultra' } }]),
+    'messages.content.image_url.detail',
+  ],
+  [
+    CHAT,
+    chat([{ type: 'file', file: { file_data: 'data:application/pdf;base64,JVBERi0=', pages: '1-2' } }]),
+    'messages.content.file.pages',
+  ],
+  [
+    CHAT,
+    chat([{ type: 'text', text: 'a', cache_control: { ...mark, scope: 'global' } }]),
+    'messages.content.cache_control.scope',
+  ],
+  [CHAT, chat('a', 'user', { weight: 2 }), 'messages.weight'],
+  [CHAT, chat('a', 'user', { name: 'Ada' }), 'messages.name'],
+  [
+    CHAT,
+    chat('a', 'assistant', { annotations: [{ type: 'url_citation', url_citation: {} }] }),
+    'messages.annotations',
+  ],
+  [
+    CHAT,
+    chat(null, 'assistant', {
+      tool_calls: [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{}', parsed: {} } }],
+    }),
+    'messages.tool_calls.function.parsed',
+  ],
+  [CHAT, chatTool({ tool_choice: { type: 'none', why: 'x' } }), 'tool_choice.why'],
+  [CHAT, chatTool({ functions: [{ name: 'f', returns: {} }] }), 'functions.returns'],
+  [CHAT, chatTool({ response_format: { type: 'json_object', indent: 2 } }), 'response_format.indent'],
+  [
+    CHAT,
+    chatTool({
+      response_format: {
+        type: 'json_schema',
+        json_schema: { name: 'a', schema: { type: 'object' }, version: 2 },
+      },
+    }),
+    'response_format.json_schema.version',
+  ],
+  [
+    CHAT,
+    chatTool({
+      tools: [
+        {
+          type: 'custom',
+          custom: { name: 'a', format: { type: 'grammar', grammar: { syntax: 'ebnf', definition: 'x' } } },
+        },
+      ],
+    }),
+    'tools.custom.format.grammar.syntax',
+  ],
+  [
+    RESPONSES,
+    responses({ role: 'user', content: [{ type: 'input_text', text: 'a', tone: 'dry' }] }),
+    'input.content.tone',
+  ],
+  [RESPONSES, responses({ role: 'user', content: 'a', weight: 2 }), 'input.weight'],
+  [
+    RESPONSES,
+    responses({
+      role: 'user',
+      content: [{ type: 'input_image', image_url: `data:image/png;base64,${PNG}`, detail: 'ultra' }],
+    }),
+    'input.content.detail',
+  ],
+  [
+    RESPONSES,
+    responses({ ...call, caller: { type: 'program', caller_id: 'x' } }, answered),
+    'input.caller.caller_id',
+  ],
+  [RESPONSES, responses(call, { ...answered, cost: 3 }), 'input.cost'],
+  [
+    RESPONSES,
+    responses({
+      type: 'reasoning',
+      summary: [{ type: 'summary_text', text: 'a' }],
+      content: [{ type: 'reasoning_text', text: 'b' }],
+    }),
+    'input.summary',
+  ],
+  [
+    RESPONSES,
+    {
+      input: 'hi',
+      tools: [{ type: 'namespace', name: 'n', icon: 'x', tools: [{ name: 'f', parameters: {} }] }],
+    },
+    'tools.icon',
+  ],
+  [
+    RESPONSES,
+    {
+      input: 'hi',
+      tools: [{ type: 'namespace', name: 'n', tools: [{ name: 'f', parameters: {}, output_schema: {} }] }],
+    },
+    'tools.tools.output_schema',
+  ],
+  [
+    RESPONSES,
+    responses({
+      type: 'additional_tools',
+      role: 'developer',
+      tools: [{ type: 'function', name: 'f', icon: 'x' }],
+    }),
+    'input.tools.icon',
+  ],
+  [RESPONSES, { input: 'hi', text: { format: { type: 'json_object', indent: 2 } } }, 'text.format.indent'],
+  [MESSAGES, messages({ type: 'text', text: 'a', tone: 'dry' }), 'messages.content.tone'],
+  [
+    MESSAGES,
+    messages({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG, crop: 1 } }),
+    'messages.content.source.crop',
+  ],
+  [
+    MESSAGES,
+    messages({ type: 'text', text: 'a', cache_control: { ...mark, scope: 'global' } }),
+    'messages.content.cache_control.scope',
+  ],
+  [
+    MESSAGES,
+    messages({ type: 'text', text: 'a', cache_control: { type: 'ephemeral', ttl: '2h' } }),
+    'messages.content.cache_control.ttl',
+  ],
+  [
+    MESSAGES,
+    messages({
+      type: 'search_result',
+      source: 's',
+      title: 't',
+      content: [{ type: 'text', text: 'a' }],
+      citations: { enabled: true },
+    }),
+    'messages.content.citations.enabled',
+  ],
+  [
+    MESSAGES,
+    { ...said({ ...use, caller: { type: 'code_execution_20250825', tool_id: 'x' } }) },
+    'messages.content.caller.tool_id',
+  ],
+  [
+    MESSAGES,
+    { ...messages({ type: 'text', text: 'a' }), system: [{ type: 'text', text: 'b', tone: 'dry' }] },
+    'system.tone',
+  ],
+  [
+    MESSAGES,
+    {
+      ...messages({ type: 'text', text: 'a' }),
+      system: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }],
+    },
+    'system',
+  ],
+  [
+    MESSAGES,
+    { ...messages({ type: 'text', text: 'a' }), tool_choice: { type: 'auto', why: 'x' } },
+    'tool_choice.why',
+  ],
+  [
+    MESSAGES,
+    {
+      ...messages({ type: 'text', text: 'a' }),
+      tools: [{ name: 'f', input_schema: {}, allowed_callers: ['code_execution_20250825'] }],
+    },
+    'tools.allowed_callers',
+  ],
+  [
+    MESSAGES,
+    {
+      ...messages({ type: 'text', text: 'a' }),
+      output_config: { format: { type: 'json_schema', schema: { type: 'object' }, version: 2 } },
+    },
+    'output_config.format.version',
+  ],
+  [GEMINI, gemini({ text: 'a', tone: 'dry' }), 'contents.parts.tone'],
+  [
+    GEMINI,
+    gemini({ inlineData: { mimeType: 'image/png', data: PNG, crop: 1 } }),
+    'contents.parts.inlineData.crop',
+  ],
+  [
+    GEMINI,
+    gemini({ inlineData: { mimeType: 'image/png', data: PNG }, video_metadata: { fps: 1 } }),
+    'contents.parts.videoMetadata',
+  ],
+  [
+    GEMINI,
+    gemini({ functionResponse: { name: 'f', response: {}, scheduling: 'WHEN_IDLE' } }),
+    'contents.parts.functionResponse.scheduling',
+  ],
+  [GEMINI, { contents: [{ parts: [{ text: 'a' }], weight: 2 }] }, 'contents.weight'],
+  [
+    GEMINI,
+    { ...gemini(), systemInstruction: { parts: [{ text: 'a', tone: 'dry' }] } },
+    'systemInstruction.parts.tone',
+  ],
+  [
+    GEMINI,
+    {
+      contents: [
+        { role: 'model', parts: [{ thought: true, inlineData: { mimeType: 'image/png', data: PNG } }] },
+        ...gemini().contents,
+      ],
+    },
+    'contents.parts.inlineData',
+  ],
+]
+
+describe('a field inside of another that no other format is told is a loss', () => {
+  const named = CASES.map(([format, body, name]) => [format, name, body] as const)
+  test.each(named)('%s: %s', (from, name, body) => {
+    for (const to of FORMATS) if (to !== from) expect([to, ...lost(from, to, body)]).toContain(name)
+  })
+})
+
+test.each<[Format, JsonObject, string]>([
+  [
+    RESPONSES,
+    responses({
+      role: 'assistant',
+      content: [
+        { type: 'output_text', text: 'a', annotations: [{ type: 'url_citation', url: 'https://a.example' }] },
+      ],
+    }),
+    'annotations',
+  ],
+  [
+    MESSAGES,
+    said({
+      type: 'text',
+      text: 'a',
+      citations: [{ type: 'char_location', cited_text: 'x', document_index: 0 }],
+    }),
+    'messages.content.citations',
+  ],
+])(
+  "sources of an earlier answer are a loss where their format is not the upstream's: %s",
+  (from, body, name) => {
+    for (const to of FORMATS) expect([to, ...lost(from, to, body)]).toEqual(to === from ? [to] : [to, name])
+  },
+)
+
+describe('a conversation as clients bring it back loses nothing that they did not write', () => {
+  test('of Chat', () => {
+    const body = {
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          content: null,
+          refusal: null,
+          annotations: [],
+          audio: null,
+          function_call: null,
+          tool_calls: [{ id: 'c', index: 0, type: 'function', function: { name: 'f', arguments: '{}' } }],
+        },
+        { role: 'tool', tool_call_id: 'c', name: 'f', content: [{ type: 'text', text: 'x' }] },
+      ],
+    }
+    for (const to of FORMATS) expect([to, ...lost(CHAT, to, body)]).toEqual([to])
+  })
+
+  test('of Responses', () => {
+    const text = { type: 'output_text', text: 'a', annotations: [], logprobs: [] }
+    const body = responses(
+      { type: 'message', id: 'msg_1', status: 'completed', role: 'assistant', phase: null, content: [text] },
+      { ...call, id: 'fc_1', status: 'completed', caller: { type: 'direct' } },
+      { ...answered, id: 'fco_1', status: 'completed' },
+    )
+    for (const to of FORMATS) expect([to, ...lost(RESPONSES, to, body)]).toEqual([to])
+  })
+
+  test('of Messages', () => {
+    const text = { type: 'text', text: 'a', citations: null }
+    const result = {
+      type: 'tool_result',
+      tool_use_id: 'c',
+      content: [{ type: 'text', text: 'x' }],
+      is_error: false,
+    }
+    const body = {
+      max_tokens: 9,
+      messages: [
+        { role: 'user', content: 'hi' },
+        { role: 'assistant', content: [text, { ...use, caller: { type: 'direct' } }] },
+        { role: 'user', content: [result] },
+      ],
+    }
+    for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
+  })
+
+  test('of Gemini', () => {
+    const contents = [
+      { role: 'user', parts: [{ text: 'hi' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: {}, id: 'c' } }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', id: 'c', response: { result: 'x' } } }] },
+    ]
+    for (const to of FORMATS) expect([to, ...lost(GEMINI, to, { contents })]).toEqual([to])
+  })
+})
+
+test.each(FORMATS)('what is said of a group of tools reaches an upstream of %s with each of them', to => {
+  const members = [
+    { type: 'function', name: 'f', description: 'Reads.', parameters: {} },
+    { type: 'custom', name: 'g' },
+  ]
+  const body = {
+    input: 'hi',
+    tools: [{ type: 'namespace', name: 'n', description: 'About files.', tools: members }],
+  }
+  const request = CODECS[RESPONSES].decodeRequest(body, { model: 'm', stream: false })
+  const sent = JSON.stringify(lowerRequest(request, CODECS[to], TARGETS[to], USUAL_HABITS).body)
+  expect(sent).toContain('"Reads.\\n\\nAbout files."')
+  expect(sent).toContain('"About files."')
+})
