@@ -31,6 +31,28 @@ const FORBIDDEN = new Set([
 /** Leaves whose row may look at one another, since each is a vocabulary of its own. */
 const LEAF_ROW = 5
 
+/** The same within exchange/: what is nearer to the caller, and the kinds of exchanges, above what serves them. */
+const EXCHANGE_ROWS: readonly (readonly string[])[] = [
+  ['responses', 'idempotency', 'videos', 'count-tokens.ts'],
+  ['exchange.ts'],
+  ['operations'],
+  ['relay'],
+  ['conversation.ts'],
+  ['attempt'],
+  ['gateway.ts'],
+  ['pass.ts'],
+  ['billing'],
+  ['admission'],
+  [
+    'record.ts',
+    'interruption.ts',
+    'open-exchanges.ts',
+    'answer-queue.ts',
+    'watchdog.ts',
+    'exchange-store.ts',
+  ],
+]
+
 interface Import {
   file: string
   target: string
@@ -85,6 +107,21 @@ function rowOf(folder: string): number {
   return ROWS.findIndex(row => row.includes(folder))
 }
 
+/** Whether an import within exchange/ stays in its folder or points down. */
+function isDown({ file, target }: Import): boolean {
+  const from = stepOf(file)
+  const to = stepOf(target)
+  return from === to || (exchangeRowOf(from) >= 0 && exchangeRowOf(from) < exchangeRowOf(to))
+}
+
+function stepOf(path: string): string {
+  return path.split('/')[1] ?? path
+}
+
+function exchangeRowOf(step: string): number {
+  return EXCHANGE_ROWS.findIndex(row => row.includes(step))
+}
+
 function isLawful({ from, to }: Import): boolean {
   const pair = `${from}>${to}`
   if (from === to || ALLOWED.has(pair)) return true
@@ -109,6 +146,14 @@ describe('the dependency picture', async () => {
     expect(imports.filter(found => !isLawful(found)).map(({ file, to }) => `${file} imports ${to}`)).toEqual(
       [],
     )
+  })
+
+  test('within exchange/ they run with the way of a request', () => {
+    const within = imports.filter(({ from, to }) => from === 'exchange' && to === 'exchange')
+    expect(within.length).toBeGreaterThan(100)
+    expect(
+      within.filter(found => !isDown(found)).map(({ file, target }) => `${file} imports ${target}`),
+    ).toEqual([])
   })
 
   test('no file imports itself, over whichever others', () => {

@@ -1,7 +1,7 @@
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { type OpsDependencies, serveOps } from '@/ops/ops.ts'
+import type { ApiGateway } from '@/surfaces/api-host.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import { bind } from './bind.ts'
@@ -16,7 +16,7 @@ export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSo
 
 /** Opens the listeners, all or none: a port may be taken. */
 export async function listen(
-  gateway: Gateway,
+  gateway: ApiGateway,
   settings: ListenerSettings,
   metrics: Metrics,
   database: Database,
@@ -55,7 +55,7 @@ export async function orElse<T>(close: () => Promise<void>, open: () => T | Prom
 }
 
 /** Why a balancer should send work elsewhere; undefined: it need not. */
-export async function unreadiness(gateway: Gateway, database: Database): Promise<string | undefined> {
+export async function unreadiness(gateway: ApiGateway, database: Database): Promise<string | undefined> {
   if (gateway.draining) return 'shutting down'
   try {
     await database.sql`select 1`

@@ -4,18 +4,17 @@ import { Deadlines } from '@/clock/deadlines.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { Database } from '@/db/connect.ts'
+import { AnswerQueue } from '@/exchange/answer-queue.ts'
 import { CreditWatch } from '@/exchange/billing/credit.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
 import { OpenExchanges } from '@/exchange/open-exchanges.ts'
 import { behindDoor } from '@/exchange/pass.ts'
-import { AnswerQueue } from '@/exchange/relay/answer-queue.ts'
-import { Watchdog } from '@/exchange/relay/watchdog.ts'
 import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
 import { videoStore } from '@/exchange/videos/video-store.ts'
 import { VideoWatch } from '@/exchange/videos/video-watch.ts'
+import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
 import { openLimiter } from '@/limits/limiter.ts'
@@ -27,6 +26,7 @@ import { openLiveCatalog } from '@/routing/live-catalog.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { compactions } from '@/stored-responses/compaction.ts'
 import { responseStore } from '@/stored-responses/store.ts'
+import type { ApiGateway } from '@/surfaces/api-host.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
   type BreakerReading,
@@ -79,7 +79,7 @@ export interface RunningServer {
   apiUrl: string
   /** Undefined: there is no such listener in this process. */
   opsUrl: string | undefined
-  gateway: Gateway
+  gateway: ApiGateway
   /** What the console shows of this process. */
   readings: Readings
   /** Why new work should go elsewhere; undefined: it need not. */
@@ -155,7 +155,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     openSockets: () => openRequests() + concurrency.total,
     maxSockets: socketLimit(),
   })
-  const gateway: Gateway = {
+  const gateway: ApiGateway = {
     authenticate: keys.authenticate,
     catalog,
     lanes: new Lanes(),

@@ -45,7 +45,7 @@ function preparer(
   options: PrepareOptions,
 ): Conversation['prepare'] {
   if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)
-  const fetchAll = mediaOf(gateway, prompt, model, interruption)
+  const fetchAll = mediaOf(gateway.fetchMedia, prompt, model, interruption)
   return async route => prepare(prompt, model, route, { ...options, media: await fetchAll(route) })
 }
 

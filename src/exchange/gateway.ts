@@ -3,8 +3,6 @@ import type { Clock } from '@/clock/clock.ts'
 import type { Deadlines } from '@/clock/deadlines.ts'
 import type { CreditWatch } from '@/exchange/billing/credit.ts'
 import type { ExchangeStore } from '@/exchange/billing/settlement.ts'
-import type { AnswerQueue } from '@/exchange/relay/answer-queue.ts'
-import type { Watchdog } from '@/exchange/relay/watchdog.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { Limiter } from '@/limits/limiter.ts'
 import type { Load } from '@/limits/load.ts'
@@ -16,13 +14,13 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 import type { Spans } from '@/telemetry/spans.ts'
 import type { Lanes } from '@/upstream/lanes.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
-import type { Idempotency } from './idempotency/idempotency.ts'
+import type { AnswerQueue } from './answer-queue.ts'
 import type { OpenExchanges } from './open-exchanges.ts'
 import type { GuardedClient } from './pass.ts'
-import type { KeptResponses } from './responses/kept-responses.ts'
-import type { VideoStore } from './videos/video-store.ts'
+import type { ExchangeRecord } from './record.ts'
+import type { Watchdog } from './watchdog.ts'
 
-/** Everything an exchange needs of the process. Built once in commands/server.ts, or by a test. */
+/** Everything that every exchange needs of the process; what some need beside it stands with them (`ResponseGateway`). */
 export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog
@@ -46,8 +44,8 @@ export interface Gateway {
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch
-  idempotency: Idempotency
-  videos: VideoStore
+  /** Told of every exchange that begins, for who stores the answer to its request. */
+  idempotency: { observe(request: Request, record: ExchangeRecord): void }
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
   publicUrl: string | undefined
   open: OpenExchanges
@@ -55,8 +53,6 @@ export interface Gateway {
   answers: AnswerQueue
   /** Answers that flow. */
   watchdog: Watchdog
-  /** What callers of the Responses surface asked to be kept. */
-  responses: KeptResponses
   clock: Clock
   /** For patience that nearly always suffices. */
   deadlines: Deadlines

@@ -2,9 +2,11 @@ import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { asGatewayError } from '@/errors/gateway-error.ts'
 import type { Listener } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { answerOnce } from '@/exchange/idempotency/answer-once.ts'
+import type { IdempotentGateway } from '@/exchange/idempotency/idempotency.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
+import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
+import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
@@ -19,6 +21,10 @@ import { responses } from './responses.ts'
 import { unknownPath } from './unknown-path.ts'
 import { videos } from './videos.ts'
 
+/** Everything that the surfaces need of the process. Built once in commands/server.ts. */
+export type ApiGateway = IdempotentGateway & ResponseGateway & VideoGateway
+
+/** The API's listener. */
 export interface ApiHost {
   url: URL
   /** Takes no more connections; resolves when the open ones have ended. */
@@ -30,7 +36,7 @@ export interface ApiHost {
 }
 
 /** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
-function createApiHost(gateway: Gateway, listener: Listener) {
+function createApiHost(gateway: ApiGateway, listener: Listener) {
   return new Elysia({ name: 'api-host', strictPath: true, handler: { standardHostname: false } })
     .onError(({ error, code, request }) => {
       const requestId = gateway.newRequestId()
@@ -61,7 +67,7 @@ export interface ApiAddress {
 }
 
 /** Listens, and answers through the gateway until it is stopped. */
-export function serveApiHost(gateway: Gateway, address: ApiAddress): ApiHost {
+export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost {
   let server: Server<ResponseSocket> | undefined
   // Requests that we made in place of a caller's have no socket of their own.
   const received = new WeakMap<Request, Request>()

@@ -1,8 +1,8 @@
 import type { Listener } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'
+import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'
 import { unknownPath } from './unknown-path.ts'
 import { findVideo, fresh, originOf } from './videos.ts'
@@ -14,7 +14,7 @@ export function readOperationPath(path: string): string | undefined {
 
 /** GET {version}/models/{model}/operations/{id}: how a video is coming on. */
 export function showOperation(
-  gateway: Gateway,
+  gateway: VideoGateway,
   listener: Listener,
   request: Request,
   id: string,
@@ -28,7 +28,7 @@ export function showOperation(
 
 /** GET {version}/files/{id}:download: the bytes of a video. Nothing else is a file here. */
 export function downloadFile(
-  gateway: Gateway,
+  gateway: VideoGateway,
   listener: Listener,
   request: Request,
   rest: string,

@@ -3,11 +3,11 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
 import { type CallFacts, type Listener, runExchange, runOperation } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
 import type { Operation } from '@/exchange/operations/operation.ts'
 import { predictionOperation } from '@/exchange/operations/predictions.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
+import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
 import { downloadFile } from './gemini-videos.ts'
 import { readModelPath } from './model-path.ts'
@@ -18,7 +18,7 @@ import { originOf } from './videos.ts'
 const VERSIONS = ['/v1', '/v1beta', '/v1alpha'] as const
 
 /** Gemini's native surface: POST {version}/models/{model}:{action}. */
-export function gemini(gateway: Gateway, listener: Listener) {
+export function gemini(gateway: VideoGateway, listener: Listener) {
   const app = new Elysia({ name: 'gemini' })
   for (const version of VERSIONS) {
     app.post(
@@ -34,7 +34,7 @@ export function gemini(gateway: Gateway, listener: Listener) {
 }
 
 function answer(
-  gateway: Gateway,
+  gateway: VideoGateway,
   listener: Listener,
   request: Request,
   rest: string,
@@ -57,7 +57,11 @@ type Action =
   | { operation: (body: RequestBody) => Operation }
 
 /** The call that a path names; undefined if it names none, or why it cannot be read. The model may hold slashes and colons: the last colon divides. */
-function readAction(gateway: Gateway, request: Request, rest: string): Action | GatewayError | undefined {
+function readAction(
+  gateway: VideoGateway,
+  request: Request,
+  rest: string,
+): Action | GatewayError | undefined {
   const query = new URL(request.url).searchParams
   const path = readModelPath(rest)
   if (path === undefined) return new GatewayError('invalid_request', 'The path is not valid percent-encoding')

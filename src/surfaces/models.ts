@@ -7,6 +7,7 @@ import { broughtAsGoogle } from '@/exchange/admission/credentials.ts'
 import type { Listener } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse, identityHeaders } from '@/exchange/relay/reply.ts'
+import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import type { Model } from '@/routing/model.ts'
 import { readOperationPath, showOperation } from './gemini-videos.ts'
 import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
@@ -19,7 +20,7 @@ type Shape = 'openai' | 'gemini'
  * The model list, in one shape for OpenAI's and Anthropic's clients and in another for Google's: by the path where
  * it is Google's own, else by how the key came.
  */
-export function models(gateway: Gateway, listener: Listener) {
+export function models(gateway: VideoGateway, listener: Listener) {
   const list = (request: Request) =>
     respond(gateway, listener, request, (models, shape, query) =>
       shape === 'gemini' ? geminiPage(models, query) : openaiPage(models, query),

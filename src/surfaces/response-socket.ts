@@ -1,8 +1,8 @@
 import type { ServerWebSocket } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { IncomingCall } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
+import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse } from '@/exchange/responses/response-exchange.ts'
 import { warmUp } from '@/exchange/responses/response-warm-up.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
@@ -31,7 +31,7 @@ const HOPELESS = new Set([401, 403])
  * its events are frames. One runs at a time, the others wait.
  */
 export class ResponseSocket {
-  readonly #gateway: Gateway
+  readonly #gateway: ResponseGateway
   /** What the connection was opened with: its credentials go for every request on it. */
   readonly #opened: Pick<Request, 'url' | 'headers'>
   readonly #memory: SocketMemory
@@ -42,7 +42,7 @@ export class ResponseSocket {
   #drained: (() => void) | undefined
   #isLeaving = false
 
-  constructor(gateway: Gateway, opened: Request) {
+  constructor(gateway: ResponseGateway, opened: Request) {
     this.#gateway = gateway
     this.#memory = new SocketMemory(gateway.maxBodyBytes)
     this.#opened = { url: opened.url, headers: requestHeaders(opened.headers) }

@@ -3,8 +3,8 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import type { Listener } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
+import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { ResponseSocket } from './response-socket.ts'
 
 /** How often the keys of open connections are looked at again; a revoked one ends its connection. */
@@ -21,13 +21,13 @@ const LARGEST_FRAME_BYTES = 2 ** 31 - 1
 
 /** All connections of the Responses surface over WebSocket. */
 export class ResponseSockets {
-  readonly #gateway: Gateway
+  readonly #gateway: ResponseGateway
   readonly #open = new Set<ResponseSocket>()
   readonly #stop: () => void
   #isDraining = false
   #onEmpty: () => void = () => {}
 
-  constructor(gateway: Gateway) {
+  constructor(gateway: ResponseGateway) {
     this.#gateway = gateway
     this.#stop = gateway.clock.every(KEY_CHECK_MS, () => {
       for (const socket of this.#open) void this.#checkKey(socket)

@@ -2,15 +2,15 @@ import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
 import type { Listener } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import { compactResponse } from '@/exchange/responses/compact.ts'
+import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse, stateForReading } from '@/exchange/responses/response-exchange.ts'
 import { readBodyCall } from './body-call.ts'
 import { storedResponses } from './stored-responses.ts'
 
 /** OpenAI Responses. */
-export function responses(gateway: Gateway, listener: Listener) {
+export function responses(gateway: ResponseGateway, listener: Listener) {
   const call = (request: Request) =>
     ({ request, listener, surface: 'responses', readCall: readBodyCall }) as const
   return new Elysia({ name: 'responses' })

@@ -3,8 +3,8 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import type { Listener } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse, identityHeaders } from '@/exchange/relay/reply.ts'
+import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { eventResponse } from '@/exchange/responses/response-events.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { ResponseKey, StoredResponse } from '@/stored-responses/stored-response.ts'
@@ -19,7 +19,7 @@ interface StoredCall {
 }
 
 /** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
-export function storedResponses(gateway: Gateway, listener: Listener) {
+export function storedResponses(gateway: ResponseGateway, listener: Listener) {
   const serve = (request: Request, id: string, act: (call: StoredCall) => Promise<Response>) =>
     answer(gateway, listener, request, id, act)
   return new Elysia({ name: 'stored-responses' })
@@ -38,7 +38,7 @@ export function storedResponses(gateway: Gateway, listener: Listener) {
 }
 
 async function answer(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   listener: Listener,
   request: Request,
   id: string,
@@ -67,7 +67,7 @@ function readable(error: unknown): GatewayError {
     : asGatewayError(error)
 }
 
-async function show(gateway: Gateway, { key, query, headers }: StoredCall): Promise<Response> {
+async function show(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
   const found = await find(gateway, key)
   if (query.get('stream') !== 'true') return json(shownResponse(found, includes(query)), headers)
   const after = readNumber(query.get('starting_after'))
@@ -77,14 +77,14 @@ async function show(gateway: Gateway, { key, query, headers }: StoredCall): Prom
   return eventResponse(gateway, key, after, headers)
 }
 
-async function remove(gateway: Gateway, { key, headers }: StoredCall): Promise<Response> {
+async function remove(gateway: ResponseGateway, { key, headers }: StoredCall): Promise<Response> {
   const found = await find(gateway, key)
   if (found.background) await gateway.responses.cancel(key.id)
   if (!(await gateway.responses.store.remove(key))) throw notFound(key.id)
   return json(JSON.stringify({ id: key.id, object: 'response', deleted: true }), headers)
 }
 
-async function cancel(gateway: Gateway, { key, query, headers }: StoredCall): Promise<Response> {
+async function cancel(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
   const found = await find(gateway, key)
   if (!found.background) {
     throw new GatewayError('invalid_request', 'Only responses that run in the background can be cancelled')
@@ -93,13 +93,13 @@ async function cancel(gateway: Gateway, { key, query, headers }: StoredCall): Pr
   return json(shownResponse(await find(gateway, key), includes(query)), headers)
 }
 
-async function listInput(gateway: Gateway, { key, query, headers }: StoredCall): Promise<Response> {
+async function listInput(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {
   const items = await gateway.responses.store.findInput(key)
   if (items === undefined) throw notFound(key.id)
   return json(JSON.stringify(inputPage(key.id, items, query)), headers)
 }
 
-async function find(gateway: Gateway, key: ResponseKey): Promise<StoredResponse> {
+async function find(gateway: ResponseGateway, key: ResponseKey): Promise<StoredResponse> {
   const found = await gateway.responses.store.find(key)
   if (found === undefined) throw notFound(key.id)
   return found

@@ -2,13 +2,12 @@ import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { isForm, readForm } from '@/exchange/operations/form.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'
 import { forget, lookAt } from '@/exchange/videos/video-look.ts'
-import type { VideoJob } from '@/exchange/videos/video-store.ts'
+import type { VideoGateway, VideoJob } from '@/exchange/videos/video-store.ts'
 import { readVideoId, videoIdOf, viewOf } from '@/exchange/videos/video-view.ts'
 import { remixOperation, videoOperation } from '@/exchange/videos/videos.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
@@ -18,7 +17,7 @@ import { readModel } from './body-call.ts'
 const SURFACE = 'videos'
 
 /** OpenAI videos: ordered, looked at, listed, fetched, made anew, deleted. */
-export function videos(gateway: Gateway, listener: Listener) {
+export function videos(gateway: VideoGateway, listener: Listener) {
   const order = (request: Request, read: OperationCall['read']) =>
     runOperation(gateway, { request, listener, surface: SURFACE, read })
   const about = (request: Request, act: Parameters<typeof attend>[2]) =>
@@ -60,13 +59,13 @@ export function videos(gateway: Gateway, listener: Listener) {
 }
 
 /** Where callers reach this gateway. */
-export function originOf(gateway: Gateway, request: Request): string {
+export function originOf(gateway: VideoGateway, request: Request): string {
   return gateway.publicUrl ?? new URL(request.url).origin
 }
 
 /** @throws GatewayError `not_found`, with one text for what does not exist, was deleted, or is another account's */
 export async function findVideo(
-  gateway: Gateway,
+  gateway: VideoGateway,
   accountId: number,
   id: string | undefined,
 ): Promise<VideoJob> {
@@ -76,12 +75,12 @@ export async function findVideo(
 }
 
 /** A job as its maker has it now, unless somebody else is just looking; then as it was last seen. */
-export async function fresh(gateway: Gateway, job: VideoJob): Promise<VideoJob> {
+export async function fresh(gateway: VideoGateway, job: VideoJob): Promise<VideoJob> {
   const leased = job.money === 'held' ? await gateway.videos.lease(job.id) : undefined
   return leased === undefined ? job : lookAt(gateway, leased)
 }
 
-function orderReader(gateway: Gateway): OperationCall['read'] {
+function orderReader(gateway: VideoGateway): OperationCall['read'] {
   return async (request, maxBodyBytes) => {
     const shared = { store: gateway.videos, dialect: 'openai', origin: originOf(gateway, request) } as const
     if (!isForm(request.headers.get('content-type'))) {
@@ -99,7 +98,7 @@ function orderReader(gateway: Gateway): OperationCall['read'] {
   }
 }
 
-function remixReader(gateway: Gateway, id: string | undefined): OperationCall['read'] {
+function remixReader(gateway: VideoGateway, id: string | undefined): OperationCall['read'] {
   return async (request, maxBodyBytes, { accountId }) => {
     const source = await findVideo(gateway, accountId, id)
     const body = await readPrompt(request, maxBodyBytes)
@@ -126,7 +125,7 @@ async function readPrompt(request: Request, maxBodyBytes: number): Promise<Reque
 const DEFAULT_LIMIT = 20
 const MAX_LIMIT = 100
 
-async function listOf(gateway: Gateway, accountId: number, request: Request): Promise<JsonObject> {
+async function listOf(gateway: VideoGateway, accountId: number, request: Request): Promise<JsonObject> {
   const { searchParams: query } = new URL(request.url)
   const after = query.get('after')
   const id = after === null ? undefined : (await findVideo(gateway, accountId, readVideoId(after))).id

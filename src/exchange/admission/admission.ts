@@ -1,17 +1,29 @@
 import type { Caller } from '@/accounts/account.ts'
 import { isAddressAllowed } from '@/accounts/ip-range.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import type { Surface } from '@/generation/surface.ts'
 import { retryAfterSeconds } from '@/limits/headers.ts'
+import type { Load } from '@/limits/load.ts'
 import type { Catalog, Model } from '@/routing/model.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+
+/** What tells whether there is room for more. */
+export interface WorkDependencies {
+  /** Whether this process can take on more. */
+  load: Pick<Load, 'overload'>
+  /** True once the process is asked to end. */
+  draining: boolean
+  /** Numbers in [0, 1). */
+  random: () => number
+  metrics: Metrics
+}
 
 /**
  * Whether this process takes on new work at all. Asked first, so that what is turned away has cost nothing: no look-up
  * of a key, no reading of a body.
  * @throws GatewayError `shutting_down`, `overloaded`
  */
-export function admitWork({ draining, load, metrics, random }: Gateway): void {
+export function admitWork({ draining, load, metrics, random }: WorkDependencies): void {
   if (draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
   const reason = load.overload()
   if (reason === undefined) return

@@ -1,11 +1,11 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
 import { type Fetched, type FetchedByUrl, mediaToFetch } from '@/formats/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { Model, Route } from '@/routing/model.ts'
+import type { MediaFetch } from '@/upstream/media.ts'
 import { isPassthrough } from './passthrough-request.ts'
 import { targetOf } from './preparation.ts'
 
@@ -19,7 +19,7 @@ const MAX_MEDIA_BYTES = 50 * 1024 * 1024
  * @throws GatewayError `invalid_request` for what cannot be fetched
  */
 export function mediaOf(
-  { fetchMedia }: Pick<Gateway, 'fetchMedia'>,
+  fetchMedia: MediaFetch,
   prompt: Prompt,
   model: Model,
   interruption: Interruption,

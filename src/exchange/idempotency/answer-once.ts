@@ -4,10 +4,10 @@ import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller, databaseAway } from '@/exchange/admission/authentication.ts'
 import { decodedHeaders, readBytes } from '@/exchange/admission/request-bytes.ts'
 import type { Listener } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
 import { fingerprintOf } from './fingerprint.ts'
+import type { IdempotentGateway } from './idempotency.ts'
 
 /** Stripe's bound. */
 const LONGEST_KEY = 255
@@ -25,7 +25,7 @@ export interface IdempotentCall {
  * A POST with an Idempotency-Key: the same key and body get the same answer for 24 hours, and are run once. Whoever is
  * not admitted is told so by `answer`, as without the key.
  */
-export async function answerOnce(gateway: Gateway, call: IdempotentCall): Promise<Response> {
+export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCall): Promise<Response> {
   const { request, answer } = call
   try {
     admitWork(gateway)
@@ -54,7 +54,10 @@ export async function answerOnce(gateway: Gateway, call: IdempotentCall): Promis
 }
 
 /** @throws GatewayError for a caller who is not to be served, which the exchange tells them */
-async function admittedCaller(gateway: Gateway, { request, listener }: IdempotentCall): Promise<Caller> {
+async function admittedCaller(
+  gateway: IdempotentGateway,
+  { request, listener }: IdempotentCall,
+): Promise<Caller> {
   const caller = await authenticateCaller(gateway.authenticate, request)
   admitCaller(caller, () => listener.addressOf(request))
   return caller

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -18,6 +19,11 @@ export interface IdempotencyOptions {
   box: SecretBox
   clock: Clock
   log: Log
+}
+
+/** What a request with an Idempotency-Key needs. */
+export interface IdempotentGateway extends Gateway {
+  idempotency: Idempotency
 }
 
 /** The runs of one process that came with an Idempotency-Key (docs/idempotency.md). */

@@ -5,10 +5,10 @@ import { charge, type Reservation } from '@/exchange/billing/charge.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { type ExchangeRecord, endStateOf } from '@/exchange/record.ts'
+import type { Watched } from '@/exchange/watchdog.ts'
 import { type AnswerEvents, Outlet, type OutletOptions } from './outlet.ts'
 import type { Pipeline } from './pipeline.ts'
 import { answerHeaders } from './reply.ts'
-import type { Watched } from './watchdog.ts'
 
 /** What tells one kind of flowing answer from another. */
 export interface Flow<P extends Prepared, F extends Pipeline> {

@@ -2,10 +2,10 @@ import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { decodedHeaders } from '@/exchange/admission/request-bytes.ts'
 import { type CallFacts, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import type { ResponseGateway } from './kept-responses.ts'
 import { openTurn, readReference, type Turn } from './turn.ts'
 
 /** What an upstream of the caller's format answers that has no call for compacting. */
@@ -15,7 +15,7 @@ const HAS_NO_SUCH_CALL = new Set([404, 405, 501])
  * Makes a conversation short: asked of an upstream of the same format, whose item only that vendor can read; of any
  * other, and of one that cannot be asked, a summary, sealed for this account. Metered like any other exchange.
  */
-export async function compactResponse(gateway: Gateway, call: IncomingCall): Promise<Response> {
+export async function compactResponse(gateway: ResponseGateway, call: IncomingCall): Promise<Response> {
   const native = await compactBy(gateway, call, 'compact')
   if (!HAS_NO_SUCH_CALL.has(native.response.status) || native.body === undefined) return native.response
   const { headers, signal, url } = call.request
@@ -30,7 +30,7 @@ export async function compactResponse(gateway: Gateway, call: IncomingCall): Pro
 }
 
 async function compactBy(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   call: IncomingCall,
   purpose: 'compact' | 'summary',
 ): Promise<{ response: Response; body: Buffer<ArrayBuffer> | undefined }> {
@@ -58,12 +58,12 @@ async function compactBy(
   }
 }
 
-function openCompaction(gateway: Gateway, record: ExchangeRecord, body: RequestBody) {
+function openCompaction(gateway: ResponseGateway, record: ExchangeRecord, body: RequestBody) {
   return openTurn(gateway, record, body, readReference(body.json), undefined, 'compact')
 }
 
 /** A vendor's own compaction as it is; a model's answer as one of ours. */
-async function finish(gateway: Gateway, response: Response, turn: Turn): Promise<Response> {
+async function finish(gateway: ResponseGateway, response: Response, turn: Turn): Promise<Response> {
   const text = await response.text()
   const answer = parseObject(text) ?? {}
   if (answer['object'] === 'response.compaction') return new Response(text, response)

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
 import type { Compactions } from '@/stored-responses/compaction.ts'
 import type { AbruptEnd } from '@/stored-responses/ended.ts'
 import type { ResponseStore } from '@/stored-responses/store.ts'
@@ -26,6 +27,12 @@ export interface KeptResponsesOptions {
   compactions: Compactions
   clock: Clock
   log: Log
+}
+
+/** What an exchange needs whose responses are kept. */
+export interface ResponseGateway extends Gateway {
+  /** What callers of the Responses surface asked to be kept. */
+  responses: KeptResponses
 }
 
 /** The stored responses of the deployment, and the background ones that run in this process. */

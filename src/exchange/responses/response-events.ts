@@ -1,17 +1,17 @@
-import type { Gateway } from '@/exchange/gateway.ts'
 import { KEEPALIVE_MS } from '@/exchange/relay/outlet.ts'
 import { streamHeaders } from '@/exchange/relay/reply.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { asString, parseObject } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { isRunning, type ResponseKey, type StoredEvent } from '@/stored-responses/stored-response.ts'
+import type { ResponseGateway } from './kept-responses.ts'
 
 /** How often events of a response that runs in another process are looked for. */
 const LOOK_MS = 250
 
 /** The stored events of a response after a number, and those that are still to come if it runs. */
 export function eventResponse(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   key: ResponseKey,
   after: number,
   headers: Record<string, string>,
@@ -35,7 +35,7 @@ export function eventResponse(
 }
 
 async function* followEvents(
-  { responses, clock }: Gateway,
+  { responses, clock }: ResponseGateway,
   key: ResponseKey,
   after: number,
   reader: { isThere: boolean },

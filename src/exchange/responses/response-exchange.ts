@@ -1,7 +1,6 @@
 import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
 import { type CallState, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
 import { echo, responseState } from '@/formats/openai-responses/reply.ts'
@@ -10,6 +9,7 @@ import { sliceMember } from '@/json/slice.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
 import type { BackgroundRun } from './background-run.ts'
+import type { ResponseGateway } from './kept-responses.ts'
 import { eventResponse } from './response-events.ts'
 import {
   carriesCompaction,
@@ -29,7 +29,7 @@ import { type AnswerSink, finishStream, finishWhole, keep } from './turn-answer.
  * does neither goes its way untouched.
  */
 export async function runResponse(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   call: IncomingCall,
   memory?: TurnMemory,
 ): Promise<Response> {
@@ -39,7 +39,7 @@ export async function runResponse(
 }
 
 /** The same body for a call that has no answer to keep: counting tokens. */
-export function stateForReading(gateway: Gateway): CallState {
+export function stateForReading(gateway: ResponseGateway): CallState {
   return {
     resolve(body, record) {
       const fields = readReference(outlineOf(body))
@@ -52,13 +52,13 @@ export function stateForReading(gateway: Gateway): CallState {
 class ResponseState implements CallState {
   /** Resolves with the first answer to the caller of a background response, which goes on without them. */
   readonly detached: Promise<Response>
-  readonly #gateway: Gateway
+  readonly #gateway: ResponseGateway
   readonly #memory: TurnMemory | undefined
   #detach: (response: Response) => void = () => {}
   #turn: Turn | undefined
   #run: BackgroundRun | undefined
 
-  constructor(gateway: Gateway, memory: TurnMemory | undefined) {
+  constructor(gateway: ResponseGateway, memory: TurnMemory | undefined) {
     this.#gateway = gateway
     this.#memory = memory
     this.detached = new Promise(resolve => {

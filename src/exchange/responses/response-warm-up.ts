@@ -1,11 +1,11 @@
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { type IncomingCall, readPrompt, receive } from '@/exchange/exchange.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import { openRecord } from '@/exchange/record.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'
 import { echo, responseState } from '@/formats/openai-responses/reply.ts'
 import type { JsonObject } from '@/json/json.ts'
+import type { ResponseGateway } from './kept-responses.ts'
 import { openTurn, readReference, type Turn, type TurnMemory } from './turn.ts'
 
 /**
@@ -15,7 +15,7 @@ import { openTurn, readReference, type Turn, type TurnMemory } from './turn.ts'
  * @throws GatewayError of admission, and for what cannot be read
  */
 export async function warmUp(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   call: IncomingCall,
   memory: TurnMemory,
 ): Promise<JsonObject[]> {

@@ -1,6 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'
@@ -10,6 +9,7 @@ import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
 import type { StoredTurn } from '@/stored-responses/stored-response.ts'
+import type { ResponseGateway } from './kept-responses.ts'
 
 /** A request of the Responses surface that goes on from kept state, or asks for some to be kept. */
 export interface Turn {
@@ -89,7 +89,7 @@ export const NOTHING_KEPT: StateFields = { previousId: undefined, keeps: false, 
  * @throws GatewayError `previous_response_not_found`, `unsupported_parameter` where nothing may be kept, `body_too_large`
  */
 export async function openTurn(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   record: ExchangeRecord,
   body: RequestBody,
   fields: StateFields,
@@ -183,7 +183,7 @@ function assertKeepable(input: readonly string[]): void {
 }
 
 async function earlierItems(
-  gateway: Gateway,
+  gateway: ResponseGateway,
   accountId: number,
   id: string,
   memory: TurnMemory | undefined,

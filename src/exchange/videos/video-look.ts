@@ -1,6 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { send } from '@/exchange/attempt/attempt.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { passOf } from '@/exchange/pass.ts'
 import type { Charge } from '@/exchange/record.ts'
@@ -10,7 +9,7 @@ import type { VideoFault } from '@/generation/video.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import type { LeasedJob, VideoJob, VideoNews } from './video-store.ts'
+import type { LeasedJob, VideoGateway, VideoJob, VideoNews } from './video-store.ts'
 import { makerIn, readProgress } from './videos.ts'
 
 /** A maker that does not tell within this time is asked again later. */
@@ -27,7 +26,7 @@ const LATEST_MS = 30_000
  * Looks at a job that was leased for it: asks its maker, and ends it when the maker has. A film is charged once, by the
  * prices of its order; one that failed, got lost or is past its deadline gets its money back.
  */
-export async function lookAt(gateway: Gateway, leased: LeasedJob): Promise<VideoJob> {
+export async function lookAt(gateway: VideoGateway, leased: LeasedJob): Promise<VideoJob> {
   const { job, ageMs, isOverdue } = leased
   try {
     const news = await ask(gateway, job).catch(error => lostNews(job, error, ageMs))
@@ -54,7 +53,7 @@ function pauseAt(ageMs: number): number {
 }
 
 /** What the maker says of a job. */
-async function ask(gateway: Gateway, job: VideoJob): Promise<VideoNews> {
+async function ask(gateway: VideoGateway, job: VideoJob): Promise<VideoNews> {
   const kind = dialectOf(job.channelFormat) === 'gemini' ? 'operation' : 'video-show'
   const answer = await askMaker(gateway, job, kind)
   const progress = readProgress(job, answer)
@@ -76,7 +75,11 @@ function untold(): GatewayError {
  * One call to the channel and key that made a video, read as JSON.
  * @throws GatewayError
  */
-async function askMaker(gateway: Gateway, job: VideoJob, kind: UpstreamCall['kind']): Promise<JsonObject> {
+async function askMaker(
+  gateway: VideoGateway,
+  job: VideoJob,
+  kind: UpstreamCall['kind'],
+): Promise<JsonObject> {
   const maker = makerIn(gateway.catalog, job)
   const stop = new AbortController()
   const cancel = gateway.clock.after(LOOK_MS, () =>
@@ -115,7 +118,7 @@ function failed(job: VideoJob, fault: VideoFault): VideoNews {
   return { state: 'failed', percent: job.percent, keptUntil: undefined, content: { ...job.content, fault } }
 }
 
-async function charge(gateway: Gateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
+async function charge(gateway: VideoGateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
   const { ledger, videos, metrics, credit } = gateway
   const rates = await videos.rates(job.priceVersion)
   if (rates === undefined)
@@ -136,7 +139,7 @@ const RESULT_TRIES = 20
 const RESULT_PAUSE_MS = 100
 
 async function completeResult(
-  gateway: Gateway,
+  gateway: VideoGateway,
   { id }: VideoJob,
   cost: Charge,
   extras: Extras,
@@ -147,14 +150,14 @@ async function completeResult(
   }
 }
 
-async function release(gateway: Gateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
+async function release(gateway: VideoGateway, job: VideoJob, news: VideoNews): Promise<VideoJob> {
   await gateway.ledger.void(payerOf(job))
   return close(gateway, job, news, 'released')
 }
 
 /** The money is moved first: whoever comes again after a crash between the two finds it moved, and moves nothing. */
 async function close(
-  gateway: Gateway,
+  gateway: VideoGateway,
   job: VideoJob,
   news: VideoNews,
   money: 'charged' | 'released',
@@ -169,7 +172,7 @@ async function close(
 }
 
 /** Has the maker delete a video whose owner did; where that is impossible, or fails, it goes when its time is up. */
-export async function forget(gateway: Gateway, job: VideoJob): Promise<void> {
+export async function forget(gateway: VideoGateway, job: VideoJob): Promise<void> {
   if (dialectOf(job.channelFormat) !== 'openai') return
   await askMaker(gateway, job, 'video-delete').catch(error =>
     gateway.log.warn({ job: job.id, error: asGatewayError(error).message }, 'a video could not be deleted'),

@@ -16,6 +16,7 @@ import {
 } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
 import { exchange, type VideoState, videoJob } from '@/db/schema.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
 import type { Charge } from '@/exchange/record.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
@@ -24,6 +25,11 @@ import type { VideoFault, VideoTerms } from '@/generation/video.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { readVersion } from '@/routing/price-store.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
+
+/** What an order of a video needs, and what looks after it. */
+export interface VideoGateway extends Gateway {
+  videos: VideoStore
+}
 
 /** A video that was ordered. */
 export interface VideoJob {

@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { lookAt } from './video-look.ts'
+import type { VideoGateway } from './video-store.ts'
 
 /** How often a process asks which jobs are due. */
 const TICK_MS = 1000
@@ -16,11 +16,11 @@ const AT_ONCE = 16
  * process looks at those that are due, and the database gives each of them to one.
  */
 export class VideoWatch {
-  readonly #gateway: Gateway
+  readonly #gateway: VideoGateway
   readonly #stops: readonly (() => void)[]
   #running: Promise<void> | undefined
 
-  constructor(gateway: Gateway, clock: Clock) {
+  constructor(gateway: VideoGateway, clock: Clock) {
     this.#gateway = gateway
     this.#stops = [
       clock.every(TICK_MS, () => {

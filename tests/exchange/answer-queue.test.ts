@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { AnswerQueue } from '@/exchange/relay/answer-queue.ts'
+import { AnswerQueue } from '@/exchange/answer-queue.ts'
 
 /** A queue in which so many wait, and the names of those that have gone. */
 function queueOf(count: number) {
