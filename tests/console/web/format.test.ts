@@ -3,6 +3,7 @@ import type { Prices } from '@/console/api/contract/words.ts'
 import { ApiFailure } from '@/console/web/api/failure.ts'
 import { headerLines, readHeaderLines } from '@/console/web/format/header-lines.ts'
 import {
+  byteCount,
   compactNumber,
   counted,
   percent,
@@ -52,6 +53,12 @@ describe('numbers', () => {
     expect(wholeNumber(1234567)).toBe('1,234,567')
     expect(compactNumber(1_250_000)).toBe('1.3M')
     expect(percent(0.425)).toBe('43%')
+    expect([byteCount(12), byteCount(131_800_000), byteCount(2.5e9), byteCount(0)]).toEqual([
+      '12 B',
+      '131.8 MB',
+      '2.5 GB',
+      '0 B',
+    ])
     expect([counted(1, 'key'), counted(2, 'key'), counted(0, 'success', 'successes')]).toEqual([
       '1 key',
       '2 keys',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ApiFailure } from '@/console/web/api/failure.ts'
 import { channelTexts, readChannelTexts } from '@/console/web/format/channel-texts.ts'
-import { limitTexts, NO_LIMITS, readLimits } from '@/console/web/format/limit-texts.ts'
+import { limitsInWords, limitTexts, NO_LIMITS, readLimits } from '@/console/web/format/limit-texts.ts'
 import { modelTexts, readModelTexts, routeTexts } from '@/console/web/format/model-texts.ts'
 import { priceTexts } from '@/console/web/format/price-texts.ts'
 import {
@@ -54,6 +54,17 @@ describe('limits', () => {
   test('come back as they were shown', () => {
     const limits = { requests_per_minute: 60, tokens_per_minute: null, concurrent_requests: 4 }
     expect(readLimits(limitTexts(limits))).toEqual(limits)
+  })
+
+  test('are told in words, the defaults as such', () => {
+    const none = { requests_per_minute: null, tokens_per_minute: null, concurrent_requests: null }
+    expect(limitsInWords(none)).toBe("the deployment's defaults")
+    expect(limitsInWords({ ...none, requests_per_minute: 1000 })).toBe(
+      '1,000 requests a minute; else the defaults',
+    )
+    expect(limitsInWords({ requests_per_minute: 1, tokens_per_minute: 2000, concurrent_requests: 3 })).toBe(
+      '1 requests a minute, 2,000 tokens a minute, 3 requests at once',
+    )
   })
 
   test('that cannot be read are refused, not taken for the default', () => {

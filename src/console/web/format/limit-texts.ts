@@ -1,4 +1,4 @@
-import { readCount } from './number.ts'
+import { readCount, wholeNumber } from './number.ts'
 import { optionalCount } from './typed.ts'
 
 /** Limits as people type them; an empty text is the deployment's default. */
@@ -23,6 +23,17 @@ export function limitTexts(limits: Limits): LimitTexts {
     tokens: text(limits.tokens_per_minute),
     concurrent: text(limits.concurrent_requests),
   }
+}
+
+/** Limits as a sentence's part; what is not said of its own is the deployment's. */
+export function limitsInWords(limits: Limits): string {
+  const own = [
+    { value: limits.requests_per_minute, what: 'requests a minute' },
+    { value: limits.tokens_per_minute, what: 'tokens a minute' },
+    { value: limits.concurrent_requests, what: 'requests at once' },
+  ].flatMap(({ value, what }) => (value === null ? [] : [`${wholeNumber(value)} ${what}`]))
+  if (own.length === 0) return "the deployment's defaults"
+  return own.length === 3 ? own.join(', ') : `${own.join(', ')}; else the defaults`
 }
 
 /**

@@ -1,6 +1,7 @@
 const WHOLE = new Intl.NumberFormat('en-US')
 const COMPACT = new Intl.NumberFormat('en-US', { notation: 'compact', maximumFractionDigits: 1 })
 const PERCENT = new Intl.NumberFormat('en-US', { style: 'percent', maximumFractionDigits: 0 })
+const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
 
 /** `1,234,567` */
 export function wholeNumber(value: number): string {
@@ -10,6 +11,12 @@ export function wholeNumber(value: number): string {
 /** `1.2M` */
 export function compactNumber(value: number): string {
   return COMPACT.format(value)
+}
+
+/** `131.8 MB` */
+export function byteCount(bytes: number): string {
+  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1)
+  return `${COMPACT.format(bytes / 1000 ** power)} ${BYTE_UNITS[power]}`
 }
 
 /** `0.42` -> `42%` */

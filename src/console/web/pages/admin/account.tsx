@@ -5,7 +5,7 @@ import type { Entry } from '../../../api/contract/billing.ts'
 import type { Key } from '../../../api/contract/keys.ts'
 import { call } from '../../api/client.ts'
 import { useCursorList, useQuery } from '../../api/query.ts'
-import { wholeNumber } from '../../format/number.ts'
+import { limitsInWords } from '../../format/limit-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
@@ -95,7 +95,6 @@ function Actions({ account, onAct }: { account: Account; onAct(act: Act): void }
 }
 
 function Facts({ account }: { account: Account }) {
-  const limit = (value: number | null) => (value === null ? 'default' : wholeNumber(value))
   return (
     <section class="columns wide" aria-label="The account">
       <div class="card">
@@ -133,10 +132,7 @@ function Facts({ account }: { account: Account }) {
           <dt>Signs in</dt>
           <dd>{account.user === null ? 'nobody yet' : `user ${account.user.id}, ${account.user.status}`}</dd>
           <dt>Limits</dt>
-          <dd>
-            {limit(account.limits.requests_per_minute)} requests and {limit(account.limits.tokens_per_minute)}{' '}
-            tokens a minute, {limit(account.limits.concurrent_requests)} at once
-          </dd>
+          <dd>{limitsInWords(account.limits)}</dd>
           <dt>Extra models</dt>
           <dd>
             {account.models.length === 0 ? (

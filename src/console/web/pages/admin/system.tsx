@@ -2,7 +2,7 @@ import { useEffect } from 'preact/hooks'
 import type { SystemHealth } from '../../../api/contract/admin-ledger.ts'
 import { call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
-import { compactNumber, wholeNumber } from '../../format/number.ts'
+import { byteCount, wholeNumber } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { Money } from '../../parts/money.tsx'
 import { Badge, type BadgeKind } from '../../parts/notice.tsx'
@@ -71,7 +71,7 @@ function Parts({ health }: { health: SystemHealth }) {
           <When iso={health.started_at} />
         </dd>
         <dt>Memory</dt>
-        <dd>{compactNumber(health.memory_bytes)}B</dd>
+        <dd>{byteCount(health.memory_bytes)}</dd>
         <dt>Database</dt>
         <dd class="stack tight">
           <span>
@@ -81,7 +81,7 @@ function Parts({ health }: { health: SystemHealth }) {
             {[
               database.version,
               database.ms === null ? undefined : `in ${duration(database.ms)}`,
-              database.bytes === null ? undefined : `${compactNumber(database.bytes)}B`,
+              database.bytes === null ? undefined : byteCount(database.bytes),
             ]
               .filter(Boolean)
               .join(', ')}
