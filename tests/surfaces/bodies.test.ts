@@ -109,7 +109,7 @@ describe.each(SURFACES)('%s', surface => {
     const error = await readError(await call(gateway, surface, { model: 'embedder' }), surface)
     expect(error).toMatchObject({ status: 400, code: 'surface_not_supported' })
     expect(error.message).toStartWith(
-      "The model 'embedder' is not offered on this surface: it is for embeddings, not for text",
+      "The model 'embedder' is not offered on this surface: its prices are for embeddings",
     )
   })
 

@@ -7,7 +7,7 @@ import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
-import { isPriced, WORKS, type Work } from '@/pricing/coverage.ts'
+import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
 import type { Model, ModelPrice } from '@/routing/model.ts'
 import { estimateTokens, withMargin } from './token-estimate.ts'
 
@@ -117,12 +117,15 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, model: M
 /** A model without any price is its operator's to mend; one that is priced for other work is the wrong one to ask. */
 function priceFor(work: Work, name: string, { price }: Model): ModelPrice {
   if (price !== undefined && isPriced(price.rates, work)) return price
-  const others = price === undefined ? [] : WORKS.filter(other => isPriced(price.rates, other))
-  if (others.length === 0) {
+  if (price === undefined || !WORKS.some(other => isPriced(price.rates, other))) {
     throw new GatewayError('no_channel', `The model '${name}' has no prices, so it cannot be served`)
   }
-  const words = others.map(other => WORK_WORDS[other]).join(', ')
-  const message = `The model '${name}' is not offered on this surface: it is for ${words}, not for ${WORK_WORDS[work]}`
+  const surfaces = surfacesPriced(price.rates)
+  const reason =
+    surfaces.length > 0
+      ? `its prices are for ${surfaces.join(', ')}`
+      : `it has no price for ${WORK_WORDS[work]}`
+  const message = `The model '${name}' is not offered on this surface: ${reason}`
   throw new GatewayError('surface_not_supported', message, { param: 'model' })
 }
 

@@ -261,7 +261,7 @@ describe('money', () => {
     expect(response.status).toBe(400)
     expect((await jsonOf(response)).error).toMatchObject({
       code: 'surface_not_supported',
-      message: expect.stringContaining('it is for images, speech, not for embeddings'),
+      message: expect.stringContaining('it has no price for embeddings'),
     })
     expect(upstream.seen).toEqual([])
   })

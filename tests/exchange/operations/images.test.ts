@@ -482,7 +482,7 @@ describe('money', () => {
     expect(response.status).toBe(400)
     expect((await jsonOf(response)).error).toMatchObject({
       code: 'surface_not_supported',
-      message: expect.stringContaining('it is for embeddings, not for images'),
+      message: expect.stringContaining('its prices are for embeddings'),
     })
     expect(upstream.seen).toEqual([])
   })

@@ -142,7 +142,7 @@ test.each([
       code: 'surface_not_supported',
       param: 'model',
       message: expect.stringContaining(
-        "The model 'tts/images' is not offered on this surface: it is for images,",
+        "The model 'tts/images' is not offered on this surface: its prices are for images",
       ),
     },
   ],
