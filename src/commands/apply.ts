@@ -2,6 +2,7 @@ import { readConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import { type ApplyResult, applyFile, type Counts } from '@/routing/apply.ts'
+import { describeCurrencyChange } from '@/routing/defaults.ts'
 import { describeJump } from '@/routing/price-jump.ts'
 import { readChannelIds } from '@/routing/store.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
@@ -24,7 +25,8 @@ export const applyCommand: Command = {
     const result = await withDatabase(io, async (db, settings) =>
       applyPath(db, await openSecretBox(db, settings), path, io.env, options),
     )
-    const { channels, models, warnings } = result
+    const { channels, models, warnings, currencyChange } = result
+    if (currencyChange !== undefined) io.error(`warning: ${describeCurrencyChange(currencyChange)}`)
     for (const warning of warnings) io.error(`warning: ${describeJump(warning)}`)
     const note = options.dryRun ? '\nnothing was written (--dry-run)' : ''
     print(

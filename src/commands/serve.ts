@@ -5,6 +5,7 @@ import { readSettings, type Settings } from '@/config/settings.ts'
 import { firstOwnerLink, linkMakerOf } from '@/console/links.ts'
 import type { Database } from '@/db/connect.ts'
 import { openDatabase } from '@/db/open.ts'
+import { describeCurrencyChange } from '@/routing/defaults.ts'
 import { describeJump, type PriceJump } from '@/routing/price-jump.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { createLog, type Log } from '@/telemetry/log.ts'
@@ -74,6 +75,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
     if (file !== undefined) {
       const applied = await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })
       for (const jump of applied.warnings) onJump(jump)
+      if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
     }
     const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
     const server =

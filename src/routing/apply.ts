@@ -5,7 +5,7 @@ import type { Database, Transaction } from '@/db/connect.ts'
 import type { Source } from '@/db/schema.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-import { writeDefaults } from './defaults.ts'
+import { type CurrencyChange, readCurrencyChange, writeDefaults } from './defaults.ts'
 import type { PriceJump } from './price-jump.ts'
 import { reviewPrices, writePrices } from './price-review.ts'
 import { readClock, readCurrentPrices } from './price-store.ts'
@@ -44,6 +44,8 @@ export interface ApplyResult {
   models: Counts
   /** Prices that changed by more than a factor of two. */
   warnings: readonly PriceJump[]
+  /** Only where there were channels or models before. */
+  currencyChange: CurrencyChange | undefined
 }
 
 /** What has to be written so that the database says what the file says. */
@@ -93,6 +95,9 @@ async function applyLocked(
   const prices = await readCurrentPrices(tx)
   const now = await readClock(tx)
   const review = reviewPrices(file.models, stored.models, prices, options.source, now)
+  const currencyChange = (await hasEntries(tx))
+    ? await readCurrencyChange(tx, file, options.prune)
+    : undefined
   const channels = planChannels(file.channels, stored.channels, options.prune)
   const models = planModels(review.models, stored.models, options.prune)
   refuseConflicts(file, stored, options.prune)
@@ -103,7 +108,7 @@ async function applyLocked(
     await writeConsoleEntry(tx, secretBox, file.console, options.prune)
     if (written || pricesChanged || defaultsChanged) await announceCatalog(tx)
   }
-  return { channels: counts(channels), models: counts(models), warnings: review.jumps }
+  return { channels: counts(channels), models: counts(models), warnings: review.jumps, currencyChange }
 }
 
 function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredChannel[], prune: boolean) {

@@ -60,6 +60,28 @@ export async function loadDefaults(db: { orm: Rows }): Promise<Defaults> {
   }
 }
 
+/** A currency that takes the place of another. */
+export interface CurrencyChange {
+  from: string
+  to: string
+}
+
+/** Whether a file gives the deployment another currency; undefined: it does not. */
+export async function readCurrencyChange(
+  tx: Transaction,
+  file: ConfigFile,
+  prune: boolean,
+): Promise<CurrencyChange | undefined> {
+  const { currency: from } = await loadDefaults({ orm: tx })
+  const to = file.currency ?? (prune ? PRESET.currency : from)
+  return to === from ? undefined : { from, to }
+}
+
+/** For people: amounts are numbers, and nothing exchanges them. */
+export function describeCurrencyChange({ from, to }: CurrencyChange): string {
+  return `the currency was ${from} and is ${to}: balances and prices that are there keep their numbers`
+}
+
 /** Writes what the file says; what it leaves out stays, or with `prune` goes back to the preset. True if it differs. */
 export async function writeDefaults(tx: Transaction, file: ConfigFile, prune: boolean): Promise<boolean> {
   const stored = await readSettingRows(tx)

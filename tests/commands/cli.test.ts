@@ -118,6 +118,16 @@ describe('migrate and apply', () => {
     await json('apply', path('tollgate.yaml', FILE), '--prune')
   })
 
+  test('another currency is applied and told, since it exchanges no amount', async () => {
+    const warning = (from: string, to: string) =>
+      `warning: the currency was ${from} and is ${to}: balances and prices that are there keep their numbers\n`
+    const euros = path('euros.yaml', `${FILE}\ncurrency: EUR\n`)
+    expect((await run('apply', euros, '--json')).stderr).toBe(warning('USD', 'EUR'))
+    expect((await run('apply', euros, '--json')).stderr).toBe('')
+    const back = await run('apply', path('tollgate.yaml', FILE), '--prune', '--json')
+    expect(back.stderr).toBe(warning('EUR', 'USD'))
+  })
+
   test('a wrong file is one line per error, and nothing of it is applied', async () => {
     const file = path(
       'wrong.yaml',

@@ -47,7 +47,7 @@ trial_credit: "2.5"
 
 async function apply(file: ConfigFile, options: { prune?: boolean; dryRun?: boolean } = {}) {
   const result = await applyFile(db, box, file, { prune: false, dryRun: false, source: 'file', ...options })
-  const { warnings: _, ...counts } = result
+  const { warnings: _, currencyChange: __, ...counts } = result
   return counts
 }
 
