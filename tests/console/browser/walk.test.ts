@@ -209,6 +209,7 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await page.getByRole('dialog').getByLabel('From').fill('2999-12-31')
     await page.getByRole('button', { name: 'Preview' }).click()
     await page.getByRole('button', { name: 'Plan the change' }).click()
+    await page.getByText('The change is planned').waitFor()
     await page.getByRole('heading', { name: 'From 2999-12-31', exact: true }).waitFor()
     await page.getByRole('button', { name: 'Edit' }).click()
     await page.getByRole('button', { name: 'Save model' }).click()

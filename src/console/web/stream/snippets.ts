@@ -98,7 +98,8 @@ claude`,
       name: 'Gemini CLI',
       place: 'shell',
       // With another base address the CLI asks how to sign in, and `gemini -p` refuses to start unless a file says it.
-      text: `# once, in ~/.gemini/settings.json: {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+      text: `# once, in ~/.gemini/settings.json:
+#   {"security": {"auth": {"selectedType": "gemini-api-key"}}}
 export GOOGLE_GEMINI_BASE_URL=${word(base)}
 export GEMINI_API_KEY=${word(key)}
 gemini --model ${word(model)}`,

@@ -21,7 +21,16 @@ import { PriceFields } from './price-fields.tsx'
 type Preview = ConsoleOutput<'POST /api/admin/models/:id/preview'>
 
 /** New prices, at once or from a day on: first what they would change, then the change. */
-export function PriceDialog({ model, onClose, onDone }: { model: Model; onClose(): void; onDone(): void }) {
+export function PriceDialog({
+  model,
+  onClose,
+  onDone,
+}: {
+  model: Model
+  onClose(): void
+  /** `said`: what was done. */
+  onDone(said: string): void
+}) {
   const [texts, setTexts] = useState(() => priceTexts(model.prices))
   const [day, setDay] = useState('')
   const [preview, setPreview] = useState<Preview>()
@@ -44,7 +53,7 @@ export function PriceDialog({ model, onClose, onDone }: { model: Model; onClose(
       params: { id: model.id },
       body: { ...unchanged(model), prices: planned(model.prices, preview.after, day) },
     })
-    onDone()
+    onDone(day === '' ? 'The prices are changed' : 'The change is planned')
   })
   if (preview !== undefined) {
     return (

@@ -97,9 +97,7 @@ export function ModelPage() {
                 keyOf={version => version.version}
               />
             </section>
-            {dialog === 'prices' ? (
-              <PriceDialog model={model} onClose={close} onDone={() => onDone('The prices are changed')} />
-            ) : null}
+            {dialog === 'prices' ? <PriceDialog model={model} onClose={close} onDone={onDone} /> : null}
             {typeof dialog === 'object' && model.prices !== null ? (
               <TakeBack
                 model={model}
