@@ -115,14 +115,17 @@ async function finishInBand(
   record: ExchangeRecord,
   onEnd: () => void,
 ): Promise<void> {
-  const failure = await work
-  if (failure !== undefined) {
-    record.error = failure
-    record.endState = endStateOf(failure, record.endState === 'upstream_cut')
-    await outlet.fail(failure)
+  try {
+    const failure = await work
+    if (failure !== undefined) {
+      record.error = failure
+      record.endState = endStateOf(failure, record.endState === 'upstream_cut')
+      await outlet.fail(failure)
+    }
+    if (record.endState === 'client_gone') record.status = 499
+  } finally {
+    onEnd()
   }
-  if (record.endState === 'client_gone') record.status = 499
-  onEnd()
 }
 
 /** An attempt's answer as it comes. */
