@@ -17,7 +17,7 @@ import { VideoWatch } from '@/exchange/videos/video-watch.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
-import { openLimiter } from '@/limits/limiter.ts'
+import { type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import { Load, socketLimit } from '@/limits/load.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { channelsOf } from '@/routing/catalog.ts'
@@ -107,25 +107,12 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const simulator = lazySimulator()
   const store = new ExchangeWriter(database, log, metrics)
   const watchdog = new Watchdog(clock)
-  const ledger = await openLedger({
-    databaseUrl: database.url,
-    journalDirectory: settings.journalDirectory,
-    address: settings.api.host,
-    clock: options.ledgerClock ?? clock,
-    newId: () => Bun.randomUUIDv7(),
-    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
-    log,
-    onStop: stop => watchdog.end(stop),
-    ...(options.patience === undefined ? {} : { timings: options.patience.ledger }),
-  })
+  const ledger = await openLedgerOf(options, watchdog)
   const redis = openRedisOf(options)
-  const limiter = await openLimiter({
+  const limiter = await openLimiterOf(options, {
     redis: redis?.connection,
-    clock: options.ledgerClock ?? clock,
-    log,
     processes: ledger.processes,
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
-    ...(options.limitsNamespace === undefined ? {} : { namespace: options.limitsNamespace }),
   })
   const { selector, health, concurrency, ...selection } = openSelection({
     catalog,
@@ -136,17 +123,9 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     random: options.random,
     log,
   })
-  const responses = new KeptResponses({
-    store: responseStore({ database, secretBox: options.secretBox, now: clock.now }),
-    compactions: compactions(options.secretBox),
-    clock,
-    log,
-  })
+  const responses = keptResponsesOf(options)
   const { otlpEndpoint } = settings
   const spans = otlpEndpoint === undefined ? undefined : await openSpans(otlpEndpoint)
-  const proxied = usesProxy(process.env)
-  const guard = createAddressGuard({ clock, proxied })
-  const deadlines = new Deadlines(clock)
   let openRequests = () => 0
   const load = new Load({
     clock,
@@ -159,15 +138,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     authenticate: keys.authenticate,
     catalog,
     lanes: new Lanes(),
-    client: behindDoor(
-      createUpstreamClient({
-        clock,
-        deadlines,
-        guard,
-        simulatorUrl: simulator.url,
-        reach: proxied ? undefined : tcpReach,
-      }),
-    ),
     selector,
     store,
     settling: new Set(),
@@ -176,7 +146,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     load,
     tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,
-    fetchMedia: createMediaFetch({ clock, guard }),
     limits: () => catalog.defaults().limits,
     credit: new CreditWatch(clock.now),
     idempotency: new Idempotency({
@@ -192,7 +161,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
     watchdog,
     responses,
     clock,
-    deadlines,
+    ...upstreamsOf(clock, simulator.url),
     random: options.random,
     newRequestId: () => Bun.randomUUIDv7(),
     newCallId: () => `call_${Bun.randomUUIDv7().replaceAll('-', '')}`,
@@ -251,6 +220,59 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await close()
       await ops?.stop(true)
     },
+  }
+}
+
+/** The ledger; answers whose accounts are stopped are ended. */
+function openLedgerOf(options: ServerOptions, watchdog: Watchdog) {
+  const { settings, database, clock, ledgerClock, patience, log } = options
+  return openLedger({
+    databaseUrl: database.url,
+    journalDirectory: settings.journalDirectory,
+    address: settings.api.host,
+    clock: ledgerClock ?? clock,
+    newId: () => Bun.randomUUIDv7(),
+    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
+    log,
+    onStop: stop => watchdog.end(stop),
+    ...(patience === undefined ? {} : { timings: patience.ledger }),
+  })
+}
+
+function openLimiterOf(
+  { clock, ledgerClock, limitsNamespace: namespace, log }: ServerOptions,
+  deployment: Pick<LimiterOptions, 'redis' | 'processes' | 'onRedisDown'>,
+) {
+  return openLimiter({
+    ...deployment,
+    clock: ledgerClock ?? clock,
+    log,
+    ...(namespace === undefined ? {} : { namespace }),
+  })
+}
+
+function keptResponsesOf({ database, secretBox, clock, log }: ServerOptions): KeptResponses {
+  return new KeptResponses({
+    store: responseStore({ database, secretBox, now: clock.now }),
+    compactions: compactions(secretBox),
+    clock,
+    log,
+  })
+}
+
+/** The two ways to other hosts, behind one guard of addresses. */
+function upstreamsOf(
+  clock: Clock,
+  simulatorUrl: () => string,
+): Pick<ApiGateway, 'client' | 'deadlines' | 'fetchMedia'> {
+  const proxied = usesProxy(process.env)
+  const guard = createAddressGuard({ clock, proxied })
+  const deadlines = new Deadlines(clock)
+  const reach = proxied ? undefined : tcpReach
+  return {
+    client: behindDoor(createUpstreamClient({ clock, deadlines, guard, simulatorUrl, reach })),
+    deadlines,
+    fetchMedia: createMediaFetch({ clock, guard }),
   }
 }
 

@@ -31,6 +31,7 @@ import {
   shareOf,
 } from './plan.ts'
 
+/** What the limits are opened with. */
 export interface LimiterOptions {
   /** Undefined: one process alone, which counts by itself. Stays the caller's to close. */
   redis: RedisConnection | undefined
