@@ -44,6 +44,13 @@ describe('an address is private', () => {
     ['local NAT64', '64:ff9b:1::808:808'],
     ['6to4', '2002:a00:1::'],
     ['Teredo', '2001::1'],
+    ['documentation, TEST-NET-1', '192.0.2.1'],
+    ['documentation, TEST-NET-2', '198.51.100.1'],
+    ['documentation over IPv6', '2001:db8::1'],
+    ['documentation over IPv6, RFC 9637', '3fff::1'],
+    ['6to4 relays', '192.88.99.1'],
+    ['discard-only', '100::1'],
+    ['segment routing', '5f00::1'],
     ['no address', 'localhost'],
     ['nothing', ''],
   ])('%s: %s', (_, address) => {

@@ -33,6 +33,16 @@ describe('edge 84: when to try again', () => {
     expect(judge({ status: 429, ...complaint })).toMatchObject({ status: 429, retryAfterMs: 1000 })
     expect(judge({ status: 500, ...complaint }).retryAfterMs).toBeUndefined()
   })
+
+  test.each([503, 529])('%i is an overload: a 503, and another channel may do better', status => {
+    const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: undefined }
+    expect(judge({ status, ...complaint })).toMatchObject({
+      kind: 'upstream_error',
+      status: 503,
+      retry: 'next-channel',
+      retryAfterMs: 1000,
+    })
+  })
 })
 
 describe('edge 85: a refusal of our own key is no 401 of the caller', () => {
