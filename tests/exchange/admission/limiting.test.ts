@@ -108,11 +108,18 @@ describe('places for requests at once', () => {
     await until(async () => (await call('chat', key)).status === 200)
   })
 
-  test('are given back by requests that are refused for want of money', async () => {
+  test('are given back by requests that the upstream refuses', async () => {
     const key = await limited({ concurrentRequests: 1, requestsPerMinute: 1000 })
     for (let n = 0; n < 5; n += 1) expect((await call('chat', key, 'error-400')).status).toBe(400)
     expect((await call('chat', key)).status).toBe(200)
   })
+})
+
+test('a request that is refused for want of money counts against no limit', async () => {
+  const { accountId } = await openPayer(gateway.accounts, { creditNano: 0n })
+  await gateway.accounts.changeLimits(accountId, { concurrentRequests: 1, requestsPerMinute: 2 })
+  const { key } = await gateway.accounts.createKey({ accountId, name: '' })
+  for (let n = 0; n < 5; n += 1) expect((await call('chat', key)).status).toBe(402)
 })
 
 test('a request that states no output limit fits a small bucket, until its tokens are used', async () => {
