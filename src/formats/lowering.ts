@@ -9,7 +9,9 @@ import type { ThinkTags } from '@/generation/think-tags.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { Codec, Target, TokenCountCodec } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
-import { respelled, unsupported } from './invalid.ts'
+import { respelled, unsayable, unsupported } from './invalid.ts'
+import { phaseOf } from './phase.ts'
+import { signatureFor } from './signature.ts'
 import { splitThinkTags } from './think-tags.ts'
 import { dropHostedTools } from './tools/hosted.ts'
 import { lowerTools } from './tools/lower.ts'
@@ -64,6 +66,7 @@ export function lowerRequest(
       ...encoded.losses,
       ...foreignExtensions(request, codec),
       ...foreignCitations(request, codec),
+      ...foreignSignatures(request, codec, target),
       ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
     ],
     createRaiser:
@@ -111,6 +114,7 @@ export function lowerCount(
 /** A request whose tools the format can name and the upstream takes. */
 function lower(request: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
   refuseKeptState(request, codec)
+  refuseComputer(request, codec, functionToolsOnly)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
   const { request: lowered, table } = lowerTools(
     hosted.request,
@@ -131,6 +135,18 @@ function refuseKeptState({ extensions }: GenerationRequest, codec: Codec): void 
   for (const [format, name] of KEPT_STATE) {
     if (format === codec.format || extensions[format]?.[name] === undefined) continue
     throw unsupported(name, 'names what only its own vendor keeps: send that itself')
+  }
+}
+
+/**
+ * OpenAI's computer tool is no function, and its actions are called otherwise at every other vendor. The caller runs it,
+ * so an agent that lost it would wait in vain.
+ */
+function refuseComputer({ tools }: GenerationRequest, codec: Codec, functionToolsOnly: boolean): void {
+  for (const tool of tools) {
+    if (tool.type !== 'hosted' || !tool.wireType.startsWith('computer')) continue
+    if (tool.format !== codec.format || functionToolsOnly)
+      throw unsayable('tools', `holds '${tool.wireType}', which the model behind this name does not have`)
   }
 }
 
@@ -170,6 +186,18 @@ function foreignCitations({ turns }: GenerationRequest, codec: Codec): Loss[] {
     (part.type === 'text' && part.citations.some(isForeign)) ||
     (part.type === 'tool-result' && part.content.some(isCited))
   return turns.some(turn => turn.parts.some(isCited)) ? [{ field: 'citations', name: undefined }] : []
+}
+
+/** Signatures that stand on texts and calls and that this upstream did not make. (A phase is a hint, and OpenAI's.) */
+function foreignSignatures({ turns }: GenerationRequest, { format }: Codec, { vendor }: Target): Loss[] {
+  const isForeign = (part: Part): boolean => {
+    const signature = part.type === 'text' || part.type === 'tool-call' ? part.signature : undefined
+    if (signature === undefined || signature.value === '' || phaseOf(signature) !== undefined) return false
+    return signatureFor(signature, format, vendor) === undefined
+  }
+  return turns.some(turn => turn.parts.some(isForeign))
+    ? [{ field: 'reasoningHistory', name: undefined }]
+    : []
 }
 
 /** The names go into a header, a log line and a row, and unknown fields may be called anything: together they stay below 4 KB. */

@@ -21,12 +21,15 @@ export function encodeTools(
 ): EncodedTools {
   const functions = tools.filter(tool => tool.type === 'function')
   const mayHost = functions.length === 0 || traits.mixedTools
-  const builtIns = tools.flatMap(tool => {
+  // The mode that forbids calls is for functions only.
+  const offered = choice?.type === 'none' ? functions : tools
+  const builtIns = offered.flatMap(tool => {
     const builtIn = tool.type === 'function' ? [] : encodeBuiltIn(tool, mayHost, losses)
     if (builtIn === undefined) losses.add('tools', nameOf(tool))
     return builtIn ?? []
   })
   const declarations = functions.map(tool => encodeDeclaration(tool, traits, losses))
+  if (tools.length > 0 && functions.length + builtIns.length === 0) refuseLostForce(choice)
   const distinct = new Map(builtIns.map(tool => [JSON.stringify(tool), tool]))
   return {
     tools: [
@@ -35,6 +38,16 @@ export function encodeTools(
     ],
     toolConfig: encodeToolConfig(choice, functions, [...distinct.values()], losses),
   }
+}
+
+/** Whoever forces a call relies on it. */
+function refuseLostForce(choice: ToolChoice | undefined): void {
+  const isForced =
+    choice?.type === 'required' ||
+    choice?.type === 'tool' ||
+    (choice?.type === 'allowed' && choice.mode === 'required')
+  if (isForced)
+    throw unsayable('toolChoice', 'forces a tool call, but none of the tools can be offered to this model')
 }
 
 function nameOf(tool: Tool): string {
@@ -110,7 +123,10 @@ function functionCallingConfig(
     losses.add('toolChoice')
     return undefined
   }
-  if (functions.length === 0) return undefined
+  if (functions.length === 0) {
+    if (builtIns.length > 0 && choice.type !== 'auto') losses.add('toolChoice')
+    return undefined
+  }
   switch (choice.type) {
     case 'auto':
       return { mode: 'AUTO' }

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'bun:test'
+import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
+import { inCallersWords, lowerRequest, nameLosses } from '@/formats/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+const [CHAT, RESPONSES, MESSAGES, GEMINI] = FORMATS
+
+/** What an upstream is sent for a caller's request, and what the caller is told was lost. */
+function lower(from: Format, to: Format, body: JsonObject) {
+  const request = CODECS[from].decodeRequest(body, { model: 'm', stream: false })
+  const lowered = inCallersWords(CODECS[from], body, () =>
+    lowerRequest(request, CODECS[to], TARGETS[to], USUAL_HABITS),
+  )
+  return { body: lowered.body, losses: nameLosses(lowered.losses, CODECS[from], body) }
+}
+
+const mcp = { type: 'mcp', server_label: 'docs', server_url: 'https://mcp.example.com' }
+const refusal = (param: string) =>
+  expect.objectContaining({ kind: 'unsupported_parameter', param }) as unknown as Error
+
+describe('a call that is forced', () => {
+  test.each([CHAT, MESSAGES, GEMINI])('is refused where %s is offered none of the tools', to => {
+    const body = { input: 'hi', tools: [mcp], tool_choice: 'required' }
+    expect(() => lower(RESPONSES, to, body)).toThrow(refusal('tool_choice'))
+    expect(lower(RESPONSES, to, { ...body, tool_choice: 'auto' }).losses).toEqual(['tools.mcp'])
+  })
+
+  test('is a loss where Gemini has the tool and cannot be made to call it', () => {
+    const body = { input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'required' }
+    expect(lower(RESPONSES, GEMINI, body)).toMatchObject({
+      body: { tools: [{ googleSearch: {} }] },
+      losses: ['tool_choice'],
+    })
+  })
+})
+
+test('Gemini is not offered its own tools where the caller forbids calls: its mode is for functions', () => {
+  const body = { input: 'hi', tools: [{ type: 'web_search' }], tool_choice: 'none' }
+  const lowered = lower(RESPONSES, GEMINI, body)
+  expect(lowered.losses).toEqual([])
+  expect(lowered.body['tools']).toBeUndefined()
+})
+
+describe("OpenAI's computer tool, which the caller runs and no function can stand for", () => {
+  test.each(['computer', 'computer_use_preview'])(
+    '%s is refused by other formats, and kept for its own',
+    type => {
+      const body = { input: 'hi', tools: [{ type }] }
+      for (const to of [CHAT, MESSAGES, GEMINI])
+        expect(() => lower(RESPONSES, to, body)).toThrow(refusal('tools'))
+      expect(lower(RESPONSES, RESPONSES, body).body['tools']).toEqual([{ type }])
+    },
+  )
+})
+
+test('signatures on calls and texts are a loss where somebody else made them', () => {
+  const body = {
+    contents: [
+      { role: 'user', parts: [{ text: 'hi' }] },
+      { role: 'model', parts: [{ functionCall: { name: 'f', args: {} }, thoughtSignature: 'c2ln' }] },
+      { role: 'user', parts: [{ functionResponse: { name: 'f', response: {} } }] },
+    ],
+  }
+  for (const to of [CHAT, RESPONSES, MESSAGES])
+    expect([to, ...lower(GEMINI, to, body).losses]).toEqual([to, 'contents.parts.thoughtSignature'])
+  expect(lower(GEMINI, GEMINI, body).losses).toEqual([])
+})
