@@ -22,8 +22,8 @@ RUN printf '#!/bin/sh\nexec bun /app/src/main.ts "$@"\n' > /usr/local/bin/tollga
 ENV NODE_ENV=production \
     BUN_CONFIG_MAX_HTTP_REQUESTS=65535 \
     BUN_JSC_useWarmUpMarkedBlocks=0 \
-    MIMALLOC_PURGE_DELAY=2000 \
-    MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000 \
+    MIMALLOC_PURGE_DELAY=500 \
+    MIMALLOC_PURGE_HOLES_MIN_INTERVAL=500 \
     DATA_DIR=/var/lib/tollgate/data \
     CONSOLE_HOST=0.0.0.0 \
     OPS_HOST=0.0.0.0

@@ -105,14 +105,14 @@ test('TOLLGATE_CONFIG that names no file: says so before anything is made', asyn
 })
 
 test('begins with what the runtime reads at its start, where the operator says nothing else', async () => {
-  const server = await start({ MIMALLOC_PURGE_DELAY: '500' })
+  const server = await start({ MIMALLOC_PURGE_DELAY: '700' })
   const environment = (await Bun.file(`/proc/${server.pid}/environ`).text()).split('\0')
   await server.close()
   expect(environment.filter(line => /^(BUN_|MIMALLOC_)/.test(line)).toSorted()).toEqual([
     'BUN_CONFIG_MAX_HTTP_REQUESTS=65535',
     'BUN_JSC_useWarmUpMarkedBlocks=0',
-    'MIMALLOC_PURGE_DELAY=500',
-    'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=2000',
+    'MIMALLOC_PURGE_DELAY=700',
+    'MIMALLOC_PURGE_HOLES_MIN_INTERVAL=500',
   ])
 })
 
@@ -122,6 +122,13 @@ describe('one process', () => {
     server = await start()
   })
   afterAll(() => server.close(), 60_000)
+
+  test('has nothing set that the image has not: there it need not begin anew', async () => {
+    const environment = (await Bun.file(`/proc/${server.pid}/environ`).text()).split('\0')
+    const settings = environment.filter(line => /^(BUN_|MIMALLOC_)/.test(line))
+    const dockerfile = await Bun.file(join(import.meta.dir, '../../Dockerfile')).text()
+    expect(dockerfile.match(/\b(BUN_|MIMALLOC_)\w+=\S+/g)?.toSorted()).toEqual(settings.toSorted())
+  })
 
   test("serves 300 streams at once: Bun's default of 256 outgoing requests is not felt", async () => {
     const fed = Array.from({ length: 300 }, fedStream)
