@@ -134,6 +134,15 @@ describe.each(callers)('a %s caller', caller => {
     }
   })
 
+  test('edge 83: an error body without an end is read as far as it says something, and let go', async () => {
+    const fed = fedStream()
+    answer = () => new Response(fed.stream, { status: 500 })
+    fed.write('trouble '.repeat(10_000))
+    const abortedBefore = upstream.aborted
+    expect((await ask(caller, false)).status).toBe(502)
+    await until(() => upstream.aborted > abortedBefore)
+  })
+
   test('edge 84: the delay of a 429 is passed on in whole seconds, rounded up', async () => {
     answer = () =>
       new Response('{"error":{"message":"slow down"}}', { status: 429, headers: { 'retry-after': '2.2' } })
