@@ -64,8 +64,10 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
     store: encodeStore(store, rules),
   }
+  const said = withoutUndefined(body)
+  const own = extensions[FORMAT]
   return {
-    body: withoutUndefined({ ...extensions[FORMAT], ...withoutUndefined(body) }, body),
+    body: own === undefined ? said : withoutUndefined({ ...own, ...said }, body),
     losses: rules.losses,
     headers: {},
     emulate: { stop: emulatedStop, outputTool: undefined },
@@ -74,11 +76,13 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
 
 /** The fields that say something, in the order of `body`, then those that only `fields` has. */
 function withoutUndefined(fields: JsonObject, body: JsonObject = fields): JsonObject {
-  const names = new Set([...Object.keys(body), ...Object.keys(fields)])
   const entries: [string, JsonValue][] = []
-  for (const name of names) {
+  for (const name of Object.keys(body)) {
     const value = fields[name]
     if (value !== undefined) entries.push([name, value])
+  }
+  for (const [name, value] of fields === body ? [] : Object.entries(fields)) {
+    if (value !== undefined && !Object.hasOwn(body, name)) entries.push([name, value])
   }
   return Object.fromEntries(entries)
 }
