@@ -31,23 +31,33 @@ export function behindDoor(client: UpstreamClient): GuardedClient {
 
 /**
  * Takes the request's place within the limits and sets its money aside, which may fail later and interrupts the exchange
- * then. The record must name caller and model.
+ * then. The record must name caller and model. At once where nobody has to be asked before the upstream is.
  * @throws GatewayError of limits and of money
  */
-export async function admitPaid(
+export function admitPaid(
   dependencies: LimitingDependencies & ChargeDependencies,
   record: ExchangeRecord,
   quote: Quote,
   interruption: Interruption,
-): Promise<{ pass: Pass; reservation: Reservation }> {
+): Paid | Promise<Paid> {
   callerOf(record)
   const { inputTokens, allowance, isAllowanceStated } = quote
   const limited = takeLimits(dependencies, record, {
     tokens: inputTokens + allowance,
     guessedTokens: isAllowanceStated ? 0 : allowance,
   })
-  if (limited !== undefined) await limited
-  const reservation = await reserve(dependencies, record, quote, interruption)
+  const hold = () => paidBy(reserve(dependencies, record, quote, interruption))
+  return limited === undefined ? hold() : limited.then(hold)
+}
+
+/** What a request that is paid for goes on with. */
+interface Paid {
+  pass: Pass
+  reservation: Reservation
+}
+
+function paidBy(reservation: Reservation | Promise<Reservation>): Paid | Promise<Paid> {
+  if (reservation instanceof Promise) return reservation.then(paidBy)
   return { pass: new PassProof(), reservation }
 }
 

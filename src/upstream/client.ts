@@ -42,11 +42,19 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
       const dial = guard.recall(channel, url) ?? (await orAborted(guard.dial(channel, url), attempt.signal))
       if (!connections.isWarm(channel.baseUrl)) stopWatch = watchConnection(channel, dial, attempt, options)
       const headers = headersOf.of(request, dial)
-      const response = await fetchHead(request, dial, headers, {
-        // A pooled connection that its other end has closed by now says nothing about the upstream.
-        mayBePooled: connections.wasHeard(channel.baseUrl),
-        now: clock.now,
-      })
+      const init = initOf(request, dial, headers)
+      // A pooled connection that its other end has closed by now says nothing about the upstream.
+      const mayBePooled = connections.wasHeard(channel.baseUrl)
+      const sentAt = clock.now()
+      let response: Response
+      try {
+        response = await fetch(dial.url, init)
+      } catch (error) {
+        const isDead = mayBePooled && isClosedConnection(error) && clock.now() - sentAt < DEAD_SOCKET_MS
+        if (!isDead || attempt.signal.aborted) throw error
+        // Once more, over a new one: nothing of an answer has come by then.
+        response = await fetch(dial.url, { ...initOf(request, dial, headers), keepalive: false })
+      }
       connections.heard(channel.baseUrl)
       if (request.followsRedirects !== true) return response
       const redirected = { channel, guard, url, headers: attemptHeaders(request), signal: attempt.signal }
@@ -64,30 +72,17 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
 /** A dead connection shows at once; one that is closed later was closed by an upstream that had the request. */
 const DEAD_SOCKET_MS = 1_000
 
-/**
- * Sends, and waits for the head. Over a connection that turned out to be dead it sends a second time, over a new one:
- * nothing of an answer has come by then.
- */
-async function fetchHead(
-  { attempt: { signal }, call, body, lane = 0 }: UpstreamRequest,
+function initOf(
+  { attempt, call, body, lane = 0 }: UpstreamRequest,
   dial: Dial,
   headers: Headers,
-  { mayBePooled, now }: { mayBePooled: boolean; now: () => number },
-): Promise<Response> {
+): AttemptInit {
+  const { signal } = attempt
   const init: AttemptInit = { method: methodOf(call), headers, redirect: 'manual', signal, timeout: false }
-  const { url } = dial
   const tls = laneTls(dial, lane)
   if (tls !== undefined) init.tls = tls
   if (body !== undefined) init.body = bodyOf(body)
-  const sentAt = now()
-  try {
-    return await fetch(url, init)
-  } catch (error) {
-    const isDead = mayBePooled && isClosedConnection(error) && now() - sentAt < DEAD_SOCKET_MS
-    if (!isDead || signal.aborted) throw error
-    if (body !== undefined) init.body = bodyOf(body)
-    return await fetch(url, { ...init, keepalive: false })
-  }
+  return init
 }
 
 /** What Bun's fetch takes beside the standard's options. */

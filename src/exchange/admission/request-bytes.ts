@@ -7,8 +7,13 @@ import { GatewayError } from '@/errors/gateway-error.ts'
  * Reads a body of any kind and decodes it.
  * @throws GatewayError `body_too_large`, `unsupported_encoding`, `invalid_request` for what cannot be decoded
  */
-export async function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const encodings = readEncodings(request.headers.get('content-encoding'))
+export function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const encoding = request.headers.get('content-encoding')
+  return encoding === null ? readLimited(request, maxBytes) : readEncoded(request, encoding, maxBytes)
+}
+
+async function readEncoded(request: Request, encoding: string, maxBytes: number): Promise<Uint8Array> {
+  const encodings = readEncodings(encoding)
   let bytes = await readLimited(request, maxBytes)
   for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, maxBytes)
   return bytes

@@ -1,9 +1,10 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
-import { type Charge, callerOf, type ExchangeRecord } from '@/exchange/record.ts'
+import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { wholeCounts } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
+import type { SettleResult } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import { Bill } from './bill.ts'
@@ -28,22 +29,23 @@ export interface Reservation {
   /** The output limit that the request must get, since the balance pays for no more; undefined: none. */
   outputLimit: number | undefined
   /** Resolves when the hold is durable. Until then no byte reaches the caller. */
-  granted: Promise<void>
+  granted: Promise<unknown>
   /** True once the hold was refused after the upstream was called already; the exchange is interrupted then. */
   isRefused: boolean
 }
 
 /**
  * Sets money aside. The upstream may be called before the hold is durable if the account's credit is ample and the
- * ledger well (ledger.md 5.8); else this resolves with the hold. One that is refused after that interrupts.
+ * ledger well (ledger.md 5.8), and this returns at once; else it resolves with the hold. One that is refused after that
+ * interrupts.
  * @throws GatewayError of 402, `billing_unavailable`
  */
-export async function reserve(
+export function reserve(
   dependencies: ChargeDependencies,
   record: ExchangeRecord,
   quote: Quote,
   interruption: Interruption,
-): Promise<Reservation> {
+): Reservation | Promise<Reservation> {
   const { ledger, credit, clock, metrics } = dependencies
   const caller = callerOf(record)
   const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
@@ -52,11 +54,8 @@ export async function reserve(
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }
   const early = !caller.onTrial && isWell(ledger) && credit.isAmple(caller.accountId, bill.expectedNano)
-  if (!early) {
-    const outputLimit = await bill.reserve()
-    return { bill, outputLimit, granted: Promise.resolve(), isRefused: false }
-  }
-  const granted = bill.reserve().then(() => undefined)
+  const granted = bill.reserve()
+  if (!early) return granted.then(outputLimit => ({ bill, outputLimit, granted, isRefused: false }))
   const reservation: Reservation = { bill, outputLimit: undefined, granted, isRefused: false }
   granted.catch(error => {
     credit.distrust(caller.accountId)
@@ -112,7 +111,7 @@ async function endBill(
   try {
     await granted
     if (record.charge === undefined) await bill.release()
-    else await settleBill(metrics, record, record.charge, bill)
+    else count(metrics, record, await bill.settle(record.charge))
   } catch (error) {
     // The hold was refused, which its caller was told.
     if (error instanceof GatewayError) return
@@ -120,13 +119,7 @@ async function endBill(
   }
 }
 
-async function settleBill(
-  metrics: Metrics,
-  record: ExchangeRecord,
-  charge: Charge,
-  bill: Bill,
-): Promise<void> {
-  const { outcome, overrunNano } = await bill.settle(charge)
+function count(metrics: Metrics, record: ExchangeRecord, { outcome, overrunNano }: SettleResult): void {
   metrics.charges.of(record.usageSource ?? 'estimated', outcome).add()
   if (overrunNano > 0n) metrics.overrunNano.inc(Number(overrunNano))
 }

@@ -42,7 +42,7 @@ export function settle(
   if (record.caller === undefined) return
   const row = toRow(record, record.caller, totalMs)
   if (charged === undefined || record.charge === undefined) return store.add(row)
-  const stored = charged.finally(() => {
+  const stored = charged.then(() => {
     settling.delete(stored)
     store.add(row)
   })
