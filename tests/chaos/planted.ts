@@ -160,7 +160,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'what an answer counts at its beginning is taken for all of it',
-    file: 'src/exchange/relay/meter.ts',
+    file: 'src/exchange/billing/meter.ts',
     find: 'this.#isUsageSoFar = event.soFar === true',
     replace: 'this.#isUsageSoFar = false',
     caughtBy: 'tests/exchange/billing/billing.test.ts',

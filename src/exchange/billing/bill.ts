@@ -276,8 +276,10 @@ function budgetMessage(resetsAt: Date | undefined): string {
   return `The spending cap of this API key is reached${until}`
 }
 
-/** A hold is never for nothing, even where tokens are free. */
-/** What the ledger sets aside for a bound. One that is beyond its numbers is beyond every balance, too. */
+/**
+ * What the ledger sets aside for a bound: never nothing, even where tokens are free. A bound beyond its numbers is beyond
+ * every balance, too.
+ */
 function holdOf(nano: bigint): bigint {
   if (nano > LARGEST_NANO) return LARGEST_NANO
   return nano > 0n ? nano : 1n
