@@ -84,7 +84,7 @@ export async function runKills(options: KillsOptions): Promise<KillsResult> {
   try {
     const credits = [RICH, RICH, RICH, RICH, RICH, POOR]
     const payers = await Promise.all(credits.map(credit => fleet.payer(credit)))
-    const load = startLoad(fleet, payers, options.streams)
+    const load = startLoad(fleet, payers, options)
     const { lastKillAt, ...broken } = await breakThings(fleet, options)
     const calls = await load.stop()
     if (options.hurry) await fleet.buryDead()
@@ -110,11 +110,17 @@ function overrunOf({ streams, tokens, paceMs }: KillsOptions, accounts: number):
   return BigInt(Math.ceil(streams / accounts) * perStream)
 }
 
-function startLoad(fleet: Fleet, payers: readonly Payer[], streams: number) {
+/** Callers who keep no step, so that a kill at any time finds some of them in the middle of an answer. */
+function startLoad(
+  fleet: Fleet,
+  payers: readonly Payer[],
+  { streams, events, paceMs }: Pick<KillsOptions, 'streams' | 'events' | 'paceMs'>,
+) {
   const calls: PacedCall[] = []
   let stopping = false
   let serial = 0
   const callers = Array.from({ length: streams }, async (_, caller) => {
+    await Bun.sleep((caller / streams) * events * paceMs)
     while (!stopping) {
       serial += 1
       const running = fleet.running()
