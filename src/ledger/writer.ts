@@ -51,6 +51,8 @@ interface Waiting<Item, Result> {
   reject(error: unknown): void
   /** When its patience ends. */
   dueAt: number
+  /** Its patience ended, and what becomes of it is not decided yet: a slow disk outlasts patience. */
+  isLate: boolean
   /** It has its answer, and counts no more. */
   done: boolean
 }
@@ -105,11 +107,14 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
     })
   }
 
-  /** What is to wait on has its patience once more. */
+  /** What is to wait on has its patience once more. It is asked about once at a time, or a journal would get it twice. */
   function tellLate(entry: Entry, now: number): void {
     entry.dueAt = now + options.patienceMs
+    if (entry.isLate) return
+    entry.isLate = true
     options.onLate(entry.item).then(
       result => {
+        entry.isLate = false
         if (result !== undefined) resolve(entry, result)
       },
       error => reject(entry, error),
@@ -188,7 +193,15 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
     submit(item) {
       const { promise, resolve, reject } = Promise.withResolvers<Result>()
       const since = clock.now()
-      queue.push({ item, since, resolve, reject, dueAt: since + options.patienceMs, done: false })
+      queue.push({
+        item,
+        since,
+        resolve,
+        reject,
+        dueAt: since + options.patienceMs,
+        isLate: false,
+        done: false,
+      })
       open += 1
       if (stopTimer === NOTHING) watch()
       if (!running) {

@@ -108,12 +108,34 @@ test('each of those who wait has a patience of its own', async () => {
   void writer.submit(2)
   clock.advance(700)
   expect(await one).toBe(100)
-  clock.advance(1_300)
+  clock.advance(300)
+  await Promise.resolve()
+  clock.advance(1_000)
   expect(lateAt.map(([item, at]) => [item, at - start])).toEqual([
     [1, 1_000],
     [2, 1_300],
     [2, 2_300],
   ])
+})
+
+test('who waited too long is not asked about again while the first answer is awaited', async () => {
+  const clock = manualClock()
+  const slowDisk = Promise.withResolvers<number>()
+  let asked = 0
+  const { writer } = testWriter({
+    clock,
+    patienceMs: 1_000,
+    write: () => new Promise(() => {}),
+    onLate() {
+      asked += 1
+      return slowDisk.promise
+    },
+  })
+  const one = writer.submit(1)
+  clock.advance(3_500)
+  expect(asked).toBe(1)
+  slowDisk.resolve(100)
+  expect(await one).toBe(100)
 })
 
 describe('an error', () => {
