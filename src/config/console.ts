@@ -16,6 +16,7 @@ export interface ConsoleEntry {
   stripe: { secretKey: string; webhookSecret: string } | undefined
 }
 
+/** A mail server, and what mail is from. */
 export interface SmtpEntry {
   host: string
   port: number

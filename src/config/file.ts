@@ -40,6 +40,7 @@ export interface ChannelEntry {
   allowPrivate: boolean
 }
 
+/** One way to serve a model, defaults filled in. */
 export interface RouteEntry {
   /** Name of a channel of the file, or of one that is in the database already. */
   channel: string
@@ -63,14 +64,14 @@ export interface ModelEntry {
   prices: JsonObject | undefined
 }
 
-/** Undefined: not said, which leaves the deployment's value alone. */
+/** Undefined: not limited. */
 export interface BucketLimits {
   requestsPerMinute: number | undefined
   tokensPerMinute: number | undefined
   concurrentRequests: number | undefined
 }
 
-/** Undefined: not said. */
+/** Undefined: not said, which leaves the deployment's value alone. What is said takes its place as a whole. */
 export interface LimitsEntry {
   account: BucketLimits | undefined
   key: BucketLimits | undefined

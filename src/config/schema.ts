@@ -53,13 +53,20 @@ const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 const INTEGER_MAX = 2_147_483_647
 const DAY_MS = 86_400_000
 
+/** A configured way to reach a vendor. */
 const channel = closed({
+  /** What models refer to it by; the words of logs and metrics, too. */
   name,
   format: oneOf(FORMATS),
+  /** Where it is: with or without a version segment (`/v1`, `/v1beta`). `simulator:` is the built-in simulator. */
   base_url: Type.String(words('an http:// or https:// address, or "simulator:"')),
+  /** The pool. Left out: an upstream that wants no key. */
   api_keys: Type.Optional(list(headerText)),
+  /** Lower is tried first. 0 unless said. */
   priority: whole(-1_000_000, 1_000_000),
+  /** Share among channels of equal priority; 1 unless said. 0 comes last of them. */
   weight: whole(0, 1_000_000),
+  /** Added to every attempt. */
   headers: Type.Optional(
     Type.Record(Type.String({ pattern: headerName }), headerText, {
       additionalProperties: false,
@@ -68,24 +75,40 @@ const channel = closed({
   ),
   timeouts: Type.Optional(
     closed({
+      /** Until a TCP connection stands. 10 s unless said. */
       connect_ms: whole(1, DAY_MS),
+      /** From the request until the head of the answer. 2 minutes unless said. */
       first_byte_ms: whole(1, DAY_MS),
+      /** Between two reads of the answer. 2 minutes unless said. */
       idle_ms: whole(1, DAY_MS),
     }),
   ),
+  /** Most exchanges at once, of all processes together. Left out: no limit. */
   max_concurrent: whole(1, INTEGER_MAX),
+  /** True: this upstream accepts nothing but function tools. */
   function_tools_only: flag,
+  /** How its models write their thoughts into the text. Left out: they do not. */
   think_tags: Type.Optional(oneOf(THINK_TAGS)),
+  /** Whether the address may be on a private network. Left out: where the address is private in so many words. */
   allow_private: flag,
 })
 
+/** One way to serve a model. */
 const route = closed({
+  /** Of this file, or one that is in the database already. */
   channel: name,
+  /** What the upstream calls the model. Left out: as callers do. */
   model: Type.Optional(name),
+  /** Lower is tried first, among channels of equal priority. */
   priority: whole(-1_000_000, 1_000_000),
+  /** Multiplies the channel's weight. 1 unless said. */
   weight: whole(0, 1_000_000),
 })
 
+/**
+ * Per million tokens, in the deployment's currency. What is left out falls back (`tokenRatesFor` in
+ * generation/rates.ts).
+ */
 const tokenPrices = {
   input: price,
   cached_input: price,
@@ -102,11 +125,17 @@ export const TOKEN_PRICE_NAMES: readonly string[] = Object.keys(tokenPrices)
 
 const priceFields = {
   ...tokenPrices,
+  /** For each request that is answered, whatever it uses. */
   per_request: price,
+  /** For each image made, by `SIZE/QUALITY`, `SIZE`, `QUALITY` or `default`. */
   per_image: Type.Optional(Type.Record(Type.String(), decimal, words('a mapping of sizes to prices'))),
+  /** For each second of film that was made. */
   per_video_second: price,
+  /** For each second of sound heard or made, begun ones included. */
   per_audio_second: price,
+  /** Of the text that is spoken. */
   per_million_characters: price,
+  /** Other prices for long prompts: those that a tier names hold for the whole request. */
   tiers: Type.Optional(
     list(
       closed({
@@ -121,26 +150,39 @@ const priceFields = {
   ),
 }
 
+/** Left out as a whole: the model is refused, not free. */
 const prices = closed({
   ...priceFields,
+  /** Prices to come, from 00:00 UTC of their day: each replaces all of those before it. */
   changes: Type.Optional(
     list(closed({ from: Type.String(words('a day, as in 2026-12-01')), ...priceFields })),
   ),
 })
 
+/** What callers name. */
 const model = closed({
+  /** What callers send; matched exactly. */
   id: name,
+  /** Other names of the model. No two models may have a name in common. */
   aliases: Type.Optional(list(name)),
+  /** For people. The id unless said. */
   display_name: Type.Optional(title),
+  /** Whose the lists of models say it is. `tollgate` unless said. */
   owned_by: Type.Optional(title),
+  /** Where it is served. */
   channels: Type.Array(route, { minItems: 1, ...words('a list of at least one channel') }),
+  /** Where it is offered. Left out: wherever its channels and prices can serve. */
   surfaces: Type.Optional(list(oneOf(SURFACES))),
+  /** False: only accounts that were given it. True unless said. */
   enabled_by_default: flag,
+  /** Its longest prompt. Told to clients; no request is refused by it. */
   context_tokens: whole(1, INTEGER_MAX),
+  /** Its longest answer. Caps what is set aside for one, and fills `max_tokens` where a format wants it. */
   max_output_tokens: whole(1, INTEGER_MAX),
   prices: Type.Optional(prices),
 })
 
+/** What is left out is not limited. */
 const bucketLimits = closed({
   requests_per_minute: whole(1, INTEGER_MAX),
   tokens_per_minute: whole(1, Number.MAX_SAFE_INTEGER),
@@ -188,15 +230,19 @@ const consoleSection = closed({
   stripe: Type.Optional(closed({ secret_key: headerText, webhook_secret: headerText })),
 })
 
+/** All of tollgate.yaml. What is left out stays as it is in the database, unless it is pruned. */
 export const fileSchema = closed({
   channels: Type.Optional(list(channel)),
   models: Type.Optional(list(model)),
+  /** How much accounts, keys and models may do. */
   limits: Type.Optional(limits),
   /** True: media that callers give by address are fetched where an upstream's format cannot take the address. */
   fetch_media: flag,
   /** True: answers tell what is for operators (the channel that answered, limits counted without Redis). */
   operator_headers: flag,
+  /** What a new account may spend before it has paid. 1.00 unless said. */
   trial_credit: Type.Optional(decimal),
+  /** Of all amounts. Naming another exchanges nothing. USD unless said. */
   currency: Type.Optional(text(/^[A-Z]{3}$/, 'a currency code of three capitals')),
   console: Type.Optional(consoleSection),
 })

@@ -49,6 +49,7 @@ export interface Settings {
   readonly otlpEndpoint: string | undefined
 }
 
+/** Variables by name, as `process.env` has them. A deployment's settings are read from one and from nowhere else. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** One or more environment variables are wrong. Each line names the variable, what it was and what it may be. */

@@ -29,6 +29,7 @@ export interface Place {
   written: string | undefined
 }
 
+/** What a file says, where each value stands in it, and what is wrong with it as YAML. */
 export interface YamlFile {
   value: JsonValue
   /** By JSON pointer; the root is ''. */
