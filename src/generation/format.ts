@@ -9,4 +9,5 @@ export const FORMATS = [
   'gemini-generate-content',
 ] as const
 
+/** A wire format that Tollgate speaks. */
 export type Format = (typeof FORMATS)[number]

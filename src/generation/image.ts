@@ -18,6 +18,7 @@ export interface ImageRequest {
 /** What of a request an upstream has no word for, or only a near one. */
 export type UnsaidFact = 'shape' | 'mediaType'
 
+/** In pixels. */
 export interface ImageSize {
   width: number
   height: number
@@ -31,6 +32,7 @@ export interface MadeImage {
   revisedPrompt: string | undefined
 }
 
+/** A whole answer to a request for images, in no vendor's words. */
 export interface ImageAnswer {
   images: readonly MadeImage[]
   /** Why others were withheld, in the vendor's words. */

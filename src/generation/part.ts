@@ -19,6 +19,7 @@ export interface Signature {
   value: string
 }
 
+/** Text of the prompt or of the answer. */
 export interface TextPart {
   type: 'text'
   text: string
@@ -44,6 +45,7 @@ export type MediaSource =
   /** An id in one vendor's file store; only that vendor can resolve it. */
   | { type: 'file-id'; id: string; format: Format }
 
+/** An image, a document, sound or a film: given with the prompt, returned by a tool, or made by the model. */
 export interface MediaPart {
   type: 'media'
   kind: 'image' | 'document' | 'audio' | 'video'
@@ -90,6 +92,7 @@ export type ToolCallKind =
   | 'tool_search'
   | 'computer'
 
+/** A call that the model made. Whoever runs it answers with a ToolResultPart of the same `callId`. */
 export interface ToolCallPart {
   type: 'tool-call'
   kind: ToolCallKind
@@ -104,6 +107,7 @@ export interface ToolCallPart {
   cache: CacheMark | undefined
 }
 
+/** What a call came to, as the caller reports it in its next turn. */
 export interface ToolResultPart {
   type: 'tool-result'
   kind: ToolCallKind
@@ -111,6 +115,7 @@ export interface ToolResultPart {
   /** The tool's name where the source says it (Gemini always, the others never). */
   name: string | undefined
   content: readonly (TextPart | MediaPart)[]
+  /** True: the call failed, and the content says how. Formats without such a mark say it in words. */
   isError: boolean
   cache: CacheMark | undefined
 }
@@ -139,6 +144,7 @@ export interface OpaquePart {
   value: JsonValue
 }
 
+/** A piece of a turn or of an answer. Each encoder decides about every kind. */
 export type Part =
   | TextPart
   | RefusalPart

@@ -41,6 +41,7 @@ export const DEAREST = {
   perSecond: 20_000,
 } as const
 
+/** The kinds of tokens that can have a rate, one for each bucket of a Usage, by their keys in tollgate.yaml. */
 export const TOKEN_RATE_NAMES = [
   'input',
   'cached_input',
@@ -51,8 +52,10 @@ export const TOKEN_RATE_NAMES = [
   'input_audio',
   'output_audio',
 ] as const
+/** A kind of token that can have a rate of its own. */
 export type TokenRateName = (typeof TOKEN_RATE_NAMES)[number]
 
+/** As an operator or vendor declares them; a kind that is not there falls back as `tokenRatesFor` says. */
 export type DeclaredTokenRates = Readonly<Partial<Record<TokenRateName, bigint>>>
 /** After the fall-backs. */
 export type TokenRates = Readonly<Record<TokenRateName, bigint>>

@@ -2,6 +2,7 @@ import type { JsonValue } from '@/json/json.ts'
 import type { Part } from './part.ts'
 import type { Usage } from './usage.ts'
 
+/** Why an answer ended, in no vendor's words; each format maps its own to these and back. */
 export const STOP_REASONS = [
   /** The model was done. */
   'end',
@@ -29,6 +30,7 @@ export const STOP_REASONS = [
 
 export type StopReason = (typeof STOP_REASONS)[number]
 
+/** How an answer ended. */
 export interface Finish {
   reason: StopReason
   /** The sequence that was hit, where the vendor says which. */

@@ -12,6 +12,7 @@ export const SURFACES = [
   'audio',
 ] as const
 
+/** What a client called; in logs, metrics and a model's `surfaces` under this name. */
 export type Surface = (typeof SURFACES)[number]
 
 /** The surfaces that converse. */

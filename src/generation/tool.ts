@@ -68,6 +68,7 @@ export interface WebSearch {
   contextSize: string | undefined
 }
 
+/** Something that the model may call, by who runs it and what its input is. */
 export type Tool = FunctionTool | CustomTool | ClientTool | HostedTool
 
 /** Which tool the model must, may or must not call. */

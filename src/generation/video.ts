@@ -14,6 +14,7 @@ export interface VideoTerms {
   /** Of each film. */
   seconds: number
   frame: VideoFrame
+  /** How many films are made of it (Gemini's `sampleCount`; OpenAI makes one). */
   samples: number
 }
 
@@ -41,6 +42,7 @@ export interface VideoProgress {
   keptUntil: number | undefined
 }
 
+/** Why a film failed, in its maker's words. */
 export interface VideoFault {
   code: string
   message: string

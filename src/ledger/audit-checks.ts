@@ -66,6 +66,7 @@ function tokensTimesRates(type: 'bigint' | 'numeric'): string {
   return products.join(' + ')
 }
 
+/** Everything that an audit checks, in the order of its report. */
 export const CHECKS: readonly Check[] = [
   {
     name: 'wallet_sums',

@@ -4,9 +4,11 @@ import { connect, type Database } from '@/db/connect.ts'
 import { auditRun } from '@/db/schema.ts'
 import { CHECKS, type Check, SELECT_SUMMED, selectAudited } from './audit-checks.ts'
 
+/** What an audit looks at: all of the ledger unless said. */
 export interface AuditOptions {
   /** Only what came after the last good audit. */
   sinceCheckpoint?: boolean
+  /** Only this account; such an audit is not kept in the history. */
   accountId?: number
   /** Who asks, for the history; undefined: the clock. */
   by?: string

@@ -15,6 +15,7 @@ export interface StoredReceipt {
   expired: boolean
 }
 
+/** An entry of the wallet that belongs to the exchange. */
 export interface Movement {
   kind: EntryKind
   /** Below 0 out of the wallet. */

@@ -7,6 +7,10 @@ import { decodeRecords, type Journal, openJournal, openJournalFile } from './jou
 import { type Notes, openNotes } from './notes.ts'
 import type { Settlement } from './types.ts'
 
+/**
+ * Posts settlements, of which any may have been posted before. One that the ledger refuses is told to the log. Rejects
+ * with a GatewayError where the database cannot be asked.
+ */
 export type SettleAll = (settlements: readonly Settlement[]) => Promise<void>
 
 /** The journals and notes of all processes that share a directory; each writes its own, which the kernel locks for its life. */

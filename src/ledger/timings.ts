@@ -1,5 +1,6 @@
 /** How long the ledger's parts wait, and how often they act, in ms. */
 export interface LedgerTimings {
+  /** Between two signs of life of a process. Each brings the exchanges that must end. */
   heartbeatMs: number
   /** Without a heartbeat for so long, a process is dead. By the clock of the database. */
   deadAfterMs: number
@@ -12,11 +13,13 @@ export interface LedgerTimings {
   settleGatherMs: number
   /** After so long a settlement goes to the journal. */
   settlePatienceMs: number
+  /** Postgres gives up on a statement of the ledger that takes longer. */
   statementTimeoutMs: number
   /** A statement without any answer for so long is on a connection that is dead. */
   connectionTimeoutMs: number
 }
 
+/** What holds unless a test says otherwise. */
 export const TIMINGS: LedgerTimings = {
   heartbeatMs: 2_000,
   deadAfterMs: 10_000,

@@ -3,6 +3,7 @@ import type { EntryKind, GrantKind } from '@/db/schema.ts'
 /** Where the other side of every entry is. House balances are never stored: they are `-sum(amount)` of their kinds. */
 export type HouseAccount = 'revenue' | 'payment_clearing' | 'marketing' | 'breakage' | 'bad_debt' | 'suspense'
 
+/** Where the other side of each kind of entry is booked. */
 export const HOUSE_ACCOUNTS = {
   usage: 'revenue',
   usage_trueup: 'revenue',
@@ -27,6 +28,7 @@ export interface ExchangeReference {
   keyId: number
 }
 
+/** Asks to set money aside for an exchange before it runs. */
 export interface HoldRequest extends ExchangeReference {
   /** What to set aside; above 0. */
   amountNano: bigint
@@ -36,16 +38,19 @@ export interface HoldRequest extends ExchangeReference {
   lifetimeMs: number
 }
 
+/** Asks to set more aside for an exchange that runs. */
 export interface ExtendRequest extends ExchangeReference {
   /** What is to be set aside in all, the present amount included: repeating a request changes nothing. */
   amountNano: bigint
 }
 
+/** Why a hold, or more of one, is denied. */
 export type DenialReason =
   /** The request costs more than the account has. */
   | 'credit_exhausted'
   /** It would fit if the account's own running requests were over. */
   | 'credit_reserved'
+  /** The request costs more than is left of the key's cap. */
   | 'key_budget_exhausted'
   | 'account_suspended'
   /** Or expired, or of another account. */
@@ -55,6 +60,7 @@ export type DenialReason =
 
 /** What may still be set aside, after the answer it comes with. */
 export interface Affordable {
+  /** Of the account: its balance without what is set aside. */
   availableNano: bigint
   /** The same within the key's budget; undefined for a key without a cap. */
   keyAvailableNano: bigint | undefined
@@ -62,8 +68,10 @@ export interface Affordable {
   resetsAt: Date | undefined
 }
 
+/** The answer to a hold or to its extension; refused ones changed nothing. */
 export type HoldResult = Affordable & ({ granted: true } | { granted: false; reason: DenialReason })
 
+/** Asks to charge what an exchange used and to end its hold. Repeating it changes nothing. */
 export interface Settlement extends ExchangeReference {
   /** What the exchange costs: `costPico` rounded up. 0 voids the hold. */
   costNano: bigint
@@ -92,6 +100,7 @@ export interface Stop {
   reason: 'key_revoked' | 'account_suspended' | 'hold_expired'
 }
 
+/** A hold that was ended in the place of an owner that is gone, and what was charged for it. */
 export interface Reaped {
   id: string
   accountId: number
@@ -101,6 +110,7 @@ export interface Reaped {
 /** Kinds that somebody posts; the others follow from exchanges and from the calendar. */
 export type PostingKind = Exclude<EntryKind, 'usage' | 'usage_trueup' | 'expiry'>
 
+/** A movement of money that is no exchange's: a payment, a gift, a correction. */
 export interface Posting {
   /** UUIDv7. The same id and kind again changes nothing. */
   id: string
@@ -125,12 +135,14 @@ export interface Posted {
   balanceNano: bigint
 }
 
+/** What became of a redeem code; only `redeemed` moved money now. */
 export interface Redeemed {
   result: 'redeemed' | 'already_redeemed' | 'used_up' | 'expired' | 'unknown'
   amountNano: bigint
   balanceNano: bigint
 }
 
+/** How an account stands: what it has, how much of that is set aside, and what is left to spend. */
 export interface Balance {
   balanceNano: bigint
   pendingNano: bigint

@@ -9,6 +9,7 @@ export interface WriterOptions<Item, Result> {
    * repeat: a lost answer is asked for again with the same ids.
    */
   write(batch: readonly Item[]): Promise<readonly (Result | Error)[]>
+  /** What tells items apart; of two with one id the second waits until the first has its answer. */
   idOf(item: Item): string
   /** How long an item waits for its answer before `onLate` decides. */
   patienceMs: number
