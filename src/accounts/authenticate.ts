@@ -2,6 +2,7 @@ import type { Caller, KeyRecord } from './account.ts'
 import { hashHex, parseKey, sameHash } from './api-key.ts'
 import type { KeyCache } from './key-cache.ts'
 
+/** Who presented a key, or why nobody is let in by it. A key that is not `malformed` has a good checksum. */
 export type Authentication =
   | { ok: true; caller: Caller }
   | { ok: false; reason: 'malformed' | 'unknown' | 'revoked' | 'expired' }

@@ -21,6 +21,7 @@ export interface NewAccount {
   storeAllowed?: boolean | undefined
 }
 
+/** A key to be made. Everything that narrows it holds beside what narrows its account. */
 export interface NewKey {
   accountId: number
   name: string

@@ -8,6 +8,7 @@ export interface Clock {
   after(ms: number, task: () => void): () => void
 }
 
+/** The time of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   every(ms, task) {

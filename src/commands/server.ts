@@ -59,6 +59,7 @@ export interface ServerSettings
   redisUrl: string | undefined
 }
 
+/** What a process brings to its gateway. The database stays its own to close. */
 export interface ServerOptions {
   settings: ServerSettings
   database: Database
@@ -66,6 +67,7 @@ export interface ServerOptions {
   clock: Clock
   /** Time as the ledger's heartbeat knows it; the same unless a test moves the other. */
   ledgerClock?: Clock
+  /** Numbers in [0, 1). */
   random: () => number
   /** How long Postgres and Redis are waited for, where that is not what they themselves say. */
   patience?: { ledger: Partial<LedgerTimings>; redisCommandMs: number }
@@ -75,6 +77,7 @@ export interface ServerOptions {
   metrics: Metrics
 }
 
+/** One process's gateway, listening. */
 export interface RunningServer {
   apiUrl: string
   /** Undefined: there is no such listener in this process. */

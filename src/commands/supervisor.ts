@@ -7,6 +7,7 @@ import { bindOps } from './listeners.ts'
 import type { MetricReading, WorkerMessage, WorkerQuestion } from './worker.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
+/** How many processes it keeps running, and where they and it listen. */
 export interface SupervisorOptions {
   workers: number
   api: Listener

@@ -14,6 +14,7 @@ export interface WorkerOrder {
 /** What a registry holds, as it goes from a worker to its supervisor. */
 export type MetricReading = MetricObjectWithValues<MetricValue<string>>
 
+/** What a supervisor asks of its workers whenever somebody asks it. */
 export type WorkerQuestion = 'metrics' | 'readiness'
 
 /** From the supervisor to a worker. */

@@ -25,6 +25,7 @@ export interface EmbeddedOptions {
   clock?: Clock
 }
 
+/** A Postgres that this process uses, and that others may use as well. */
 export interface EmbeddedPostgres {
   /** For `connect`; names the unix socket. */
   url: string

@@ -1,5 +1,6 @@
 import { openClient } from './connect.ts'
 
+/** What is listened to (a NOTIFY channel), and who is told. */
 export interface ListenerOptions {
   channel: string
   onMessage(payload: string): void
@@ -9,6 +10,7 @@ export interface ListenerOptions {
   onLost(): void
 }
 
+/** A connection of its own that hears a NOTIFY channel, and connects anew by itself. */
 export interface Listener {
   close(): Promise<void>
 }

@@ -10,6 +10,7 @@ export interface OpenOptions {
   role: 'serve' | 'command'
 }
 
+/** A database with the schema of this version. */
 export interface OpenedDatabase extends Database {
   /** How many migrations were applied on the way. */
   migrated: number

@@ -5,6 +5,7 @@ export interface SqlError {
   constraint: string | undefined
 }
 
+/** SQLSTATEs: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 export const UNIQUE_VIOLATION = '23505'
 export const FOREIGN_KEY_VIOLATION = '23503'
 

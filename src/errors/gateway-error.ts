@@ -86,6 +86,7 @@ const KINDS = {
 /** What of a channel an upstream's complaint is about, where the kind does not tell: the key, or one model with it. */
 export type Blamed = 'key' | 'model'
 
+/** What of an error its kind does not say. */
 export interface GatewayErrorOptions {
   /** The request field that is wrong, as a path in the caller's body (`messages[2].content`). */
   param?: string | undefined

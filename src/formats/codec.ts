@@ -123,6 +123,7 @@ export interface Target {
   maxOutputTokens: number | undefined
 }
 
+/** A request as an upstream of the format gets it, and what of it could not be said. */
 export interface EncodedRequest {
   body: JsonObject
   losses: Loss[]
@@ -140,8 +141,10 @@ export interface Emulation {
   outputTool: string | undefined
 }
 
+/** The format could be asked for everything. */
 export const NO_EMULATION: Emulation = { stop: [], outputTool: undefined }
 
+/** What a decoder needs to know that the upstream's answer does not say. */
 export interface DecodeContext {
   /** The vendor of the upstream, put on the signatures it made. */
   vendor: string
@@ -182,6 +185,7 @@ export interface UpstreamFault {
   details: JsonObject | undefined
 }
 
+/** The three pieces of a count call; its request is decoded like any other. */
 export interface TokenCountCodec {
   /** The body of a count call for this request. */
   encodeRequest(request: GenerationRequest, target: Target): JsonObject

@@ -32,6 +32,7 @@ export function encodingOf(body: JsonObject): Encoding {
   throw invalidRequest('encoding_format', "expected 'float' or 'base64'")
 }
 
+/** Writes a request for a model of an upstream, for callers of other formats. */
 export function encodeEmbeddingRequest({ inputs, dimensions }: EmbeddingRequest, model: string): JsonObject {
   const [first] = inputs
   return {

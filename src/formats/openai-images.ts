@@ -136,6 +136,7 @@ export function decodeImageUsage(json: JsonObject): Usage | undefined {
   return { ...NO_USAGE, inputUncached: input - cacheRead, cacheRead, outputText: output }
 }
 
+/** What an answer says that the images do not. */
 export interface ImageReply {
   /** Seconds since 1970. */
   createdAt: number
@@ -143,6 +144,7 @@ export interface ImageReply {
   size: string | undefined
 }
 
+/** Writes a whole answer, for callers of this format where another one's upstream made the images. */
 export function encodeImageAnswer(
   { images, usage }: ImageAnswer,
   { createdAt, size }: ImageReply,

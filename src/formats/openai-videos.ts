@@ -76,6 +76,7 @@ function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
   return parseDataUri(url) ?? { url }
 }
 
+/** Writes an order for a model of an upstream, for callers of other formats. */
 export function encodeVideoRequest({ terms, image }: VideoRequest, model: string): JsonObject {
   return {
     model,

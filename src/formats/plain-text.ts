@@ -61,11 +61,13 @@ export type PlainNote =
   | { readonly of: 'text'; add(text: string): void }
   | typeof NO_NOTE
 
+/** For those who need to know nothing of what plain events said. */
 export const NO_NOTE = { of: 'nothing' } as const
 
 /** Where in the JSON of an event something stands: keys and places in lists. */
 export type JsonPath = readonly (string | number)[]
 
+/** Where in an event stands what may differ from the one before; all else is the same to the letter. */
 export interface PlainShape {
   text: JsonPath
   /** Strings and counts that differ from event to event and mean nothing to the decoder. */

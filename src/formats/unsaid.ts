@@ -9,6 +9,7 @@ export type Read =
   /** That depends on the value. */
   | ((value: JsonValue) => Read)
 
+/** A field that is not named is not read. */
 export interface ReadFields {
   readonly [field: string]: Read
 }

@@ -24,6 +24,7 @@ export interface LimitLease {
   isCorrected: boolean
 }
 
+/** A request that was let in, and how its limits stand after it. */
 export interface LimitGrant {
   readonly allowed: true
   readonly lease: LimitLease
@@ -32,6 +33,7 @@ export interface LimitGrant {
   readonly degraded: boolean
 }
 
+/** A request that was not let in. Nothing of its limits was taken. */
 export interface LimitRefusal {
   readonly allowed: false
   /** The limit that refused. Undefined: limits cannot be counted, and the operator wants nobody in then (a 503). */

@@ -4,6 +4,7 @@ import type { Adjustment, BucketStore, Take, TakeResult } from './bucket.ts'
 import { Circuit } from './circuit.ts'
 import { type Move, RedisBuckets } from './token-bucket.ts'
 
+/** `onLost` and `onBack` take turns; both are called once Redis has been given up, or taken back. */
 export interface GuardOptions {
   redis: RedisConnection
   clock: Clock

@@ -50,19 +50,23 @@ export interface LimitedRequest {
 /** Whose limit it is. */
 export type LimitScope = 'key' | 'account' | 'account-model' | 'model'
 
+/** What is limited: requests and tokens per minute, requests at once. */
 export type LimitKind = 'requests' | 'tokens' | 'concurrent'
 
+/** A limit as headers, errors and the console speak of it. */
 export interface LimitName {
   readonly scope: LimitScope
   readonly kind: LimitKind
 }
 
+/** A bucket that knows which limit it is. */
 export interface PlannedBucket extends Bucket {
   readonly name: LimitName
   /** Units per minute, as configured. */
   readonly limit: number
 }
 
+/** A lease set that knows which limit it is. */
 export interface PlannedLease extends LeaseSet {
   readonly name: LimitName
 }

@@ -39,6 +39,7 @@ export interface Counts {
   removed: number
 }
 
+/** What was done, or with `dryRun` would be. */
 export interface ApplyResult {
   channels: Counts
   models: Counts

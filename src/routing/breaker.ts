@@ -18,6 +18,7 @@ export type Standing =
   /** `until` is when to ask again, in ms since 1970. */
   | { kind: 'paused'; until: number }
 
+/** Every attempt may go. One object, since every candidate of every request has a standing. */
 export const READY: Standing = Object.freeze({ kind: 'ready' })
 
 /** What an attempt told about the subject of a breaker. */
@@ -65,6 +66,9 @@ interface Pauses {
   memoryMs: number
 }
 
+/**
+ * How long a breaker stays open, by why. A vendor that names a time is given at least that, up to MAX_RETRY_AFTER_MS.
+ */
 export const PAUSES: Record<Cause, Pauses> = {
   failing: { firstMs: 5_000, maxMs: 60_000, memoryMs: 60_000 },
   'rate-limited': { firstMs: 1_000, maxMs: 60_000, memoryMs: 0 },

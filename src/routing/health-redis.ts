@@ -16,6 +16,7 @@ export interface RedisSharingOptions {
   onError?: (error: Error) => void
 }
 
+/** The openings of all processes on one Redis. */
 export interface RedisSharing extends HealthSharing {
   /** Resolves once the openings of others arrive. */
   listening: Promise<void>

@@ -49,6 +49,7 @@ const GARBAGE = new Uint8Array([
   ...Buffer.from('\n\n}garbage'),
 ])
 
+/** Answers in whichever format the path is of. It keeps the prompt cache and the jobs of one simulator. */
 export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer {
   const { sleep, observer } = delivery
   const cache = createPromptCache()

@@ -36,6 +36,7 @@ export interface Dialect {
   streamType(request: DialectRequest): string
 }
 
+/** A request as far as it is the same for all vendors. */
 export interface DialectRequest {
   /** The model from the path, where the vendor has it there. */
   pathModel: string

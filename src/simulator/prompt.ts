@@ -37,6 +37,7 @@ export interface Segment {
   mark: '5m' | '1h' | undefined
 }
 
+/** A tool that the model may call. */
 export interface OfferedTool {
   name: string
   /** The group that Responses' namespace tools live in. */
@@ -47,6 +48,7 @@ export interface OfferedTool {
   schema: JsonObject
 }
 
+/** Whether it must. */
 export interface ToolChoice {
   mode: 'auto' | 'none' | 'required'
   /** The names it may choose from; undefined: all of them. */

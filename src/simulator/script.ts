@@ -17,6 +17,7 @@ export type Step =
   | { type: 'error'; failure: Failure }
   | { type: 'finish'; reason: FinishReason; stopSequence: string | undefined }
 
+/** Why an answer ends, in no vendor's words. */
 export type FinishReason = 'stop' | 'stop-sequence' | 'calls' | 'length' | 'refusal' | 'filter'
 
 /** Output tokens of one exchange, filled while its steps are played. */

@@ -12,6 +12,7 @@ export interface SimulatorOptions {
   cutError?: unknown
 }
 
+/** What was asked of a simulator since it was made (`/__simulator/stats`). */
 export interface SimulatorStats {
   /** Requests that are being answered right now. */
   active: number
@@ -24,6 +25,7 @@ export interface SimulatorStats {
   bytes: number
 }
 
+/** An upstream of every format behind one `fetch`. */
 export interface Simulator {
   fetch(request: Request): Promise<Response>
   recordings: Recordings

@@ -14,6 +14,7 @@ export interface InputCount {
 /** How a vendor caches: by itself when the prompt is long, at the caller's marks only, or both. */
 export type CachePolicy = 'implicit' | 'marks' | 'implicit-and-marks'
 
+/** The prompts that a vendor remembers. */
 export interface PromptCache {
   /** Counts the prompt and remembers its prefixes, so that the next prompt with the same start reads them. */
   count(prompt: Prompt, policy: CachePolicy): InputCount

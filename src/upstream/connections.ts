@@ -55,6 +55,10 @@ export function isClosedConnection(error: unknown): boolean {
   return error instanceof Error && 'code' in error && CLOSED_CODES.has(error.code)
 }
 
+/**
+ * Whether a bare connection to the address's host and port comes to stand in time; it is closed at once. Rejects where
+ * it is refused, and when `signal` aborts.
+ */
 export function tcpReach(url: string, withinMs: number, signal: AbortSignal): Promise<boolean> {
   const { hostname, port, protocol } = new URL(url)
   return new Promise((resolve, reject) => {

@@ -4,6 +4,7 @@ import { type AddressGuard, PrivateAddress } from './address-guard.ts'
 
 export type MediaKind = 'image' | 'document' | 'audio' | 'video'
 
+/** What a caller says stands at an address. */
 export interface MediaRequest {
   /** As the caller gave it. */
   url: string

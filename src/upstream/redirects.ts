@@ -8,6 +8,7 @@ const MAX_REDIRECTS = 5
 /** Headers that say what is wanted, and nothing about who wants it. */
 const PASSED = ['accept', 'accept-encoding', 'range', 'if-range', 'user-agent']
 
+/** The call whose answer is a redirect. */
 export interface RedirectOptions {
   channel: Channel
   guard: AddressGuard

@@ -1,6 +1,7 @@
 import type { Channel, ChannelKey } from './channel.ts'
 import type { UpstreamCall } from './endpoint.ts'
 
+/** One call of an upstream, ready to be sent. */
 export interface UpstreamRequest {
   channel: Channel
   key: ChannelKey | undefined

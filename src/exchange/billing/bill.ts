@@ -21,6 +21,7 @@ const LIFETIME_MS = 4 * 60 * 60 * 1000
 /** The ledger stores what was noted every 2 s: not every look needs to be priced. */
 const LOOKS_PER_NOTE = 4
 
+/** Whose money it is, and how much of it the request may cost. */
 export interface BillOptions {
   ledger: Ledger
   credit: CreditWatch

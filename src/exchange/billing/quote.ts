@@ -83,6 +83,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   }
 }
 
+/** What decides the quote of an operation. */
 export interface OperationPrice {
   /** What is made; the model's prices must cover it. */
   work: Work

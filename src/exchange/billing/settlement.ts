@@ -13,6 +13,7 @@ export interface ExchangeStore {
   add(row: ExchangeRow): void
 }
 
+/** Where the end of an exchange is told; a Gateway is one. */
 export interface SettlementDependencies {
   clock: Clock
   log: Log

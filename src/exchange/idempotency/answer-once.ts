@@ -12,6 +12,7 @@ import type { IdempotentGateway } from './idempotency.ts'
 /** Stripe's bound. */
 const LONGEST_KEY = 255
 
+/** A request with an Idempotency-Key, and how it is answered if it is the first with that key. */
 export interface IdempotentCall {
   request: Request
   listener: Listener

@@ -81,6 +81,7 @@ const READ_AT_ONCE = 4
 /** Runs that one statement deletes. */
 const SWEEP_AT_ONCE = 500
 
+/** The runs of all processes that share a database. */
 export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
   const lease = () => sql`now() + make_interval(secs => ${LEASE_SECONDS})`
   const columns = () =>

@@ -50,6 +50,7 @@ export interface StreamedOperation extends OperationOf<PreparedStream> {
   stream: boolean
 }
 
+/** What an operation may know of its exchange when it makes a request ready. */
 export interface PrepareContext {
   requestId: string
   /** Whose request it is, and for which model. */
@@ -64,6 +65,7 @@ export interface PrepareContext {
   priceVersion: bigint | undefined
 }
 
+/** A request whose answer is read to its end. */
 export interface PreparedWhole extends Prepared {
   /**
    * Reads what the upstream answered; `served` is where.
@@ -72,6 +74,7 @@ export interface PreparedWhole extends Prepared {
   read(bytes: Uint8Array, headers: Headers, served: Served): OperationAnswer
 }
 
+/** A request whose answer flows. */
 export interface PreparedStream extends Prepared {
   /** What stands between the upstream's bytes and the caller's; the upstream's head says what they are. */
   open(headers: Headers): OperationPipeline
@@ -90,6 +93,7 @@ export interface OperationAnswer {
   entrust?: (record: ExchangeRecord) => Promise<void>
 }
 
+/** A pipeline that knows what has been used so far. */
 export interface OperationPipeline extends Pipeline {
   /** Of the caller's answer. */
   readonly contentType: string

@@ -1,6 +1,7 @@
 /** A stretch of a body: in memory, or read when its turn comes. */
 export type Piece = Uint8Array | StoredPiece
 
+/** Bytes that lie elsewhere; they can be read any number of times, once for each attempt. */
 export interface StoredPiece {
   /** In bytes. */
   size: number

@@ -21,6 +21,7 @@ const MOST_SAID_PER_SECOND = 10
 /** An answer that came whole although events were asked for is read for its usage if it is no longer than this. */
 const MAX_WHOLE_BYTES = 4 * 1024 * 1024
 
+/** In the language that is spoken, or in English. */
 export type TranscriptionKind = 'transcription' | 'translation'
 
 /**

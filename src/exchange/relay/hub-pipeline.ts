@@ -14,6 +14,7 @@ import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
+/** The machines of one answer, in the order in which its events pass them. */
 export interface HubMachines {
   decoder: StreamDecoder
   /** Undoes on the answer what was done to the request. */

@@ -19,6 +19,7 @@ const EMPTY_LINE = Buffer.from('\n\n')
 /** For whole events, each run by itself. A BOM is none of theirs, and stays. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
+/** What a stream that stays in its format is listened to with, and what of it is kept from the caller. */
 export interface PassthroughOptions {
   codec: Codec
   decoder: StreamDecoder

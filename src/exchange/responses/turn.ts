@@ -81,6 +81,7 @@ export function readReference(json: JsonObject): StateFields {
   return { ...NOTHING_KEPT, previousId: readStateFields(json)?.previousId }
 }
 
+/** A request that neither goes on from what is kept nor asks for anything to be kept. */
 export const NOTHING_KEPT: StateFields = { previousId: undefined, keeps: false, background: false }
 
 /**

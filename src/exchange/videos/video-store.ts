@@ -75,6 +75,7 @@ export interface VideoContent {
 /** What a look at a job brought. */
 export interface VideoNews extends Pick<VideoJob, 'state' | 'percent' | 'content' | 'keptUntil'> {}
 
+/** A part of a list; `hasMore`: others come after the last one. */
 export interface VideoPage {
   jobs: VideoJob[]
   hasMore: boolean
@@ -109,8 +110,10 @@ export interface VideoStore {
   rates(version: bigint): Promise<Rates | undefined>
 }
 
+/** A job that only this process looks at for now. */
 export interface LeasedJob {
   job: VideoJob
+  /** Since it was ordered, by the clock of the database. */
   ageMs: number
   /** Its deadline is past. */
   isOverdue: boolean
@@ -136,6 +139,7 @@ const FIRST_LOOK_SECONDS = 3
 
 type Row = typeof videoJob.$inferSelect
 
+/** The videos of all accounts. What belongs to their owners alone is sealed with `box`. */
 export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): VideoStore {
   const toJob = (row: Row): VideoJob => ({
     id: row.id,

@@ -8,6 +8,7 @@ import type { Capabilities } from './models.ts'
 import { encodePart } from './part-encode.ts'
 import { pairResults, separateCalls } from './result-pairing.ts'
 
+/** What decides how a turn is written, beside the turn. */
 export interface MessageContext {
   target: Target
   model: Capabilities

@@ -19,6 +19,10 @@ const PLAIN: EncodedOutput = { format: undefined, tool: undefined, instruction: 
 
 const JSON_ONLY = 'Reply with one valid JSON object and nothing else: no prose, no code fence.'
 
+/**
+ * The best way that the model has. A schema that nothing holds it to is a loss where the caller said `strict`.
+ * `hasTools`: the request has tools of its own, so that one of ours would be one to choose among.
+ */
 export function encodeOutput(
   output: OutputFormat | undefined,
   hasTools: boolean,

@@ -33,6 +33,7 @@ export function thoughtDisplay(request: ReplyContext['request']): ThoughtDisplay
  */
 const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
 
+/** A signature as callers of this format get it: wrapped, so that its maker is known when it comes back. */
 export function replySignature(signature: Signature | undefined): string {
   return wrapSignature(signature ?? NOBODYS, FORMAT)
 }

@@ -27,6 +27,7 @@ export interface ThinkingConditions {
   thoughtMissing: boolean
 }
 
+/** What the model can do of what the caller wishes; the rest is a loss. */
 export function encodeThinking(
   request: GenerationRequest,
   target: Target,

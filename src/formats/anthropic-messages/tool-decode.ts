@@ -21,6 +21,7 @@ const HOSTED_TOOLS: readonly (readonly [string, HostedToolKind])[] = [
   ['code_execution_', 'code_execution'],
 ]
 
+/** @throws GatewayError `invalid_request` for a function without a name */
 export function decodeTools(tools: readonly JsonValue[]): Tool[] {
   return tools.map((tool, index) => decodeTool(asObject(tool) ?? {}, `tools[${index}]`))
 }
@@ -76,6 +77,7 @@ function strings(value: JsonValue | undefined): string[] {
   return asArray(value).filter(item => typeof item === 'string')
 }
 
+/** @throws GatewayError `invalid_request` for a kind of choice that the API does not have */
 export function decodeToolChoice(
   wire: JsonObject | undefined,
   tools: readonly Tool[],

@@ -20,6 +20,7 @@ export interface EncodedTools {
   instruction: string | undefined
 }
 
+/** @throws GatewayError `unsupported_parameter` where the choice forces a tool that cannot be offered */
 export function encodeTools(request: GenerationRequest, model: Capabilities, losses: Losses): EncodedTools {
   const { toolChoice, turns } = request
   const tools = chosen(request.tools, toolChoice).flatMap(tool => encodeTool(tool, model, losses))

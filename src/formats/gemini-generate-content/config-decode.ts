@@ -12,6 +12,7 @@ import type { ConfigFields } from './config-encode.ts'
 import { levelEffort } from './models.ts'
 import { liftSchema } from './openapi-schema.ts'
 
+/** What of a request stands in `generationConfig`, the answer's shape included. */
 export type DecodedConfig = ConfigFields & Pick<GenerationRequest, 'output'>
 
 /** The fields of `generationConfig` that every format can mean; `configExtensions` has the others. */

@@ -25,6 +25,7 @@ export type ConfigFields = Pick<
   | 'reasoning'
 >
 
+/** @throws GatewayError `unsupported_parameter` for more stop sequences than the API takes */
 export function encodeConfig(
   fields: ConfigFields,
   output: OutputFormat | undefined,

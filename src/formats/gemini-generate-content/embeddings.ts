@@ -129,6 +129,7 @@ export function reportedInput(json: JsonObject): number | undefined {
   return readCount(asObject(json['usageMetadata'])?.['promptTokenCount'])
 }
 
+/** Writes the answer to either call; the tokens are ours where the upstream told none. */
 export function encodeEmbeddingAnswer(
   { vectors }: EmbeddingAnswer,
   { action, inputTokens }: { action: EmbeddingAction; inputTokens: number },

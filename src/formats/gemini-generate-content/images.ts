@@ -116,6 +116,7 @@ function decodePrediction(entry: JsonObject): MadeImage[] {
   return [{ mediaType, base64, revisedPrompt: asString(entry['prompt']) }]
 }
 
+/** Writes the answer to a `:predict`, which has no place for usage. */
 export function encodePredictions({ images }: ImageAnswer): JsonObject {
   return {
     predictions: images.map(({ mediaType, base64, revisedPrompt }) => ({

@@ -15,6 +15,7 @@ function tokenObject(value: JsonValue): JsonObject {
   return { token, logprob, bytes: [...Buffer.from(token, 'utf8')] }
 }
 
+/** OpenAI's token objects as `logprobsResult`; undefined where there are none. */
 export function encodeLogprobs(content: readonly JsonValue[]): JsonObject | undefined {
   if (content.length === 0) return undefined
   return {

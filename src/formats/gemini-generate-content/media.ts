@@ -50,6 +50,7 @@ function urlSource(uri: string): MediaSource {
   return GOOGLE_FILE.test(uri) ? { type: 'file-id', id: uri, format: FORMAT } : { type: 'url', url: uri }
 }
 
+/** What the model that gets it can do, and where losses are told. */
 export interface MediaDestination {
   /** Whether the model fetches public https addresses itself. */
   fetchesUrls: boolean

@@ -9,6 +9,7 @@ export type Thinking =
   | { type: 'level'; levels: readonly ThinkingLevel[] }
 
 const THINKING_LEVELS = ['MINIMAL', 'LOW', 'MEDIUM', 'HIGH'] as const
+/** A value of `thinkingLevel`, weakest first in the list. */
 export type ThinkingLevel = (typeof THINKING_LEVELS)[number]
 
 /** What a request for a model may say. */

@@ -3,6 +3,7 @@ import { asArray, asString, type JsonObject, type JsonValue } from '@/json/json.
 import type { WireSchema } from './wire.ts'
 
 const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean'] as const
+/** A JSON Schema type other than null, which Gemini's own schemas say as `nullable`. */
 export type SchemaType = (typeof TYPES)[number]
 
 /** The types a schema names, `null` included, in lower case. */

@@ -7,6 +7,7 @@ import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
 import { FORMAT, present, type WireTool, type WireToolConfig } from './wire.ts'
 
+/** The tool part of a request. */
 export interface EncodedTools {
   tools: WireTool[]
   toolConfig: WireToolConfig | undefined

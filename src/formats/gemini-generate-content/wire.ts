@@ -12,6 +12,7 @@ import type {
 } from '@google/genai'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 
+/** This format's name, for signatures and extensions. */
 export const FORMAT = 'gemini-generate-content'
 
 /** Where a conversation holds a tool's own data. */

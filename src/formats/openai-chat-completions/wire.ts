@@ -6,6 +6,7 @@ import type { Format } from '@/generation/format.ts'
  * vendors of this format add fields that no SDK has.
  */
 export type { CompletionUsage } from 'openai/resources/completions'
+/** What the API itself gives; other vendors of this format have reasons of their own. */
 export type FinishReason = ChatCompletion.Choice['finish_reason']
 
 /** This format's name, for signatures and extensions. */

@@ -24,6 +24,7 @@ const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 /** What a synthetic output says: the API refuses a call without one. */
 const NO_RESULT = 'No result was given for this tool call.'
 
+/** What decides how the conversation is written, beside the conversation. */
 export interface HistoryOptions {
   target: Target
   /** Whether the model takes cache marks on parts. */

@@ -70,6 +70,10 @@ export function decodeReasoning(item: JsonObject, vendor: string | undefined): R
   }
 }
 
+/**
+ * An `encrypted_content` with its maker: `vendor` made it, or, where a caller brings it (undefined), whoever it was
+ * wrapped for.
+ */
 export function reasoningSignature(
   encrypted: string,
   vendor: string | undefined,

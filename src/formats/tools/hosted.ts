@@ -4,6 +4,7 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import type { HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString } from '@/json/json.ts'
 
+/** The request as the target can serve it, and what it loses by that. */
 export interface KeptTools {
   request: GenerationRequest
   losses: Loss[]
