@@ -299,7 +299,9 @@ function prepareFindKey(orm: Rows) {
 async function setStatus(tx: Transaction, id: number, status: 'active' | 'suspended'): Promise<void> {
   const open = and(eq(account.id, id), ne(account.status, 'closed'))
   const changed = await tx.update(account).set({ status }).where(open).returning({ id: account.id })
-  if (changed.length === 0) throw new Refusal(`There is no account ${id} that could be ${status}`)
+  if (changed.length > 0) return
+  const [found] = await tx.select({ id: account.id }).from(account).where(eq(account.id, id))
+  throw new Refusal(found === undefined ? `There is no account ${id}` : `Account ${id} is closed`)
 }
 
 async function insertModels(tx: Transaction, accountId: number, models: readonly string[]): Promise<void> {

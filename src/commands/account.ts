@@ -1,7 +1,7 @@
 import type { Account } from '@/accounts/account.ts'
 import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/defaults.ts'
 import {
   type Command,
@@ -145,7 +145,9 @@ function show(io: CommandIo, json: boolean, account: Account): void {
 function readCredit(text: string): bigint {
   const nano = parseMoney(text)
   if (nano !== undefined && nano >= 0n) return nano
-  throw new UsageError(`--credit is "${text}" but must be a decimal amount of 0 or more, as in 5.00`)
+  throw new UsageError(
+    `--credit is "${text}" but must be a decimal amount of 0 or more, as in 5.00; ${MONEY_BOUNDS}`,
+  )
 }
 
 /** An account as `--json` shows it. */

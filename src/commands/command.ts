@@ -76,10 +76,24 @@ function parse(args: readonly string[], types: OptionTypes) {
     ]),
   )
   try {
-    return parseArgs({ args: [...args], options, allowPositionals: true, strict: true })
+    const parsed = parseArgs({
+      args: [...args],
+      options,
+      allowPositionals: true,
+      strict: true,
+      tokens: true,
+    })
+    refuseRepeated(parsed.tokens.flatMap(token => (token.kind === 'option' ? [token.name] : [])))
+    return parsed
   } catch (error) {
     throw new UsageError(error instanceof Error ? error.message : String(error))
   }
+}
+
+/** Of two values one would be forgotten in silence. */
+function refuseRepeated(names: readonly string[]): void {
+  const repeated = names.find((name, index) => names.indexOf(name) !== index)
+  if (repeated !== undefined) throw new UsageError(`--${repeated} is there more than once`)
 }
 
 /** The value of an option that has to be there. */

@@ -88,7 +88,10 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   bundle.catch(error => log.error({ err: error }, 'the pages of the console could not be built'))
   const server = await orElse(
     () => catalog.close(),
-    () => bind('CONSOLE_PORT', { host, port }, () => serveConsole(console, bundle, { hostname: host, port })),
+    () =>
+      bind({ host: 'CONSOLE_HOST', port: 'CONSOLE_PORT' }, { host, port }, () =>
+        serveConsole(console, bundle, { hostname: host, port }),
+      ),
   )
   const url = server.url.href.replace(/\/$/, '')
   if (publicUrl === '') publicUrl = reachable(url)

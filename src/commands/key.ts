@@ -3,7 +3,7 @@ import { isRange } from '@/accounts/ip-range.ts'
 import { accountStore, type NewKey } from '@/accounts/store.ts'
 import type { CapPeriod } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import {
   type Command,
   type CommandIo,
@@ -25,7 +25,8 @@ const createCommand: Command = {
   name: 'key create',
   summary: 'make a key, which is shown this once',
   usage:
-    '--account ID [--name N] [--models a,b] [--expires T] [--cap 2.00/month] [--allow-ip CIDR,...] [--no-store]',
+    '--account ID [--name N] [--models a,b] [--expires T] [--cap 2.00/month] [--allow-ip CIDR,...] [--no-store]' +
+    ' [--rpm N] [--tpm N] [--concurrent N]',
   details: `--account ID         who pays
 --name N             what to call it in lists
 --models a,b         narrows the key to these models of the account
@@ -49,7 +50,7 @@ const createCommand: Command = {
     const { texts } = words
     const input = {
       accountId: readId(required(words, 'account'), '--account'),
-      name: texts['name'] ?? '',
+      name: readName(texts['name'] ?? ''),
       expiresAt: texts['expires'] === undefined ? undefined : readFuture(texts['expires'], io.now()),
       allowIps: readRanges(texts['allow-ip']),
       cap: texts['cap'] === undefined ? undefined : readCap(texts['cap']),
@@ -106,6 +107,14 @@ function show(io: CommandIo, json: boolean, key: ApiKey): void {
   print(io, json, rowOf(key), () => keyTable([key]))
 }
 
+/** As the console asks for it: a name stands in the rows of lists. */
+function readName(text: string): string {
+  if (text.length <= NAME_LENGTH && !/\p{Cc}/u.test(text)) return text
+  throw new UsageError(`--name must be one line of at most ${NAME_LENGTH} characters`)
+}
+
+const NAME_LENGTH = 200
+
 function readFuture(text: string, now: number): Date {
   const date = readExpiry(text, now)
   if (date === undefined) {
@@ -125,7 +134,7 @@ function readCap(text: string): SpendCap {
     return { amountNano, period }
   }
   throw new UsageError(
-    `--cap is "${text}" but must be an amount per ${CAP_PERIODS.join(', ')}, as in 2.00/month`,
+    `--cap is "${text}" but must be an amount per ${CAP_PERIODS.join(', ')}, as in 2.00/month; ${MONEY_BOUNDS}`,
   )
 }
 

@@ -5,7 +5,7 @@ import { type AuditCheck, type AuditReport, audit } from '@/ledger/audit.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import type { PostingKind } from '@/ledger/types.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { type Command, type CommandIo, readArguments, readId, required, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { print, table } from './output.ts'
@@ -94,7 +94,9 @@ async function assertAccount(db: Database, accountId: number): Promise<void> {
 function readAmount(text: string, what: string): bigint {
   const nano = parseMoney(text)
   if (nano !== undefined && nano > 0n) return nano
-  throw new UsageError(`${what} is "${text}" but must be a decimal amount above 0, as in 5.00`)
+  throw new UsageError(
+    `${what} is "${text}" but must be a decimal amount above 0, as in 5.00; ${MONEY_BOUNDS}`,
+  )
 }
 
 function readCount(text: string | undefined, what: string, most: number): number {

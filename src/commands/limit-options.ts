@@ -16,7 +16,8 @@ export function limitsCommand<Limited>(
     name: `${noun} limits`,
     summary: `set ${noun === 'account' ? 'an' : 'a'} ${noun}'s own limits`,
     usage: 'ID [--rpm N] [--tpm N] [--concurrent N]',
-    details: `--rpm N         requests per minute
+    details: `ID              the number that "${noun} list" shows
+--rpm N         requests per minute
 --tpm N         tokens per minute
 --concurrent N  requests at once
 N is a whole number, or "default" for the deployment's own.`,

@@ -21,7 +21,7 @@ export async function listen(
   metrics: Metrics,
   database: Database,
 ) {
-  const api = bind('PORT', settings.api, () =>
+  const api = bind({ host: 'HOST', port: 'PORT' }, settings.api, () =>
     serveApiHost(gateway, {
       hostname: settings.api.host,
       port: settings.api.port,
@@ -41,7 +41,9 @@ export async function listen(
 
 /** Opens the ops listener. */
 export function bindOps(ops: Settings['ops'], probes: OpsDependencies) {
-  return bind('OPS_PORT', ops, () => serveOps(probes, { hostname: ops.host, port: ops.port }))
+  return bind({ host: 'OPS_HOST', port: 'OPS_PORT' }, ops, () =>
+    serveOps(probes, { hostname: ops.host, port: ops.port }),
+  )
 }
 
 /** What `open` gives; where it throws, `close` closes what was open before it, so that the process can end. */

@@ -1,4 +1,5 @@
 import { serveSimulator } from '@/simulator/serve.ts'
+import { bind } from './bind.ts'
 import { type Command, readArguments, UsageError } from './command.ts'
 import { print } from './output.ts'
 
@@ -12,7 +13,10 @@ export const simulatorCommand: Command = {
   async run(args, io) {
     const { json, texts } = readArguments(args, { port: 'text' })
     const stopped = untilStopped()
-    const server = serveSimulator({ port: readPort(texts['port']), hostname: '127.0.0.1' })
+    const address = { host: '127.0.0.1', port: readPort(texts['port']) }
+    const server = bind({ host: 'the address', port: '--port' }, address, () =>
+      serveSimulator({ port: address.port, hostname: address.host }),
+    )
     print(io, json, { url: server.url }, () => `The simulator listens on ${server.url}`)
     await stopped
     await server.stop()

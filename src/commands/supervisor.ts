@@ -127,7 +127,7 @@ export function restartDelayMs(failures: number): number {
 /** Workers share the port by SO_REUSEPORT, and would as quietly share it with a stranger's. */
 function refuseTakenAddress({ host, port }: Listener): void {
   if (port === 0) return
-  bind('PORT', { host, port }, () =>
+  bind({ host: 'HOST', port: 'PORT' }, { host, port }, () =>
     Bun.serve({ hostname: host, port, reusePort: false, fetch: () => new Response() }),
   ).stop(true)
 }

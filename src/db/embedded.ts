@@ -12,6 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@/clock/clock.ts'
+import { SettingsError } from '@/config/settings.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Cluster, DATABASE, USER } from './cluster.ts'
 import { describeCluster, prepareDirectory } from './data-directory.ts'
@@ -66,7 +67,10 @@ function prepareHome(dataDir: string): string {
     mkdirSync(join(dataDir, 'locks'), { recursive: true, mode: 0o700 })
     return realpathSync(dataDir)
   } catch (cause) {
-    throw new Refusal(`DATA_DIR ${dataDir} cannot be used: ${String(cause)}`, { cause })
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    throw new SettingsError([
+      `DATA_DIR is ${JSON.stringify(dataDir)} but must be a directory that this process can write: ${reason}`,
+    ])
   }
 }
 

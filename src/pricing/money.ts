@@ -4,6 +4,8 @@ const NANO_DIGITS = 9
 const NANO_PER_UNIT = 10n ** BigInt(NANO_DIGITS)
 /** What a bigint column holds: 9.2 thousand million units. */
 export const LARGEST_NANO = 2n ** 63n - 1n
+/** What an amount that somebody typed may be, for whoever typed another. */
+export const MONEY_BOUNDS = 'it has 9 decimal places at most, and is below 9223372036'
 const DECIMAL = /^(-?)(\d{1,10})(?:\.(\d{1,9}))?$/
 
 /** `'5.00'` -> `5000000000n`, exactly. Undefined for what is not a decimal, is finer than a nano, or is too large. */

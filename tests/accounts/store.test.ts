@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
+import { eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/database.ts'
 import { hashKey } from '@/accounts/api-key.ts'
 import { accountStore, type NewKey } from '@/accounts/store.ts'
-import { model } from '@/db/schema.ts'
+import { account, model } from '@/db/schema.ts'
 
 const database = await testDatabase()
 const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
@@ -81,6 +82,14 @@ test('suspends and resumes', async () => {
   const { id } = await newAccount()
   expect((await store.suspendAccount(id)).status).toBe('suspended')
   expect((await store.resumeAccount(id)).status).toBe('active')
+})
+
+test('a closed account stays closed, and the refusal says that it is', async () => {
+  const { id } = await newAccount()
+  await database.orm.update(account).set({ status: 'closed' }).where(eq(account.id, id))
+  await expect(store.resumeAccount(id)).rejects.toThrow(`Account ${id} is closed`)
+  await expect(store.suspendAccount(id)).rejects.toThrow(`Account ${id} is closed`)
+  expect((await store.findAccount(id)).status).toBe('closed')
 })
 
 test('changes only the limits it was told, and puts one back with null', async () => {
@@ -184,6 +193,7 @@ test('revokes for good, and at the first time', async () => {
 test.each([
   ['find', () => store.findAccount(999_999)],
   ['suspend', () => store.suspendAccount(999_999)],
+  ['resume', () => store.resumeAccount(999_999)],
   ['limits', () => store.changeLimits(999_999, { requestsPerMinute: 1 })],
   ['models', () => store.setModels(999_999, [])],
   ['store', () => store.allowStore(999_999, false)],

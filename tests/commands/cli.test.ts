@@ -277,7 +277,8 @@ describe('a refusal is one line on stderr and exit code 1', () => {
     [['account', 'create', '--email', 'nobody'], '"nobody" is not an e-mail address'],
     [['account', 'create', '--email', 'm@x', '--models', 'nothing'], 'There is no model "nothing"'],
     [['account', 'show', '999999'], 'There is no account 999999'],
-    [['account', 'suspend', '999999'], 'There is no account 999999 that could be suspended'],
+    [['account', 'suspend', '999999'], 'There is no account 999999'],
+    [['account', 'resume', '999999'], 'There is no account 999999'],
     [['key', 'create', '--account', '999999'], 'There is no account 999999'],
     [['key', 'create', '--account', '999999', '--models', 'nothing'], 'There is no model "nothing"'],
     [['key', 'list', '--account', '999999'], 'There is no account 999999'],
@@ -347,6 +348,12 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
       '--allow-ip holds "10.0.0.0/33" but must hold',
     ],
     [['key', 'create', '--account', '1', '--models', ','], '--models is empty'],
+    [['key', 'create', '--account', '1', '--name', 'two\nlines'], '--name must be one line'],
+    [['account', 'credit', '1', '9223372037', '--reason', 'typo'], 'is below 9223372036'],
+    [
+      ['account', 'create', '--email', 'a@x', '--credit', '5', '--credit', '500'],
+      '--credit is there more than once',
+    ],
     [['simulator', '--port', '65536'], '--port is "65536" but must be a whole number from 0 to 65535'],
   ])('%j', async (words, message) => {
     const { exitCode, stdout, stderr } = await run(...words)
@@ -396,6 +403,24 @@ describe('--help', () => {
     expect(stdout).toContain('  account create')
     expect(stdout).not.toContain('  key create')
   })
+})
+
+test('simulator says which port is taken', async () => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const { exitCode, stdout, stderr } = await run('simulator', '--port', String(taken.port), '--json')
+  expect({ exitCode, stdout, stderr }).toEqual({
+    exitCode: 1,
+    stdout: '',
+    stderr: `tollgate: --port ${taken.port} on 127.0.0.1 cannot be used: something else listens there\n`,
+  })
+  await taken.stop(true)
+})
+
+test('a DATA_DIR that cannot be made is a wrong environment', async () => {
+  const child = spawn(['account', 'list'], { PATH: ENV.PATH, DATA_DIR: '/dev/null/data' })
+  const { exitCode, stdout, stderr } = await finish(child)
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: '' })
+  expect(stderr).toMatch(/^DATA_DIR is "\/dev\/null\/data" but must be a directory [^\n]+\n$/)
 })
 
 test('simulator serves until it is told to stop', async () => {

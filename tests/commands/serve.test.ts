@@ -90,6 +90,32 @@ test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the pro
   rmSync(dataDir, { recursive: true, force: true })
 })
 
+test.each([
+  ['HOST', 'nowhere.invalid'],
+  ['CONSOLE_HOST', '203.0.113.1'],
+  ['OPS_HOST', 'nowhere.invalid'],
+])('%s %s, which is no address of this machine: says so, and the process ends', async (name, host) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-nowhere-'))
+  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
+    env: {
+      ...FREE_PORTS,
+      DATA_DIR: dataDir,
+      DATABASE_URL: database.url,
+      TOLLGATE_SECRET: SECRET,
+      [name]: host,
+    },
+    stdout: 'ignore',
+    stderr: 'pipe',
+    timeout: 25_000,
+    killSignal: 'SIGKILL',
+  })
+  expect(await child.stderr.text()).toBe(
+    `${name} is "${host}" but must be an address of this machine, or a name of one\n`,
+  )
+  expect(await child.exited).toBe(2)
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
 test('TOLLGATE_CONFIG that names no file: says so before anything is made', async () => {
   const dataDir = join(tmpdir(), `tollgate-nothing-${crypto.randomUUID()}`)
   const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
