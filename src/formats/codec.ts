@@ -12,7 +12,7 @@ import type { StreamDecoder, StreamEncoder } from './plain-text.ts'
  * All that Tollgate knows about one wire format. decode is wire to generation, encode is generation to wire; both
  * are pure: ids and time are arguments, nothing is awaited. Converting A to B is A's decode, then B's encode.
  *
- * Used from the caller's side: decodeRequest, encodeResponse, createStreamEncoder, error, keepalive, fieldNames.
+ * Used from the caller's side: decodeRequest, encodeResponse, createStreamEncoder, encodeError, keepalive, fieldNames.
  * Used from the upstream's side: encodeRequest, decodeResponse, createStreamDecoder, decodeFault.
  */
 export interface Codec {
@@ -53,7 +53,7 @@ export interface Codec {
   /** Writes a stream for the caller: whole server-sent events as text, any number in one string. */
   createStreamEncoder(context: ReplyContext): StreamEncoder
 
-  /** Writes an error as the body of an answer. The message ends in the request id (contract.md 6). */
+  /** Writes an error as the body of an answer. The message ends in the request id. */
   encodeError(error: GatewayError, requestId: string): JsonObject
 
   /**
@@ -66,7 +66,7 @@ export interface Codec {
   /** True where each event carries a number, so that an error of ours must go on counting. */
   readonly numbersEvents: boolean
 
-  /** Reads an error body of an upstream: any of wire-formats 6.3's, other vendors' shapes, HTML, nothing. */
+  /** Reads an error body of an upstream: the format's own shape, other vendors', HTML, nothing. */
   decodeFault(status: number, body: string): UpstreamFault
 
   /** What goes between two events after a silence, so that every client of the format survives it. */

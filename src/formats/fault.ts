@@ -12,8 +12,8 @@ const MAX_MESSAGE = 2000
 const MAX_DEPTH = 4
 
 /**
- * Reads an upstream's error body of any vendor: JSON in each of the shapes of wire-formats 6.3, the same inside an
- * array or a server-sent event, HTML, text, nothing. Never throws.
+ * Reads an upstream's error body of any vendor: JSON in each of their shapes, the same inside an array or a
+ * server-sent event, HTML, text, nothing. Never throws.
  */
 export function decodeFault(status: number, body: string): UpstreamFault {
   const value = parseBody(body)

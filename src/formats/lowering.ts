@@ -234,7 +234,7 @@ function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
 }
 
 /**
- * Holds a request to strict mode (contract.md 6).
+ * Holds a request to strict mode, in which a loss is a 400.
  * @throws GatewayError `unsupported_parameter` naming the losses
  */
 export function refuseLosses(names: readonly string[]): void {

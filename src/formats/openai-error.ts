@@ -1,7 +1,7 @@
 import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
 import type { JsonObject } from '@/json/json.ts'
 
-/** OpenAI's error `type` for a status (contract.md 6); one table for every OpenAI surface and for unknown paths. */
+/** OpenAI's error `type` for a status; one table for every OpenAI surface and for unknown paths. */
 function openaiErrorType(status: number): string {
   switch (status) {
     case 401:

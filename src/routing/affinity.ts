@@ -28,7 +28,7 @@ export interface ResponseChain {
   previousId: string | undefined
 }
 
-/** Headers in which clients name their session, the most telling first (clients.md: Codex, Claude Code, opencode). */
+/** Headers in which clients name their session, the most telling first (Claude Code, Codex, opencode). */
 const SESSION_HEADERS = ['x-claude-code-session-id', 'session-id', 'x-session-id'] as const
 
 /** Longer names than any client's are as good as cut off. */

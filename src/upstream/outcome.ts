@@ -12,7 +12,7 @@ export interface Complaint {
   details?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** Statuses that are about the caller's own request and go back as they are (contract.md 6). */
+/** Statuses that are about the caller's own request and go back as they are. */
 const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 416, 422, 431, 451])
 
 /**

@@ -104,7 +104,7 @@ describe('what a client sends', () => {
   })
 })
 
-/** Whether a stream has the end without which its client asks again or fails (clients.md 5). */
+/** Whether a stream has the end without which its client asks again or fails. */
 function endsWell(given: ClientCase, text: string): boolean {
   const last = eventsOf(text).at(-1) ?? {}
   if (given.path.startsWith('/v1/responses')) {

@@ -4,7 +4,7 @@ import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/ga
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { askingFor, eventsOf, readCase } from './case.ts'
 
-/** What clients do that breaks gateways, by the numbers of clients.md 1. */
+/** What clients do that breaks gateways. */
 
 let gateway: TestGateway
 
@@ -26,7 +26,7 @@ function lastBody(): JsonObject {
   return parseObject(Buffer.from(recording?.bodyBase64 ?? '', 'base64').toString()) ?? {}
 }
 
-describe('2: a Gemini stream holds events of data and nothing else', () => {
+describe('a Gemini stream holds events of data and nothing else', () => {
   test.each(UPSTREAMS.flatMap(upstream => ['echo', 'reason', 'parallel'].map(model => [upstream, model])))(
     'over %s, %s',
     async (upstream, model) => {
@@ -42,7 +42,7 @@ describe('2: a Gemini stream holds events of data and nothing else', () => {
   )
 })
 
-describe('4: the tool runner that tries message threads first', () => {
+describe('the tool runner that tries message threads first', () => {
   test.each(UPSTREAMS)('goes on with whole histories over %s', async upstream => {
     const client = new Anthropic({
       apiKey: gateway.key,
@@ -73,7 +73,7 @@ describe('4: the tool runner that tries message threads first', () => {
   })
 })
 
-describe('10: reasoning that the AI SDK replays by reference', () => {
+describe('reasoning that the AI SDK replays by reference', () => {
   const body = (upstream: string) => ({
     model: `${upstream}/echo`,
     input: [
@@ -93,7 +93,7 @@ describe('10: reasoning that the AI SDK replays by reference', () => {
   })
 })
 
-describe('11: a search of its own that an agent sends', () => {
+describe('a search of its own that an agent sends', () => {
   test.each(UPSTREAMS)('Gemini CLI gets a whole answer over %s', async upstream => {
     const given = askingFor(readCase('gemini-cli-web-search'), `${upstream}/echo`)
     const response = await post(given.path, given.body)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { Glob } from 'bun'
 
-/** The edge cases that the four formats and their vendors are known for (wire-formats 9), by their numbers. */
+/** The edge cases that the four formats and their vendors are known for, by their numbers. */
 const EDGES = [
   'multi-byte character split across reads at every byte position',
   'CRLF, LF and lone CR line ends, split between CR and LF',

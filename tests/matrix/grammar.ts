@@ -3,7 +3,7 @@ import { asArray, asObject, asString, isJsonObject, type JsonObject } from '@/js
 import type { SseEvent } from '@/sse/event.ts'
 import type { Side } from './talk.ts'
 
-/** Holds a successful stream to its format's own grammar (wire-formats 2.3, 3.3, 4.3 and 5.2); throws where it strays. */
+/** Holds a successful stream to its format's own grammar; throws where it strays. */
 export const GRAMMARS: Record<Side, (events: readonly SseEvent[]) => void> = {
   chat: checkChat,
   responses: checkResponses,

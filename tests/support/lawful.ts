@@ -4,8 +4,8 @@ import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } f
 import type { SseEvent } from '@/sse/event.ts'
 
 /**
- * Holds what a caller was sent to the grammar of its format (wire-formats 2.3, 3.3, 4.3, 5.2): it ends either by the
- * format's own mark or in an in-band error. Gives what breaks it, nothing for a lawful stream.
+ * Holds what a caller was sent to the grammar of its format: it ends either by the format's own mark or in an
+ * in-band error. Gives what breaks it, nothing for a lawful stream.
  */
 export function unlawful(format: Format, text: string): string[] {
   const law = new Law()

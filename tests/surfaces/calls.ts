@@ -62,7 +62,7 @@ export interface ToldError {
   param: string | null
 }
 
-/** The words of contract.md 6 for a status: OpenAI's type, Anthropic's type, Google's status. */
+/** The words of each vendor for a status: OpenAI's type, Anthropic's type, Google's status. */
 const WORDS: Record<number, readonly [string, string, string]> = {
   400: ['invalid_request_error', 'invalid_request_error', 'INVALID_ARGUMENT'],
   401: ['authentication_error', 'authentication_error', 'UNAUTHENTICATED'],

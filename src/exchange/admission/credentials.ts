@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 
 /**
- * The key a caller brought; the first carrier present decides (contract.md 5): `Authorization: Bearer`, `x-api-key`
+ * The key a caller brought; the first carrier present decides: `Authorization: Bearer`, `x-api-key`
  * where Anthropic's clients go, `x-goog-api-key`, query `key`.
  * @throws GatewayError `missing_api_key`, or `invalid_api_key` for an Authorization header of another kind
  */

@@ -48,7 +48,7 @@ function ownedEdits(prompt: Prompt, route: Route): JsonEdit[] {
   if (prompt.outputLimit !== undefined) {
     edits.push({ path: outputLimitPath(prompt, route), value: prompt.outputLimit })
   }
-  // Codex tells its vendor of the caller's machine here: session ids, local paths (clients.md 6.2).
+  // Codex tells its vendor of the caller's machine here: session ids, local paths.
   if (prompt.format === 'openai-responses' && json['client_metadata'] !== undefined) {
     edits.push({ path: ['client_metadata'], value: {} })
   }
@@ -60,7 +60,8 @@ const ENCRYPTED = 'reasoning.encrypted_content'
 /**
  * Keeps a Responses upstream from keeping anything: what is kept is kept here, and a store that all of the gateway's
  * callers share is nobody's. So reasoning has to travel with the conversation, and references to what the upstream
- * would have kept lead nowhere: those to reasoning are taken out (clients.md 1.10), as for any other upstream.
+ * would have kept lead nowhere: those to reasoning, which the AI SDK
+ * sends since it takes the vendor to keep everything, are taken out, as for any other upstream.
  */
 export function statelessEdits(prompt: Prompt, route: Route): JsonEdit[] {
   if (prompt.format !== 'openai-responses') return []

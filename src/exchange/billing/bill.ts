@@ -238,7 +238,7 @@ export class Bill {
   }
 }
 
-/** A denial as the caller gets it (ledger.md 6.4). */
+/** A denial as the caller gets it. */
 function denied(
   reason: DenialReason,
   affordable: number | undefined,

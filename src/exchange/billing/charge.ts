@@ -36,8 +36,7 @@ export interface Reservation {
 
 /**
  * Sets money aside. The upstream may be called before the hold is durable if the account's credit is ample and the
- * ledger well (ledger.md 5.8), and this returns at once; else it resolves with the hold. One that is refused after that
- * interrupts.
+ * ledger well, and this returns at once; else it resolves with the hold. One that is refused after that interrupts.
  * @throws GatewayError of 402, `billing_unavailable`
  */
 export function reserve(

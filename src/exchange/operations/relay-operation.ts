@@ -104,7 +104,7 @@ function isEventStream({ contentType }: OperationPipeline): boolean {
   return contentType.startsWith('text/event-stream')
 }
 
-/** A prepared request held to strict mode (contract.md 6). */
+/** A prepared request held to strict mode, in which a loss is a 400. */
 function held<P extends Prepared>(prepared: P, { context }: Undertaking): P {
   if (context.strict) refuseLosses(prepared.losses)
   return prepared

@@ -5,7 +5,7 @@ import { CallerStream } from './caller-stream.ts'
 import { drain } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** After this long without a byte to the caller a keepalive is written, and the head at the latest (contract.md 6). */
+/** After this long without a byte to the caller a keepalive is written, and the head at the latest. */
 export const KEEPALIVE_MS = 15_000
 
 /** What may be held back while waiting for the first output; more than this is let through. */

@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import type { ErrorType } from './wire.ts'
 
-/** Anthropic's error `type` for a status (contract.md 6). */
+/** Anthropic's error `type` for a status: https://platform.claude.com/docs/en/api/errors */
 function errorType(status: number): ErrorType {
   switch (status) {
     case 401:

@@ -6,7 +6,7 @@ import { decodeBlock } from './block-decode.ts'
 
 /**
  * Claude Code writes a header as its first system block. It is for Anthropic's billing, differs between kinds of
- * requests, and so would spoil another vendor's prompt cache (clients.md 1.6).
+ * requests, and so would spoil another vendor's prompt cache.
  */
 const BILLING_HEADER = 'x-anthropic-billing-header:'
 
@@ -30,7 +30,7 @@ function decodeMessage(message: JsonValue, path: string): Turn {
       return { role: 'user', parts: resultsFirst(parts) }
     case 'assistant':
       return { role: 'assistant', parts }
-    // Claude Code writes system text in the middle of the talk (clients.md 1.6).
+    // Claude Code writes system text in the middle of the talk.
     case 'system':
       return { role: 'system', parts }
     default:

@@ -122,7 +122,7 @@ function withoutNulls(body: JsonObject): JsonObject {
 
 /**
  * Message threads keep the history at the vendor. The SDK's tool runner tries them first and goes on with whole
- * histories when it reads exactly this answer (clients.md 1.4).
+ * histories when it reads exactly this answer.
  */
 function refuseThread(body: JsonObject): void {
   if (body['thread'] === undefined) return

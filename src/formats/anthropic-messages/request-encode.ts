@@ -14,7 +14,7 @@ import { encodeSampling, encodeThinking } from './thinking-encode.ts'
 import { encodeTools } from './tool-encode.ts'
 import { FORMAT } from './wire.ts'
 
-/** The version that still takes sampling parameters (wire-formats 1.2). */
+/** The version that still takes sampling parameters. */
 const HEADERS = Object.freeze({ 'anthropic-version': '2023-06-01' })
 
 /** Writes a request for an upstream. Keys always come in the same order: prompt caches live on equal bytes. */

@@ -28,7 +28,7 @@ import { DATA_KEYS, type StreamEventType } from './wire.ts'
 type Emit = (event: GenerationEvent) => void
 
 /**
- * Reads an upstream's stream by the grammar of wire-formats 4.3, with what vendors really send: pings anywhere, a
+ * Reads an upstream's stream by the API's own grammar, with what vendors really send: pings anywhere, a
  * message_start that is repeated or already holds content, several message_deltas, blocks left open at the end.
  */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {

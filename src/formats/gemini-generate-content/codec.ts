@@ -55,7 +55,7 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   toolResultError: 'contents.parts.functionResponse.response',
 }
 
-/** Google's Gemini API, generateContent and streamGenerateContent (wire-formats 5). */
+/** Google's Gemini API, generateContent and streamGenerateContent. */
 export const geminiGenerateContent: Codec = {
   format: FORMAT,
   decodeRequest,
@@ -69,7 +69,7 @@ export const geminiGenerateContent: Codec = {
   encodeErrorEvent,
   numbersEvents: false,
   decodeFault,
-  // An empty line: the SDK of Gemini CLI dies of comments and event names (clients.md, surprise 2).
+  // An empty line: the SDK of Gemini CLI dies of comments and event names.
   keepalive: '\n',
   isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,

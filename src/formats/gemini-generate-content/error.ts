@@ -1,7 +1,7 @@
 import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
 import type { JsonObject } from '@/json/json.ts'
 
-/** Google's canonical name for a status (contract.md 6, wire-formats 6.3). */
+/** Google's canonical name for a status: https://cloud.google.com/apis/design/errors */
 function statusName(status: number): string {
   const name = STATUS_NAMES[status]
   return name ?? (status >= 500 ? 'INTERNAL' : 'INVALID_ARGUMENT')

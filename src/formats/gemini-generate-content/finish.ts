@@ -2,7 +2,7 @@ import type { StopReason } from '@/generation/response.ts'
 import type { JsonValue } from '@/json/json.ts'
 import type { WireFinishReason } from './wire.ts'
 
-/** What each of the vendor's reasons means (wire-formats 6.1). STOP with calls is decided by who saw the calls. */
+/** What each of the vendor's reasons means. STOP with calls is decided by who saw the calls. */
 const DECODED: Readonly<Record<WireFinishReason, StopReason>> = {
   FINISH_REASON_UNSPECIFIED: 'other',
   STOP: 'end',

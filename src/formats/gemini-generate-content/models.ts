@@ -92,7 +92,7 @@ function budget(min: number, max: number, canDisable: boolean): Thinking {
   return { type: 'budget', min, max, canDisable }
 }
 
-/** Tokens of thought that an effort stands for (wire-formats 7.5); models clamp it to their range. */
+/** Tokens of thought that an effort stands for; models clamp it to their range. */
 export const EFFORT_BUDGET: Readonly<Record<Effort, number>> = {
   none: 0,
   minimal: 512,

@@ -26,7 +26,7 @@ interface Walk {
 }
 
 /**
- * JSON Schema as the OpenAPI subset of Gemini's older `parameters` and `responseSchema` (wire-formats 7.4). Keeps
+ * JSON Schema as the OpenAPI subset of Gemini's older `parameters` and `responseSchema`. Keeps
  * bounds, unions, references and nullability; what the subset cannot say is left out. Never throws.
  */
 export function lowerSchema(schema: JsonValue | undefined): WireSchema {

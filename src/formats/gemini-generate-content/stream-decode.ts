@@ -68,7 +68,7 @@ function emitUsage(metadata: JsonObject | undefined, emit: Emit): void {
 /** What else a chunk or its candidate may tell that is read here. */
 const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citationMetadata', 'promptFeedback']
 
-/** Reads the chunks of an answer, whose parts are increments (wire-formats 5.2). One answer, whole or streamed. */
+/** Reads the chunks of an answer, whose parts are increments. One answer, whole or streamed. */
 export class GeminiDecoder implements StreamDecoder, PlainReader {
   readonly #context: DecodeContext
   readonly #candidates = new Map<number, CandidateState>()

@@ -3,7 +3,7 @@ import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/
 import { present } from './wire.ts'
 
 /**
- * `usageMetadata` in disjoint buckets (wire-formats 6.2). The prompt count includes cached tokens and lacks those of
+ * `usageMetadata` in disjoint buckets. The prompt count includes cached tokens and lacks those of
  * server tools; thoughts stand beside the candidates' count. Zero counts may be absent.
  */
 export function decodeUsage(metadata: JsonObject): Usage {

@@ -14,8 +14,8 @@ export interface ChunkHead {
 }
 
 /**
- * The end of a stream that left a part of it out: clients ask again and again for an answer without a finish reason
- * (clients.md 1), and read on after the last chunk until `[DONE]`.
+ * The end of a stream that left a part of it out: clients (opencode) ask again and again for an answer without a finish
+ * reason, and read on after the last chunk until `[DONE]`.
  */
 export function encodeMissingEnd({ id, created, model }: ChunkHead, silent: readonly SilentChoice[]): string {
   const chunks = silent.map(({ index, hasCalls }) => {

@@ -128,7 +128,7 @@ function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Eff
   return rules.take('reasoning', nearestEffort(effort, rules.model), 'none')
 }
 
-/** The effort that a budget stands for (wire-formats 7.5); a budget that the model chooses is its default. */
+/** The effort that a budget stands for; a budget that the model chooses is its default. */
 function effortOfBudget(budget: number | undefined): Effort | undefined {
   if (budget === undefined || budget === -1) return undefined
   if (budget <= 0) return 'none'

@@ -29,7 +29,7 @@ import { readUsage } from './usage.ts'
 
 type Emit = (event: GenerationEvent) => void
 
-/** Reads a stream of chunks, as OpenAI and every vendor of wire-formats 2.3 writes them. */
+/** Reads a stream of chunks, as OpenAI writes them and all the vendors that speak its format in ways of their own. */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   return new ChunkDecoder(context)
 }

@@ -3,7 +3,7 @@ import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { CompletionUsage } from './wire.ts'
 
 /**
- * Reads usage into disjoint buckets (wire-formats 6.2). The totals are trusted over their breakdown: a detail larger
+ * Reads usage into disjoint buckets. The totals are trusted over their breakdown: a detail larger
  * than what is left of its total is clamped, so that no token is counted twice.
  */
 export function decodeUsage(usage: JsonObject): Usage {

@@ -70,7 +70,7 @@ export function encodeAnnotation(citation: Citation, length: number): JsonObject
   }
 }
 
-/** `prompt_cache_breakpoint`: the short lifetime is 30 minutes here, the long one 12 hours (wire-formats 7.8). */
+/** `prompt_cache_breakpoint`: the short lifetime is 30 minutes here, the long one 12 hours. */
 function decodeCacheMark(part: JsonObject): CacheMark | undefined {
   const mark = asObject(part['prompt_cache_breakpoint'])
   if (mark === undefined) return undefined

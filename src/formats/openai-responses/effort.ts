@@ -1,8 +1,7 @@
 import { EFFORTS, type Effort, type Reasoning } from '@/generation/request.ts'
 
 /**
- * The effort to ask for: the stated one, or what a stated budget amounts to (wire-formats 7.5), held to what the
- * model takes.
+ * The effort to ask for: the stated one, or what a stated budget amounts to, held to what the model takes.
  */
 export function effortOf(reasoning: Reasoning, allowed: readonly Effort[] | undefined): Effort | undefined {
   const wanted = reasoning.effort ?? effortOfBudget(reasoning.budgetTokens)

@@ -31,7 +31,7 @@ function finish(reason: StopReason, message: string | undefined): Finish {
   return { reason, stopSequence: undefined, message }
 }
 
-/** The `incomplete_details.reason` of each stop reason; null where the answer is complete (wire-formats 6.1). */
+/** The `incomplete_details.reason` of each stop reason; null where the answer is complete. */
 export const INCOMPLETE_REASON = {
   end: null,
   'stop-sequence': null,

@@ -22,7 +22,7 @@ const ECHOED = {
   user: null,
 } as const satisfies JsonObject
 
-/** What a response says about the request. Strict readers want every key, said or not (wire-formats 3.2). */
+/** What a response says about the request. Strict readers want every key, said or not. */
 export function echo(wire: JsonObject): JsonObject {
   const echoed: JsonObject = {}
   for (const [key, fallback] of Object.entries(ECHOED)) echoed[key] = wire[key] ?? fallback

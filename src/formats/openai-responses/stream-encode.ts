@@ -23,7 +23,7 @@ import { WholeWriter } from './whole-writer.ts'
 
 type Emit = (text: string) => void
 
-/** Writes a Responses stream: the whole lifecycle of wire-formats 3.3, for strict readers. */
+/** Writes a Responses stream with its whole lifecycle, each item and part added and done: strict readers want all of it. */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   const joiner = createPairJoiner()
   const writer = new ReplyWriter(context)

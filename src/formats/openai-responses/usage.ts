@@ -2,7 +2,7 @@ import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/gen
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
- * Usage of a response object. Its totals include what was cached and what was reasoned (wire-formats 6.2).
+ * Usage of a response object. Its totals include what was cached and what was reasoned.
  * @returns undefined when the response names none, has null in its place, or one that cannot be.
  */
 export function decodeUsage(response: JsonObject): Usage | undefined {

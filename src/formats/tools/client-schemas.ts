@@ -18,7 +18,7 @@ export function clientSignature(tool: ClientTool): Signature {
   return described === undefined ? known : { ...known, description: described }
 }
 
-/** Responses' kinds (wire-formats 7.4). */
+/** Responses' kinds, which have no versioned type. */
 function byKind(tool: ClientTool): Signature {
   switch (tool.kind) {
     case 'local_shell':

@@ -90,7 +90,7 @@ describe('events', () => {
   })
 })
 
-describe('edge cases of wire-formats 9', () => {
+describe('edge cases of this format', () => {
   test('edge 14: [DONE] may be missing, have spaces, come twice, and nothing after it counts', () => {
     expect(said([text('a'), finish('stop')])).toEqual(['text: a'])
     expect(decodeChunks([text('a'), finish('stop'), ' [DONE] ', DONE]).at(-1)?.type).toBe('finish')

@@ -18,7 +18,7 @@ const WHOLE: Record<string, string> = {
 
 const TERMINAL = /^response\.(completed|incomplete|failed)$/
 
-/** Holds a stream to the order rules 1 to 10 of wire-formats 3.3. Gives what breaks them, nothing for a lawful one. */
+/** Holds a stream to the order of its lifecycle. Gives what breaks it, nothing for a lawful one. */
 export function violations(data: readonly JsonObject[]): string[] {
   const broken: string[] = []
   const items: Followed[] = []
