@@ -7,7 +7,7 @@ export interface RunClaim {
   accountId: number
   /** The caller's Idempotency-Key. */
   key: string
-  /** SHA-256 of the path and the body. */
+  /** SHA-256 of what makes it this request (fingerprint.ts). */
   fingerprint: Uint8Array
 }
 

@@ -53,6 +53,8 @@ interface Options {
   prompt?: string
   idempotencyKey?: string | undefined
   apiKey?: string
+  /** The `x-tollgate-strict` header. */
+  strict?: 'true' | 'false'
   signal?: AbortSignal
   /** Of another process. */
   url?: string
@@ -79,6 +81,7 @@ function ask(surface: Surface, options: Options = {}): Promise<Response> {
       authorization: `Bearer ${options.apiKey ?? gateway.key}`,
       'content-type': 'application/json',
       ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+      ...(options.strict === undefined ? {} : { 'x-tollgate-strict': options.strict }),
     },
     body: JSON.stringify(body),
     ...(options.signal === undefined ? {} : { signal: options.signal }),
@@ -112,6 +115,15 @@ describe.each([...SURFACES])('%s', surface => {
     const told = await readError(refused, surface)
     expect(told).toMatchObject({ status: 409, code: 'idempotency_conflict' })
     expect(refused.headers.get('x-should-retry')).toBe('false')
+    expect(upstream.seen).toHaveLength(1)
+  })
+
+  test('takes a request for another one when losses are to be errors', async () => {
+    expect((await ask(surface)).status).toBe(200)
+    const lenient = await ask(surface, { strict: 'false' })
+    expect(lenient.headers.get('idempotent-replayed')).toBe('true')
+    const told = await readError(await ask(surface, { strict: 'true' }), surface)
+    expect(told).toMatchObject({ status: 409, code: 'idempotency_conflict' })
     expect(upstream.seen).toHaveLength(1)
   })
 
