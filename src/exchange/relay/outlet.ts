@@ -158,12 +158,25 @@ export class Outlet {
     if (closed !== undefined) await closed
   }
 
-  /** Ends a stream whose head is out, but of which no attempt could write anything. */
+  /**
+   * Ends a stream whose head is out, but of which no attempt could write anything.
+   * @throws what `encodeError` does; the connection is broken then, which nobody takes for a clean end
+   */
   async fail(error: GatewayError): Promise<void> {
     if (this.#closed) return
-    const told = this.#options.encodeError(error)
+    const told = this.#encoded(error)
     if (told !== undefined) this.#write(told)
     await this.#close(true)
+  }
+
+  #encoded(error: GatewayError): Uint8Array | undefined {
+    try {
+      return this.#options.encodeError(error)
+    } catch (bug) {
+      this.#closed = true
+      this.#caller.break()
+      throw bug
+    }
   }
 
   /**

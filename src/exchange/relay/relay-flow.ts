@@ -123,6 +123,9 @@ async function finishInBand(
       await outlet.fail(failure)
     }
     if (record.endState === 'client_gone') record.status = 499
+  } catch (bug) {
+    // The exchange's line in the log tells it.
+    record.error = asGatewayError(bug)
   } finally {
     onEnd()
   }

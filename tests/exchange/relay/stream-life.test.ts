@@ -10,6 +10,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
+import { CODECS } from '@/formats/registry.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
@@ -358,6 +359,48 @@ describe('an upstream that is cut', () => {
       sequence_number: 3,
       response: { status: 'failed' },
     })
+  })
+})
+
+describe('an error that cannot be written', () => {
+  /** What is left of an exchange once it is closed. */
+  async function closed(before: number) {
+    await until(async () => (await gateway.exchanges()).length > before)
+    const { sql } = gateway.database
+    const [left] = await sql<{ holds: bigint }[]>`select count(*) as holds from hold`
+    return { exchange: await lastExchange(), holds: left?.holds, open: gateway.server.gateway.open.size }
+  }
+
+  test.each([
+    ['before any output', '', { end_state: 'upstream_error', cost_nano: null }],
+    ['in the middle', SURFACES.chat.first, { end_state: 'upstream_cut', cost_nano: expect.any(BigInt) }],
+  ])('breaks the connection, and the exchange is settled and stored: %s', async (_, output, exchange) => {
+    const before = (await gateway.exchanges()).length
+    const asked = upstream.seen.length
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    const unwritable = spyOn(CODECS['openai-chat-completions'], 'encodeErrorEvent')
+    unwritable.mockImplementation(() => {
+      throw new Error('a bug of an encoder')
+    })
+    try {
+      const begun = open('chat')
+      if (output === '') {
+        await until(() => upstream.seen.length > asked)
+        clock.advance(16_000)
+      } else fed.write(output)
+      const stream = reading(await begun)
+      fed.fail()
+      expect(await stream.toEnd()).toBe('broken')
+      expect(stream.text).not.toContain('[DONE]')
+      expect(await closed(before)).toEqual({
+        exchange: expect.objectContaining({ ...exchange, error_code: 'internal_error' }),
+        holds: 0n,
+        open: 0,
+      })
+    } finally {
+      unwritable.mockRestore()
+    }
   })
 })
 
