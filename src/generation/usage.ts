@@ -70,13 +70,15 @@ export function readSeconds(value: JsonValue | undefined): number | undefined {
 
 /**
  * Whether a vendor's counts are to be believed: one of these is there, and none of those that are there is impossible.
- * A report that is not is none: what was used is counted here instead.
+ * A report that is not is none: what was used is counted here instead. A count that is no number (a text, say) is
+ * impossible, too: taken for none, it would make that side of the answer free.
  */
 export function isReport(wire: JsonObject, names: readonly string[]): boolean {
   let isThere = false
   for (const name of names) {
-    if (typeof wire[name] !== 'number') continue
-    if (readCount(wire[name]) === undefined) return false
+    const count = wire[name]
+    if (count === undefined || count === null) continue
+    if (readCount(count) === undefined) return false
     isThere = true
   }
   return isThere

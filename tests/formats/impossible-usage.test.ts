@@ -2,10 +2,10 @@ import { describe, expect, test } from 'bun:test'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import { inputTokens, MOST_COUNT, outputTokens, type Usage } from '@/generation/usage.ts'
-import type { JsonObject } from '@/json/json.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
 
 /** The least of a whole answer, with its counts as a format spells them. */
-const ANSWERS: Record<Format, (input: number, output: number) => JsonObject> = {
+const ANSWERS: Record<Format, (input: JsonValue, output: JsonValue) => JsonObject> = {
   'openai-chat-completions': (input, output) => ({
     choices: [{ index: 0, message: { role: 'assistant', content: 'x' }, finish_reason: 'stop' }],
     usage: { prompt_tokens: input, completion_tokens: output },
@@ -31,7 +31,7 @@ const ANSWERS: Record<Format, (input: number, output: number) => JsonObject> = {
 describe.each(Object.keys(ANSWERS) as Format[])('%s', format => {
   const { reportedUsage, decodeResponse } = CODECS[format]
 
-  function read(input: number, output: number): (Usage | undefined)[] {
+  function read(input: JsonValue, output: JsonValue): (Usage | undefined)[] {
     const body = ANSWERS[format](input, output)
     return [reportedUsage(body), decodeResponse(body, { vendor: 'example', newId: () => 'id' }).usage]
   }
@@ -43,8 +43,22 @@ describe.each(Object.keys(ANSWERS) as Format[])('%s', format => {
     [5, 1e15],
     [5, Number.POSITIVE_INFINITY],
     [Number.NaN, 5],
-  ])('a report of %d and %d tokens is none', (input, output) => {
+    ['1000', 5],
+    [1000, '5'],
+    [{}, 5],
+    [1000, [5]],
+    [true, 5],
+  ])('a report of %j and %j tokens is none', (input, output) => {
     expect(read(input, output)).toEqual([undefined, undefined])
+  })
+
+  test.each([
+    [1000, null, 1000, 0],
+    [null, 5, 0, 5],
+  ])('a report of %j and %j tokens says nothing of the one side, and is one', (input, output, read1, read2) => {
+    for (const usage of read(input, output)) {
+      expect(usage && [inputTokens(usage), outputTokens(usage)]).toEqual([read1, read2])
+    }
   })
 
   test('the largest report that can be is one', () => {
