@@ -1,11 +1,39 @@
 import { isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
-import { asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * Anthropic's counts into disjoint buckets. `input_tokens` excludes what was read from and written to the cache;
  * `output_tokens` includes thinking. Missing and null counts are 0; so is anything below it.
  */
 export function decodeUsage(wire: JsonObject): Usage {
+  return asArray(wire['iterations'])
+    .filter(isJsonObject)
+    .filter(isBeside)
+    .map(decodeCounts)
+    .reduce(plus, decodeCounts(wire))
+}
+
+/**
+ * Whether the tokens of one of the calls that made an answer are beside the totals: of a conversation's compaction and of
+ * an adviser (https://platform.claude.com/docs/en/build-with-claude/compaction). The others' are inside.
+ */
+function isBeside({ type }: JsonObject): boolean {
+  return type === 'compaction' || type === 'advisor_message'
+}
+
+function plus(one: Usage, other: Usage): Usage {
+  return {
+    ...one,
+    inputUncached: one.inputUncached + other.inputUncached,
+    cacheRead: one.cacheRead + other.cacheRead,
+    cacheWrite5m: one.cacheWrite5m + other.cacheWrite5m,
+    cacheWrite1h: one.cacheWrite1h + other.cacheWrite1h,
+    outputText: one.outputText + other.outputText,
+    reasoning: one.reasoning + other.reasoning,
+  }
+}
+
+function decodeCounts(wire: JsonObject): Usage {
   const output = count(wire['output_tokens'])
   const reasoning = Math.min(output, count(asObject(wire['output_tokens_details'])?.['thinking_tokens']))
   const { short, long } = cacheWrites(wire)

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'bun:test'
+import { readUsage } from '@/formats/anthropic-messages/usage.ts'
 import { collect } from '@/generation/collect.ts'
+import { MOST_COUNT } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { errorOf, eventsOf, sse } from './fixtures.ts'
 
@@ -217,6 +219,44 @@ describe('usage', () => {
 
   test('input counts are known from the first event, also of a stream that is cut', () => {
     expect(collect(eventsOf(sse(START))).usage?.inputUncached).toBe(10)
+  })
+
+  test('what stands beside the totals is added to them once, what is inside of them is not', () => {
+    const iterations: JsonObject[] = [
+      {
+        type: 'compaction',
+        input_tokens: 900,
+        output_tokens: 40,
+        cache_creation: { ephemeral_1h_input_tokens: 6 },
+      },
+      { type: 'message', input_tokens: 60, output_tokens: 4, cache_read_input_tokens: 2 },
+      {
+        type: 'advisor_message',
+        model: 'other',
+        input_tokens: 500,
+        output_tokens: 30,
+        cache_read_input_tokens: 8,
+      },
+      { type: 'message', input_tokens: 39, output_tokens: 3, cache_read_input_tokens: 1 },
+    ]
+    const totals = { input_tokens: 99, output_tokens: 7, cache_read_input_tokens: 3 }
+    const told = { inputUncached: 1499, cacheRead: 11, cacheWrite5m: 0, cacheWrite1h: 6, outputText: 77 }
+    const delta = end('end_turn', { ...totals, iterations })
+    expect(
+      answer(...text(0, 'a'), end('end_turn', { ...totals, iterations: [] }), delta, STOP).usage,
+    ).toMatchObject(told)
+    expect(readUsage({ ...totals, iterations })).toMatchObject(told)
+    expect(readUsage({ ...totals, iterations: null })).toMatchObject({ inputUncached: 99, outputText: 7 })
+  })
+
+  test('more beside the totals than there can be is no report', () => {
+    const iterations = [{ type: 'compaction', input_tokens: MOST_COUNT, output_tokens: 1 }]
+    expect(readUsage({ input_tokens: 1, output_tokens: 1, iterations })).toBeUndefined()
+    const below = [{ type: 'compaction', input_tokens: -50, output_tokens: -5 }]
+    expect(readUsage({ input_tokens: 9, output_tokens: 7, iterations: below })).toMatchObject({
+      inputUncached: 9,
+      outputText: 7,
+    })
   })
 
   test('an upstream without usage gives none', () => {
