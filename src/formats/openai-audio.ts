@@ -2,32 +2,32 @@ import { NO_USAGE, readCount, readSeconds, type Usage } from '@/generation/usage
 import { asObject, type JsonObject } from '@/json/json.ts'
 
 /**
- * What OpenAI's audio endpoints say of usage: speech only in its event stream, transcripts in tokens or in seconds,
- * by the model. https://platform.openai.com/docs/api-reference/audio
+ * What OpenAI's audio endpoints say of a transcript's usage: tokens or seconds, by the model; one of them is there.
+ * https://platform.openai.com/docs/api-reference/audio
  */
-export interface AudioUsage {
-  tokens: Usage
+export interface TranscriptUsage {
+  tokens: Usage | undefined
   /** Of sound; begun ones are counted. */
   seconds: number | undefined
 }
 
-/** Usage of `speech.audio.done`; its output is sound. */
-export function readSpeechUsage(done: JsonObject): AudioUsage | undefined {
+/** Tokens of `speech.audio.done`, the only place where speech tells them; its output is sound. */
+export function readSpeechUsage(done: JsonObject): Usage | undefined {
   const usage = asObject(done['usage'])
   const input = readCount(usage?.['input_tokens'])
   const output = readCount(usage?.['output_tokens'])
   if (input === undefined || output === undefined) return undefined
-  return { tokens: { ...NO_USAGE, inputUncached: input, audioOutput: output }, seconds: undefined }
+  return { ...NO_USAGE, inputUncached: input, audioOutput: output }
 }
 
 /** Usage of a transcript, whole or in its last event; Whisper says how long the sound was, and no tokens. */
-export function readTranscriptUsage(answer: JsonObject): AudioUsage | undefined {
+export function readTranscriptUsage(answer: JsonObject): TranscriptUsage | undefined {
   const usage = asObject(answer['usage'])
   const seconds = readSeconds(usage?.['seconds']) ?? readSeconds(answer['duration'])
   const input = readCount(usage?.['input_tokens'])
   const output = readCount(usage?.['output_tokens'])
   if (input === undefined || output === undefined) {
-    return seconds === undefined ? undefined : { tokens: NO_USAGE, seconds: Math.ceil(seconds) }
+    return seconds === undefined ? undefined : { tokens: undefined, seconds: Math.ceil(seconds) }
   }
   const sound = readCount(asObject(usage?.['input_token_details'])?.['audio_tokens']) ?? input
   return {

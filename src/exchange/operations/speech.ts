@@ -66,7 +66,7 @@ function open(headers: Headers, spoken: UsedUp, requestId: string, isEvents: boo
     last: ['speech.audio.done'],
     reported: data => {
       const usage = readSpeechUsage(data)
-      return usage && { ...spoken, usage: usage.tokens, source: 'reported' }
+      return usage && { ...spoken, usage, source: 'reported' }
     },
     estimated: () => spoken,
     encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),

@@ -3,9 +3,10 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { readTranscriptUsage } from '@/formats/openai-audio.ts'
 import { CODECS } from '@/formats/registry.ts'
+import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
-import { type JsonObject, parseObject } from '@/json/json.ts'
+import { asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
@@ -62,9 +63,9 @@ export async function transcriptionOperation(form: Form, kind: TranscriptionKind
       ...common,
       delivery: 'events',
       stream: true,
-      prepare: (route, { requestId }) => ({
+      prepare: (route, { requestId, rates }) => ({
         ...prepared(route),
-        open: headers => open(headers, requestId, estimate),
+        open: headers => open(headers, requestId, { estimate, rates }),
       }),
     }
   }
@@ -72,12 +73,13 @@ export async function transcriptionOperation(form: Form, kind: TranscriptionKind
     ...common,
     delivery: 'whole',
     stream: false,
-    prepare: route => ({
+    prepare: (route, { rates }) => ({
       ...prepared(route),
       read: (bytes, headers) => ({
         body: bytes,
         contentType: headers.get('content-type') ?? JSON_TYPE,
-        used: usedIn(parseObject(new TextDecoder().decode(bytes))) ?? estimate(bytes.length),
+        used:
+          usedIn(parseObject(new TextDecoder().decode(bytes)), { estimate, rates }) ?? estimate(bytes.length),
       }),
     }),
   }
@@ -89,11 +91,16 @@ function sent(form: Form, { upstreamModel }: Route) {
   return { body, headers: { ...headers, accept: '*/*' } }
 }
 
-function open(
-  headers: Headers,
-  requestId: string,
-  estimate: (textBytes: number) => UsedUp,
-): OperationPipeline {
+/** What a transcript's use is worked out from beside its answer. */
+interface Reckoning {
+  /** What a transcript of so many bytes has used, as measured here. */
+  estimate: (textBytes: number) => UsedUp
+  /** The prices in force; undefined for what is free. */
+  rates: Rates | undefined
+}
+
+function open(headers: Headers, requestId: string, reckoning: Reckoning): OperationPipeline {
+  const { estimate } = reckoning
   const contentType = headers.get('content-type') ?? JSON_TYPE
   // Whisper takes no notice of `stream`.
   if (!contentType.startsWith('text/event-stream')) {
@@ -101,26 +108,32 @@ function open(
       contentType,
       length: lengthIn(headers),
       keptBytes: MAX_WHOLE_BYTES,
-      used: (bytes, kept) => usedIn(parseObject(kept.toString())) ?? estimate(bytes),
+      used: (bytes, kept) => usedIn(parseObject(kept.toString()), reckoning) ?? estimate(bytes),
     })
   }
   return new EventsPipeline({
     last: ['transcript.text.done'],
-    reported: usedIn,
+    reported: data => usedIn(data, reckoning),
     // An event has about as much around its text as the text is long.
     estimated: bytes => estimate(bytes / 2),
     encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
   })
 }
 
-function usedIn(answer: JsonObject | undefined): UsedUp | undefined {
+/** What an answer reports; what the model's prices go by and the answer does not report is measured here. */
+function usedIn(answer: JsonObject | undefined, { estimate, rates }: Reckoning): UsedUp | undefined {
   const usage = answer && readTranscriptUsage(answer)
   if (usage === undefined) return undefined
   const { tokens, seconds } = usage
+  const isBySecond = rates?.perAudioSecond !== undefined
+  const isByToken = rates !== undefined && Object.keys(rates.tokens).length > 0
+  const lacksSeconds = seconds === undefined && isBySecond && !isByToken
+  const lacksTokens = tokens === undefined && isByToken && !isBySecond
+  const measured = estimate(Buffer.byteLength(asString(answer?.['text']) ?? ''))
   return {
-    usage: tokens,
-    extras: seconds === undefined ? undefined : { audioSeconds: seconds },
-    source: 'reported',
+    usage: tokens ?? (lacksTokens ? measured.usage : NO_USAGE),
+    extras: lacksSeconds ? measured.extras : seconds === undefined ? undefined : { audioSeconds: seconds },
+    source: lacksSeconds || lacksTokens ? 'estimated' : 'reported',
   }
 }
 

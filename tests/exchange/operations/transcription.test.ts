@@ -126,6 +126,35 @@ describe('money', () => {
     expect(response.headers.get('x-tollgate-cost')).toBe('0.000825000')
   })
 
+  test.each([false, true])(
+    'tokens of what is priced by the second are no free sound, streamed: %p',
+    async stream => {
+      const usage = { type: 'tokens', input_tokens: 110, output_tokens: 20 }
+      const told = { type: 'transcript.text.done', text: 'x', usage }
+      answer = () => (stream ? eventStream(`data: ${JSON.stringify(told)}\n\n`) : Response.json(told))
+      const response = await send({ model: 'stt/seconds', file: wav(3), stream: String(stream) })
+      expect(await response.text()).toContain('transcript.text.done')
+      await until(async () => (await lastExchange())?.['cost_nano'] === 300_000n)
+      expect(await lastExchange()).toMatchObject({
+        usage_source: 'estimated',
+        extras: { audioSeconds: 3 },
+        output_text: 20n,
+      })
+    },
+  )
+
+  test('seconds of what is priced by tokens are no free sound either', async () => {
+    answer = () => Response.json({ text: 'spoken words', usage: { type: 'duration', seconds: 3 } })
+    const response = await send({ model: 'stt/tokens', file: wav(3) })
+    // 30 * 6 + 3 * 10 per million.
+    expect(response.headers.get('x-tollgate-cost')).toBe('0.000210000')
+    expect(await lastExchange()).toMatchObject({
+      usage_source: 'estimated',
+      audio_input: 30n,
+      output_text: 3n,
+    })
+  })
+
   test('a shape without a count is charged by the length of the sound', async () => {
     answer = () => new Response('x\n', { headers: { 'content-type': 'text/plain' } })
     const response = await send({ model: 'stt/seconds', file: wav(5), response_format: 'text' })
