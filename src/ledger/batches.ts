@@ -15,7 +15,7 @@ import type {
   Settlement,
   SettleResult,
 } from './types.ts'
-import { type BatchWriter, batchWriter } from './writer.ts'
+import { BatchWriter } from './writer.ts'
 
 /** What exchanges ask of the database, gathered into batches; what is late there is decided here. */
 export interface LedgerBatches {
@@ -44,7 +44,7 @@ export function openBatches(options: BatchOptions): LedgerBatches {
   const cancels = new Set<() => void>()
   let closing = false
 
-  const settles = batchWriter<Settlement, SettleResult>({
+  const settles = new BatchWriter<Settlement, SettleResult>({
     clock,
     idOf: ({ id }) => id,
     patienceMs: timings.settlePatienceMs,
@@ -53,7 +53,7 @@ export function openBatches(options: BatchOptions): LedgerBatches {
     onLate: settlement => journal(settlement, spill, closing),
     onFailure: error => log.warn({ err: error }, 'settlements could not be committed'),
   })
-  const holds = batchWriter<HoldRequest | ExtendRequest, HoldResult>({
+  const holds = new BatchWriter<HoldRequest | ExtendRequest, HoldResult>({
     clock,
     idOf: ({ id }) => id,
     patienceMs: timings.holdPatienceMs,
@@ -66,7 +66,7 @@ export function openBatches(options: BatchOptions): LedgerBatches {
   })
 
   /** A writer of its own: what is late there must not come back to the journal. */
-  const replays = batchWriter<Settlement, SettleResult>({
+  const replays = new BatchWriter<Settlement, SettleResult>({
     clock,
     idOf: ({ id }) => id,
     patienceMs: timings.connectionTimeoutMs,

@@ -60,7 +60,7 @@ export type DenialReason =
 
 /** What may still be set aside, after the answer it comes with. */
 export interface Affordable {
-  /** Of the account: its balance without what is set aside. */
+  /** Of the account: its balance and overdraft, without what is set aside. */
   availableNano: bigint
   /** The same within the key's budget; undefined for a key without a cap. */
   keyAvailableNano: bigint | undefined
@@ -142,7 +142,7 @@ export interface Redeemed {
   balanceNano: bigint
 }
 
-/** How an account stands: what it has, how much of that is set aside, and what is left to spend. */
+/** How an account stands: what it has, how much of that is set aside, and what it may still spend, overdraft included. */
 export interface Balance {
   balanceNano: bigint
   pendingNano: bigint

@@ -24,22 +24,6 @@ export interface WriterOptions<Item, Result> {
   onFailure?(error: unknown): void
 }
 
-/**
- * Collects what many callers want written into one statement at a time. Whatever queued while the last batch was in
- * flight is the next one: the batch grows with the load and an idle writer adds no wait.
- */
-export interface BatchWriter<Item, Result> {
-  submit(item: Item): Promise<Result>
-  /** How many wait or are in flight. */
-  size(): number
-  /** How long the oldest of them has waited, in ms. */
-  waitMs(): number
-  /** When a batch last failed, in ms since 1970; undefined: never. */
-  failedAt(): number | undefined
-  /** Resolves when everything submitted so far has its answer. */
-  drain(): Promise<void>
-}
-
 const MAX_BATCH = 512
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
@@ -58,96 +42,123 @@ interface Waiting<Item, Result> {
   done: boolean
 }
 
-/** A writer that is idle until the first item. */
-export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>): BatchWriter<Item, Result> {
-  type Entry = Waiting<Item, Result>
-  const { clock, gatherMs = 0 } = options
+/**
+ * Collects what many callers want written into one statement at a time. Whatever queued while the last batch was in
+ * flight is the next one: the batch grows with the load and an idle writer adds no wait.
+ */
+export class BatchWriter<Item, Result> {
+  readonly #options: WriterOptions<Item, Result>
+  readonly #clock: Clock
+  readonly #gatherMs: number
   /** Who waits, the oldest first. Those that are done leave it after each batch. */
-  let queue: Entry[] = []
+  #queue: Waiting<Item, Result>[] = []
   /** How many of the queue are not done. */
-  let open = 0
-  const answered = new Set<() => void>()
-  let running = false
-  let pauseMs = 0
-  let failedAt: number | undefined
-  let startedAt = Number.NEGATIVE_INFINITY
-  let stopTimer = NOTHING
+  #open = 0
+  /** Those who wait for the queue to be empty. */
+  readonly #drained = new Set<() => void>()
+  #running = false
+  #pauseMs = 0
+  #failedAt: number | undefined
+  #startedAt = Number.NEGATIVE_INFINITY
+  #stopTimer = NOTHING
 
-  function resolve(entry: Entry, result: Result): void {
-    if (entry.done) return
-    entry.resolve(result)
-    close(entry)
+  constructor(options: WriterOptions<Item, Result>) {
+    this.#options = options
+    this.#clock = options.clock
+    this.#gatherMs = options.gatherMs ?? 0
   }
 
-  function reject(entry: Entry, error: unknown): void {
-    if (entry.done) return
-    entry.reject(error)
-    close(entry)
+  submit(item: Item): Promise<Result> {
+    const { promise, resolve, reject } = Promise.withResolvers<Result>()
+    const since = this.#clock.now()
+    const dueAt = since + this.#options.patienceMs
+    this.#queue.push({ item, since, resolve, reject, dueAt, isLate: false, done: false })
+    this.#open += 1
+    if (this.#stopTimer === NOTHING) this.#watch()
+    if (!this.#running) {
+      this.#running = true
+      this.#run()
+    }
+    return promise
   }
 
-  function close(entry: Entry): void {
-    entry.done = true
-    open -= 1
-    if (open > 0) return
-    queue = []
-    stopTimer()
-    stopTimer = NOTHING
-    for (const tell of answered) tell()
-    answered.clear()
+  /** How many wait or are in flight. */
+  size(): number {
+    return this.#open
+  }
+
+  /** How long the oldest of them has waited, in ms. */
+  waitMs(): number {
+    for (const { done, since } of this.#queue) if (!done) return this.#clock.now() - since
+    return 0
+  }
+
+  /** When a batch last failed, in ms since 1970; undefined: never. */
+  failedAt(): number | undefined {
+    return this.#failedAt
+  }
+
+  /** Resolves when everything submitted so far has its answer. */
+  drain(): Promise<void> {
+    return this.#open === 0 ? Promise.resolve() : new Promise(resolve => this.#drained.add(resolve))
   }
 
   /** One timer for all who wait: a timer for each would cost as much as the rest of its way. */
-  function watch(): void {
+  #watch(): void {
     let soonest = Number.POSITIVE_INFINITY
-    for (const { dueAt, done } of queue) if (!done && dueAt < soonest) soonest = dueAt
-    stopTimer = clock.after(Math.max(0, soonest - clock.now()), () => {
-      stopTimer = NOTHING
-      const now = clock.now()
-      for (const entry of queue) if (!entry.done && entry.dueAt <= now) tellLate(entry, now)
-      if (open > 0) watch()
+    for (const { dueAt, done } of this.#queue) if (!done && dueAt < soonest) soonest = dueAt
+    this.#stopTimer = this.#clock.after(Math.max(0, soonest - this.#clock.now()), () => {
+      this.#stopTimer = NOTHING
+      const now = this.#clock.now()
+      for (const entry of this.#queue) if (!entry.done && entry.dueAt <= now) this.#tellLate(entry, now)
+      if (this.#open > 0) this.#watch()
     })
   }
 
   /** What is to wait on has its patience once more. It is asked about once at a time, or a journal would get it twice. */
-  function tellLate(entry: Entry, now: number): void {
-    entry.dueAt = now + options.patienceMs
+  #tellLate(entry: Waiting<Item, Result>, now: number): void {
+    entry.dueAt = now + this.#options.patienceMs
     if (entry.isLate) return
     entry.isLate = true
-    options.onLate(entry.item).then(
+    this.#options.onLate(entry.item).then(
       result => {
         entry.isLate = false
-        if (result !== undefined) resolve(entry, result)
+        if (result !== undefined) this.#resolve(entry, result)
       },
-      error => reject(entry, error),
+      error => this.#reject(entry, error),
     )
   }
 
-  async function run(): Promise<void> {
+  async #run(): Promise<void> {
     // Whoever else submits in this turn of the loop joins.
     await Promise.resolve()
-    while (open > 0) {
-      if (gatherMs > 0) await gather()
-      if (open > 0) await write(nextBatch())
-      if (open > 0) queue = queue.filter(({ done }) => !done)
-      if (pauseMs > 0) await new Promise<void>(resume => clock.after(pauseMs, resume))
+    while (this.#open > 0) {
+      if (this.#gatherMs > 0) await this.#gather()
+      if (this.#open > 0) await this.#write(this.#nextBatch())
+      if (this.#open > 0) this.#queue = this.#queue.filter(({ done }) => !done)
+      if (this.#pauseMs > 0) await this.#wait(this.#pauseMs)
     }
-    running = false
+    this.#running = false
   }
 
   /** Not while somebody waits for the queue to be empty. */
-  async function gather(): Promise<void> {
-    const waitMs = startedAt + gatherMs - clock.now()
-    if (waitMs > 0 && answered.size === 0) await new Promise<void>(resume => clock.after(waitMs, resume))
-    startedAt = clock.now()
+  async #gather(): Promise<void> {
+    const waitMs = this.#startedAt + this.#gatherMs - this.#clock.now()
+    if (waitMs > 0 && this.#drained.size === 0) await this.#wait(waitMs)
+    this.#startedAt = this.#clock.now()
+  }
+
+  #wait(ms: number): Promise<void> {
+    return new Promise(resume => this.#clock.after(ms, resume))
   }
 
   /** The oldest, no id twice: the second of an id sees what became of the first. */
-  function nextBatch(): Entry[] {
-    const batch: Entry[] = []
+  #nextBatch(): Waiting<Item, Result>[] {
+    const batch: Waiting<Item, Result>[] = []
     const ids = new Set<string>()
-    for (const entry of queue) {
+    for (const entry of this.#queue) {
       if (batch.length === MAX_BATCH) break
-      const id = options.idOf(entry.item)
+      const id = this.#options.idOf(entry.item)
       if (entry.done || ids.has(id)) continue
       ids.add(id)
       batch.push(entry)
@@ -156,68 +167,61 @@ export function batchWriter<Item, Result>(options: WriterOptions<Item, Result>):
   }
 
   /** Tries a batch once. What was not answered stays in the queue, at its place. */
-  async function write(batch: readonly Entry[]): Promise<void> {
+  async #write(batch: readonly Waiting<Item, Result>[]): Promise<void> {
     try {
-      const results = await options.write(batch.map(({ item }) => item))
-      pauseMs = 0
-      for (const [index, entry] of batch.entries()) answer(entry, results[index])
+      const results = await this.#options.write(batch.map(({ item }) => item))
+      this.#pauseMs = 0
+      for (const [index, entry] of batch.entries()) this.#answer(entry, results[index])
     } catch (error) {
-      if (isTheDatas(error)) await bisect(batch, error)
-      else fail(error)
+      if (isTheDatas(error)) await this.#bisect(batch, error)
+      else this.#fail(error)
     }
   }
 
-  function answer(entry: Entry, result: Result | Error | undefined): void {
-    if (result === undefined) reject(entry, new Error('the batch was written without an answer'))
-    else if (result instanceof Error) reject(entry, result)
-    else resolve(entry, result)
-  }
-
   /** One row that the database cannot take must not keep the others from being written. */
-  async function bisect(batch: readonly Entry[], error: unknown): Promise<void> {
+  async #bisect(batch: readonly Waiting<Item, Result>[], error: unknown): Promise<void> {
     const [only] = batch
-    if (only !== undefined && batch.length === 1) return reject(only, error)
-    pauseMs = 0
+    if (only !== undefined && batch.length === 1) return this.#reject(only, error)
+    this.#pauseMs = 0
     const half = Math.ceil(batch.length / 2)
-    await write(batch.slice(0, half))
+    await this.#write(batch.slice(0, half))
     // Not while the database is away: the rest waits for its turn.
-    if (pauseMs === 0) await write(batch.slice(half))
+    if (this.#pauseMs === 0) await this.#write(batch.slice(half))
   }
 
-  function fail(error: unknown): void {
-    failedAt = clock.now()
-    pauseMs = Math.min(Math.max(pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
-    options.onFailure?.(error)
+  #fail(error: unknown): void {
+    this.#failedAt = this.#clock.now()
+    this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
+    this.#options.onFailure?.(error)
   }
 
-  return {
-    submit(item) {
-      const { promise, resolve, reject } = Promise.withResolvers<Result>()
-      const since = clock.now()
-      queue.push({
-        item,
-        since,
-        resolve,
-        reject,
-        dueAt: since + options.patienceMs,
-        isLate: false,
-        done: false,
-      })
-      open += 1
-      if (stopTimer === NOTHING) watch()
-      if (!running) {
-        running = true
-        run()
-      }
-      return promise
-    },
-    size: () => open,
-    waitMs() {
-      for (const { done, since } of queue) if (!done) return clock.now() - since
-      return 0
-    },
-    failedAt: () => failedAt,
-    drain: () => (open === 0 ? Promise.resolve() : new Promise(resolve => answered.add(resolve))),
+  #answer(entry: Waiting<Item, Result>, result: Result | Error | undefined): void {
+    if (result === undefined) this.#reject(entry, new Error('the batch was written without an answer'))
+    else if (result instanceof Error) this.#reject(entry, result)
+    else this.#resolve(entry, result)
+  }
+
+  #resolve(entry: Waiting<Item, Result>, result: Result): void {
+    if (entry.done) return
+    entry.resolve(result)
+    this.#close(entry)
+  }
+
+  #reject(entry: Waiting<Item, Result>, error: unknown): void {
+    if (entry.done) return
+    entry.reject(error)
+    this.#close(entry)
+  }
+
+  #close(entry: Waiting<Item, Result>): void {
+    entry.done = true
+    this.#open -= 1
+    if (this.#open > 0) return
+    this.#queue = []
+    this.#stopTimer()
+    this.#stopTimer = NOTHING
+    for (const tell of this.#drained) tell()
+    this.#drained.clear()
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
-import { batchWriter, type WriterOptions } from '@/ledger/writer.ts'
+import { BatchWriter, type WriterOptions } from '@/ledger/writer.ts'
 
 /** Pauses pass at once; patience never ends unless the test says so. */
 const hastyClock: Clock = {
@@ -20,7 +20,7 @@ function testWriter(
   options: Partial<WriterOptions<number, number>> & { on?: (batch: readonly number[]) => void },
 ) {
   const batches: number[][] = []
-  const writer = batchWriter<number, number>({
+  const writer = new BatchWriter<number, number>({
     clock: hastyClock,
     idOf: String,
     patienceMs: 60_000,
