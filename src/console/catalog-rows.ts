@@ -39,6 +39,7 @@ export function channelRow(
       first_byte_ms: health?.firstByteMs === undefined ? null : Math.round(health.firstByteMs),
     },
     models: [...models],
+    revision: stored.revision,
   }
 }
 
@@ -79,6 +80,7 @@ export function modelRow(stored: StoredModel, priceVersion: bigint | undefined, 
     prices: planRow(stored.prices, now),
     price_version: priceVersion?.toString() ?? null,
     created_at: stored.createdAt.toISOString(),
+    revision: stored.revision,
   }
 }
 

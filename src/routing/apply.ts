@@ -120,7 +120,7 @@ function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredCh
     prune,
     entry => entry.name,
     (entry, row) => {
-      const { id: _, keyIds: __, ...rest } = row
+      const { id: _, keyIds: __, revision: ___, ...rest } = row
       return isDeepStrictEqual(rest, entry)
     },
   )
@@ -133,7 +133,7 @@ function planModels(wanted: readonly ModelEntry[], stored: readonly StoredModel[
     byId,
     prune,
     entry => entry.id,
-    (entry, { createdAt: _, ...row }) => isDeepStrictEqual(inOrder(row), inOrder(entry)),
+    (entry, { createdAt: _, revision: __, ...row }) => isDeepStrictEqual(inOrder(row), inOrder(entry)),
   )
 }
 

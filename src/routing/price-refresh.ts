@@ -17,7 +17,7 @@ export function refreshPrices(db: Database, catalogue: ConfigFile): Promise<read
     const shipped = await readShippedIds(tx)
     const stored = (await readModels(tx)).filter(({ id }) => shipped.has(id))
     const listed = new Map(catalogue.models.map(({ id, prices }) => [id, prices]))
-    const wanted = stored.flatMap(({ createdAt: _, ...model }) => {
+    const wanted = stored.flatMap(({ createdAt: _, revision: __, ...model }) => {
       const prices = listed.get(model.id)
       return prices === undefined ? [] : [{ ...model, prices }]
     })

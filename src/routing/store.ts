@@ -1,4 +1,4 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
 import type { Database, Rows, Transaction } from '@/db/connect.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
@@ -20,11 +20,19 @@ export interface StoredChannel extends ChannelEntry {
   id: number
   /** In the order of `apiKeys`. */
   keyIds: readonly number[]
+  revision: string
 }
 
 export interface StoredModel extends ModelEntry {
   createdAt: Date
+  revision: string
 }
+
+/**
+ * Another one after every change of the row: Postgres' number of the transaction that wrote it. All that belongs to a
+ * channel or a model is written together with its row. A change is refused that was made from another revision.
+ */
+const REVISION: SQL<string> = sql`xmin::text`
 
 /**
  * All models as they are in the database now.
@@ -44,7 +52,8 @@ export async function loadCatalog(db: Database, secretBox: SecretBox): Promise<C
 export async function readChannels(rows: Rows, secretBox: SecretBox): Promise<StoredChannel[]> {
   const keys = await rows.select().from(channelKey).orderBy(channelKey.position)
   const pools = Map.groupBy(keys, key => key.channelId)
-  const found = await rows.select().from(channel).orderBy(channel.name)
+  const columns = { ...getTableColumns(channel), revision: REVISION }
+  const found = await rows.select(columns).from(channel).orderBy(channel.name)
   return found.map(({ source: _, ...row }) => {
     const pool = pools.get(row.id) ?? []
     return {
@@ -64,7 +73,8 @@ export async function readModels(rows: Rows): Promise<StoredModel[]> {
     row => row.modelId,
   )
   const routes = Map.groupBy(await readRoutes(rows), row => row.modelId)
-  const found = await rows.select().from(model).orderBy(model.id)
+  const columns = { ...getTableColumns(model), revision: REVISION }
+  const found = await rows.select(columns).from(model).orderBy(model.id)
   return found.map(({ source: _, ...row }) => ({
     ...row,
     surfaces: row.surfaces ?? undefined,

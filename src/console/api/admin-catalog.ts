@@ -62,21 +62,21 @@ export function adminCatalogApi(console: Console, listener: Listener) {
   async function writeChannel(
     call: Incoming<SignedIn>,
     body: NewChannel,
-    isNew: boolean,
+    revision?: string,
   ): Promise<ChannelRow> {
     await administer(console, actorOf(call), async tx => {
       await lockCatalog(tx)
       const stored = await readChannels(tx, secretBox)
       const before = stored.find(({ name }) => name === body.name)
-      if (isNew && before !== undefined) {
+      if (revision !== undefined) refuseOverwriting('channel', before, revision)
+      else if (before !== undefined) {
         throw new ConsoleError('refused', `There is a channel "${body.name}" already`, { field: 'name' })
       }
-      if (!isNew && before === undefined) throw notFound('channel')
       const file = readEntries({ channels: [channelValue(body, before)] }, stored)
       const [entry] = file.channels
       if (entry === undefined) throw new Error('a channel was read as none')
       await applyIn(tx, secretBox, file, FROM_CONSOLE)
-      const action = isNew ? 'channel.create' : 'channel.change'
+      const action = revision === undefined ? 'channel.create' : 'channel.change'
       const after = channelAct(entry)
       return {
         result: undefined,
@@ -104,14 +104,14 @@ export function adminCatalogApi(console: Console, listener: Listener) {
     return row
   }
 
-  async function writeModel(call: Incoming<SignedIn>, body: NewModel, isNew: boolean) {
+  async function writeModel(call: Incoming<SignedIn>, body: NewModel, revision?: string) {
     const jumps = await administer(console, actorOf(call), async tx => {
       await lockCatalog(tx)
       const before = (await readModels(tx)).find(({ id }) => id === body.id)
-      if (isNew && before !== undefined) {
+      if (revision !== undefined) refuseOverwriting('model', before, revision)
+      else if (before !== undefined) {
         throw new ConsoleError('refused', `There is a model "${body.id}" already`, { field: 'id' })
       }
-      if (!isNew && before === undefined) throw notFound('model')
       const file = readEntries({ models: [withoutNulls(body)] }, await readChannels(tx, secretBox))
       const [entry] = file.models
       if (entry === undefined) throw new Error('a model was read as none')
@@ -119,7 +119,7 @@ export function adminCatalogApi(console: Console, listener: Listener) {
       return {
         result: warnings,
         act: {
-          action: isNew ? 'model.create' : 'model.change',
+          action: revision === undefined ? 'model.create' : 'model.change',
           target: `model ${body.id}`,
           before: before === undefined ? null : modelAct(before),
           after: modelAct(entry),
@@ -133,9 +133,9 @@ export function adminCatalogApi(console: Console, listener: Listener) {
   return controller('console-admin-catalog', console, listener, adminCatalogRoutes, {
     'GET /api/admin/channels': async () => ({ items: await channelRows() }),
     'GET /api/admin/channels/:name': ({ params }) => channelNamed(params.name),
-    'POST /api/admin/channels': ({ body, ...call }) => writeChannel(call, body, true),
-    'PUT /api/admin/channels/:name': ({ params, body, ...call }) =>
-      writeChannel(call, { ...body, name: params.name }, false),
+    'POST /api/admin/channels': ({ body, ...call }) => writeChannel(call, body),
+    'PUT /api/admin/channels/:name': ({ params, body: { revision, ...fields }, ...call }) =>
+      writeChannel(call, { ...fields, name: params.name }, revision),
     'DELETE /api/admin/channels/:name': async ({ params, ...call }) => {
       const orphans = await administer(console, actorOf(call), async tx => {
         await lockCatalog(tx)
@@ -175,9 +175,9 @@ export function adminCatalogApi(console: Console, listener: Listener) {
         }),
       ),
     }),
-    'POST /api/admin/models': ({ body, ...call }) => writeModel(call, body, true),
-    'PUT /api/admin/models/:id': ({ params, body, ...call }) =>
-      writeModel(call, { ...body, id: params.id }, false),
+    'POST /api/admin/models': ({ body, ...call }) => writeModel(call, body),
+    'PUT /api/admin/models/:id': ({ params, body: { revision, ...fields }, ...call }) =>
+      writeModel(call, { ...fields, id: params.id }, revision),
     'DELETE /api/admin/models/:id': async ({ params, ...call }) => {
       await administer(console, actorOf(call), async tx => {
         await lockCatalog(tx)
@@ -221,6 +221,18 @@ export function adminCatalogApi(console: Console, listener: Listener) {
       return { added, present }
     },
   })
+}
+
+/** A change replaces all of what it was made from: made from something else, it would undo what somebody else did. */
+function refuseOverwriting(
+  what: 'channel' | 'model',
+  stored: { revision: string } | undefined,
+  revision: string,
+): void {
+  if (stored === undefined) throw notFound(what)
+  if (stored.revision === revision) return
+  const advice = 'Reload the page to see it as it is now, then make your change again'
+  throw new ConsoleError('refused', `Somebody else has changed this ${what} in the meantime. ${advice}`)
 }
 
 function versionOf(price: { version: bigint; rates: unknown } | undefined): bigint | undefined {

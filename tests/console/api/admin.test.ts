@@ -175,6 +175,7 @@ describe('a channel', () => {
       api_keys: [...before.api_keys.map(({ id }) => ({ id })), { secret: 'another key of the pool' }],
       headers: before.headers,
       weight: 3,
+      revision: before.revision,
     }
     const after = await site.call(owner, 'PUT /api/admin/channels/:name', { params, body })
     expect(after.api_keys.map(({ id }) => id)[0]).toBe(before.api_keys[0]?.id ?? 0)
@@ -221,6 +222,67 @@ describe('a channel', () => {
   })
 })
 
+/** Of a model as it is now. */
+async function revisionOf(params: { id: string }): Promise<string> {
+  return (await site.call(owner, 'GET /api/admin/models/:id', { params })).model.revision
+}
+
+describe('of two administrators who change one thing', () => {
+  const OVERTAKEN = 'Somebody else has changed this'
+
+  test('the second is told that a model is not what it was, and undoes nothing', async () => {
+    const params = { id: 'chat/tool' }
+    const channels = [{ channel: 'chat', model: 'tool' }]
+    const revision = await revisionOf(params)
+    const first = { channels, prices: { input: '1', output: '2' }, display_name: 'The first', revision }
+    const second = { channels, prices: { input: '1', output: '3' }, revision }
+    const { model } = await site.call(owner, 'PUT /api/admin/models/:id', { params, body: first })
+    const failure = await site.fail(owner, 'PUT /api/admin/models/:id', { params, body: second })
+    expect(failure).toMatchObject({ status: 409, code: 'refused' })
+    expect(failure.message).toStartWith(`${OVERTAKEN} model`)
+    const now = (await site.call(owner, 'GET /api/admin/models/:id', { params })).model
+    expect(now).toEqual(model)
+    expect(now.display_name).toBe('The first')
+    const again = { ...second, revision: now.revision }
+    const { model: last } = await site.call(owner, 'PUT /api/admin/models/:id', { params, body: again })
+    expect(last.prices).toEqual({ input: '1', output: '3' })
+  })
+
+  test('the second is told so of a channel, too, of which only a key changed', async () => {
+    const params = { name: 'twice' }
+    const fields = {
+      format: 'openai-chat-completions' as const,
+      base_url: 'https://example.com',
+      api_keys: [{ secret: 'a key that both have seen' }],
+    }
+    const made = { ...fields, ...params }
+    const { revision } = await site.call(owner, 'POST /api/admin/channels', { body: made })
+    const first = { ...fields, api_keys: [{ secret: 'a key of the first' }], revision }
+    const second = { ...fields, api_keys: [{ secret: 'a key of the second' }], revision }
+    const changed = await site.call(owner, 'PUT /api/admin/channels/:name', { params, body: first })
+    const failure = await site.fail(owner, 'PUT /api/admin/channels/:name', { params, body: second })
+    expect(failure).toMatchObject({ status: 409, code: 'refused' })
+    expect(failure.message).toStartWith(`${OVERTAKEN} channel`)
+    const now = await site.call(owner, 'GET /api/admin/channels/:name', { params })
+    expect(now.api_keys.map(({ id }) => id)).toEqual(changed.api_keys.map(({ id }) => id))
+    await site.call(owner, 'DELETE /api/admin/channels/:name', { params })
+    const late = await site.fail(owner, 'PUT /api/admin/channels/:name', { params, body: second })
+    expect(late.status).toBe(404)
+  })
+
+  test('both may send at once: one is done, the other is told', async () => {
+    const params = { id: 'chat/tool' }
+    const revision = await revisionOf(params)
+    const put = (displayName: string) =>
+      site.send(owner, 'PUT /api/admin/models/:id', {
+        params,
+        body: { channels: [{ channel: 'chat', model: 'tool' }], display_name: displayName, revision },
+      })
+    const answers = await Promise.all(['one', 'other'].map(put))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
+  })
+})
+
 describe('a price', () => {
   test('is previewed with its jumps and what the last month would have cost, and nothing is written', async () => {
     const params = { id: 'chat/echo' }
@@ -250,7 +312,11 @@ describe('a price', () => {
 
   test('that changes is a new version, told with its jumps', async () => {
     const params = { id: 'chat/echo' }
-    const body = { channels: [{ channel: 'chat', model: 'echo' }], prices: { input: '4', output: '2' } }
+    const body = {
+      channels: [{ channel: 'chat', model: 'echo' }],
+      prices: { input: '4', output: '2' },
+      revision: await revisionOf(params),
+    }
     const { jumps, model } = await site.call(owner, 'PUT /api/admin/models/:id', { params, body })
     expect(jumps).toEqual([{ model: 'chat/echo', rate: 'input', from: '1', to: '4' }])
     const { versions } = await site.call(owner, 'GET /api/admin/models/:id', { params })
@@ -270,7 +336,7 @@ describe('a price that will change', () => {
   test('is planned, shown beside the price in force, and taken back', async () => {
     const { model, jumps } = await site.call(owner, 'PUT /api/admin/models/:id', {
       params,
-      body: { channels, prices: planned },
+      body: { channels, prices: planned, revision: await revisionOf(params) },
     })
     expect(model.prices).toEqual(planned)
     expect(jumps.map(({ rate }) => rate)).toContain('input from 2999-01-01')
@@ -282,7 +348,7 @@ describe('a price that will change', () => {
     const { changes: _, ...now } = planned
     const back = await site.call(owner, 'PUT /api/admin/models/:id', {
       params,
-      body: { channels, prices: now },
+      body: { channels, prices: now, revision: model.revision },
     })
     expect(back.model.prices).toEqual(now)
     const [newest] = (await site.call(owner, 'GET /api/admin/models/:id', { params })).versions
@@ -293,7 +359,7 @@ describe('a price that will change', () => {
     const prices = { input: '3', output: '6', changes: [{ from: '2020-01-01', input: '4', output: '8' }] }
     const { model } = await site.call(owner, 'PUT /api/admin/models/:id', {
       params,
-      body: { channels, prices },
+      body: { channels, prices, revision: await revisionOf(params) },
     })
     expect(model.prices).toEqual({ input: '4', output: '8' })
     const { items } = await site.call(owner, 'GET /api/models', {})
@@ -307,7 +373,11 @@ describe('a price that will change', () => {
       body: { prices },
     })
     expect(after).toEqual(prices)
-    await site.call(owner, 'PUT /api/admin/models/:id', { params, body: { channels, prices: after } })
+    const revision = await revisionOf(params)
+    await site.call(owner, 'PUT /api/admin/models/:id', {
+      params,
+      body: { channels, prices: after, revision },
+    })
   })
 })
 

@@ -25,6 +25,9 @@ const breaker = closed({
   failed: Type.Integer(),
 })
 
+/** What a change is made from, as it was shown; the change is refused (409) if that is no longer what is there. */
+const revision = Type.String({ minLength: 1, maxLength: 20 })
+
 export const channel = closed({
   name: Type.String(),
   format,
@@ -43,6 +46,7 @@ export const channel = closed({
   health: closed({ breaker, first_byte_ms: nullable(Type.Integer()) }),
   /** Models with a route through it. */
   models: Type.Array(Type.String()),
+  revision,
 })
 export type Channel = Static<typeof channel>
 
@@ -97,6 +101,7 @@ export const model = closed({
   /** In force. */
   price_version: nullable(Type.String()),
   created_at: moment,
+  revision,
 })
 export type Model = Static<typeof model>
 
@@ -163,7 +168,7 @@ export const adminCatalogRoutes = contracts({
   'PUT /api/admin/channels/:name': {
     access: 'admin',
     params: byName,
-    body: closed(channelFields),
+    body: closed({ revision, ...channelFields }),
     response: channel,
   },
   /** Also the routes of models through it. */
@@ -209,7 +214,7 @@ export const adminCatalogRoutes = contracts({
   'PUT /api/admin/models/:id': {
     access: 'admin',
     params: byModel,
-    body: closed(modelFields),
+    body: closed({ revision, ...modelFields }),
     response: closed({ model, jumps: Type.Array(jump) }),
   },
   'DELETE /api/admin/models/:id': {

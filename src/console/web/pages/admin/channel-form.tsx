@@ -72,7 +72,10 @@ function ChannelForm({
     const saved =
       channel === undefined
         ? await call('POST /api/admin/channels', { body: { name: texts.name.trim(), ...fields } })
-        : await call('PUT /api/admin/channels/:name', { params: { name: channel.name }, body: fields })
+        : await call('PUT /api/admin/channels/:name', {
+            params: { name: channel.name },
+            body: { ...fields, revision: channel.revision },
+          })
     onDone(saved, vendor)
   })
   return (

@@ -54,13 +54,18 @@ function ModelForm({ model, channels, onClose, onDone }: ModelDialogProps) {
   const [texts, setTexts] = useState(() => modelTexts(model))
   const [routes, setRoutes] = useState(() => routeTexts(model, channels))
   const [prices, setPrices] = useState(() => priceTexts(model?.prices ?? null))
+  // Of the model that the fields were filled from, whatever the page has read since.
+  const [revision] = useState(model?.revision ?? '')
   const set = (changes: Partial<ModelTexts>) => setTexts(last => ({ ...last, ...changes }))
   const save = useAction(async () => {
     const fields = readModelTexts(texts, routes, prices, model)
     const saved =
       model === undefined
         ? await call('POST /api/admin/models', { body: { id: texts.id.trim(), ...fields } })
-        : await call('PUT /api/admin/models/:id', { params: { id: model.id }, body: fields })
+        : await call('PUT /api/admin/models/:id', {
+            params: { id: model.id },
+            body: { ...fields, revision },
+          })
     onDone(saved.model)
   })
   return (

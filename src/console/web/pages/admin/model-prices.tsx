@@ -22,7 +22,7 @@ type Preview = ConsoleOutput<'POST /api/admin/models/:id/preview'>
 
 /** New prices, at once or from a day on: first what they would change, then the change. */
 export function PriceDialog({
-  model,
+  model: latest,
   onClose,
   onDone,
 }: {
@@ -31,6 +31,8 @@ export function PriceDialog({
   /** `said`: what was done. */
   onDone(said: string): void
 }) {
+  // As it was when the dialog opened: a change is made from that.
+  const [model] = useState(latest)
   const [texts, setTexts] = useState(() => priceTexts(model.prices))
   const [day, setDay] = useState('')
   const [preview, setPreview] = useState<Preview>()
@@ -184,7 +186,7 @@ function negated(amount: string): string {
 /** Everything else about a model, as replacing it wants it. */
 function unchanged(model: Model) {
   const { aliases, display_name, owned_by, channels, surfaces, enabled_by_default } = model
-  const { context_tokens, max_output_tokens } = model
+  const { context_tokens, max_output_tokens, revision } = model
   return {
     aliases,
     display_name,
@@ -194,5 +196,6 @@ function unchanged(model: Model) {
     enabled_by_default,
     context_tokens,
     max_output_tokens,
+    revision,
   }
 }
