@@ -55,11 +55,14 @@ describe.each(Object.keys(ANSWERS) as Format[])('%s', format => {
   test.each([
     [1000, null, 1000, 0],
     [null, 5, 0, 5],
-  ])('a report of %j and %j tokens says nothing of the one side, and is one', (input, output, read1, read2) => {
-    for (const usage of read(input, output)) {
-      expect(usage && [inputTokens(usage), outputTokens(usage)]).toEqual([read1, read2])
-    }
-  })
+  ])(
+    'a report of %j and %j tokens says nothing of the one side, and is one',
+    (input, output, read1, read2) => {
+      for (const usage of read(input, output)) {
+        expect(usage && [inputTokens(usage), outputTokens(usage)]).toEqual([read1, read2])
+      }
+    },
+  )
 
   test('the largest report that can be is one', () => {
     for (const usage of read(MOST_COUNT, MOST_COUNT)) {
