@@ -15,6 +15,9 @@ export interface Complaint {
 /** Statuses that are about the caller's own request and go back as they are. */
 const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 416, 422, 431, 451])
 
+/** No quota comes back later than in a day. Clients do as they are told, so a vendor's slip is not passed on. */
+const MAX_RETRY_AFTER_MS = 24 * 60 * 60 * 1000
+
 /**
  * Decides whose fault an upstream's complaint is and where another attempt could succeed. The one place where that
  * is known; nobody guesses it later.
@@ -22,6 +25,8 @@ const ABOUT_THE_REQUEST = new Set([400, 404, 405, 406, 409, 410, 413, 414, 415, 
 export function judge(complaint: Complaint): GatewayError {
   const { status, message } = complaint
   const blames = isAboutModel(complaint) ? 'model' : undefined
+  const retryAfterMs =
+    complaint.retryAfterMs === undefined ? undefined : Math.min(complaint.retryAfterMs, MAX_RETRY_AFTER_MS)
   if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
     return refusal('upstream_auth', `The upstream refused the gateway's own credentials (status ${status})`, {
       retry: 'next-channel',
@@ -32,7 +37,7 @@ export function judge(complaint: Complaint): GatewayError {
   if (status === 429) {
     return refusal('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
       retry: 'next-channel',
-      retryAfterMs: complaint.retryAfterMs ?? 1000,
+      retryAfterMs: retryAfterMs ?? 1000,
       blames: isSpent(complaint) ? 'key' : undefined,
     })
   }
@@ -51,12 +56,12 @@ export function judge(complaint: Complaint): GatewayError {
     return refusal('upstream_error', `The upstream is overloaded (status ${status}): ${message}`, {
       status: 503,
       retry: 'next-channel',
-      retryAfterMs: complaint.retryAfterMs ?? 1000,
+      retryAfterMs: retryAfterMs ?? 1000,
     })
   }
   return refusal('upstream_error', `The upstream failed (status ${status}): ${message}`, {
     retry: 'next-channel',
-    retryAfterMs: complaint.retryAfterMs,
+    retryAfterMs,
   })
 }
 

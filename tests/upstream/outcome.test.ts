@@ -68,6 +68,11 @@ describe('edge 85: a refusal of our own key is no 401 of the caller', () => {
   })
 })
 
+test.each([429, 503, 500])('a wait that no vendor can mean is a day in a %d', status => {
+  const complaint = { message: 'm', code: undefined, param: undefined, retryAfterMs: 1e22 }
+  expect(judge({ status, ...complaint }).retryAfterMs).toBe(24 * 60 * 60 * 1000)
+})
+
 describe('what of a channel a complaint is about', () => {
   const complaint = { code: undefined, param: undefined, retryAfterMs: undefined }
 
