@@ -18,14 +18,14 @@ const MAX_DEPTH = 4
 export function decodeFault(status: number, body: string): UpstreamFault {
   const value = parseBody(body)
   if (value !== undefined) return decodeFaultValue(status, value)
-  const named = status >= 400 ? status : 502
+  const named = status >= 300 ? status : 502
   return fault(named, { text: /^\s*</.test(body) ? undefined : body })
 }
 
 /** The same for a body that is parsed already: an error object inside a stream. */
 export function decodeFaultValue(status: number, value: JsonValue): UpstreamFault {
   const complaint = readComplaint(value, 0)
-  return fault(status >= 400 ? status : namedStatus(complaint), complaint)
+  return fault(status >= 300 ? status : namedStatus(complaint), complaint)
 }
 
 /** An upstream's complaint as the error event of a stream that had begun; it keeps the fault it came from. */

@@ -69,6 +69,11 @@ describe('the status', () => {
   test("is the answer's own when that is an error", () => {
     expect(decodeFault(503, '{"error":{"code":400,"message":"m"}}').status).toBe(503)
   })
+
+  test('of a redirect is its own: it says what is wrong with the address', () => {
+    expect(decodeFault(307, '')).toMatchObject({ status: 307, message: 'Temporary Redirect' })
+    expect(decodeFault(301, '{"message":"moved"}')).toMatchObject({ status: 301, message: 'moved' })
+  })
 })
 
 describe('edge 86: a prompt beyond the context', () => {
