@@ -13,6 +13,7 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
+import { isWhole } from './whole-event.ts'
 
 /** The machines of one answer, in the order in which its events pass them. */
 export interface HubMachines {
@@ -93,7 +94,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   end(emit: Emit): void {
     this.#emit = emit
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
-    this.#parser?.end(this.#onEvent)
+    this.#parser?.end(this.#onLastEvent)
     this.#lane?.close(this.#raise)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
@@ -173,6 +174,11 @@ export class HubPipeline implements Pipeline, PlainSink {
   readonly #onEvent = (event: SseEvent): void => {
     this.#lane?.close(this.#raise)
     if (this.meter.error === undefined) this.#decoder.push(event, this.#onDecoded)
+  }
+
+  /** Half an event is no event: the decoder tells that the answer was cut. */
+  readonly #onLastEvent = (event: SseEvent): void => {
+    if (isWhole(event)) this.#onEvent(event)
   }
 
   readonly #onDecoded = (event: GenerationEvent): void => {

@@ -7,10 +7,11 @@ import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/pla
 import { createEventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
-import { asArray, type JsonObject, parseJson, parseObject } from '@/json/json.ts'
+import { asArray, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
+import { isWhole } from './whole-event.ts'
 
 const COLON = 0x3a
 
@@ -293,17 +294,6 @@ function isUsageChunk(event: SseEvent): boolean {
 
 function isEmpty(chunk: JsonObject): boolean {
   return Array.isArray(chunk['choices']) && asArray(chunk['choices']).length === 0
-}
-
-/** Any JSON will do: Gemini wraps an error in an array at times. */
-function isWhole({ data }: SseEvent): boolean {
-  if (data.trim() === '[DONE]') return true
-  try {
-    parseJson(data)
-    return true
-  } catch {
-    return false
-  }
 }
 
 /** How much of the end of a run is kept to read the number of its last event from. */
