@@ -108,7 +108,7 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
   const { candidate } = way
   const { route } = candidate
   const { gateway, record, prompt, pass, interruption } = counting
-  const { client, clock, metrics } = gateway
+  const { client, clock, deadlines, metrics } = gateway
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
@@ -118,7 +118,8 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
   const giveUp = (reason: GatewayError) => attempt.abort(reason)
   interruption.listen(giveUp)
   try {
-    const response = await send(call, candidate, { client, pass, now: clock.now, attempt })
+    const options = { client, pass, now: clock.now, deadlines, attempt }
+    const response = await send(call, candidate, options)
     const answer = readCount(await response.text(), prompt, way.codec)
     metrics.attempts.of(channel, 'ok').add()
     return answer

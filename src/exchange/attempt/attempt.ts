@@ -1,3 +1,4 @@
+import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GuardedClient, Pass } from '@/exchange/pass.ts'
 import { decodeFault, faultOf } from '@/formats/fault.ts'
@@ -5,9 +6,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'
 import type { UpstreamRequest } from '@/upstream/request.ts'
-
-/** The most of an error body that is read; the rest says nothing more. */
-const MAX_FAULT_BYTES = 64 * 1024
+import { readFault } from './answer-body.ts'
 
 /** What is sent to an upstream. */
 export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers' | 'followsRedirects'>
@@ -16,6 +15,7 @@ export interface SendOptions {
   client: GuardedClient
   pass: Pass
   now: () => number
+  deadlines: Deadlines
   /** Ends the attempt, as does whoever has a reason to. */
   attempt: AbortController
   /** Which pool of connections it goes over; undefined: the first. */
@@ -42,28 +42,14 @@ export async function send(
     lane: options.lane ?? 0,
   })
   if (response.ok) return response
-  const text = await readFault(response)
+  const text = await readFault(response, options.deadlines)
+  // Who gave the attempt up meanwhile has said why.
+  options.attempt.signal.throwIfAborted()
   const fault = CODECS[channel.format].decodeFault(response.status, text)
   throw judge({
     ...fault,
     retryAfterMs: retryAfterMs(response.headers, options.now()) ?? fault.retryAfterMs,
   })
-}
-
-/** The start of an error body as text. It is read to its end or cancelled, since a body left unread leaks. */
-async function readFault(response: Response): Promise<string> {
-  if (response.body === null) return ''
-  const decoder = new TextDecoder()
-  let text = ''
-  try {
-    for await (const chunk of response.body) {
-      text += decoder.decode(chunk, { stream: true })
-      if (text.length > MAX_FAULT_BYTES) break
-    }
-  } catch {
-    // A body that breaks off still said what it said.
-  }
-  return text
 }
 
 /**
@@ -78,14 +64,6 @@ export function judgeEarly(error: GatewayError, cut: boolean): GatewayError {
     code: error.code,
     retry: 'next-channel',
     cause: error,
-  })
-}
-
-/** An upstream that says nothing any more in the middle of its answer. */
-export function stalled(): GatewayError {
-  return new GatewayError('upstream_timeout', 'The upstream stopped sending', {
-    code: 'upstream_stalled',
-    retry: 'next-channel',
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { stalled } from '@/exchange/attempt/attempt.ts'
+import { stalled } from '@/exchange/attempt/answer-body.ts'
 import { CallerStream } from './caller-stream.ts'
 import { drain } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
@@ -10,6 +10,9 @@ export const KEEPALIVE_MS = 15_000
 
 /** What may be held back while waiting for the first output; more than this is let through. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
+
+/** What comes so long after the end of an answer whose usage is known is not waited for. */
+const LAST_WORDS_MS = 5_000
 
 /** A reader that takes nothing for this long has left without saying so. */
 const READER_STALL_MS = 600_000
@@ -240,9 +243,18 @@ export class Outlet {
     }
     if (keepalive !== undefined && this.#isOpen && now - this.#lastWrite >= KEEPALIVE_MS)
       this.#write(keepalive)
-    if (this.#pipeline !== undefined && now - this.#lastRead >= this.#idleMs) {
-      this.#cancel(stalled())
-    }
+    this.#endSilence(now - this.#lastRead)
+  }
+
+  /**
+   * Ends an answer of which nothing comes any more: in an error, unless it had come to its end and its upstream only
+   * leaves the connection open.
+   */
+  #endSilence(silentMs: number): void {
+    const meter = this.#pipeline?.meter
+    if (meter === undefined || silentMs < Math.min(this.#idleMs, LAST_WORDS_MS)) return
+    if (meter.isConclusive) this.#cancel()
+    else if (silentMs >= this.#idleMs) this.#cancel(meter.finished ? undefined : stalled())
   }
 
   readonly #emit = (bytes: Uint8Array): void => {

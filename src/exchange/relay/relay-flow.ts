@@ -196,9 +196,9 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
     if (this.#beginning === undefined) throw new Error('an attempt runs once')
     const { preparation, candidate, lane } = this.#beginning
     const { gateway, pass } = this.#admitted
-    const { client, clock, answers } = gateway
+    const { client, clock, deadlines, answers } = gateway
     const attempt = this.#outlet.beginAttempt()
-    const options = { client, pass, now: clock.now, attempt, lane }
+    const options = { client, pass, now: clock.now, deadlines, attempt, lane }
     const { body, headers } = await send(preparation, candidate, options)
     await answers.turn()
     if (body === null) throw emptyAnswer()

@@ -1,7 +1,7 @@
-import type { Deadline } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { freeBytes } from '@/exchange/admission/body.ts'
-import { send, stalled } from '@/exchange/attempt/attempt.ts'
+import { readAnswer } from '@/exchange/attempt/answer-body.ts'
+import { send } from '@/exchange/attempt/attempt.ts'
 import { freeSent } from '@/exchange/attempt/preparation.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
@@ -44,17 +44,16 @@ export async function fetchWhole<P extends Prepared, Answer>(
   const giveUp = (reason: GatewayError) => attempt.abort(reason)
   interruption.listen(giveUp)
   const { client, clock, deadlines } = gateway
-  let patience: Deadline | undefined
+  const { idleMs } = candidate.route.channel.timeouts
   try {
-    const response = await send(preparation, candidate, { client, pass, now: clock.now, attempt, lane })
-    patience = deadlines.after(candidate.route.channel.timeouts.idleMs, () => attempt.abort(stalled()))
-    const bytes = new Uint8Array(await response.arrayBuffer())
+    const options = { client, pass, now: clock.now, deadlines, attempt, lane }
+    const response = await send(preparation, candidate, options)
+    const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
     record.firstByteMs = clock.now() - record.startedAt
     return read(bytes, response.headers)
   } catch (error) {
     throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
   } finally {
-    if (patience !== undefined) deadlines.cancel(patience)
     interruption.unlisten(giveUp)
   }
 }

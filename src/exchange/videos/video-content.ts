@@ -65,7 +65,7 @@ export async function videoContent(
         followsRedirects: true,
       },
       maker,
-      { client: gateway.client, pass, now: gateway.clock.now, attempt },
+      { client: gateway.client, pass, now: gateway.clock.now, deadlines: gateway.deadlines, attempt },
     )
     return new Response(bodyOf(response, upstreamCall), {
       status: response.status,

@@ -93,7 +93,13 @@ async function askMaker(
         headers: {},
       },
       maker,
-      { client: gateway.client, pass: passOf(job), now: gateway.clock.now, attempt: stop },
+      {
+        client: gateway.client,
+        pass: passOf(job),
+        now: gateway.clock.now,
+        deadlines: gateway.deadlines,
+        attempt: stop,
+      },
     )
     const answer = parseObject(await response.text())
     if (answer === undefined) throw untold()

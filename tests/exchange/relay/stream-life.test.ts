@@ -62,12 +62,12 @@ const SURFACES = {
 type Surface = keyof typeof SURFACES
 const surfaces = Object.keys(SURFACES) as Surface[]
 
-function open(surface: Surface, signal?: AbortSignal): Promise<Response> {
+function open(surface: Surface, signal?: AbortSignal, model = `${surface}/echo`): Promise<Response> {
   return fetch(gateway.url + SURFACES[surface].path, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
     body: JSON.stringify({
-      model: `${surface}/echo`,
+      model,
       stream: true,
       max_tokens: 10,
       messages: [{ role: 'user', content: 'hi' }],
@@ -298,6 +298,30 @@ describe('an upstream that is silent', () => {
     await until(async () => (await lastExchange())['end_state'] === 'stalled')
   })
 
+  test.each([
+    [
+      'its usage known: the stream ends with it, soon',
+      5_000,
+      'data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1,"total_tokens":2}}\n\n',
+    ],
+    ['no usage told: the stream ends with it, after the time that the channel allows', 120_000, ''],
+  ])('after the end of its answer, %s', async (_, ms, usage) => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    const end = `data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\n${usage}data: [DONE]\n\n`
+    fed.write(SURFACES.chat.first + end)
+    const stream = reading(await open('chat'))
+    await stream.until('[DONE]')
+    const aborted = upstream.aborted
+    clock.advance(ms - 1_000)
+    expect(upstream.aborted).toBe(aborted)
+    clock.advance(1_000)
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text.replaceAll(': keepalive\n\n', '')).toEndWith('data: [DONE]\n\n')
+    await until(() => upstream.aborted > aborted)
+    await until(async () => (await lastExchange())['end_state'] === 'complete')
+  })
+
   test('and never sends its head: 504 in the shape of the surface after first_byte_ms', async () => {
     answer = () => new Promise<Response>(() => {})
     const before = upstream.seen.length
@@ -318,6 +342,18 @@ describe('an upstream that is silent', () => {
 })
 
 describe('an upstream that is cut', () => {
+  test('in the middle of an event is cut for a caller of another format, too', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(`${SURFACES.chat.first}data: {"half of an ev`)
+    const stream = reading(await open('messages', undefined, 'chat/echo'))
+    await stream.until('one')
+    fed.close()
+    await stream.toEnd()
+    expect(stream.text).toContain("The upstream's answer ended early (request id: ")
+    await until(async () => (await lastExchange())['end_state'] === 'upstream_cut')
+  })
+
   test.each([
     ['chat', '"error":{"message":', '[DONE]'],
     ['responses', 'event: response.failed', 'response.completed'],

@@ -1,0 +1,88 @@
+import type { Deadlines } from '@/clock/deadlines.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+
+/** Larger than any answer that is read into memory; more is an upstream that went mad. */
+const MAX_ANSWER_BYTES = 512 * 1024 * 1024
+
+/** Of such a length it comes at once, and is read natively in one go. */
+const SHORT_BYTES = 64 * 1024
+
+/** An upstream's status says most of what there is; its words are not waited for any longer. */
+const FAULT_MS = 5_000
+
+/** The most of an error body that is read; the rest says nothing more. */
+const MAX_FAULT_BYTES = 64 * 1024
+
+/** How long whoever reads an answer waits. */
+export interface Patience {
+  deadlines: Deadlines
+  /** Between two reads. */
+  idleMs: number
+  /** Aborted when nothing comes any more. */
+  attempt: AbortController
+}
+
+/**
+ * All of an answer. Each read may take its time: some upstreams send white space for minutes while a model thinks.
+ * @throws what a broken connection throws; the reason of the attempt's abort is the caller's to look for
+ */
+export async function readAnswer(response: Response, patience: Patience): Promise<Uint8Array> {
+  const { deadlines, idleMs, attempt } = patience
+  const giveUp = () => attempt.abort(stalled())
+  let deadline = deadlines.after(idleMs, giveUp)
+  try {
+    const declared = Number(response.headers.get('content-length') ?? Number.NaN)
+    if (declared <= SHORT_BYTES) return new Uint8Array(await response.arrayBuffer())
+    const chunks: Uint8Array[] = []
+    let total = 0
+    for await (const chunk of response.body ?? []) {
+      total += chunk.length
+      if (total > MAX_ANSWER_BYTES) throw tooLong()
+      chunks.push(chunk)
+      deadlines.cancel(deadline)
+      deadline = deadlines.after(idleMs, giveUp)
+    }
+    const [only] = chunks
+    return only !== undefined && chunks.length === 1 ? only : Buffer.concat(chunks, total)
+  } finally {
+    deadlines.cancel(deadline)
+  }
+}
+
+/**
+ * The start of an error body as text, as far as it comes in time. It is read to its end or cancelled, since a body left
+ * unread leaks.
+ */
+export async function readFault(response: Response, deadlines: Deadlines): Promise<string> {
+  if (response.body === null) return ''
+  const reader = response.body.getReader()
+  const cancel = () => void reader.cancel().catch(() => undefined)
+  const deadline = deadlines.after(FAULT_MS, cancel)
+  const decoder = new TextDecoder()
+  let text = ''
+  try {
+    while (text.length <= MAX_FAULT_BYTES) {
+      const { done, value } = await reader.read()
+      if (done) return text
+      text += decoder.decode(value, { stream: true })
+    }
+    cancel()
+  } catch {
+    // A body that breaks off still said what it said.
+  } finally {
+    deadlines.cancel(deadline)
+  }
+  return text
+}
+
+/** An upstream that says nothing any more in the middle of its answer. */
+export function stalled(): GatewayError {
+  return new GatewayError('upstream_timeout', 'The upstream stopped sending', {
+    code: 'upstream_stalled',
+    retry: 'next-channel',
+  })
+}
+
+function tooLong(): GatewayError {
+  return new GatewayError('upstream_error', `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes`)
+}

@@ -1,0 +1,107 @@
+import { describe, expect, test } from 'bun:test'
+import { channelOf, routeOf } from '#tests/routing/channels.ts'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstream.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { readAnswer } from '@/exchange/attempt/answer-body.ts'
+import { send } from '@/exchange/attempt/attempt.ts'
+import { clientClosed } from '@/exchange/interruption.ts'
+import { passOf } from '@/exchange/pass.ts'
+
+const NEVER = new Promise<void>(() => {})
+
+/** A body of which each read takes so long, as fetch gives it: it breaks when its attempt is aborted. */
+function slowBody(reads: readonly string[], clock: ManualClock, eachMs: number, attempt: AbortController) {
+  let at = 0
+  const state = { cancelled: false }
+  const stream = new ReadableStream<Uint8Array>(
+    {
+      start: controller => {
+        attempt.signal.addEventListener('abort', () => controller.error(attempt.signal.reason))
+      },
+      pull(controller) {
+        const read = reads[at]
+        at += 1
+        // The last read is never followed by an end: that is up to each test.
+        if (read === undefined) return NEVER
+        clock.advance(eachMs)
+        if (attempt.signal.aborted) return NEVER
+        controller.enqueue(Buffer.from(read))
+        if (at === reads.length && read.endsWith('}')) controller.close()
+        return undefined
+      },
+      cancel: () => {
+        state.cancelled = true
+      },
+    },
+    { highWaterMark: 0 },
+  )
+  return { stream, state }
+}
+
+function reading(reads: readonly string[], eachMs: number) {
+  const clock = manualClock()
+  const attempt = new AbortController()
+  const deadlines = new Deadlines(clock)
+  const { stream } = slowBody(reads, clock, eachMs, attempt)
+  const answer = readAnswer(new Response(stream), { deadlines, idleMs: 120_000, attempt })
+  return { answer, attempt, clock }
+}
+
+describe('a whole answer', () => {
+  test('may take any time, as long as something of it comes: white space while a model thinks', async () => {
+    const { answer, attempt } = reading([...Array(20).fill('\n'), '{"a":', '1}'], 100_000)
+    expect(Buffer.from(await answer).toString()).toBe(`${'\n'.repeat(20)}{"a":1}`)
+    expect(attempt.signal.aborted).toBe(false)
+  })
+
+  test('of which nothing comes for idle_ms is given up', async () => {
+    const { answer, attempt } = reading(['\n', '\n'], 121_000)
+    await expect(answer).rejects.toThrow()
+    expect(attempt.signal.reason).toMatchObject({ kind: 'upstream_timeout', code: 'upstream_stalled' })
+  })
+})
+
+/** An upstream whose error body says this and then stalls. */
+function failing(body: string) {
+  const clock = manualClock()
+  const attempt = new AbortController()
+  const { stream, state } = slowBody([body], clock, 0, attempt)
+  const sent = send(
+    { call: { kind: 'generate', model: 'm', stream: true }, body: undefined, headers: {} },
+    { route: routeOf(channelOf(1)), key: undefined },
+    {
+      client: async () => new Response(stream, { status: 400 }),
+      pass: passOf({ money: 'held' }),
+      now: clock.now,
+      deadlines: new Deadlines(clock),
+      attempt,
+    },
+  ).catch((error: unknown) => error)
+  return { sent, clock, attempt, state }
+}
+
+describe('an error body that stalls', () => {
+  test('is judged by its status and by what came of it, after five seconds', async () => {
+    const { sent, clock, state } = failing('no such temperature')
+    let isOver = false
+    void sent.then(() => {
+      isOver = true
+    })
+    await until(() => {
+      if (!isOver) clock.advance(100)
+      return isOver
+    })
+    expect(await sent).toMatchObject({ kind: 'upstream_rejected', message: 'no such temperature' })
+    expect(state.cancelled).toBe(true)
+  })
+
+  test('does not hide that its caller has left', async () => {
+    const { sent, attempt } = failing('no such temperature')
+    attempt.abort(clientClosed())
+    const error = await sent
+    expect(error).toBeInstanceOf(GatewayError)
+    expect(error).toMatchObject({ kind: 'client_closed' })
+  })
+})
