@@ -1,5 +1,5 @@
 import type { Account } from '@/accounts/account.ts'
-import { type AccountStore, accountStore } from '@/accounts/store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/defaults.ts'
@@ -13,6 +13,7 @@ import {
   UsageError,
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
+import { idCommand, type Subject } from './id-command.ts'
 import { limitsCommand, limitsRow } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { list, print, table } from './output.ts'
@@ -71,19 +72,17 @@ const listCommand: Command = {
   },
 }
 
-const showCommand = onAccount('show', 'show one account', (store, id) => store.findAccount(id))
-const suspendCommand = onAccount('suspend', 'refuse every request of an account', (store, id) =>
+const SUBJECT: Subject<Account> = { noun: 'account', show }
+
+const showCommand = idCommand(SUBJECT, 'show', 'show one account', (store, id) => store.findAccount(id))
+const suspendCommand = idCommand(SUBJECT, 'suspend', 'refuse every request of an account', (store, id) =>
   store.suspendAccount(id),
 )
-const resumeCommand = onAccount('resume', 'serve a suspended account again', (store, id) =>
+const resumeCommand = idCommand(SUBJECT, 'resume', 'serve a suspended account again', (store, id) =>
   store.resumeAccount(id),
 )
 
-const limitsOfAccount = limitsCommand(
-  'account',
-  (store, id, changes) => store.changeLimits(id, changes),
-  show,
-)
+const limitsOfAccount = limitsCommand(SUBJECT, (store, id, changes) => store.changeLimits(id, changes))
 
 const STORE_WORDS = ['allow', 'forbid'] as const
 
@@ -116,27 +115,6 @@ export const accountCommands: readonly Command[] = [
   limitsOfAccount,
   storeCommand,
 ]
-
-/** A command that takes an account's id and shows the account as it is afterwards. */
-function onAccount(
-  word: string,
-  summary: string,
-  act: (store: AccountStore, id: number) => Promise<Account>,
-): Command {
-  return {
-    name: `account ${word}`,
-    summary,
-    usage: 'ID',
-    details: 'ID  the number that "account list" shows',
-    async run(args: readonly string[], io: CommandIo) {
-      const { json, positionals } = readArguments(args, {}, ['ID'])
-      const id = readId(positionals[0] ?? '', 'ID')
-      const account = await withDatabase(io, db => act(accountStore(db, io.random), id))
-      show(io, json, account)
-      return 0
-    },
-  }
-}
 
 function show(io: CommandIo, json: boolean, account: Account): void {
   print(io, json, rowOf(account), () => describe(account))

@@ -15,6 +15,7 @@ import {
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { readExpiry } from './expiry.ts'
+import { idCommand, type Subject } from './id-command.ts'
 import { LIMIT_OPTIONS, limitsCommand, limitsRow, readLimits } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { print, table } from './output.ts'
@@ -85,21 +86,13 @@ const listCommand: Command = {
   },
 }
 
-const limitsOfKey = limitsCommand('key', (store, id, changes) => store.changeKeyLimits(id, changes), show)
+const SUBJECT: Subject<ApiKey> = { noun: 'key', show }
 
-const revokeCommand: Command = {
-  name: 'key revoke',
-  summary: 'refuse a key from now on, for good',
-  usage: 'ID',
-  details: 'ID  the number that "key list" shows',
-  async run(args, io) {
-    const { json, positionals } = readArguments(args, {}, ['ID'])
-    const id = readId(positionals[0] ?? '', 'ID')
-    const key = await withDatabase(io, db => accountStore(db, io.random).revokeKey(id))
-    show(io, json, key)
-    return 0
-  },
-}
+const limitsOfKey = limitsCommand(SUBJECT, (store, id, changes) => store.changeKeyLimits(id, changes))
+
+const revokeCommand = idCommand(SUBJECT, 'revoke', 'refuse a key from now on, for good', (store, id) =>
+  store.revokeKey(id),
+)
 
 export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsOfKey, revokeCommand]
 

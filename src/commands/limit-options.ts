@@ -1,16 +1,16 @@
 import type { Limits } from '@/accounts/account.ts'
 import { type AccountStore, accountStore, type LimitChanges } from '@/accounts/store.ts'
-import { type Command, type CommandIo, readArguments, readId, UsageError } from './command.ts'
+import { type Command, readArguments, readId, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
+import type { Subject } from './id-command.ts'
 
 /** The options that set limits, of accounts and of keys alike. */
 export const LIMIT_OPTIONS = { rpm: 'text', tpm: 'text', concurrent: 'text' } as const
 
 /** `account limits`, `key limits`: sets the limits of the one with this id, and shows it as it is afterwards. */
-export function limitsCommand<Limited>(
-  noun: 'account' | 'key',
-  change: (store: AccountStore, id: number, changes: LimitChanges) => Promise<Limited>,
-  show: (io: CommandIo, json: boolean, limited: Limited) => void,
+export function limitsCommand<Row>(
+  { noun, show }: Subject<Row>,
+  change: (store: AccountStore, id: number, changes: LimitChanges) => Promise<Row>,
 ): Command {
   return {
     name: `${noun} limits`,
