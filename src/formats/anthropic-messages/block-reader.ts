@@ -76,7 +76,7 @@ export function addDelta(open: OpenBlock, delta: JsonObject, emit: Emit): void {
       return emit({ type: 'text-citation', block: open.block, citation: decodeCitation(citation) })
     }
     case 'compaction_delta':
-      if (open.kind === 'opaque') open.value = withContent(open.value, asString(delta['content']))
+      if (open.kind === 'opaque') open.value = compacted(open.value, delta)
       return
     default:
       return type satisfies never
@@ -118,8 +118,13 @@ function addInput(open: OpenBlock, piece: string, emit: Emit): void {
   emit({ type: 'tool-input-delta', block: open.block, text })
 }
 
-function withContent(value: JsonObject, more: string | undefined): JsonObject {
-  return more === undefined ? value : { ...value, content: (asString(value['content']) ?? '') + more }
+/** A compaction with what its delta adds: text, and state that is sent back as it came. */
+function compacted(value: JsonObject, { content, encrypted_content: sealed }: JsonObject): JsonObject {
+  return {
+    ...value,
+    ...(typeof content === 'string' && { content: (asString(value['content']) ?? '') + content }),
+    ...(typeof sealed === 'string' && { encrypted_content: sealed }),
+  }
 }
 
 /** The text that may be passed on: a surrogate pair is never torn apart. */

@@ -376,12 +376,13 @@ describe('server tools and citations', () => {
     const parts = answer(
       open(0, { type: 'compaction', content: '' }),
       delta(0, { type: 'compaction_delta', content: 'so ' }),
-      delta(0, { type: 'compaction_delta', content: 'far' }),
+      delta(0, { type: 'compaction_delta', content: 'far', encrypted_content: 'c2VhbGVk' }),
       close(0),
       end(),
       STOP,
     ).candidates[0]?.parts
-    expect(parts).toMatchObject([{ type: 'opaque', name: 'compaction', value: { content: 'so far' } }])
+    const value = { content: 'so far', encrypted_content: 'c2VhbGVk' }
+    expect(parts).toMatchObject([{ type: 'opaque', name: 'compaction', value }])
   })
 
   test('unknown events and deltas are passed by', () => {
