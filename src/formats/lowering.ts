@@ -6,7 +6,8 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
-import { isJsonObject, type JsonObject } from '@/json/json.ts'
+import type { ClientTool } from '@/generation/tool.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Codec, Target, TokenCountCodec } from './codec.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { respelled, unsayable, unsupported } from './invalid.ts'
@@ -16,6 +17,7 @@ import { splitThinkTags } from './think-tags.ts'
 import { dropHostedTools } from './tools/hosted.ts'
 import { lowerTools } from './tools/lower.ts'
 import type { ToolTable } from './tools/names.ts'
+import { ownClientSettings } from './tools/own-settings.ts'
 import { raiseTools } from './tools/raise.ts'
 
 /** A request as an upstream takes it, and the way back for its answer. */
@@ -54,7 +56,7 @@ export function lowerRequest(
   target: Target,
   { functionToolsOnly, thinkTags }: UpstreamHabits,
 ): LoweredRequest {
-  const { hosted, lowered, table } = lower(request, codec, target, functionToolsOnly)
+  const { hosted, lowered, table, losses } = lower(request, codec, target, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
   const isLowered = lowered !== hosted.request
@@ -63,6 +65,7 @@ export function lowerRequest(
     headers: encoded.headers,
     losses: [
       ...hosted.losses,
+      ...losses,
       ...encoded.losses,
       ...foreignExtensions(request, codec),
       ...foreignCitations(request, codec),
@@ -121,7 +124,13 @@ function lower(request: GenerationRequest, codec: Codec, target: Target, functio
     codec.toolNames,
     !functionToolsOnly && codec.takesCustomTools(target),
   )
-  return { hosted, lowered, table }
+  const losses = request.tools.flatMap(tool => (tool.type === 'client' ? clientLosses(tool) : []))
+  return { hosted, lowered, table, losses }
+}
+
+/** A tool of a type of its own always becomes a function. */
+function clientLosses(tool: ClientTool): Loss[] {
+  return ownClientSettings(tool).map(name => ({ field: 'tools', name }))
 }
 
 /** Fields that name what only their own vendor keeps, a part of the prompt or of the machine that it runs on. */
@@ -176,7 +185,13 @@ function createRaiser(
 function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
   return Object.entries(request.extensions)
     .filter(([format]) => format !== codec.format)
-    .flatMap(([, fields]) => Object.keys(fields ?? {}).map(name => ({ field: 'extension', name }) as const))
+    .flatMap(([, fields]) => Object.entries(fields ?? {}))
+    .flatMap(([name, value]) => (isEmptyList(value) ? [] : ({ field: 'extension', name } as const)))
+}
+
+/** A list of nothing asks for nothing. */
+function isEmptyList(value: JsonValue | undefined): boolean {
+  return Array.isArray(value) && value.length === 0
 }
 
 /** Sources that earlier answers named: only the format that wrote them takes them back. */

@@ -1,6 +1,5 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import { FORMATS } from '@/generation/format.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -179,10 +178,6 @@ const UNSAID: Record<Exclude<keyof GenerationRequest, Said>, (request: Generatio
 
 function reportUnsaid(request: GenerationRequest, losses: Losses): void {
   for (const [field, isLost] of Object.entries(UNSAID)) if (isLost(request)) losses.add(unsaidField(field))
-  for (const format of FORMATS) {
-    if (format === FORMAT) continue
-    for (const key of Object.keys(request.extensions[format] ?? {})) losses.add('extension', key)
-  }
 }
 
 /** `Object.entries` forgets the key type; these keys are UNSAID's own. */

@@ -91,7 +91,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     serviceTier: encodeServiceTier(serviceTier, losses),
   })
   return {
-    body: withExtensions(body, extensions, losses),
+    body: withExtensions(body, extensions),
     losses: losses.list,
     headers: {},
     emulate: NO_EMULATION,
@@ -134,16 +134,8 @@ function encodeServiceTier(tier: string | undefined, losses: Losses): string | u
 /** Objects of the body whose own unknown fields are kept under a dotted name (request-decode.ts). */
 const NESTED_EXTENSIONS = ['generationConfig', 'toolConfig'] as const
 
-/** Adds what only this format has words for; every other format's extension is a loss. */
-function withExtensions(
-  body: JsonObject,
-  extensions: GenerationRequest['extensions'],
-  losses: Losses,
-): JsonObject {
-  for (const [format, fields] of Object.entries(extensions)) {
-    if (format === FORMAT) continue
-    for (const name of Object.keys(fields ?? {})) losses.add('extension', name)
-  }
+/** Adds what only this format has words for. */
+function withExtensions(body: JsonObject, extensions: GenerationRequest['extensions']): JsonObject {
   let extended = body
   for (const [key, value] of Object.entries(extensions[FORMAT] ?? {})) {
     const parent = NESTED_EXTENSIONS.find(name => key.startsWith(`${name}.`))

@@ -79,7 +79,7 @@ function encodeBuiltIn(
   if (tool.format === FORMAT) return [tool.wire]
   const name = BUILT_IN[tool.kind]
   if (name === undefined) return undefined
-  reportSearchSettings(tool, losses)
+  for (const { field, name: setting } of lostSettings(tool, [])) losses.add(field, setting)
   return [{ [name]: {} }]
 }
 
@@ -90,10 +90,6 @@ const BUILT_IN: Readonly<Record<HostedTool['kind'], keyof WireTool | undefined>>
   code_execution: 'codeExecution',
   file_search: undefined,
   other: undefined,
-}
-
-function reportSearchSettings(tool: HostedTool, losses: Losses): void {
-  for (const { field, name } of lostSettings(tool, [])) losses.add(field, name)
 }
 
 function encodeToolConfig(

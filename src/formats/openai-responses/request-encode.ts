@@ -75,7 +75,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     text: textExtras,
     include: includeExtras,
     ...extended
-  } = ownExtensions(extensions, losses)
+  } = ownExtensions(extensions)
   const sampling = encodeSampling({ temperature, topP, logprobs }, rules, losses)
   const thinking = encodeReasoning(reasoning, asObject(reasoningExtras), rules, losses)
   const wireTools = encodeTools(tools, losses)
@@ -110,13 +110,14 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   return { body, losses: distinct(losses), headers: {}, emulate: { stop, outputTool: undefined } }
 }
 
-/** The API refuses an empty input, so a prompt that is only instructions stands there. */
+/** What the user says where nobody says anything. */
+const NO_WORDS = '.'
+
+/** The API refuses an empty input, so a prompt that is only instructions stands there, and a dot for no prompt at all. */
 function encodePrompt(system: string, history: JsonObject[]): JsonObject {
-  if (system === '') return { input: history }
-  if (history.length > 0) return { instructions: system, input: history }
-  return {
-    input: [{ type: 'message', role: 'system', content: [{ type: 'input_text', text: system }] }],
-  }
+  if (history.length > 0) return system === '' ? { input: history } : { instructions: system, input: history }
+  const [role, text] = system === '' ? ['user', NO_WORDS] : ['system', system]
+  return { input: [{ type: 'message', role, content: [{ type: 'input_text', text }] }] }
 }
 
 /** The part of a request that decides how many tokens its prompt has. */
@@ -140,11 +141,7 @@ const COUNTED = [
 ] as const
 
 /** This format's own fields, those of `reasoning` and `text` back in their objects; the others' are losses. */
-function ownExtensions(extensions: GenerationRequest['extensions'], losses: Loss[]): JsonObject {
-  const { 'openai-responses': own = {}, ...foreign } = extensions
-  for (const fields of Object.values(foreign)) {
-    for (const key of Object.keys(fields)) losses.push({ field: 'extension', name: key })
-  }
+function ownExtensions({ 'openai-responses': own = {} }: GenerationRequest['extensions']): JsonObject {
   const inner = (outer: string) =>
     Object.entries(own).flatMap(([key, value]) =>
       key.startsWith(`${outer}.`) ? [[key.slice(outer.length + 1), value] as const] : [],

@@ -209,7 +209,10 @@ function encodeTool(tool: Tool, losses: Loss[]): JsonObject | undefined {
 function encodeHosted(tool: HostedTool, losses: Loss[]): JsonObject | undefined {
   if (tool.format === 'openai-responses') return tool.wire
   if (tool.kind === 'web_search') return encodeWebSearch(tool, losses)
-  if (tool.kind === 'code_execution') return { type: 'code_interpreter', container: { type: 'auto' } }
+  if (tool.kind === 'code_execution') {
+    losses.push(...lostSettings(tool, []))
+    return { type: 'code_interpreter', container: { type: 'auto' } }
+  }
   losses.push({ field: 'tools', name: tool.wireType })
   return undefined
 }

@@ -1,5 +1,6 @@
 import type { Loss } from '@/generation/loss.ts'
 import type { HostedTool, WebSearch } from '@/generation/tool.ts'
+import { ownHostedSettings } from './own-settings.ts'
 
 /** A search as the vendor likes it. */
 export const NO_SETTINGS: WebSearch = {
@@ -19,12 +20,12 @@ const NAMES = {
   contextSize: 'search_context_size',
 } as const satisfies Record<keyof WebSearch, string>
 
-/** The settings of this search that a target cannot be told, which takes these only. */
+/** The settings of another vendor's tool that a target cannot be told, which takes these of a search only. */
 export function lostSettings(tool: HostedTool, takes: readonly (keyof WebSearch)[]): Loss[] {
   const search = tool.webSearch ?? NO_SETTINGS
-  return keysOf(NAMES)
-    .filter(key => !takes.includes(key) && isSet(search[key]))
-    .map(key => ({ field: 'tools', name: `${tool.wireType}.${NAMES[key]}` }))
+  const untold = keysOf(NAMES).filter(key => !takes.includes(key) && isSet(search[key]))
+  const names = [...untold.map(key => `${tool.wireType}.${NAMES[key]}`), ...ownHostedSettings(tool)]
+  return names.map(name => ({ field: 'tools', name }))
 }
 
 function isSet(value: WebSearch[keyof WebSearch]): boolean {

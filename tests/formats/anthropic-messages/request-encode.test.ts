@@ -578,7 +578,6 @@ describe('losses and refusals', () => {
       promptCacheKey: 'k',
       serviceTier: 'flex',
       store: true,
-      extensions: { 'openai-chat-completions': { prediction: {} } },
     })
     expect(losses.map(loss => loss.name ?? loss.field).sort()).toEqual(
       [
@@ -591,7 +590,6 @@ describe('losses and refusals', () => {
         'promptCacheKey',
         'serviceTier',
         'store',
-        'prediction',
       ].sort(),
     )
   })

@@ -486,13 +486,11 @@ describe('configuration', () => {
       logitBias: { 1: 1 },
       serviceTier: 'scale',
       store: false,
-      extensions: { 'openai-chat-completions': { prediction: {} } },
     })
     expect(body['systemInstruction']).toEqual({ parts: [{ text: 'a\n\nb' }] })
     expect(losses.map(loss => loss.name ?? loss.field).sort()).toEqual([
       'cacheMark',
       'logitBias',
-      'prediction',
       'serviceTier',
       'user',
       'verbosity',

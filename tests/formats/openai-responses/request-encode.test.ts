@@ -203,6 +203,14 @@ describe('roles', () => {
       input: [{ role: 'system', content: [{ type: 'input_text', text: 'sys' }] }],
     })
   })
+
+  test('a prompt without a word is a dot, since an empty input is refused', () => {
+    for (const turns of [[], [user(textPart(''))]]) {
+      expect(encode({ turns }).body['input']).toEqual([
+        { type: 'message', role: 'user', content: [{ type: 'input_text', text: '.' }] },
+      ])
+    }
+  })
 })
 
 describe('tools', () => {
@@ -313,9 +321,8 @@ describe('limits and sampling', () => {
         frequencyPenalty: 0,
         logitBias: { a: 1 },
         store: true,
-        extensions: { 'gemini-generate-content': { safetySettings: [] } },
       }),
-    ).toEqual(['topK', 'seed', 'presencePenalty', 'logitBias', 'store', 'extension:safetySettings'])
+    ).toEqual(['topK', 'seed', 'presencePenalty', 'logitBias', 'store'])
   })
 
   test('reasoning models get no sampling, others do', () => {

@@ -1,0 +1,64 @@
+import { oneOf, type ReadFields, unreadFields } from '@/formats/unsaid.ts'
+import type { ClientTool, HostedTool } from '@/generation/tool.ts'
+import { asObject } from '@/json/json.ts'
+
+/** What needs no word elsewhere: deferred tools are sent at once, and the model itself calls them. */
+const ANY: ReadFields = {
+  type: true,
+  name: true,
+  defer_loading: true,
+  allowed_callers: oneOf('direct'),
+  strict: oneOf(false),
+}
+
+/** What lostSettings (web-search.ts) judges, and what any search does. */
+const SEARCH: ReadFields = {
+  ...ANY,
+  max_uses: true,
+  allowed_domains: true,
+  blocked_domains: true,
+  excludeDomains: true,
+  filters: { allowed_domains: true, blocked_domains: true },
+  user_location: true,
+  search_context_size: true,
+  external_web_access: oneOf(true),
+  search_content_types: oneOf('text'),
+  response_inclusion: oneOf('full'),
+  searchTypes: { webSearch: true },
+}
+
+/** A container that the caller names holds files, which no other vendor has. */
+const CODE: ReadFields = {
+  ...ANY,
+  container: container => asObject(container) !== undefined && { type: oneOf('auto') },
+}
+
+/** What a function's signature is made of (client-schemas.ts), and what only the client needs to know. */
+const CLIENT: ReadFields = {
+  ...ANY,
+  description: true,
+  parameters: true,
+  input_schema: true,
+  execution: true,
+  environment: { type: true },
+  display_width_px: true,
+  display_height_px: true,
+  display_number: true,
+  enable_zoom: true,
+}
+
+/** The settings of a vendor's tool that another vendor's of the same kind has no word for (`web_search.filters`). */
+export function ownHostedSettings({ kind, wire, wireType, format }: HostedTool): string[] {
+  // Gemini's tools stand under their own names.
+  const settings = format === 'gemini-generate-content' ? wire[wireType] : wire
+  return unreadFields(
+    settings,
+    kind === 'web_search' ? SEARCH : kind === 'code_execution' ? CODE : ANY,
+    wireType,
+  )
+}
+
+/** The settings of a tool of a type of its own that are gone when it becomes a function. */
+export function ownClientSettings({ wire, wireType }: ClientTool): string[] {
+  return unreadFields(wire, CLIENT, wireType)
+}
