@@ -290,6 +290,61 @@ test.each<[Format, JsonObject, string]>([
   },
 )
 
+const cache_control = { type: 'ephemeral' }
+const toolResult = (more: JsonObject) => ({
+  max_tokens: 9,
+  messages: [
+    { role: 'user', content: 'hi' },
+    { role: 'assistant', content: [use] },
+    { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', ...more }] },
+  ],
+})
+
+test.each<[string, JsonObject]>([
+  ['a call', said({ ...use, cache_control })],
+  ['a result', toolResult({ content: 'x', cache_control })],
+  ['an empty result', toolResult({ cache_control })],
+  ['the text of a result', toolResult({ content: [{ type: 'text', text: 'x', cache_control }] })],
+])('a cache mark on %s is a loss where the upstream has none', (_, body) => {
+  for (const to of FORMATS)
+    if (to !== MESSAGES) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to, 'cache_control'])
+})
+
+test('what says nothing is no loss', () => {
+  const body = {
+    ...messages({ type: 'text', text: 'a' }),
+    mcp_servers: [],
+    container: null,
+    output_config: { effort: null, task_budget: null },
+  }
+  for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
+  const safety = { ...gemini(), safetySettings: [] }
+  for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
+})
+
+const place = { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false }
+const shaped = (schema: JsonObject) => ({
+  messages: [{ role: 'user', content: 'hi' }],
+  response_format: {
+    type: 'json_schema',
+    json_schema: { name: 'place', description: 'Where it is.', schema },
+  },
+})
+
+test.each(FORMATS)('what an answer is for reaches an upstream of %s', to => {
+  for (const schema of [place, { ...place, description: 'A place.' }]) {
+    const request = CODECS[CHAT].decodeRequest(shaped(schema), { model: 'm', stream: false })
+    const { body, losses } = lowerRequest(request, CODECS[to], TARGETS[to], USUAL_HABITS)
+    expect(JSON.stringify(body)).toContain('Where it is.')
+    expect(losses).toEqual([])
+  }
+})
+
+test.each([MESSAGES, GEMINI])('beside a reference what an answer is for has no place at %s', to => {
+  const schema = { $ref: '#/$defs/place', $defs: { place } }
+  expect(lost(CHAT, to, shaped(schema))).toContain('response_format.description')
+})
+
 describe('a conversation as clients bring it back loses nothing that they did not write', () => {
   test('of Chat', () => {
     const body = {

@@ -1,3 +1,4 @@
+import { describedSchema } from '@/formats/described-schema.ts'
 import type { OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
@@ -50,13 +51,18 @@ function encodeSchema(
 ): EncodedOutput {
   const { schema, description, strict } = output
   if (model.outputFormat && canBeClosed(schema)) {
-    return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(schema) } }
+    const described = describedSchema(output, () => losses.add('output', 'description'))
+    return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(described) } }
   }
   // Neither a tool's schema nor words hold the model to it.
   if (strict === true) losses.add('outputStrict')
   const isObject = schema['type'] === 'object' || schema['properties'] !== undefined
   if (hasTools || !model.forcedTools || !isObject) {
-    return { ...PLAIN, instruction: `${JSON_ONLY} It must fit this JSON Schema:\n${JSON.stringify(schema)}` }
+    const words = description === undefined || description === '' ? '' : `${description}\n`
+    return {
+      ...PLAIN,
+      instruction: `${JSON_ONLY} It must fit this JSON Schema:\n${words}${JSON.stringify(schema)}`,
+    }
   }
   const tool = {
     name: toolName(output.name),

@@ -178,7 +178,7 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   for (const [key, value] of Object.entries(body)) if (!NAMED.has(key)) own[key] = value
   const config = body['output_config']
   if (isJsonObject(config)) {
-    const { effort: _effort, format: _format, ...rest } = config
+    const { effort: _effort, format: _format, ...rest } = withoutNulls(config)
     if (Object.keys(rest).length > 0) own['output_config'] = rest
   }
   return Object.keys(own).length === 0 ? {} : { [FORMAT]: own }

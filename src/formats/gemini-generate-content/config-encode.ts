@@ -1,4 +1,5 @@
 import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import { describedSchema } from '../described-schema.ts'
 import { unsayable } from '../invalid.ts'
 import type { Losses } from './losses.ts'
 import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
@@ -53,7 +54,7 @@ export function encodeConfig(
     responseModalities:
       fields.modalities.length === 0 ? undefined : fields.modalities.map(name => name.toUpperCase()),
     thinkingConfig: encodeThinking(fields.reasoning, traits, losses),
-    ...outputKeywords(output, traits),
+    ...outputKeywords(output, traits, losses),
   })
 }
 
@@ -72,13 +73,18 @@ function seed(value: number | undefined, losses: Losses): number | undefined {
   return undefined
 }
 
-function outputKeywords(output: OutputFormat | undefined, traits: ModelTraits): WireGenerationConfig {
+function outputKeywords(
+  output: OutputFormat | undefined,
+  traits: ModelTraits,
+  losses: Losses,
+): WireGenerationConfig {
   if (output === undefined || output.type === 'text') return {}
   const responseMimeType = 'application/json'
   if (output.type === 'json') return { responseMimeType }
+  const schema = describedSchema(output, () => losses.add('output', 'description'))
   return traits.jsonSchema
-    ? { responseMimeType, responseJsonSchema: output.schema }
-    : { responseMimeType, responseSchema: lowerSchema(output.schema) }
+    ? { responseMimeType, responseJsonSchema: schema }
+    : { responseMimeType, responseSchema: lowerSchema(schema) }
 }
 
 function encodeThinking(reasoning: Reasoning | undefined, traits: ModelTraits, losses: Losses) {

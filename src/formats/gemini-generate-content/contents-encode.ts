@@ -89,7 +89,7 @@ function encodeResults(
   const following: WirePart[] = []
   for (const call of calls) {
     const result = resultOf.get(call)
-    if (result?.cache !== undefined) to.losses.add('cacheMark')
+    if (result !== undefined && isMarked(result)) to.losses.add('cacheMark')
     const media = result === undefined ? [] : resultMedia(result).map(item => encodeMedia(item, to))
     const inside = to.traits.mediaInResults ? media.filter(part => part.text === undefined) : []
     following.push(...media.filter(part => !inside.includes(part)))
@@ -102,6 +102,11 @@ function encodeResults(
     responses.push({ functionResponse })
   }
   return [...responses, ...following]
+}
+
+/** Whether a cache mark stands on a result or on its text; media tell of theirs themselves. */
+function isMarked({ cache, content }: ToolResultPart): boolean {
+  return cache !== undefined || content.some(part => part.type === 'text' && part.cache !== undefined)
 }
 
 function resultMedia(result: ToolResultPart): MediaPart[] {

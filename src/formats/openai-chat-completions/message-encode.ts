@@ -110,9 +110,7 @@ function resultTexts(result: ToolResultPart): TextPart[] {
     const [first = textPart('')] = texts
     texts[0] = { ...first, text: `Error: ${first.text}` }
   }
-  const last = texts.at(-1)
-  if (last !== undefined && result.cache !== undefined)
-    texts[texts.length - 1] = { ...last, cache: result.cache }
+  if (result.cache !== undefined) texts.push({ ...(texts.pop() ?? textPart('')), cache: result.cache })
   return texts
 }
 

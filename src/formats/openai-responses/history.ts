@@ -190,6 +190,7 @@ class HistoryWriter {
 
   #call(part: ToolCallPart): void {
     this.#called.add(part.callId)
+    if (part.cache !== undefined) this.#lose('cacheMark')
     const callId = fitCallId(part.callId, CALL_ID)
     // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
     const kind = part.kind === 'custom' ? 'custom' : 'function'
