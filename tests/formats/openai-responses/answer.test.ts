@@ -32,7 +32,8 @@ describe('edge 81: usage', () => {
 
   test('zeros, absence and nonsense', () => {
     expect(usageOf({ input_tokens: 0, output_tokens: 0 })).toEqual(NO_USAGE)
-    expect(usageOf({ input_tokens: 'x', output_tokens: 0.5 })).toEqual(NO_USAGE)
+    expect(usageOf({ input_tokens: 0, output_tokens: 0.5 })).toEqual(NO_USAGE)
+    expect(usageOf({ input_tokens: 'x', output_tokens: 0.5 })).toBeUndefined()
     expect(usageOf({ input_tokens: 'x', output_tokens: -3 })).toBeUndefined()
     expect(usageOf({ input_tokens: null, output_tokens: null })).toBeUndefined()
     expect(usageOf({})).toBeUndefined()
