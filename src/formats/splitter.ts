@@ -105,9 +105,7 @@ class TailSplitter implements EventSplitter {
 
   #hold(bytes: Buffer): void {
     if (this.#length + bytes.length > this.#maxTailBytes) {
-      throw new GatewayError('upstream_error', 'The upstream sent an event that is too long', {
-        detail: `an event of more than ${this.#maxTailBytes} bytes`,
-      })
+      throw eventTooLong(this.#maxTailBytes)
     }
     this.#append(bytes)
   }
@@ -206,4 +204,11 @@ function endsEmptyLine(bytes: Uint8Array, at: number, start: number): boolean {
   const isCrlf = bytes[at] === LF && at > start && bytes[at - 1] === CR
   const before = isCrlf ? at - 2 : at - 1
   return before < start || bytes[before] === LF || bytes[before] === CR
+}
+
+/** An upstream whose event has no end: what waits for one is in memory. */
+export function eventTooLong(maxBytes: number): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream sent an event that is too long', {
+    detail: `an event of more than ${maxBytes} bytes`,
+  })
 }

@@ -2,7 +2,7 @@ import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 
 /** Larger than any answer that is read into memory; more is an upstream that went mad. */
-const MAX_ANSWER_BYTES = 512 * 1024 * 1024
+export const MAX_ANSWER_BYTES = 256 * 1024 * 1024
 
 /** Of such a length it comes at once, and is read natively in one go. */
 const SHORT_BYTES = 64 * 1024
@@ -83,6 +83,7 @@ export function stalled(): GatewayError {
   })
 }
 
-function tooLong(): GatewayError {
+/** An answer that would fill the memory. */
+export function tooLong(): GatewayError {
   return new GatewayError('upstream_error', `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes`)
 }

@@ -1,6 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
 import { asksForUsage } from '@/exchange/attempt/passthrough-request.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
@@ -123,6 +124,7 @@ class WholePipeline implements Pipeline {
   readonly #hub: HubPipeline
   readonly #preparation: Preparation
   readonly #chunks: Uint8Array[] = []
+  #bytes = 0
 
   constructor(hub: HubPipeline, preparation: Preparation) {
     this.#hub = hub
@@ -134,6 +136,8 @@ class WholePipeline implements Pipeline {
   }
 
   push(chunk: Uint8Array): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > MAX_ANSWER_BYTES) throw tooLong()
     this.#chunks.push(chunk)
   }
 

@@ -8,6 +8,7 @@ import {
   type StreamDecoder,
   type StreamEncoder,
 } from '@/formats/plain-text.ts'
+import { eventTooLong, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -37,6 +38,8 @@ export class HubPipeline implements Pipeline, PlainSink {
   /** Opened by the first event in an unusual spelling, and then given all that does not go past it. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasRead = false
+  /** Bytes that the parser was given since its last event. */
+  #unended = 0
   readonly #decoder: StreamDecoder
   readonly #raiser: Raiser | undefined
   readonly #writer: StreamMachine<GenerationEvent, string>
@@ -168,10 +171,13 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   #parse(bytes: Uint8Array): void {
     this.#parser ??= createSseParser(!this.#hasRead)
+    this.#unended += bytes.length
     this.#parser.push(bytes, this.#onEvent)
+    if (this.#unended > MAX_EVENT_BYTES) throw eventTooLong(MAX_EVENT_BYTES)
   }
 
   readonly #onEvent = (event: SseEvent): void => {
+    this.#unended = 0
     this.#lane?.close(this.#raise)
     if (this.meter.error === undefined) this.#decoder.push(event, this.#onDecoded)
   }

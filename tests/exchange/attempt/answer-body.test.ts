@@ -56,6 +56,12 @@ describe('a whole answer', () => {
     expect(attempt.signal.aborted).toBe(false)
   })
 
+  test('that has no end is not kept without one', async () => {
+    const megabyte = 'x'.repeat(1024 * 1024)
+    const { answer } = reading(Array(257).fill(megabyte), 0)
+    await expect(answer).rejects.toThrow("The upstream's answer is larger than 268435456 bytes")
+  })
+
   test('of which nothing comes for idle_ms is given up', async () => {
     const { answer, attempt } = reading(['\n', '\n'], 121_000)
     await expect(answer).rejects.toThrow()

@@ -85,3 +85,27 @@ test.each([
   const { meter } = answerTo('gemini', 'gemini-generate-content', [Buffer.from(error + end)])
   expect(meter.error?.message).toContain('quota')
 })
+
+describe('what has no end is not kept without one', () => {
+  const megabyte = Buffer.alloc(1024 * 1024, 'x')
+
+  test.each(['chat', 'gemini'] as const)('an event, for a caller of %s', surface => {
+    const reads = [Buffer.from('data: {"choices":[{"delta":{"content":"'), ...Array(65).fill(megabyte)]
+    expect(() => answerTo(surface, 'openai-chat-completions', reads)).toThrow('an event that is too long')
+  })
+
+  test('an answer that comes whole where a stream was asked for', () => {
+    const reads = [Buffer.from('{"choices":[{"message":{"content":"'), ...Array(257).fill(megabyte)]
+    expect(() => answerTo('chat', 'openai-chat-completions', reads)).toThrow(
+      "The upstream's answer is larger",
+    )
+  })
+
+  test('events add up to nothing', () => {
+    const event = Buffer.from(
+      `data: ${JSON.stringify({ choices: [], padding: 'x'.repeat(1024 * 1024) })}\r\n\r\n`,
+    )
+    const { meter } = answerTo('gemini', 'openai-chat-completions', [...Array(65).fill(event), STREAM])
+    expect(meter).toMatchObject({ finished: true, error: undefined })
+  })
+})
