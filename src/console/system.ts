@@ -56,12 +56,12 @@ async function readProcesses({ sql }: Database): Promise<SystemHealth['processes
 }
 
 async function readSums({ sql }: Database): Promise<Pick<SystemHealth, 'accounts' | 'balances' | 'held'>> {
-  const [row] = await sql<{ accounts: bigint; balances: bigint; held: bigint }[]>`
-    select count(*) as accounts, coalesce(sum(credits - debits), 0)::bigint as balances,
-      coalesce(sum(pending), 0)::bigint as held from wallet`
+  const [row] = await sql<{ accounts: bigint; balances: string; held: string }[]>`
+    select count(*) as accounts, coalesce(sum(credits - debits), 0) as balances,
+      coalesce(sum(pending), 0) as held from wallet`
   return {
     accounts: Number(row?.accounts ?? 0n),
-    balances: formatMoney(row?.balances ?? 0n),
-    held: formatMoney(row?.held ?? 0n),
+    balances: formatMoney(BigInt(row?.balances ?? 0)),
+    held: formatMoney(BigInt(row?.held ?? 0)),
   }
 }

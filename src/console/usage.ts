@@ -60,6 +60,7 @@ interface UsageRow {
   id: string
   requests: bigint
   failed: bigint
+  /** A sum, which may be more than a bigint of the database holds. */
   spend: bigint
   input: bigint
   cached: bigint
@@ -97,16 +98,20 @@ export async function readUsage(
 }
 
 /** By ids, which begin with the time: a range of the index. */
-function select({ sql }: Database, { accountId, from, to, bucket, by }: UsageQuery): Promise<UsageRow[]> {
+async function select(
+  { sql }: Database,
+  { accountId, from, to, bucket, by }: UsageQuery,
+): Promise<UsageRow[]> {
   const whose = accountId === undefined ? sql`` : sql`account_id = ${accountId} and`
-  return sql<UsageRow[]>`
+  const rows = await sql<(Omit<UsageRow, 'spend'> & { spend: string })[]>`
     select floor(date_part('epoch', started_at) / ${SECONDS[bucket]})::bigint as bucket, ${sql.unsafe(COLUMNS[by])} as id,
       count(*) as requests, count(*) filter (where end_state <> 'complete') as failed,
-      coalesce(sum(cost_nano), 0)::bigint as spend,
+      coalesce(sum(cost_nano), 0) as spend,
       sum(input_uncached + cache_read + cache_write5m + cache_write1h + audio_input)::bigint as input,
       sum(cache_read)::bigint as cached, sum(output_text + reasoning + audio_output)::bigint as output
     from exchange where ${whose} id >= ${firstIdAt(from)} and id < ${firstIdAt(to)}
     group by 1, 2`
+  return rows.map(row => ({ ...row, spend: BigInt(row.spend) }))
 }
 
 function seriesOf(id: string, name: string, rows: readonly UsageRow[], first: number, places: number) {

@@ -599,7 +599,8 @@ export const dailyTotal = pgTable(
     day: date().notNull(),
     kind: text().$type<EntryKind>().notNull(),
     entries: bigint({ mode: 'bigint' }).notNull(),
-    amount: nano().notNull(),
+    /** In nano units. All accounts together may move more in a day than a bigint holds. */
+    amount: numeric({ precision: 30, scale: 0 }).notNull(),
   },
   t => [primaryKey({ columns: [t.day, t.kind] })],
 )

@@ -169,18 +169,19 @@ interface FindingRow {
   text: string
   /** Of all, on every row. */
   total: bigint
-  difference: bigint
+  /** A whole number; text, since many differences together may be more than a bigint holds. */
+  difference: string
 }
 
 async function ask(tx: Tx, { name, title, informational, query }: Check) {
   const rows = await tx.unsafe<FindingRow[]>(`
-    select account_id, text, count(*) over () as total, coalesce(sum(difference) over (), 0)::bigint as difference
+    select account_id, text, count(*) over () as total, trunc(coalesce(sum(difference) over (), 0))::text as difference
     from (${query}) f order by account_id limit ${MOST_FINDINGS}`)
   const result: AuditCheck = {
     name,
     title,
     count: Number(rows[0]?.total ?? 0n),
-    differenceNano: rows[0]?.difference ?? 0n,
+    differenceNano: BigInt(rows[0]?.difference ?? 0),
     first: rows.slice(0, SHOWN).map(({ text }) => text),
     informational: informational === true,
   }

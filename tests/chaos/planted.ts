@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openEmbedded } from '@/db/embedded.ts'
 
 const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
+const CLOSE = 'drizzle/0016_ledger_bounds.sql'
 const HOLD_MANY = 'drizzle/0014_hold_many.sql'
 
 /** A bug as somebody could write it, and the file of tests that must fail for it. */
@@ -69,21 +70,21 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'a late settlement is posted however often it comes (settle twice)',
-    file: FUNCTIONS,
+    file: CLOSE,
     find: "      CONTINUE WHEN EXISTS (SELECT FROM entry e WHERE e.id = r.id AND e.kind = 'usage_trueup');\n",
     replace: '',
     caughtBy: 'tests/ledger/settle.test.ts',
   },
   {
     bug: 'a late settlement is posted in full beside what was charged (adjust twice)',
-    file: FUNCTIONS,
+    file: CLOSE,
     find: 'v_amount := -(r.cost + coalesce(v_charge.amount, 0));',
     replace: 'v_amount := -r.cost;',
     caughtBy: 'tests/ledger/settle.test.ts',
   },
   {
     bug: 'the reaper ignores the checkpoint',
-    file: FUNCTIONS,
+    file: CLOSE,
     find: 'v_amount := -CASE WHEN p_expired THEN r.progress ELSE r.cost END;',
     replace: 'v_amount := -CASE WHEN p_expired THEN 0 ELSE r.cost END;',
     caughtBy: 'tests/ledger/settle.test.ts',

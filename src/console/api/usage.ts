@@ -81,9 +81,9 @@ export async function namesOf(
 async function readSpending({ sql }: Database, accountId: number, now: number) {
   const today = firstIdAt(new Date(Math.floor(now / DAY_MS) * DAY_MS))
   const month = firstIdAt(new Date(now - 30 * DAY_MS))
-  const [row] = await sql<{ today: bigint; month: bigint }[]>`
-    select coalesce(sum(cost_nano) filter (where id >= ${today}), 0)::bigint as today,
-      coalesce(sum(cost_nano), 0)::bigint as month
+  const [row] = await sql<{ today: string; month: string }[]>`
+    select coalesce(sum(cost_nano) filter (where id >= ${today}), 0) as today,
+      coalesce(sum(cost_nano), 0) as month
     from exchange where account_id = ${accountId} and id >= ${month}`
-  return { today: row?.today ?? 0n, month: row?.month ?? 0n }
+  return { today: BigInt(row?.today ?? 0), month: BigInt(row?.month ?? 0) }
 }

@@ -14,7 +14,7 @@ export const closed = <Properties extends TProperties>(properties: Properties): 
   Type.Object(properties, { additionalProperties: false })
 
 /** A decimal string in the deployment's currency: `"4.999871250"`. */
-export const money = Type.String({ pattern: '^-?\\d{1,10}(\\.\\d{1,12})?$' })
+export const money = Type.String({ pattern: '^-?\\d{1,20}(\\.\\d{1,12})?$' })
 /** A decimal string that somebody types: above 0, at most nine places. */
 export const amount = Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })
 /** ISO 8601, UTC. */

@@ -1,0 +1,186 @@
+-- All accounts together may move more in a day than a bigint holds: the days could be added up no more.
+ALTER TABLE "daily_total" ALTER COLUMN "amount" SET DATA TYPE numeric(30, 0);
+--> statement-breakpoint
+-- A cost that took a wallet beyond its numbers could not be posted: its hold stayed, and the reaper, which ends many holds
+-- in one statement, could end none any more. A wallet whose debits are at the end of its numbers has no credit left for
+-- another request, so what is not posted is bounded by what ran at that moment, and the audit tells it.
+
+-- Ends holds. p_expired: without their owner, at their progress (p_costs is not read). Otherwise at p_costs; 0 voids.
+-- A cost that comes after the hold was expired is posted as the difference to what was charged then, once. One that
+-- comes after a settlement changes nothing. One row for each id. Of a movement that is more than a wallet has numbers for
+-- is posted what it has numbers for. Else as in 0002.
+CREATE OR REPLACE FUNCTION ledger_close(
+  p_ids uuid[], p_accounts bigint[], p_keys bigint[], p_costs bigint[], p_picos numeric[], p_expired boolean
+) RETURNS TABLE (hold_id uuid, outcome text, charged bigint, overrun bigint, available bigint)
+LANGUAGE plpgsql AS $$
+DECLARE
+  r record;
+  v_most CONSTANT bigint := 9223372036854775807;
+  v_charge record;
+  v_account bigint;
+  v_seq bigint;
+  v_credits bigint;
+  v_debits bigint;
+  v_amount bigint;
+  v_kind text;
+  v_counts boolean := false;
+  v_gives_back boolean := false;
+  v_outcomes text[] := array_fill(NULL::text, ARRAY[cardinality(p_ids)]);
+  v_kinds text[] := array_fill(NULL::text, ARRAY[cardinality(p_ids)]);
+  v_seqs bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_ids)]);
+  v_amounts bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_ids)]);
+  v_balances bigint[] := array_fill(NULL::bigint, ARRAY[cardinality(p_ids)]);
+  v_picos numeric[] := p_picos;
+  v_held bigint[] := array_fill(0::bigint, ARRAY[cardinality(p_ids)]);
+  v_counted boolean[] := array_fill(false, ARRAY[cardinality(p_ids)]);
+  v_closed uuid[] := '{}';
+BEGIN
+  PERFORM FROM wallet w WHERE w.account_id = ANY (p_accounts) ORDER BY w.account_id FOR NO KEY UPDATE;
+  PERFORM FROM key_budget b WHERE b.key_id = ANY (p_keys) ORDER BY b.key_id FOR NO KEY UPDATE;
+
+  FOR r IN
+    SELECT q.n::integer AS n, q.id, q.account_id, q.key_id, q.cost, w.seq, w.credits, w.debits,
+      h.amount AS held, h.progress, h.budgeted, h.account_id = q.account_id AS same
+    FROM (SELECT DISTINCT ON (u.id) u.* FROM unnest(p_ids, p_accounts, p_keys, p_costs) WITH ORDINALITY
+        AS u(id, account_id, key_id, cost, n) ORDER BY u.id, u.n) q
+    JOIN wallet w ON w.account_id = q.account_id
+    LEFT JOIN hold h ON h.id = q.id
+    ORDER BY q.account_id, q.n
+  LOOP
+    IF r.account_id IS DISTINCT FROM v_account THEN
+      v_account := r.account_id;
+      v_seq := r.seq;
+      v_credits := r.credits;
+      v_debits := r.debits;
+    END IF;
+    v_outcomes[r.n] := 'duplicate';
+    IF r.same THEN
+      v_outcomes[r.n] := 'settled';
+      v_kind := 'usage';
+      v_amount := -CASE WHEN p_expired THEN r.progress ELSE r.cost END;
+      v_closed := v_closed || r.id;
+      v_held[r.n] := r.held;
+      v_counted[r.n] := r.budgeted;
+      IF p_expired THEN
+        v_picos[r.n] := r.progress::numeric * 1000;
+      END IF;
+    ELSE
+      CONTINUE WHEN p_expired OR r.held IS NOT NULL;
+      SELECT e.amount, e.ref, e.account_id INTO v_charge FROM entry e WHERE e.id = r.id AND e.kind = 'usage';
+      CONTINUE WHEN FOUND AND (v_charge.ref IS DISTINCT FROM 'expired' OR v_charge.account_id <> r.account_id);
+      CONTINUE WHEN EXISTS (SELECT FROM entry e WHERE e.id = r.id AND e.kind = 'usage_trueup');
+      v_kind := 'usage_trueup';
+      v_amount := -(r.cost + coalesce(v_charge.amount, 0));
+      IF v_amount > 0 THEN
+        -- What was refunded meanwhile is not given back again.
+        v_amount := least(v_amount, -v_charge.amount - (SELECT coalesce(sum(e.amount), 0) FROM entry e
+          WHERE e.ref = r.id::text AND e.kind = 'usage_refund'));
+      END IF;
+      CONTINUE WHEN v_amount = 0;
+      v_outcomes[r.n] := 'trued_up';
+      v_counted[r.n] := EXISTS (SELECT FROM api_key k WHERE k.id = r.key_id AND k.account_id = r.account_id);
+      v_gives_back := v_gives_back OR v_amount > 0;
+    END IF;
+    v_counts := v_counts OR v_counted[r.n];
+    IF v_amount < v_debits - v_most THEN
+      v_amount := v_debits - v_most;
+      IF v_kind = 'usage' THEN
+        v_picos[r.n] := -v_amount::numeric * 1000;
+      END IF;
+    ELSIF v_amount > v_most - v_credits THEN
+      v_amount := v_most - v_credits;
+    END IF;
+    CONTINUE WHEN v_amount = 0;
+    v_seq := v_seq + 1;
+    v_credits := v_credits + greatest(v_amount, 0);
+    v_debits := v_debits + greatest(-v_amount, 0);
+    v_kinds[r.n] := v_kind;
+    v_seqs[r.n] := v_seq;
+    v_amounts[r.n] := v_amount;
+    v_balances[r.n] := v_credits - v_debits;
+  END LOOP;
+
+  DELETE FROM hold h WHERE h.id = ANY (v_closed);
+  INSERT INTO entry (id, kind, account_id, seq, amount, balance_after, cost_pico, ref)
+    SELECT q.id, q.kind, q.account_id, q.seq, q.amount, q.balance, q.pico, CASE WHEN p_expired THEN 'expired' END
+    FROM unnest(p_ids, v_kinds, p_accounts, v_seqs, v_amounts, v_balances, v_picos)
+      AS q(id, kind, account_id, seq, amount, balance, pico)
+    WHERE q.kind IS NOT NULL;
+  IF v_gives_back THEN
+    INSERT INTO ledger_grant (entry_id, entry_kind, account_id, kind, amount, priority)
+      SELECT q.id, q.kind, q.account_id, 'returned', q.amount, ledger_priority('returned')
+      FROM unnest(p_ids, v_kinds, p_accounts, v_amounts) AS q(id, kind, account_id, amount) WHERE q.amount > 0;
+  END IF;
+  UPDATE wallet w SET credits = w.credits + s.inward, debits = w.debits + s.outward, pending = w.pending - s.held,
+      seq = w.seq + s.entries, last_entry_id = coalesce(s.last_id, w.last_entry_id)
+    FROM (SELECT q.account_id, sum(q.held)::bigint AS held, sum(greatest(q.amount, 0))::bigint AS inward,
+        sum(greatest(-q.amount, 0))::bigint AS outward, count(q.seq) AS entries,
+        (array_agg(q.id ORDER BY q.seq DESC NULLS LAST) FILTER (WHERE q.seq IS NOT NULL))[1] AS last_id
+      FROM unnest(p_ids, p_accounts, v_amounts, v_held, v_seqs) AS q(id, account_id, amount, held, seq)
+      GROUP BY q.account_id) s
+    WHERE w.account_id = s.account_id AND (s.held > 0 OR s.entries > 0);
+  IF v_counts THEN
+    UPDATE key_budget b SET pending = b.pending - s.held,
+        period_start = greatest(b.period_start, ledger_period_start(b.period, now())),
+        spent = greatest(0, s.cost + CASE WHEN b.period_start < ledger_period_start(b.period, now()) THEN 0 ELSE b.spent END)
+      FROM (SELECT q.key_id, sum(q.held)::bigint AS held, -sum(q.amount)::bigint AS cost
+        FROM unnest(p_keys, v_held, v_amounts, v_counted) AS q(key_id, held, amount, counted)
+        WHERE q.counted GROUP BY q.key_id) s
+      WHERE b.key_id = s.key_id;
+  END IF;
+
+  RETURN QUERY
+    SELECT q.id, q.outcome, -q.amount, CASE WHEN q.outcome = 'settled' THEN greatest(0, -q.amount - q.held) ELSE 0 END,
+      w.credits - w.debits + w.overdraft - w.pending
+    FROM unnest(p_ids, p_accounts, v_outcomes, v_amounts, v_held) AS q(id, account_id, outcome, amount, held)
+    JOIN wallet w ON w.account_id = q.account_id
+    WHERE q.outcome IS NOT NULL;
+END
+$$;
+--> statement-breakpoint
+-- A batch of one, as one plain statement for the common case: a hold of a key without a cap, and a cost that the wallet has
+-- numbers for. Else as in 0002.
+CREATE OR REPLACE FUNCTION ledger_settle(p_id uuid, p_account bigint, p_key bigint, p_cost bigint, p_pico numeric)
+RETURNS TABLE (hold_id uuid, outcome text, charged bigint, overrun bigint, available bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+  RETURN QUERY
+    WITH locked AS (
+      SELECT w.account_id, w.debits FROM wallet w WHERE w.account_id = p_account FOR NO KEY UPDATE
+    ), closed AS (
+      DELETE FROM hold h USING locked l
+        WHERE h.id = p_id AND h.account_id = l.account_id AND NOT h.budgeted AND p_cost > 0
+          AND l.debits <= 9223372036854775807 - p_cost
+        RETURNING h.amount
+    ), moved AS (
+      UPDATE wallet w SET debits = w.debits + p_cost, pending = w.pending - c.amount, seq = w.seq + 1, last_entry_id = p_id
+        FROM closed c WHERE w.account_id = p_account
+        RETURNING w.seq, w.credits - w.debits AS balance, w.credits - w.debits + w.overdraft - w.pending AS free, c.amount
+    ), posted AS (
+      INSERT INTO entry (id, kind, account_id, seq, amount, balance_after, cost_pico)
+        SELECT p_id, 'usage', p_account, m.seq, -p_cost, m.balance, p_pico FROM moved m
+    )
+    SELECT p_id, 'settled', p_cost, greatest(0, p_cost - m.amount), m.free FROM moved m;
+  IF NOT FOUND THEN
+    RETURN QUERY SELECT * FROM ledger_settle_batch(
+      ARRAY[p_id], ARRAY[p_account], ARRAY[p_key], ARRAY[p_cost], ARRAY[p_pico]);
+  END IF;
+END
+$$;
+--> statement-breakpoint
+-- What 0002 set for all of them, which a function that is replaced loses.
+DO $$
+DECLARE
+  v_function regprocedure;
+BEGIN
+  FOREACH v_function IN ARRAY ARRAY['ledger_close(uuid[], bigint[], bigint[], bigint[], numeric[], boolean)',
+    'ledger_settle(uuid, bigint, bigint, bigint, numeric)']::regprocedure[] LOOP
+    EXECUTE format('ALTER FUNCTION %s SECURITY DEFINER SET search_path = %I, pg_temp', v_function, current_schema());
+    EXECUTE format('ALTER FUNCTION %s SET plan_cache_mode = force_generic_plan', v_function);
+    EXECUTE format('ALTER FUNCTION %s SET enable_seqscan = off', v_function);
+    EXECUTE format('ALTER FUNCTION %s SET enable_hashjoin = off', v_function);
+    EXECUTE format('ALTER FUNCTION %s SET enable_mergejoin = off', v_function);
+    EXECUTE format('REVOKE EXECUTE ON FUNCTION %s FROM PUBLIC', v_function);
+  END LOOP;
+END
+$$;
