@@ -1,4 +1,5 @@
 import { BEARER, KEYS } from '@/telemetry/credentials.ts'
+import { withoutSent } from '@/telemetry/sent-credentials.ts'
 
 /**
  * What an upstream's text may hold that is the operator's business: keys, addresses, account ids. Replaced by a word
@@ -20,7 +21,7 @@ const SECRETS: readonly (readonly [RegExp, string])[] = [
 
 /** The text without keys, addresses with hosts, and account ids. */
 export function redact(text: string): string {
-  let clean = text
+  let clean = withoutSent(text, '[key]')
   for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement)
   return clean
 }

@@ -1,4 +1,5 @@
 import { BEARER, type CredentialPattern, KEYS, NAMED } from './credentials.ts'
+import { withoutSent } from './sent-credentials.ts'
 
 const CREDENTIALS: readonly CredentialPattern[] = [...KEYS, BEARER, ...NAMED]
 
@@ -7,7 +8,7 @@ const CREDENTIALS: readonly CredentialPattern[] = [...KEYS, BEARER, ...NAMED]
  * about. What was JSON stays JSON.
  */
 export function scrub(text: string): string {
-  let clean = text
+  let clean = withoutSent(text, '[redacted]')
   for (const pattern of CREDENTIALS) clean = clean.replace(pattern, '$1[redacted]')
   return clean
 }

@@ -1,7 +1,11 @@
+import { noteSent } from '@/telemetry/sent-credentials.ts'
 import type { Dial } from './address-guard.ts'
 import { type Channel, type ChannelKey, SIMULATOR } from './channel.ts'
 import { keyHeaders } from './endpoint.ts'
 import type { UpstreamRequest } from './request.ts'
+
+/** Of the operator's own headers, those that may hold a secret; `Bearer` and the like are none of it. */
+const CREDENTIAL_HEADER = /auth|key|token|secret|cookie|passw/i
 
 /** What every upstream learns about us. */
 const USER_AGENT = 'tollgate'
@@ -65,6 +69,10 @@ function isEmpty(headers: Readonly<Record<string, string>>): boolean {
 export function attemptHeaders(request: UpstreamRequest): Record<string, string> {
   const { channel } = request
   const key = request.key ?? (channel.baseUrl === SIMULATOR ? SIMULATOR_KEY : undefined)
+  if (key !== undefined) noteSent(key.secret)
+  for (const [name, value] of Object.entries(channel.headers)) {
+    if (CREDENTIAL_HEADER.test(name)) noteSent(value.replace(/^\w+ +/, ''))
+  }
   return {
     ...contentHeaders(request.body),
     accept: request.call.stream ? 'text/event-stream' : 'application/json',

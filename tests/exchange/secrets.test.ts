@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { eventStream, type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+
+/** As no vendor's keys look. */
+const OPERATOR_HEADERS = {
+  authorization: 'Custom 0f3c-operator-9d81-authorization',
+  'x-proxy-token': '7b21operator52token',
+  'x-team': 'a team with a long name',
+}
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let answer: Script
+
+beforeAll(async () => {
+  upstream = scriptedUpstream((request, signal) => answer(request, signal))
+  gateway = await startTestGateway({
+    upstreams: upstream.url,
+    channelOptions: `headers: ${JSON.stringify(OPERATOR_HEADERS)}`,
+  })
+})
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+/** What was sent to the upstream, in words of its own. */
+const ECHO = `key upstream-key-chat, ${OPERATOR_HEADERS.authorization}, ${OPERATOR_HEADERS['x-proxy-token']}, ${OPERATOR_HEADERS['x-team']}`
+const SECRETS = ['upstream-key-chat', '0f3c-operator-9d81-authorization', OPERATOR_HEADERS['x-proxy-token']]
+const ERROR = JSON.stringify({ error: { message: ECHO, type: 'server_error' } })
+const DELTA = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n'
+
+test.each<[string, Script]>([
+  ...[400, 401, 429, 500, 503].map((status): [string, Script] => [
+    `a ${status}`,
+    () => new Response(ERROR, { status }),
+  ]),
+  ['an error text', () => new Response(ECHO, { status: 500 })],
+  ['an error inside a 200', () => new Response(ERROR)],
+  ['an error as the first event', () => eventStream(`data: ${ERROR}\n\n`)],
+  ['an error in the middle of a stream', () => eventStream(`${DELTA}data: ${ERROR}\n\n`)],
+])('what was sent to an upstream in secret and comes back in %s is told to nobody', async (_, script) => {
+  answer = script
+  gateway.logLines.length = 0
+  let told = ''
+  for (const [path, stream] of [
+    ['/v1/chat/completions', false],
+    ['/v1/chat/completions', true],
+    ['/v1/messages', false],
+    ['/v1/messages', true],
+  ] as const) {
+    const response = await fetch(`${gateway.url}${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, cookie: 'session=caller-session-cookie' },
+      body: JSON.stringify({
+        model: 'chat/echo',
+        stream,
+        max_tokens: 9,
+        messages: [{ role: 'user', content: 'hi' }],
+      }),
+    })
+    told += `${JSON.stringify([...response.headers])}${await response.text()}`
+  }
+  const seen = upstream.seen.at(-1)
+  expect(seen?.headers.get('x-proxy-token')).toBe(OPERATOR_HEADERS['x-proxy-token'])
+  expect(seen?.headers.get('cookie')).toBeNull()
+  const rows = JSON.stringify(await gateway.exchanges(), (_, value) =>
+    typeof value === 'bigint' ? String(value) : value,
+  )
+  const metrics = await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  for (const text of [told, gateway.logLines.join(''), rows, metrics]) {
+    for (const secret of [...SECRETS, gateway.key, 'caller-session-cookie'])
+      expect(text).not.toContain(secret)
+  }
+})
