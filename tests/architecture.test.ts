@@ -180,7 +180,7 @@ describe('metering is the only door to an upstream', () => {
   test('the client is built once and handed over behind the door', async () => {
     expect(await filesWith(/createUpstreamClient\(|behindDoor\(/)).toEqual([
       'commands/console.ts',
-      'commands/server.ts',
+      'commands/gateway.ts',
       'exchange/pass.ts',
       'upstream/client.ts',
     ])

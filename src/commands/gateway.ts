@@ -1,0 +1,275 @@
+import { openLiveKeys } from '@/accounts/live-keys.ts'
+import type { Clock } from '@/clock/clock.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
+import type { Settings } from '@/config/settings.ts'
+import type { Database } from '@/db/connect.ts'
+import { AnswerQueue } from '@/exchange/answer-queue.ts'
+import { CreditWatch } from '@/exchange/billing/credit.ts'
+import { ExchangeWriter } from '@/exchange/exchange-store.ts'
+import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
+import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { OpenExchanges } from '@/exchange/open-exchanges.ts'
+import { behindDoor } from '@/exchange/pass.ts'
+import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
+import { videoStore } from '@/exchange/videos/video-store.ts'
+import { VideoWatch } from '@/exchange/videos/video-watch.ts'
+import { Watchdog } from '@/exchange/watchdog.ts'
+import { type Ledger, openLedger } from '@/ledger/ledger.ts'
+import type { LedgerTimings } from '@/ledger/timings.ts'
+import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
+import { Load, socketLimit } from '@/limits/load.ts'
+import { openRedis } from '@/redis/redis.ts'
+import type { Health } from '@/routing/health.ts'
+import { type LiveCatalog, openLiveCatalog } from '@/routing/live-catalog.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import { compactions } from '@/stored-responses/compaction.ts'
+import { responseStore } from '@/stored-responses/store.ts'
+import type { ApiGateway } from '@/surfaces/api-host.ts'
+import type { Log } from '@/telemetry/log.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
+import { openSpans, type Spans } from '@/telemetry/spans.ts'
+import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
+import { createUpstreamClient } from '@/upstream/client.ts'
+import { tcpReach } from '@/upstream/connections.ts'
+import { Lanes } from '@/upstream/lanes.ts'
+import { createMediaFetch } from '@/upstream/media.ts'
+import { lazySimulator } from './lazy-simulator.ts'
+import { openSelection } from './selection.ts'
+import { withinGrace } from './within-grace.ts'
+
+/** What the parts of a gateway go by. */
+export interface GatewaySettings
+  extends Pick<Settings, 'api' | 'maxBodyBytes'>,
+    Partial<Pick<Settings, 'publicApiUrl'>> {
+  /** Where settlements wait that cannot be committed; undefined: in memory. */
+  journalDirectory: string | undefined
+  /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
+  otlpEndpoint: string | undefined
+  /** Redis, one address or a comma list of cluster nodes; undefined counts limits in this process. */
+  redisUrl: string | undefined
+}
+
+/** What a process brings to its gateway. The database stays its own to close. */
+export interface GatewayOptions {
+  settings: GatewaySettings
+  database: Database
+  secretBox: SecretBox
+  clock: Clock
+  /** Time as the ledger's heartbeat knows it; the same unless a test moves the other. */
+  ledgerClock?: Clock
+  /** Numbers in [0, 1). */
+  random: () => number
+  /** How long Postgres and Redis are waited for, where that is not what they themselves say. */
+  patience?: { ledger: Partial<LedgerTimings>; redisCommandMs: number }
+  /** What the limits' keys in Redis start with; every process of a deployment says the same. */
+  limitsNamespace?: string
+  log: Log
+  metrics: Metrics
+}
+
+/** One process's gateway on an open database, and those of its parts that tell how it does. Nothing listens yet. */
+export interface OpenGateway {
+  gateway: ApiGateway
+  catalog: LiveCatalog
+  store: ExchangeWriter
+  ledger: Ledger
+  limiter: Limiter
+  load: Load
+  /** How channels and their keys do, as this process knows it. */
+  health: Health
+  responses: KeptResponses
+  /** Cuts what still runs, charges it, and closes everything but the database. */
+  close(): Promise<void>
+}
+
+/** Opens the parts and wires them. `openRequests` counts those of callers, once something listens. */
+export async function openGateway(options: GatewayOptions, openRequests: () => number): Promise<OpenGateway> {
+  const { database, secretBox, clock, log, metrics } = options
+  const catalog = await openLiveCatalog({
+    db: database,
+    secretBox,
+    clock,
+    onError: error => log.error({ err: error }, 'the catalog could not be reloaded'),
+  })
+  const keys = await openLiveKeys(options)
+  const simulator = lazySimulator()
+  const store = new ExchangeWriter(database, log, metrics)
+  const watchdog = new Watchdog(clock)
+  const ledger = await openLedgerOf(options, watchdog)
+  const redis = openRedisOf(options)
+  const limiter = await openLimiterOf(options, {
+    redis: redis?.connection,
+    processes: ledger.processes,
+    onRedisDown: () => catalog.defaults().limits.onRedisDown,
+  })
+  const selection = openSelection({
+    catalog,
+    redis,
+    namespace: options.limitsNamespace,
+    processes: ledger.processes,
+    clock,
+    random: options.random,
+    log,
+  })
+  const responses = keptResponsesOf(options)
+  const spans = await openSpansOf(options)
+  const load = new Load({
+    clock,
+    steadyMs: () => performance.now(),
+    random: options.random,
+    openSockets: () => openRequests() + selection.concurrency.total,
+    maxSockets: socketLimit(),
+  })
+  const gateway = gatewayOf(options, {
+    ...upstreamsOf(clock, simulator.url),
+    authenticate: keys.authenticate,
+    catalog,
+    selector: selection.selector,
+    store,
+    ledger,
+    limiter,
+    load,
+    watchdog,
+    responses,
+    spans,
+  })
+  const videoWatch = new VideoWatch(gateway, options.ledgerClock ?? clock)
+  const close = async () => {
+    await gateway.idempotency.close()
+    await videoWatch.close()
+    // Those that were cut are charged for what they gave, as long as there is a ledger.
+    await withinGrace(gateway.open.ended(), CUT_MS, clock)
+    watchdog.stop()
+    load.stop()
+    await ledger.close()
+    await limiter.close()
+    await selection.close()
+    await redis?.connection.close()
+    await Promise.all(gateway.settling)
+    await store.close()
+    // A collector that is away keeps nobody from stopping.
+    await spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent'))
+    await Promise.all([catalog.close(), keys.close(), simulator.stop()])
+  }
+  return { gateway, catalog, store, ledger, limiter, load, health: selection.health, responses, close }
+}
+
+/** What of a gateway is opened before it, and closed after it. */
+type Opened = Pick<
+  ApiGateway,
+  | 'authenticate'
+  | 'client'
+  | 'deadlines'
+  | 'fetchMedia'
+  | 'selector'
+  | 'store'
+  | 'ledger'
+  | 'limiter'
+  | 'load'
+  | 'watchdog'
+  | 'responses'
+  | 'spans'
+> & { catalog: LiveCatalog }
+
+function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
+  const { settings, database, secretBox, clock, ledgerClock, random, log, metrics } = options
+  const { catalog } = opened
+  return {
+    ...opened,
+    lanes: new Lanes(),
+    settling: new Set(),
+    tellsOperators: () => catalog.defaults().operatorHeaders,
+    fetchesMedia: () => catalog.defaults().fetchMedia,
+    limits: () => catalog.defaults().limits,
+    credit: new CreditWatch(clock.now),
+    idempotency: new Idempotency({
+      store: runStore(database),
+      box: secretBox,
+      clock: ledgerClock ?? clock,
+      log,
+    }),
+    videos: videoStore(database, secretBox),
+    publicUrl: settings.publicApiUrl,
+    open: new OpenExchanges(),
+    answers: new AnswerQueue(clock),
+    clock,
+    random,
+    newRequestId: () => Bun.randomUUIDv7(),
+    newCallId: () => `call_${Bun.randomUUIDv7().replaceAll('-', '')}`,
+    log,
+    metrics,
+    maxBodyBytes: settings.maxBodyBytes,
+    draining: false,
+  }
+}
+
+/** The ledger; answers whose accounts are stopped are ended. */
+function openLedgerOf(options: GatewayOptions, watchdog: Watchdog) {
+  const { settings, database, clock, ledgerClock, patience, log } = options
+  return openLedger({
+    databaseUrl: database.url,
+    journalDirectory: settings.journalDirectory,
+    address: settings.api.host,
+    clock: ledgerClock ?? clock,
+    newId: () => Bun.randomUUIDv7(),
+    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
+    log,
+    onStop: stop => watchdog.end(stop),
+    ...(patience === undefined ? {} : { timings: patience.ledger }),
+  })
+}
+
+function openLimiterOf(
+  { clock, ledgerClock, limitsNamespace: namespace, log }: GatewayOptions,
+  deployment: Pick<LimiterOptions, 'redis' | 'processes' | 'onRedisDown'>,
+) {
+  return openLimiter({
+    ...deployment,
+    clock: ledgerClock ?? clock,
+    log,
+    ...(namespace === undefined ? {} : { namespace }),
+  })
+}
+
+function keptResponsesOf({ database, secretBox, clock, log }: GatewayOptions): KeptResponses {
+  return new KeptResponses({
+    store: responseStore({ database, secretBox, now: clock.now }),
+    compactions: compactions(secretBox),
+    clock,
+    log,
+  })
+}
+
+/** The two ways to other hosts, behind one guard of addresses. */
+function upstreamsOf(
+  clock: Clock,
+  simulatorUrl: () => string,
+): Pick<ApiGateway, 'client' | 'deadlines' | 'fetchMedia'> {
+  const proxied = usesProxy(process.env)
+  const guard = createAddressGuard({ clock, proxied })
+  const deadlines = new Deadlines(clock)
+  const reach = proxied ? undefined : tcpReach
+  return {
+    client: behindDoor(createUpstreamClient({ clock, deadlines, guard, simulatorUrl, reach })),
+    deadlines,
+    fetchMedia: createMediaFetch({ clock, guard }),
+  }
+}
+
+/** The deployment's Redis; undefined: it has none. */
+function openRedisOf({ settings: { redisUrl: url }, patience, log }: GatewayOptions) {
+  if (url === undefined) return undefined
+  const connection = openRedis(url, {
+    onError: error => log.debug({ err: error }, 'redis'),
+    ...(patience === undefined ? {} : { commandTimeoutMs: patience.redisCommandMs }),
+  })
+  return { url, connection }
+}
+
+/** Undefined: nobody collects spans. */
+async function openSpansOf({ settings: { otlpEndpoint } }: GatewayOptions): Promise<Spans | undefined> {
+  return otlpEndpoint === undefined ? undefined : openSpans(otlpEndpoint)
+}
+
+/** How long exchanges may take to end whose callers were cut off; longer than a closed upstream is drained. */
+const CUT_MS = 2_000
