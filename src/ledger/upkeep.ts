@@ -70,32 +70,53 @@ export class Upkeep {
     for (const cancel of this.#cancels) cancel()
   }
 
-  /** Heartbeat, checkpoints, reaper, journal. */
+  /** Heartbeat, checkpoints, reaper, journal. Without a heartbeat there is none of the rest. */
   async beat(): Promise<void> {
-    const { spill, presence, pool, timings, clock, log, running, settleAll, onStop } = this.#options
+    const { spill, presence, clock, settleAll } = this.#options
     await spill?.journal.probe()
     await presence.beat()
     this.#beatAt = clock.now()
+    spill?.notes.tidy()
+    await eachByItself([
+      () => this.#checkpoint(),
+      () => this.#reap(),
+      async () => {
+        if (spill !== undefined && !spill.journal.isEmpty()) await spill.journal.replay(settleAll)
+      },
+    ])
+  }
+
+  async #checkpoint(): Promise<void> {
+    const { presence, pool, running, onStop } = this.#options
     const stops = await running.checkpoint(costs =>
       pool.guard(store => store.progress(presence.owner(), costs)),
     )
     for (const stop of stops) onStop(stop)
-    spill?.notes.tidy()
+  }
+
+  async #reap(): Promise<void> {
+    const { pool, timings, log } = this.#options
     const reaped = await reap(pool.store(), timings.deadAfterMs)
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
-    if (spill !== undefined && !spill.journal.isEmpty()) await spill.journal.replay(settleAll)
   }
 
   /** Partitions, expiry of credit, daily totals, journals of processes that are gone. */
   async maintain(): Promise<void> {
-    const { pool, spill, newId, settleAll } = this.#options
+    const { pool, spill, settleAll } = this.#options
     const store = pool.store()
-    await store.makePartitions(MONTHS_AHEAD)
-    for (const account of await store.accountsWithExpiredCredit(ACCOUNTS_AT_ONCE)) {
-      await store.expireCredit(account, newId)
-    }
-    await store.rollUp()
-    await spill?.adopt(settleAll)
+    await eachByItself([
+      () => store.makePartitions(MONTHS_AHEAD),
+      () => this.#expireCredit(),
+      () => store.rollUp(),
+      async () => spill?.adopt(settleAll),
+    ])
+  }
+
+  async #expireCredit(): Promise<void> {
+    const { pool, newId } = this.#options
+    const store = pool.store()
+    const accounts = await store.accountsWithExpiredCredit(ACCOUNTS_AT_ONCE)
+    await eachByItself(accounts.map(account => () => store.expireCredit(account, newId)))
   }
 
   /** The audit of what is new, if it is this process's turn. */
@@ -126,4 +147,15 @@ export class Upkeep {
         })
     }
   }
+}
+
+/**
+ * Does one thing after the other, whatever becomes of those before it.
+ * @throws what failed
+ */
+async function eachByItself(acts: readonly (() => Promise<unknown>)[]): Promise<void> {
+  const failures: unknown[] = []
+  for (const act of acts) await act().catch(error => failures.push(error))
+  if (failures.length > 1) throw new AggregateError(failures, 'several parts failed')
+  if (failures.length === 1) throw failures[0]
 }

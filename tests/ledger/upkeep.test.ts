@@ -1,0 +1,69 @@
+import { afterAll, describe, expect, test } from 'bun:test'
+import { costOf, cutOff, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const { sql } = fixture.database
+const ledger = await fixture.open({ timings: { settlePatienceMs: 50 } })
+afterAll(() => fixture.close())
+
+/** Credit whose time is over. */
+async function giveExpired({ accountId }: Payer): Promise<void> {
+  const expiresAt = new Date(Date.now() + 3_600_000)
+  await ledger.post({ id: newId(), accountId, kind: 'promo', amountNano: 50n, expiresAt })
+  await sql`update ledger_grant set expires_at = now() - interval '1 second' where account_id = ${accountId} and kind = 'promo'`
+}
+
+const balanceOf = async ({ accountId }: Payer) => (await ledger.balance(accountId))?.balanceNano
+
+/** What an act failed with, in words; empty: it did not. */
+async function failureOf(act: () => Promise<unknown>): Promise<string> {
+  const error: unknown = await act().then(
+    () => '',
+    failure => failure,
+  )
+  return error instanceof AggregateError ? error.errors.join() : String(error)
+}
+
+describe('a part of the upkeep that fails', () => {
+  test('keeps none of the rest from being done: without a reaper, the journal is posted', async () => {
+    const payer = await fixture.payer(100n)
+    const request = holdOf(payer, 10n)
+    await ledger.hold(request)
+    const restore = await cutOff(fixture.database)
+    expect(await ledger.settle(costOf(request, 6n))).toMatchObject({ outcome: 'journaled' })
+    await restore()
+    await sql`alter function ledger_reap(bigint, integer) rename to reap`
+    // Connections that were cut fail once more before they are opened anew.
+    for (let told = ''; !told.includes('ledger_reap'); ) told = await failureOf(() => ledger.beat())
+    expect([await balanceOf(payer), ledger.state().journal]).toEqual([94n, 'empty'])
+    await sql`alter function reap(bigint, integer) rename to ledger_reap`
+  })
+
+  test('keeps none of the rest from being done: without partitions, credit expires and days are added up', async () => {
+    const payer = await fixture.payer(100n)
+    await giveExpired(payer)
+    await sql`insert into daily_total (day, kind, entries, amount) values ('2020-01-01', 'topup', 0, 0)`
+    const [last] = await sql<{ name: string }[]>`
+      select max(c.relname) as name from pg_inherits i join pg_class c on c.oid = i.inhrelid
+      where i.inhparent = 'entry'::regclass and c.relname <> 'entry_default'`
+    await sql`alter table entry detach partition ${sql(last?.name ?? '')}`
+    await sql`drop table ${sql(last?.name ?? '')}`
+    const day = `${last?.name.slice(-7).replace('_', '-')}-15T00:00:00Z`
+    const stray = Bun.randomUUIDv7('hex', Date.parse(day))
+    await sql`insert into entry (id, kind, account_id, seq, amount, balance_after, created_at)
+      values (${stray}, 'topup', 0, 1, 1, 1, '2020-01-02')`
+    expect(await failureOf(() => ledger.maintain())).toContain('entry_default')
+    expect(await balanceOf(payer)).toBe(100n)
+    const rolled = await sql`select entries from daily_total where day = '2020-01-02'`
+    expect(rolled).toHaveLength(1)
+  })
+
+  test('of one account keeps the credit of no other', async () => {
+    const [broken, payer] = [await fixture.payer(100n), await fixture.payer(100n)]
+    await giveExpired(broken)
+    await giveExpired(payer)
+    await sql`alter table wallet add constraint broken check (account_id <> ${sql.unsafe(String(broken.accountId))} or seq < 3)`
+    expect(await failureOf(() => ledger.maintain())).toContain('"broken"')
+    expect([await balanceOf(broken), await balanceOf(payer)]).toEqual([150n, 100n])
+  })
+})
