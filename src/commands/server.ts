@@ -9,8 +9,8 @@ import {
   exposeLedger,
   exposeLoad,
   exposeOpenExchanges,
-  type Metrics,
-} from '@/telemetry/metrics.ts'
+} from '@/telemetry/gauges.ts'
+import type { Metrics } from '@/telemetry/metrics.ts'
 import { type GatewayOptions, type GatewaySettings, type OpenGateway, openGateway } from './gateway.ts'
 import { type ListenerSettings, listen, orElse, unreadiness } from './listeners.ts'
 import { withinGrace } from './within-grace.ts'

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { createMetrics, exposeOpenExchanges } from '@/telemetry/metrics.ts'
+import { exposeOpenExchanges } from '@/telemetry/gauges.ts'
+import { createMetrics } from '@/telemetry/metrics.ts'
 
 async function described(options?: { processMetrics: boolean }) {
   const metrics = createMetrics(options)

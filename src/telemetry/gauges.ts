@@ -1,0 +1,167 @@
+import { type Aggregator, Gauge, type Registry } from 'prom-client'
+import type { Metrics } from './metrics.ts'
+
+/*
+ * What is read of a process's parts when somebody looks, beside what exchanges count (metrics.ts). Over several workers
+ * each gauge is aggregated by its own rule.
+ */
+
+/** What the ledger says of itself. */
+export interface LedgerReading {
+  healthy: boolean
+  openHolds: number
+  settlementsWaiting: number
+  journal: 'off' | 'empty' | 'in use' | 'full'
+  holdWaitMs: number
+  lastAudit: { ok: boolean; startedAt: Date } | undefined
+}
+
+/** Adds the ledger's gauges to a registry. */
+export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () => LedgerReading): void {
+  const gauge = (
+    name: string,
+    help: string,
+    value: (reading: LedgerReading) => number,
+    aggregator: Aggregator = 'sum',
+  ) => addGauge(registry, { name, help, aggregator }, () => value(read()))
+  gauge(
+    'tollgate_ledger_healthy',
+    '1 while new exchanges may be admitted.',
+    ({ healthy }) => Number(healthy),
+    'min',
+  )
+  gauge(
+    'tollgate_open_holds',
+    'Exchanges of this process that have money set aside.',
+    state => state.openHolds,
+  )
+  gauge(
+    'tollgate_settlements_waiting',
+    'Charges that the database has not taken yet.',
+    ({ settlementsWaiting }) => settlementsWaiting,
+  )
+  gauge(
+    'tollgate_journal_in_use',
+    '1 while charges wait on disk for the database.',
+    ({ journal }) => Number(journal === 'in use'),
+    'max',
+  )
+  gauge(
+    'tollgate_journal_full',
+    '1 while the journal cannot be written.',
+    ({ journal }) => Number(journal === 'full'),
+    'max',
+  )
+  gauge(
+    'tollgate_hold_wait_seconds',
+    'How long the oldest hold waits.',
+    ({ holdWaitMs }) => holdWaitMs / 1000,
+    'max',
+  )
+  gauge(
+    'tollgate_audit_ok',
+    '0 while the last audit found that the ledger does not hold.',
+    ({ lastAudit }) => Number(lastAudit?.ok !== false),
+    'min',
+  )
+  gauge(
+    'tollgate_audit_timestamp_seconds',
+    'When the last audit began, in seconds since 1970; 0: none was made since the start.',
+    ({ lastAudit }) => (lastAudit?.startedAt.getTime() ?? 0) / 1000,
+    'max',
+  )
+}
+
+/** How many exchanges there are that have not ended. */
+export function exposeOpenExchanges({ registry }: Pick<Metrics, 'registry'>, read: () => number): void {
+  addGauge(registry, { name: 'tollgate_open_exchanges', help: 'Exchanges that have not ended.' }, read)
+}
+
+/** Adds the gauges of load and limits to a registry. */
+export function exposeLoad(
+  { registry }: Pick<Metrics, 'registry'>,
+  read: () => { lagMs: number; refusedShare: number; limitsAreDegraded: boolean },
+): void {
+  addGauge(
+    registry,
+    {
+      name: 'tollgate_limits_degraded',
+      help: '1 while limits are counted without the Redis that should count them.',
+      aggregator: 'max',
+    },
+    () => Number(read().limitsAreDegraded),
+  )
+  addGauge(
+    registry,
+    {
+      name: 'tollgate_event_loop_lag_seconds',
+      help: 'How late the event loop is: the median of the last samples, which decides whether work is turned away.',
+      aggregator: 'max',
+    },
+    () => read().lagMs / 1000,
+  )
+  addGauge(
+    registry,
+    {
+      name: 'tollgate_shed_share',
+      help: 'Share of new requests that is turned away because of it, from 0 to 1.',
+      aggregator: 'average',
+    },
+    () => read().refusedShare,
+  )
+}
+
+/** What breakers say of one key of a channel, or (without a position) of the channel as a whole. */
+export interface BreakerReading {
+  channel: string
+  key: string
+  state: 'closed' | 'open' | 'half-open'
+  /** Why it is not closed. */
+  cause: 'failing' | 'rate-limited' | 'refused' | undefined
+}
+
+const BREAKER_STATES = { closed: 0, 'half-open': 1, open: 2 } as const
+
+/** Adds the breakers to a registry. */
+export function exposeBreakers({ registry }: Pick<Metrics, 'registry'>, read: () => BreakerReading[]): void {
+  new Gauge({
+    name: 'tollgate_breaker_state',
+    help: 'Breakers of channels and (by their place in the pool) keys: 0 closed, 1 half-open, 2 open.',
+    labelNames: ['channel', 'key'] as const,
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { channel, key, state } of read()) this.set({ channel, key }, BREAKER_STATES[state])
+    },
+  })
+  new Gauge({
+    name: 'tollgate_held_back',
+    help: 'Channels and keys that are held back, by cause; a key that is "refused" was revoked, or its credit is gone.',
+    labelNames: ['channel', 'key', 'cause'] as const,
+    aggregator: 'max',
+    registers: [registry],
+    collect() {
+      this.reset()
+      for (const { channel, key, cause } of read())
+        if (cause !== undefined) this.set({ channel, key, cause }, 1)
+    },
+  })
+}
+
+/** A gauge without labels. */
+function addGauge(
+  registry: Registry,
+  { name, help, aggregator = 'sum' }: { name: string; help: string; aggregator?: Aggregator },
+  read: () => number,
+): void {
+  new Gauge({
+    name,
+    help,
+    aggregator,
+    registers: [registry],
+    collect() {
+      this.set(read())
+    },
+  })
+}
