@@ -49,8 +49,10 @@ export class Bill {
   #isHeld = false
   #isExtending = false
   #looks = 0
-  /** More was refused when it was last asked for: the stream ends when what is paid for was delivered. */
-  #isLast = false
+  /** Output that can be paid for, as the ledger said when it refused more; undefined: it did not. */
+  #reach: number | undefined
+  /** Why nothing more was to be had when it was last asked for: the stream ends when what is paid for was delivered. */
+  #refusal: DenialReason | undefined
   /** What was priced last: an answer that comes to its end is priced when it is about to, and again when it has. */
   #priced: { usage: Usage; extras: Extras | undefined; charge: Charge } | undefined
 
@@ -74,12 +76,25 @@ export class Bill {
     const result = await this.#hold(this.firstNano)
     if (!result.granted) return this.#reserveLess(result)
     this.#paidOutput = quote.firstOutput
-    const missing = this.#mostNano - this.firstNano
-    if (result.availableNano >= missing) return undefined
-    const affordable = quote.affordable(result.availableNano + this.firstNano)
+    const available = least(result.availableNano, result.keyAvailableNano)
+    if (available >= this.#mostNano - this.firstNano) return undefined
+    const affordable = quote.affordable(available + this.firstNano)
     if (quote.statedOutput === undefined) return affordable && this.#ofEach(affordable)
-    await this.release()
-    throw this.#denied('credit_exhausted', affordable, result)
+    return await this.#reserveAll(affordable)
+  }
+
+  /** What the caller states must be payable. The ledger knows why it is not, or that it is by now. */
+  async #reserveAll(affordable: number | undefined): Promise<undefined> {
+    const { ledger, exchange } = this.#options
+    try {
+      const result = await ledger.extend({ ...exchange, amountNano: this.#mostNano })
+      if (!result.granted) throw this.#denied(result.reason, affordable, result)
+    } catch (error) {
+      await this.release()
+      throw error
+    }
+    this.#paidOutput = this.quote.maxOutput
+    return undefined
   }
 
   /** The first slice was refused: an answer that nobody limited may be given as far as the balance goes. */
@@ -108,12 +123,7 @@ export class Bill {
   tick(meter: Meter): GatewayError | undefined {
     const used = meter.estimatedOutput
     if (meter.output && this.#looks++ % LOOKS_PER_NOTE === 0) this.note(this.#soFar(meter))
-    if (this.#isLast && used >= this.#paidOutput) {
-      return new GatewayError(
-        'credit_exhausted',
-        'The credit of this account is used up, the answer ends here',
-      )
-    }
+    if (this.#refusal !== undefined && used >= this.#paidOutput) return usedUpBy(this.#refusal)
     const isLow = used * 2 >= this.#paidOutput && this.#paidOutput < this.quote.maxOutput
     if (isLow && !this.#isExtending) this.#extend()
     return undefined
@@ -121,20 +131,33 @@ export class Bill {
 
   #extend(): void {
     const { ledger, exchange } = this.#options
+    const { quote } = this
     const step = Math.min(this.#paidOutput, LARGEST_STEP)
-    const output = Math.min(this.#paidOutput + Math.max(step, 1), this.quote.maxOutput)
+    const wanted = Math.min(this.#paidOutput + Math.max(step, 1), quote.maxOutput)
+    const output = Math.min(wanted, this.#reach ?? wanted)
     this.#isExtending = true
     ledger
-      .extend({ ...exchange, amountNano: holdOf(this.quote.bound(output)) })
+      .extend({ ...exchange, amountNano: holdOf(quote.bound(output)) })
       .then(result => {
-        this.#isLast = !result.granted
+        this.#reach = undefined
+        this.#refusal = undefined
         if (result.granted) this.#paidOutput = output
+        else this.#refused(result)
       })
       // A database that is away stops nobody's stream: what was used is charged in the end.
       .catch(() => undefined)
       .finally(() => {
         this.#isExtending = false
       })
+  }
+
+  /** What is left may pay for a part of what was asked for: that is asked for next. */
+  #refused(result: HoldResult & { granted: false }): void {
+    const { quote } = this
+    const available = least(result.availableNano, result.keyAvailableNano)
+    const affordable = quote.affordable(available + holdOf(quote.bound(this.#paidOutput))) ?? 0
+    if (affordable > this.#paidOutput) this.#reach = affordable
+    else this.#refusal = result.reason
   }
 
   /** Notes what an answer that still flows has cost: what is charged if this process dies. */
@@ -270,6 +293,13 @@ function denied(
     case 'hold_expired':
       return new GatewayError('invalid_api_key', 'This API key was revoked')
   }
+}
+
+/** The end of an answer for which no more is to be had. */
+function usedUpBy(reason: DenialReason): GatewayError {
+  return reason === 'key_budget_exhausted'
+    ? new GatewayError(reason, 'The spending cap of this API key is reached, the answer ends here')
+    : new GatewayError('credit_exhausted', 'The credit of this account is used up, the answer ends here')
 }
 
 function budgetMessage(resetsAt: Date | undefined): string {

@@ -119,6 +119,21 @@ describe('a stream that costs more than was set aside at its start', () => {
     expect(text).not.toContain('message_stop')
   })
 
+  test('gets all that the credit pays for, up to the limit that it was given', async () => {
+    // Pays for not quite 3000 tokens: the first slice and a part of what would follow it.
+    const { key, accountId } = await payer(3n * 10n ** 9n)
+    const answer = (await open(key)).text()
+    write(11)
+    await until(async () => (await heldFor(accountId)) / OUTPUT > 2900n)
+    const limit = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body)).max_tokens
+    expect(limit).toBeGreaterThan(2900)
+    expect(limit).toBeLessThan(3000)
+    write(16)
+    fed.write(END)
+    fed.close()
+    expect(await answer).toContain('[DONE]')
+  })
+
   test('goes on when credit comes in time', async () => {
     const { key, accountId } = await payer(10n ** 9n)
     const answer = (await open(key)).text()
@@ -136,4 +151,44 @@ describe('a stream that costs more than was set aside at its start', () => {
     expect(text).toContain('[DONE]')
     expect(text).not.toContain('credit_exhausted')
   })
+})
+
+describe('a key with a spending cap', () => {
+  const capped = (cap: bigint, creditNano = 10n ** 12n) =>
+    openPayer(gateway.accounts, { creditNano, cap: { period: 'total', amountNano: cap } })
+
+  test('has a request that states no limit limited to what the cap pays for, and ended there', async () => {
+    const { key } = await capped(3n * 10n ** 9n)
+    const answer = (await open(key)).text()
+    const limit = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body)).max_tokens
+    expect(limit).toBeGreaterThan(2900)
+    expect(limit).toBeLessThan(3000)
+    // The upstream does not keep to it.
+    write(40)
+    const text = await answer
+    expect(text).toContain('The spending cap of this API key is reached, the answer ends here')
+    expect(text).toContain('key_budget_exhausted')
+  })
+
+  test('refuses a stated limit that the cap does not pay for, and sets nothing aside', async () => {
+    const { key, accountId } = await capped(3n * 10n ** 9n)
+    const response = await open(key, [CHAT[0], `"max_tokens":3100,${CHAT[1]}`])
+    expect(response.status).toBe(402)
+    expect(await response.json()).toMatchObject({ error: { code: 'key_budget_exhausted' } })
+    await until(async () => (await heldFor(accountId)) === 0n)
+  })
+})
+
+test('a stated limit that would be paid for if other requests were over is a 402 with Retry-After', async () => {
+  const { key, accountId } = await payer(5_200_000_000n)
+  const first = await open(key)
+  const running = fed
+  const second = await open(key, [CHAT[0], `"max_tokens":4000,${CHAT[1]}`])
+  expect(second.status).toBe(402)
+  expect(await second.json()).toMatchObject({ error: { code: 'credit_reserved' } })
+  expect(Number(second.headers.get('retry-after'))).toBeGreaterThan(0)
+  await until(async () => (await heldFor(accountId)) / OUTPUT === 2048n)
+  running.write(END)
+  running.close()
+  await first.text()
 })
