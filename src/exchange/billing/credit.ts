@@ -41,7 +41,8 @@ export class CreditWatch {
 
   answered(accountId: number, amountNano: bigint, availableNano: bigint | undefined): void {
     const standing = this.#of(accountId)
-    standing.unansweredNano -= amountNano
+    // What was asked for may have been forgotten, and no answer makes room that was never taken.
+    standing.unansweredNano = standing.unansweredNano > amountNano ? standing.unansweredNano - amountNano : 0n
     if (availableNano === undefined) return
     standing.availableNano = availableNano
     standing.knownAt = this.#now()
