@@ -15,16 +15,30 @@ export async function stripeClient(secretKey: string): Promise<Stripe> {
 /** Digits behind the point of the smallest unit that Stripe counts in (docs.stripe.com/currencies); 2 for all others. */
 const DIGITS: Readonly<Record<string, number>> = {
   ...Object.fromEntries(
-    'bif clp djf gnf jpy kmf krw mga pyg rwf ugx vnd vuv xaf xof xpf'
-      .split(' ')
-      .map(currency => [currency, 0]),
+    'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ').map(currency => [currency, 0]),
   ),
   ...Object.fromEntries('bhd jod kwd omr tnd'.split(' ').map(currency => [currency, 3])),
 }
 
+/** Digits behind the point that a payment may have, where they are less than those that Stripe counts in. */
+const PAYABLE_DIGITS: Readonly<Record<string, number>> = {
+  // Counted in hundredths that are always 00.
+  ...{ isk: 0, ugx: 0 },
+  ...Object.fromEntries('bhd jod kwd omr tnd'.split(' ').map(currency => [currency, 2])),
+}
+
 /** Nano units in the smallest unit of a currency. */
 function unitNano(currency: string): bigint {
-  return 10n ** BigInt(9 - (DIGITS[currency.toLowerCase()] ?? 2))
+  return 10n ** BigInt(9 - digitsOf(currency))
+}
+
+/** Nano units in the smallest amount that can be paid. */
+function payableNano(currency: string): bigint {
+  return 10n ** BigInt(9 - (PAYABLE_DIGITS[currency.toLowerCase()] ?? digitsOf(currency)))
+}
+
+function digitsOf(currency: string): number {
+  return DIGITS[currency.toLowerCase()] ?? 2
 }
 
 /**
@@ -39,7 +53,7 @@ export async function beginCheckout(
   if (stripe === undefined) throw new ConsoleError('forbidden', 'Credit cannot be bought by card here')
   const { currency } = await loadDefaults(console.database)
   const unit = unitNano(currency)
-  if (amountNano <= 0n || amountNano % unit !== 0n) {
+  if (amountNano <= 0n || amountNano % payableNano(currency) !== 0n) {
     throw invalid('amount', `This amount cannot be paid in ${currency}`)
   }
   const metadata = { tollgate_account: String(accountId) }

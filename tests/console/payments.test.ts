@@ -3,6 +3,7 @@ import Stripe from 'stripe'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { parseMoney } from '@/pricing/money.ts'
 
 const SECRET = 'whsec_test'
 const signer = new Stripe('sk_test_1')
@@ -75,6 +76,30 @@ test('a checkout names the account and the exact amount, and comes back to the c
     field: 'amount',
   })
 })
+
+test.each([
+  ['JPY', '500', '500', '500.5'],
+  ['KWD', '5.12', '5120', '5.125'],
+  // Whole units, which Stripe counts in hundredths.
+  ['UGX', '500', '50000', '500.5'],
+  ['ISK', '500', '50000', '500.5'],
+])(
+  '%s is counted as Stripe counts it, at the checkout and when it is paid',
+  async (currency, amount, sent, odd) => {
+    await gateway.apply(`currency: ${currency}`)
+    await site.call(ada, 'POST /api/billing/checkout', { body: { amount } })
+    const asked = new URLSearchParams(new TextDecoder().decode(stripe.seen.at(-1)?.body))
+    expect(asked.get('line_items[0][price_data][unit_amount]')).toBe(sent)
+    expect(await site.fail(ada, 'POST /api/billing/checkout', { body: { amount: odd } })).toMatchObject({
+      status: 400,
+      field: 'amount',
+    })
+    const before = await balance()
+    await deliver(eventOf({ amount_total: Number(sent), currency: currency.toLowerCase() }))
+    expect((await balance()) - before).toBe(parseMoney(amount) ?? 0n)
+    await gateway.apply('currency: USD')
+  },
+)
 
 describe('a signed event', () => {
   test('is posted once, however often and by whichever event it is told', async () => {
