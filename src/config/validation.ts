@@ -42,14 +42,16 @@ function message(error: ValueError, path: string, written: string | undefined): 
     const known = Object.keys(error.schema['properties'] ?? {})
     return known.length === 0 ? 'is not a header name' : `is not known here; known are ${known.join(', ')}`
   }
-  return `must be ${expectedWords(error.schema)}${shown(error.value, path, written)}`
+  const unquoted = error.schema['type'] === 'string' && ['number', 'boolean'].includes(typeof error.value)
+  const advice = unquoted ? ': it needs quotes' : ''
+  return `must be ${expectedWords(error.schema)}${shown(error.value, path, written)}${advice}`
 }
 
 /** The wrong value as the file has it, where that cannot be a secret. */
 function shown(value: unknown, path: string, written: string | undefined): string {
   if (/\.(api_keys|headers|base_url|smtp|stripe)\b/.test(path)) return ''
   if (value === null) return ', but is empty'
-  if (Array.isArray(value)) return ', but is a list'
+  if (Array.isArray(value)) return value.length === 0 ? ', but is an empty list' : ', but is a list'
   if (typeof value === 'object') return ', but is a mapping'
   return written === undefined || written.length > 60 ? '' : `, but is ${JSON.stringify(written)}`
 }

@@ -271,9 +271,14 @@ describe('one line per error, with line number and path', () => {
       '4: models[0].channels[0].channel: there is no channel named "nowhere"',
     ],
     [
+      'a name that YAML reads as a number',
+      `${channels}models:\n  - { id: 5, channels: [{ channel: main }] }`,
+      '3: models[0].id: must be a name of 1 to 200 characters without spaces, but is "5": it needs quotes',
+    ],
+    [
       'no channels',
       'models:\n  - id: m\n    channels: []',
-      '3: models[0].channels: must be a list of at least one channel, but is a list',
+      '3: models[0].channels: must be a list of at least one channel, but is an empty list',
     ],
     [
       'route twice',
