@@ -1,4 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { placeOf } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
   FunctionTool,
@@ -67,7 +68,7 @@ function decodeHosted(wire: JsonObject, type: string): HostedTool {
             maxUses: asNumber(wire['max_uses']),
             allowedDomains: strings(wire['allowed_domains']),
             blockedDomains: strings(wire['blocked_domains']),
-            userLocation: asObject(wire['user_location']),
+            userLocation: placeOf(wire['user_location']),
             contextSize: undefined,
           },
   }

@@ -48,12 +48,15 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     user: undefined,
     metadata: undefined,
     promptCacheKey: undefined,
-    serviceTier: asString(serviceTier),
+    serviceTier: serviceTier === NO_TIER ? undefined : asString(serviceTier),
     store: asBoolean(store),
     extensions: Object.keys(extensions).length === 0 ? {} : { [FORMAT]: extensions },
     unsaid: unsaidFields(wire),
   }
 }
+
+/** How Google's SDK spells that nothing was said. */
+const NO_TIER = 'unspecified'
 
 /** Unknown fields of an inner object, each under its own dotted name so that a loss can name it. */
 function nested(parent: string, fields: JsonObject): JsonObject {

@@ -1,5 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
+import { NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { cacheMark } from './content-decode.ts'
@@ -74,7 +74,7 @@ function searchTool(options: JsonObject): HostedTool {
       userLocation:
         location === undefined
           ? undefined
-          : { type: 'approximate', ...(asObject(location['approximate']) ?? location) },
+          : { type: 'approximate', ...placeOf(location['approximate'] ?? location) },
     },
   }
 }

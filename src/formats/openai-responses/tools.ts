@@ -1,5 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { lostSettings } from '@/formats/tools/web-search.ts'
+import { lostSettings, placeOf } from '@/formats/tools/web-search.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type {
   ClientTool,
@@ -134,7 +134,7 @@ function hostedTool(wireType: string, wire: JsonObject): HostedTool {
             maxUses: undefined,
             allowedDomains: strings(asObject(wire['filters'])?.['allowed_domains']),
             blockedDomains: strings(asObject(wire['filters'])?.['blocked_domains']),
-            userLocation: asObject(wire['user_location']),
+            userLocation: placeOf(wire['user_location']),
             contextSize: asString(wire['search_context_size']),
           }
         : undefined,

@@ -1,5 +1,6 @@
 import type { Loss } from '@/generation/loss.ts'
 import type { HostedTool, WebSearch } from '@/generation/tool.ts'
+import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { ownHostedSettings } from './own-settings.ts'
 
 /** A search as the vendor likes it. */
@@ -9,6 +10,12 @@ export const NO_SETTINGS: WebSearch = {
   blockedDomains: [],
   userLocation: undefined,
   contextSize: undefined,
+}
+
+/** Where a search is made from, without what is only said to be unknown: not every format takes a null. */
+export function placeOf(place: JsonValue | undefined): JsonObject | undefined {
+  const known = asObject(place)
+  return known && Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null))
 }
 
 /** Each setting by the name that most formats give it. */

@@ -360,3 +360,8 @@ describe('edge 87: hostile bodies', () => {
     expect(decode(parse(schema)).tools).toHaveLength(1)
   })
 })
+
+test('a service tier that Google spells as unsaid is unsaid', () => {
+  expect(decode({ ...HI, serviceTier: 'unspecified' }).serviceTier).toBeUndefined()
+  expect(decode({ ...HI, serviceTier: 'flex' }).serviceTier).toBe('flex')
+})

@@ -1,6 +1,11 @@
 import { expect, test } from 'bun:test'
+import { CODECS } from '@/formats/registry.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
+import type { Format } from '@/generation/format.ts'
 import type { HostedTool, WebSearch } from '@/generation/tool.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+const UNKNOWN_CITY = { type: 'approximate', country: 'CH', city: null, region: null, timezone: null }
 
 function search(webSearch: WebSearch | undefined): HostedTool {
   const wireType = 'web_search'
@@ -20,6 +25,29 @@ test('every setting that the target does not take is a loss by its name', () => 
     'web_search.blocked_domains',
     'web_search.search_context_size',
   ])
+})
+
+test.each<[Format, JsonObject]>([
+  ['openai-responses', { input: 'hi', tools: [{ type: 'web_search', user_location: UNKNOWN_CITY }] }],
+  [
+    'anthropic-messages',
+    {
+      max_tokens: 9,
+      messages: [{ role: 'user', content: 'hi' }],
+      tools: [{ type: 'web_search_20250305', name: 'web_search', user_location: UNKNOWN_CITY }],
+    },
+  ],
+  [
+    'openai-chat-completions',
+    {
+      messages: [{ role: 'user', content: 'hi' }],
+      web_search_options: { user_location: { type: 'approximate', approximate: UNKNOWN_CITY } },
+    },
+  ],
+])('what a caller of %s does not know of its place is not said with a null', (format, body) => {
+  const [tool] = CODECS[format].decodeRequest(body, { model: 'm', stream: false }).tools
+  expect(tool).toMatchObject({ webSearch: { userLocation: { type: 'approximate', country: 'CH' } } })
+  expect(JSON.stringify(tool?.type === 'hosted' && tool.webSearch)).not.toContain('null')
 })
 
 test('a search without settings loses nothing', () => {
