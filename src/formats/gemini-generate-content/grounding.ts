@@ -63,11 +63,11 @@ export interface CitedText {
   citations: readonly Citation[]
 }
 
-/** `groundingMetadata` for texts with sources; undefined when there are none. */
+/** `groundingMetadata` for texts with sources; undefined when there are none. An empty text is no part of the answer. */
 export function encodeGrounding(texts: readonly CitedText[]): JsonObject | undefined {
   const chunks: JsonObject[] = []
   const supports = texts.flatMap(({ partIndex, text, citations }) =>
-    citations.map(citation => {
+    (text === '' ? [] : citations).map(citation => {
       chunks.push({ web: present({ uri: citation.url, title: citation.title }) })
       const [start, end] = [citation.start ?? 0, citation.end ?? text.length]
       const segment = present({

@@ -7,7 +7,7 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asString, type JsonObject } from '@/json/json.ts'
+import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallWriter } from './call-writer.ts'
 import { encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
@@ -54,6 +54,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   readonly #ids = new Set<string>()
   readonly #state: ReplyState
   #message: MessageWriter | undefined
+  /** Those of tokens that are no text yet, such as the first of a character's bytes. */
+  readonly #earlyLogprobs: JsonValue[] = []
   #refused = false
   #usage: Usage | undefined
   #finish: Finish | undefined
@@ -119,7 +121,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       case 'opaque':
         return this.#writeOpaque(event.part, emit)
       case 'logprobs':
-        this.#message?.lastText?.logprobs.push(...event.content)
+        ;(this.#message?.lastText?.logprobs ?? this.#earlyLogprobs).push(...event.content)
         return
       case 'usage':
         this.#usage = event.usage
@@ -210,6 +212,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   #openContent(block: number, kind: ContentPart['kind'], emit: Emit): void {
     const writer = this.#joinMessage(emit)
     const { part, text } = writer.openPart(kind)
+    if (kind === 'text') part.logprobs.push(...this.#earlyLogprobs.splice(0))
     this.#blocks.set(block, { type: 'content', writer, part })
     emit(text)
   }

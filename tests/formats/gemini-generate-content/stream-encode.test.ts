@@ -309,6 +309,19 @@ test('sources come in the last chunk, counted in bytes, and are read back', () =
   ])
 })
 
+test('sources of an empty text, which is no part of the answer, are told of none', () => {
+  const citation = { url: 'https://a.example', title: 'A', citedText: 'x', start: 0, end: 0, wire: undefined }
+  const { chunks } = encodeEvents([
+    START,
+    { type: 'text-start', block: 0, candidate: 0 },
+    { type: 'text-citation', block: 0, citation },
+    { type: 'text-end', block: 0, signature: undefined },
+    ...text(1, 'hi'),
+    finish('end'),
+  ])
+  expect(lastCandidate(chunks)).not.toHaveProperty('groundingMetadata')
+})
+
 test('candidates keep their index', () => {
   const { chunks } = encodeEvents([
     START,

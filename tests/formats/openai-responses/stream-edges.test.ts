@@ -676,6 +676,14 @@ describe('the encoder', () => {
     expect((await sdkFinal(text)).output[0]).toMatchObject({ content: [{ logprobs: content }] })
   })
 
+  test('those of a token that is no text yet, the first bytes of a character, belong to the text that follows', () => {
+    const early = [{ token: '\\xf0\\x9f', logprob: -1, bytes: [0xf0, 0x9f], top_logprobs: [] }]
+    const late = [{ token: '\\x98\\x80', logprob: -0.5, bytes: [0x98, 0x80], top_logprobs: [] }]
+    const logprobs = (content: typeof early) => ({ type: 'logprobs', candidate: 0, content }) as const
+    const text = encodeStream([START, logprobs(early), ...textBlock(0, '😀'), logprobs(late), END])
+    expect(finalOutput(text)).toMatchObject([{ content: [{ text: '😀', logprobs: [...early, ...late] }] }])
+  })
+
   test('repeats the request with every key a strict reader wants', () => {
     const wire = {
       model: 'm',
