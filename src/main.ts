@@ -33,4 +33,12 @@ const io: CommandIo = {
   random: randomBytes,
 }
 
-process.exitCode = await runCommandLine(process.argv.slice(2), commands, io)
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // Whoever read it has left, as `| head -1` does, and has what they wanted.
+  if (error.code === 'EPIPE') return
+  io.error(`tollgate: the output cannot be written: ${error.message}`)
+  process.exitCode = 1
+})
+
+const exitCode = await runCommandLine(process.argv.slice(2), commands, io)
+process.exitCode ||= exitCode

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from 'bun:test'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { testDatabase } from '#tests/support/database.ts'
@@ -402,6 +402,30 @@ describe('--help', () => {
     expect(exitCode).toBe(0)
     expect(stdout).toContain('  account create')
     expect(stdout).not.toContain('  key create')
+  })
+})
+
+describe('output that nobody takes', () => {
+  const shell = async (script: string) => {
+    const child = Bun.spawn(['bash', '-c', script, 'bash', process.execPath, MAIN], {
+      env: ENV,
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    return finish(child)
+  }
+
+  test('a reader that leaves early is no failure', async () => {
+    const create = '"$1" "$2" redeem create --amount 1 --count 10000'
+    const { stdout, stderr } = await shell(`${create} | head -n 1; echo "exit \${PIPESTATUS[0]}"`)
+    expect(stdout).toMatch(/^[\dA-Z-]+\nexit 0\n$/)
+    expect(stderr).toBe('')
+  })
+
+  test.skipIf(!existsSync('/dev/full'))('a disk that is full is one line and exit code 1', async () => {
+    const { exitCode, stderr } = await shell('"$1" "$2" account list > /dev/full')
+    expect(exitCode).toBe(1)
+    expect(stderr).toMatch(/^tollgate: the output cannot be written: [^\n]+\n$/)
   })
 })
 
