@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import type { StreamDecoder, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
@@ -6,7 +7,6 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { StreamDecoder, StreamEncoder } from './plain-text.ts'
 
 /**
  * All that Tollgate knows about one wire format. decode is wire to generation, encode is generation to wire; both

@@ -1,13 +1,13 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Raiser } from '@/formats/lowering.ts'
-import { PlainLane, type PlainSink } from '@/formats/plain-lane.ts'
+import { PlainLane, type PlainSink } from '@/formats/plain/plain-lane.ts'
 import {
   isPlainDelta,
   type PlainDelta,
   type StreamDecoder,
   type StreamEncoder,
-} from '@/formats/plain-text.ts'
+} from '@/formats/plain/plain-text.ts'
 import { eventTooLong, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'

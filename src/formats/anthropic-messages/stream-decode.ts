@@ -7,7 +7,7 @@ import {
   type PlainReader,
   type PlainShape,
   type StreamDecoder,
-} from '@/formats/plain-text.ts'
+} from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
 import {

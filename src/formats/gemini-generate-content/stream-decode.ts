@@ -1,4 +1,11 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import {
+  NO_NOTE,
+  type PlainNote,
+  type PlainReader,
+  type PlainShape,
+  type StreamDecoder,
+} from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
@@ -15,13 +22,6 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeFaultValue, faultError } from '../fault.ts'
-import {
-  NO_NOTE,
-  type PlainNote,
-  type PlainReader,
-  type PlainShape,
-  type StreamDecoder,
-} from '../plain-text.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations } from './grounding.ts'

@@ -1,5 +1,5 @@
 import type { ReplyContext } from '@/formats/codec.ts'
-import type { PlainWriter } from '@/formats/plain-text.ts'
+import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart } from '@/generation/part.ts'

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
-import type { PlainWriter, StreamEncoder } from '@/formats/plain-text.ts'
+import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { CandidateEncoder } from './candidate-encode.ts'

@@ -1,4 +1,4 @@
-import type { PlainWriter } from '@/formats/plain-text.ts'
+import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'

@@ -1,4 +1,4 @@
-import type { PlainWriter } from '@/formats/plain-text.ts'
+import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { type Call, encodeCall } from './calls.ts'
 import { lineStart } from './event-line.ts'

@@ -1,4 +1,4 @@
-import type { Counter } from '@/formats/plain-text.ts'
+import type { Counter } from '@/formats/plain/plain-text.ts'
 import type { StreamEventType } from './wire.ts'
 
 /** Writes events as text with their running number. */

@@ -1,4 +1,4 @@
-import type { PlainWriter } from '@/formats/plain-text.ts'
+import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { wrapSignature } from '@/formats/signature.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'

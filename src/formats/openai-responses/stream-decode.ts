@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain-text.ts'
+import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'

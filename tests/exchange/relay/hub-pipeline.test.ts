@@ -5,13 +5,13 @@ import { createRaiser, decodeContext, replyContext } from '#tests/transcripts/co
 import { recordings } from '#tests/transcripts/recording.ts'
 import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
-import type { StreamDecoder } from '@/formats/plain-text.ts'
+import type { StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /*
- * The short way of text (formats/plain-text.ts) against the general one: the same bytes and the same reading of the
+ * The short way of text (formats/plain/plain-text.ts) against the general one: the same bytes and the same reading of the
  * meter, whatever comes and however it is cut into reads.
  */
 

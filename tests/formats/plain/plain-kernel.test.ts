@@ -9,11 +9,11 @@ import {
   type Surroundings,
   takePlain,
   writingTemplate,
-} from '@/formats/plain-kernel.ts'
+} from '@/formats/plain/plain-kernel.ts'
 
 test(
   'runs what its source says',
-  () => expectCompiled('src/formats/wasm/plain-events.wasm', 'wasm:plain'),
+  () => expectCompiled('src/formats/plain/wasm/plain-events.wasm', 'wasm:plain'),
   60_000,
 )
 

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { randomOf } from '#tests/support/fuzz.ts'
-import type { PlainRun } from '@/formats/plain-kernel.ts'
-import { SaidText } from '@/formats/said-text.ts'
+import type { PlainRun } from '@/formats/plain/plain-kernel.ts'
+import { SaidText } from '@/formats/plain/said-text.ts'
 
 /** A run that said this. */
 function runOf(text: string): PlainRun {

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { FrameLearner } from '@/formats/frame-learner.ts'
-import type { PlainShape } from '@/formats/plain-text.ts'
+import { FrameLearner } from '@/formats/plain/frame-learner.ts'
+import type { PlainShape } from '@/formats/plain/plain-text.ts'
 
 const shapeOf = (): PlainShape => ({ text: ['delta'], loose: [['id']], usage: undefined })
 

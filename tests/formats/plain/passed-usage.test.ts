@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { PassedUsage } from '@/formats/passed-usage.ts'
+import { PassedUsage } from '@/formats/plain/passed-usage.ts'
 
 const USAGE = '{"promptTokenCount":12,"note":"é"}'
 
