@@ -14,6 +14,7 @@ export function openaiEmbeddings(body: JsonObject): JsonObject {
     })
   const isOne = typeof input === 'string' || (Array.isArray(input) && typeof input[0] === 'number')
   const inputs: JsonValue[] = isOne ? [input] : asArray(input)
+  if (inputs.length === 0) throw new Failure(400, "'$.input' is invalid.", { param: 'input' })
   const dimensions = asNumber(body['dimensions']) ?? DEFAULT_DIMENSIONS
   const tokens = inputs.reduce<number>(
     (sum, entry) => sum + (Array.isArray(entry) ? entry.length : tokensOf(asString(entry) ?? '')),

@@ -28,6 +28,12 @@ describe('media through the official SDKs', () => {
     expect(floats.data[0]?.embedding).toEqual(data[0]?.embedding ?? [])
   })
 
+  test.each([[5], [[]], [null]])('embeddings: %j is no input', async input => {
+    const response = await post('/v1/embeddings', { model: 'echo', input })
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { param: 'input' } })
+  })
+
   test('embedContent and batchEmbedContents', async () => {
     const { embeddings } = await google.models.embedContent({
       model: 'echo',
