@@ -14,6 +14,7 @@ import type { Emit, Pipeline } from './pipeline.ts'
 import { isWhole } from './whole-event.ts'
 
 const COLON = 0x3a
+const CR = 0x0d
 
 const EMPTY_LINE = Buffer.from('\n\n')
 
@@ -34,8 +35,8 @@ export interface PassthroughOptions {
 
 /**
  * The way of a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
- * listening on the side. Until the first output every event is looked at; after it only those that may tell of usage,
- * the end or an error. A read of whole events that tell nothing, which most are, is searched and handed on as it is. Where
+ * listening on the side. Until the first text every event is looked at; after it only those that begin otherwise, or may
+ * tell of usage, the end or an error: the others' text is known by their length. A read of whole events that tell nothing, which most are, is searched and handed on as it is. Where
  * every event tells its usage (Gemini), those that are plain text are listened to without being parsed.
  */
 export class PassthroughPipeline implements Pipeline {
@@ -52,9 +53,12 @@ export class PassthroughPipeline implements Pipeline {
   /** Of the event that was decoded last: its text, and whether it gave anything else. */
   #delta: PlainDelta | undefined
   #gaveMore = false
+  #gaveText = false
   #emit: Emit = () => {}
   /** Bytes of the last parsed event that were no text of the answer. */
   #envelope = 0
+  /** How the last event with text began, while those like it are counted by their length; undefined: parse the next. */
+  #sample: Buffer | undefined
   /** What the upstream left out at the end of its answer. */
   #missingEnd = ''
   /** The last event that was passed on lacks its empty line. */
@@ -70,7 +74,8 @@ export class PassthroughPipeline implements Pipeline {
   push(chunk: Uint8Array, emit: Emit): void {
     this.#emit = emit
     if (!this.#splitter.wouldPass(chunk)) return this.#splitter.push(chunk, this.#onRun)
-    if (this.#isPlain(chunk)) this.#countUnread(chunk)
+    const unread = this.#unreadIn(chunk)
+    if (unread !== undefined) this.meter.addUnread(unread)
     else if (this.#options.framer !== undefined) return this.#splitter.push(chunk, this.#onRun)
     else if (!this.#hears(chunk)) {
       const text = usualText(chunk)
@@ -95,8 +100,9 @@ export class PassthroughPipeline implements Pipeline {
 
   readonly #onRun = (run: Buffer): void => {
     if (this.meter.error !== undefined) return
-    if (this.#isPlain(run)) {
-      this.#countUnread(run)
+    const unread = this.#unreadIn(run)
+    if (unread !== undefined) {
+      this.meter.addUnread(unread)
       this.#pass(run)
     } else if (this.#hears(run)) this.#pass(run)
     else for (const kept of keepEvents(run, event => this.#keep(event))) this.#pass(kept)
@@ -123,11 +129,29 @@ export class PassthroughPipeline implements Pipeline {
     this.#writeError()
   }
 
-  /** Whether these whole events may pass without being looked at one by one. */
-  #isPlain(run: Uint8Array): boolean {
+  /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
+  #unreadIn(run: Uint8Array): number | undefined {
     const { codec, hidesComments, framer } = this.#options
     const { output, error } = this.meter
-    return output && error === undefined && !hidesComments && framer === undefined && !codec.isTelling(run)
+    const isPassed = output && error === undefined && !hidesComments && framer === undefined
+    // Events whose lines end otherwise are looked at one by one.
+    if (!isPassed || this.#sample === undefined || codec.isTelling(run) || run.includes(CR)) return undefined
+    let textBytes = 0
+    for (let start = 0, end = 0; start < run.length; start = end) {
+      const mark = indexOfMark(run, EMPTY_LINE, start)
+      end = mark + EMPTY_LINE.length
+      if (mark < 0 || !this.#isLikeSample(run, start, end)) return undefined
+      textBytes += end - start - this.#envelope
+    }
+    return textBytes
+  }
+
+  /** Whether what stands there can be counted without being read: it begins as the last event with text did, and is as long. */
+  #isLikeSample(bytes: Uint8Array, start: number, end: number): boolean {
+    const sample = this.#sample
+    if (sample === undefined || end - start < this.#envelope) return false
+    for (let at = 0; at < sample.length; at += 1) if (bytes[start + at] !== sample[at]) return false
+    return true
   }
 
   /** Whether these whole events are plain text that was listened to. */
@@ -145,8 +169,9 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return false
     const { codec, hidesComments, hidesUsage } = this.#options
     if (hidesComments && bytes[start] === COLON) return false
-    if (this.meter.output && !codec.isTelling(viewOf(bytes, start, end))) {
-      this.meter.addUnread(Math.max(0, end - start - this.#envelope))
+    const isTelling = codec.isTelling(viewOf(bytes, start, end))
+    if (this.meter.output && !isTelling && this.#isLikeSample(bytes, start, end)) {
+      this.meter.addUnread(end - start - this.#envelope)
       return true
     }
     const listener = this.#listener
@@ -157,6 +182,8 @@ export class PassthroughPipeline implements Pipeline {
     }
     this.#delta = undefined
     this.#gaveMore = false
+    this.#gaveText = false
+    const known = this.#envelope
     this.#envelope = end - start
     const event = text === undefined ? utf8.decode(viewOf(bytes, start, end)) : text.slice(start, end)
     const usual = this.#parser === undefined ? readEvent(event) : undefined
@@ -166,9 +193,11 @@ export class PassthroughPipeline implements Pipeline {
       this.#decode(one)
       if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one))) return false
     }
-    if (this.#delta !== undefined && !this.#gaveMore && codec.isTelling(viewOf(bytes, start, end))) {
-      listener?.open(event, this.#delta)
-    }
+    if (this.#gaveMore) this.#sample = undefined
+    else if (this.#gaveText)
+      this.#sample = Buffer.from(viewOf(bytes, start, Math.min(end, start + SAMPLE_BYTES)))
+    else this.#envelope = known
+    if (this.#delta !== undefined && !this.#gaveMore && isTelling) listener?.open(event, this.#delta)
     return this.meter.error === undefined
   }
 
@@ -184,7 +213,10 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return
     if (this.#delta === undefined && isPlainDelta(event)) this.#delta = event
     else if (event.type !== 'usage') this.#gaveMore = true
-    if ('text' in event) this.#envelope -= Buffer.byteLength(event.text)
+    if ('text' in event) {
+      this.#envelope -= Buffer.byteLength(event.text)
+      this.#gaveText = true
+    }
     this.meter.observe(event)
   }
 
@@ -198,16 +230,6 @@ export class PassthroughPipeline implements Pipeline {
     this.#parser ??= createSseParser(!this.#hasParsed)
     this.#parser.push(event, parsed => events.push(parsed))
     return events
-  }
-
-  /** Events that nobody parses count by their length, less what the last parsed one had around its text. */
-  #countUnread(run: Uint8Array): void {
-    let events = 0
-    for (let at = indexOfMark(run, EMPTY_LINE); at >= 0; ) {
-      events += 1
-      at = at + 2 < run.length ? indexOfMark(run, EMPTY_LINE, at + 2) : -1
-    }
-    this.meter.addUnread(Math.max(events, run.length - Math.max(events, 1) * this.#envelope))
   }
 
   #pass(run: Uint8Array): void {
@@ -264,6 +286,9 @@ export class PassthroughPipeline implements Pipeline {
     this.#write(codec.encodeErrorEvent(error, requestId, this.#trail?.lastData()))
   }
 }
+
+/** As long as it takes to tell what kind of event it is, in formats that say so at its beginning. */
+const SAMPLE_BYTES = 40
 
 /** A longer read goes the general way: what is told last in it would be looked for in all of it. */
 const MAX_LOOKED_THROUGH = 4096

@@ -239,3 +239,56 @@ describe('a Chat stream without a finish reason', () => {
     expect(written.at(-1)).toEndWith('data: [DONE]\n\n')
   })
 })
+
+describe('what was delivered of an answer that is cut is counted by its text, read or not', () => {
+  const words = Array.from({ length: 100 }, (_, index) => `word${'.'.repeat(index % 7)} `)
+  const bytes = words.join('').length
+  const messages = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, index: 0, ...fields })}\n\n`
+  const chat = (delta: object) => `data: ${JSON.stringify({ id: 'c', choices: [{ index: 0, delta }] })}\n\n`
+
+  const plain = FORMATS.map(
+    format =>
+      [
+        format,
+        [...HEADS[format], ...words.map((word, index) => TEXTS[format](JSON.stringify(word), index))],
+      ] as const,
+  )
+  const thoughts = [
+    [
+      'openai-chat-completions',
+      [
+        chat({ role: 'assistant', content: '' }),
+        ...words.slice(0, 50).map(word => chat({ reasoning_content: word })),
+        ...words.slice(50).map(word => chat({ content: word })),
+      ],
+    ],
+    [
+      'anthropic-messages',
+      [
+        HEADS['anthropic-messages'][0] ?? '',
+        messages('content_block_start', { content_block: { type: 'thinking', thinking: '' } }),
+        ...words
+          .slice(0, 50)
+          .map(thinking => messages('content_block_delta', { delta: { type: 'thinking_delta', thinking } })),
+        messages('content_block_stop', {}),
+        messages('content_block_start', { content_block: { type: 'text', text: '' } }),
+        ...words
+          .slice(50)
+          .map(text => messages('content_block_delta', { delta: { type: 'text_delta', text } })),
+      ],
+    ],
+  ] as const
+
+  test.each([
+    ...plain.map(([format, events]) => [format, 'text', events] as const),
+    ...thoughts.map(([format, events]) => [format, 'thoughts and text', events] as const),
+  ])('%s: %s', (format, _, events) => {
+    for (const eventsPerRead of [1, 8, 1000]) {
+      const { readings } = pass(format, reads(Buffer.from(events.join('')), eventsPerRead), false)
+      const estimated = readings.at(-1)?.estimatedOutput ?? 0
+      // Events that number themselves grow by a digit or two.
+      expect(estimated / (bytes / 4)).toBeWithin(0.95, 1.35)
+    }
+  })
+})
