@@ -13,7 +13,7 @@ export function csv(
 
 function cell(text: string): string {
   const isNumber = /^-?\d+(\.\d+)?$/.test(text)
-  const harmless = !isNumber && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  const harmless = !isNumber && /^[=+\-@＝＋－＠\t\r\n]/.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(harmless) ? `"${harmless.replaceAll('"', '""')}"` : harmless
 }
 
