@@ -101,7 +101,7 @@ function Drawn({ usage, measure }: { usage: Usage; measure: Measure }) {
       <ul class="legend-list" aria-label="Series">
         {shown.map((one, index) => (
           <li key={one.id}>
-            <Swatch index={index} /> {one.name}
+            <Swatch index={index} /> <bdi>{one.name}</bdi>
             <span class="number soft">{totalText(one, measure, currency)}</span>
           </li>
         ))}
