@@ -37,6 +37,24 @@ describe.skipIf(!HAS_BROWSER)('by keyboard alone', () => {
     expect(await focused(page)).toContain('Create key')
   })
 
+  step('what is wrong in a folded part of a form is unfolded, and gets the focus', async page => {
+    const fold = 'Order, timeouts and more'
+    await go(page, 'Channels')
+    await press(page, 'Add channel')
+    await page.getByRole('dialog', { name: 'Add a channel' }).waitFor()
+    await type(page, 'Your key there', 'a-key-of-the-vendor-1234')
+    await tabTo(page, fold)
+    await page.keyboard.press('Enter')
+    await type(page, 'Priority', 'first')
+    await tabTo(page, fold)
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'Name')
+    await page.keyboard.press('Enter')
+    await focusComesTo(page, 'Priority')
+    await page.keyboard.press('Escape')
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+  })
+
   step('one adds a channel', async page => {
     await go(page, 'Channels')
     await press(page, 'Add channel')

@@ -18,7 +18,12 @@ export function Form({ action, fields, verb, onCancel, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   useEffect(() => {
     if (action.failure === undefined) return
-    form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus()
+    const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
+    // A field that is folded away could neither be seen nor take the focus.
+    for (let fold = wrong?.closest('details'); fold; fold = fold.parentElement?.closest('details')) {
+      fold.open = true
+    }
+    wrong?.focus()
   }, [action.failure])
   return (
     <form

@@ -5,6 +5,7 @@ import { useCurrency } from '../../session.tsx'
 /** The first of them are what nearly every model needs. */
 const FIRST = 3
 
+/** The prices of a model, a field for each; what is wrong with another part of them is said at the JSON that has it. */
 export function PriceFields({
   value,
   onValue,
@@ -15,6 +16,7 @@ export function PriceFields({
   errorOf(field: string): string | undefined
 }) {
   const currency = useCurrency()
+  const isNamed = PRICE_FIELDS.some(({ name }) => errorOf(`prices.${name}`) !== undefined)
   const field = ({ name, label }: (typeof PRICE_FIELDS)[number]) => (
     <TextField
       key={name}
@@ -46,7 +48,7 @@ export function PriceFields({
             hint='JSON: {"per_image": {"default": "0.04"}, "tiers": [{"above_input_tokens": 200000, "input": "2.5"}]}'
             value={value.more}
             onValue={more => onValue({ ...value, more })}
-            error={errorOf('prices.more')}
+            error={isNamed ? undefined : errorOf('prices')}
           />
         </div>
       </details>
