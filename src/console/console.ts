@@ -1,6 +1,5 @@
-import type { ValueError } from '@sinclair/typebox/errors'
 import type { Server } from 'bun'
-import { Elysia, ParseError, ValidationError } from 'elysia'
+import { Elysia, ParseError } from 'elysia'
 import { ConfigFileError } from '@/config/file.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { adminAccountsApi } from './api/admin-accounts.ts'
@@ -18,6 +17,7 @@ import { serveAsset } from './assets.ts'
 import type { Bundle } from './bundle.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError, failureResponse } from './failure.ts'
+import { wrongField } from './wrong-field.ts'
 
 /** The console's app: its API, and a JSON 404 for all else. */
 export function createConsoleApi(console: Console, listener: Listener) {
@@ -124,20 +124,4 @@ function consoleErrorOf(console: Console, error: unknown, code: unknown): Consol
   if (wrong !== undefined) return wrong
   console.log.error({ err: error }, 'the console failed')
   return new ConsoleError('internal_error', 'Something went wrong here; the log knows more', { cause: error })
-}
-
-/** The first thing in a request that does not fit its schema. Elysia's own message repeats the value: a password, perhaps. */
-function wrongField(error: unknown): ConsoleError | undefined {
-  if (!(error instanceof ValidationError) || error.type === 'response') return undefined
-  const found = error.valueError
-  const { path = '', message = 'It does not fit' } = found === undefined ? {} : innermost(found)
-  const field = path.slice(1).replaceAll('/', '.')
-  return new ConsoleError('invalid_request', field === '' ? message : `${field}: ${message}`, { field })
-}
-
-/** Of a choice that fits in no way: what is wrong in the one that fits best. */
-function innermost(error: ValueError): ValueError {
-  const inner = error.errors.flatMap(errors => errors.First() ?? [])
-  const [best] = inner.toSorted((one, other) => other.path.length - one.path.length)
-  return best === undefined || best.path.length <= error.path.length ? error : innermost(best)
 }

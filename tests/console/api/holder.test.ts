@@ -26,6 +26,27 @@ async function ask(key: string, model = 'chat/echo', prompt = 'Hello there'): Pr
   return response.headers.get('x-request-id') ?? ''
 }
 
+test.each([
+  [
+    'PUT /api/me/password',
+    { current: 'x', password: 'short' },
+    'password: A password has 10 to 256 characters',
+  ],
+  ['POST /api/password-reset', { email: 'ada' }, 'email: This is no email address such as ada@example.com'],
+  ['POST /api/keys', { name: 'x', models: [''] }, 'models.0: This may not be empty'],
+  [
+    'POST /api/keys',
+    { name: 'x', cap: { amount: '5', period: 'year' } },
+    'cap.period: This is none of the choices',
+  ],
+  ['POST /api/keys', { name: 'x'.repeat(201) }, 'name: At most 200 characters'],
+  ['POST /api/keys', { name: 'x', models: [] }, 'models: At least 1 to choose'],
+  ['POST /api/keys', { name: 'x', nonsense: 1 }, 'nonsense: There is no such field'],
+  ['POST /api/keys', {}, 'name: This is missing'],
+] as const)('%s tells a person what is wrong with %j', async (route, body, message) => {
+  expect(await site.fail(ada, route, { body })).toMatchObject({ status: 400, message })
+})
+
 describe('a key', () => {
   test('is shown once, works, and its request has a receipt whose lines sum to what was charged', async () => {
     const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'laptop' } })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ApiFailure } from '@/console/web/api/failure.ts'
+import { ApiFailure, messageBeside } from '@/console/web/api/failure.ts'
 import { channelTexts, readChannelTexts } from '@/console/web/format/channel-texts.ts'
 import { limitsInWords, limitTexts, NO_LIMITS, readLimits } from '@/console/web/format/limit-texts.ts'
 import { modelTexts, readModelTexts, routeTexts } from '@/console/web/format/model-texts.ts'
@@ -48,6 +48,14 @@ describe('what is typed into a field', () => {
     expect(typedText(' because ', 'reason', 'Say why.')).toBe('because')
     expect(refusedBy(() => typedText(' ', 'reason', 'Say why.'))).toBe('reason')
   })
+})
+
+test.each([
+  ['weight', 'weight: At least 1', 'At least 1'],
+  ['prices', 'prices.tiers[0].input: No price', 'prices.tiers[0].input: No price'],
+  ['reason', 'Say why', 'Say why'],
+])('beside the field %s, "%s" does not say the name again', (field, message, shown) => {
+  expect(messageBeside(field, new ApiFailure(400, 'invalid_request', message, field))).toBe(shown)
 })
 
 describe('limits', () => {

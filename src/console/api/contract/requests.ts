@@ -102,7 +102,12 @@ export const requestFilters = {
   status: Type.Optional(Type.String({ pattern: '^([1-5]\\d\\d|[1-5]xx)$' })),
   end_state: Type.Optional(endState),
   /** The beginning of a request id; four characters or more. */
-  id: Type.Optional(Type.String({ pattern: '^[\\da-fA-F-]{4,36}$' })),
+  id: Type.Optional(
+    Type.String({
+      pattern: '^[\\da-fA-F-]{4,36}$',
+      errorMessage: 'Four characters or more of a request id',
+    }),
+  ),
   from: Type.Optional(when),
   to: Type.Optional(when),
 }

@@ -2,7 +2,10 @@ import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/ty
 import { FORMATS } from '@/generation/format.ts'
 import { SURFACES } from '@/generation/surface.ts'
 
-/** The vocabulary that the contracts share. JSON says snake_case, as the command line's `--json` does. */
+/**
+ * The vocabulary that the contracts share. JSON says snake_case, as the command line's `--json` does. A schema's
+ * `errorMessage` is what a person is told whose value does not fit (wrong-field.ts).
+ */
 
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
@@ -16,7 +19,10 @@ export const closed = <Properties extends TProperties>(properties: Properties): 
 /** A decimal string in the deployment's currency: `"4.999871250"`. */
 export const money = Type.String({ pattern: '^-?\\d{1,20}(\\.\\d{1,12})?$' })
 /** A decimal string that somebody types: above 0, at most nine places. */
-export const amount = Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })
+export const amount = Type.String({
+  pattern: '^\\d{1,9}(\\.\\d{1,9})?$',
+  errorMessage: 'This is no amount such as 5.00',
+})
 /** ISO 8601, UTC. */
 export const moment = Type.String({ minLength: 20, maxLength: 40 })
 /** A day or a moment, ISO 8601; a day is its beginning in UTC. */
@@ -24,12 +30,30 @@ export const when = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}(T[0-9:.]{5,16}
 export const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 /** A request id or an entry's id. */
 export const uuid = Type.String({ pattern: '^[\\da-fA-F]{8}(-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$' })
-export const email = Type.String({ minLength: 3, maxLength: 254, pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$' })
-export const password = Type.String({ minLength: 10, maxLength: 256 })
+export const email = Type.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
+  errorMessage: 'This is no email address such as ada@example.com',
+})
+export const password = Type.String({
+  minLength: 10,
+  maxLength: 256,
+  errorMessage: 'A password has 10 to 256 characters',
+})
 /** Six digits of an authenticator, or a recovery code. */
-export const code = Type.String({ minLength: 6, maxLength: 32 })
+export const code = Type.String({
+  minLength: 6,
+  maxLength: 32,
+  errorMessage: 'Six digits, or one of the recovery codes',
+})
 export const line = Type.String({ maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]*$' })
-export const reason = Type.String({ minLength: 1, maxLength: 500, pattern: '\\S' })
+export const reason = Type.String({
+  minLength: 1,
+  maxLength: 500,
+  pattern: '\\S',
+  errorMessage: 'Say why, in at most 500 characters',
+})
 export const name = Type.String({ minLength: 1, maxLength: 200 })
 
 export const role = oneOf(['read_only', 'admin', 'owner'])

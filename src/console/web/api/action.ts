@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { type ApiFailure, asFailure } from './failure.ts'
+import { type ApiFailure, asFailure, messageBeside } from './failure.ts'
 
 export interface Action<Arguments extends unknown[]> {
   run(...args: Arguments): Promise<void>
@@ -36,7 +36,7 @@ export function useAction<Arguments extends unknown[]>(
     },
     [isMounted],
   )
-  const errorOf = (field: string) => (isAbout(failure, field) ? failure?.message : undefined)
+  const errorOf = (field: string) => (isAbout(failure, field) ? messageBeside(field, failure) : undefined)
   return { run, busy, failure, errorOf }
 }
 

@@ -45,6 +45,12 @@ export function asFailure(error: unknown): ApiFailure {
   )
 }
 
+/** A message that begins with its field's name does without it where the field itself stands. */
+export function messageBeside(field: string, failure: ApiFailure | undefined): string | undefined {
+  const name = `${field}: `
+  return failure?.message.startsWith(name) === true ? failure.message.slice(name.length) : failure?.message
+}
+
 function errorOf(body: unknown): { code?: unknown; message?: unknown; field?: unknown } {
   if (typeof body !== 'object' || body === null || !('error' in body)) return {}
   const { error } = body
