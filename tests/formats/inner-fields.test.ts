@@ -322,6 +322,31 @@ test('what says nothing is no loss', () => {
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
 })
 
+test('a change of tools in a system message is a loss everywhere else', () => {
+  const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } }
+  const body = {
+    max_tokens: 9,
+    messages: [
+      { role: 'user', content: 'hi' },
+      { role: 'system', content: [removal] },
+    ],
+  }
+  for (const to of FORMATS)
+    if (to !== MESSAGES) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to, 'tool_removal'])
+})
+
+test('an image in a system message is a loss, its text is none', () => {
+  const text = { type: 'input_text', text: 'a' }
+  const image = { type: 'input_image', image_url: `data:image/png;base64,${PNG}` }
+  const system = (content: JsonValue) => responses({ role: 'developer', content })
+  for (const to of FORMATS) {
+    if (to === RESPONSES) continue
+    expect([to, ...lost(RESPONSES, to, system([text, image]))]).toEqual([to, 'input.content'])
+    expect([to, ...lost(RESPONSES, to, system([text]))]).toEqual([to])
+    expect([to, ...lost(RESPONSES, to, system('a'))]).toEqual([to])
+  }
+})
+
 const place = { type: 'object', properties: { city: { type: 'string' } }, additionalProperties: false }
 const shaped = (schema: JsonObject) => ({
   messages: [{ role: 'user', content: 'hi' }],

@@ -21,7 +21,7 @@ export function encodeMessages(
       if (message !== undefined) messages.push(message)
       messages.push(...answerCalls(turn.parts, resultsAfter(merged, index), answered, rules))
     } else if (turn.role === 'system') {
-      const texts = turn.parts.filter(part => part.type === 'text')
+      const texts = turn.parts.flatMap(part => systemText(part, rules))
       if (texts.length > 0) messages.push(systemMessage(texts, rules))
     } else {
       messages.push(...userMessages(turn.parts, answered, rules))
@@ -29,6 +29,14 @@ export function encodeMessages(
   }
   // An empty conversation is refused everywhere; clients send one to see whether a model is there.
   return messages.length === 0 ? [{ role: 'user', content: '' }] : messages
+}
+
+/** System text is all that a system message takes. */
+function systemText(part: Part, rules: TargetRules): TextPart[] {
+  if (part.type === 'text') return [part]
+  if (part.type === 'opaque') rules.lose('extension', part.name)
+  else if (part.type === 'media') rules.lose('media')
+  return []
 }
 
 /** Text goes on as `system`, which all vendors know; OpenAI's newer models call it `developer`. */

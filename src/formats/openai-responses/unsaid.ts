@@ -31,8 +31,16 @@ const CALL: ReadFields = { ...ITEM, call_id: true, caller: { type: oneOf('direct
 const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: true }
 const OUTPUT: ReadFields = { ...CALL, name: true, output: readOfPart }
 
+const MESSAGE: ReadFields = { ...ITEM, role: true, phase: true, content: readOfPart }
+
+/** Of a system message only its text is read. */
+const SYSTEM_MESSAGE: ReadFields = {
+  ...MESSAGE,
+  content: part => typeof part === 'string' || (asObject(part)?.['text'] !== undefined && readOfPart(part)),
+}
+
 const ITEMS: ReadFields = {
-  message: { ...ITEM, role: true, phase: true, content: readOfPart },
+  message: MESSAGE,
   function_call: { ...NAMED_CALL, arguments: true },
   function_call_output: OUTPUT,
   custom_tool_call: { ...NAMED_CALL, input: true },
@@ -53,6 +61,8 @@ const ITEMS: ReadFields = {
 function readOfItem(item: JsonValue): Read {
   const { type, role } = asObject(item) ?? {}
   if (type === 'reasoning') return readOfReasoning(asObject(item) ?? {})
+  const isMessage = type === undefined || type === 'message'
+  if (isMessage && (role === 'system' || role === 'developer')) return SYSTEM_MESSAGE
   return byType(ITEMS)(type === undefined && role !== undefined ? { type: 'message' } : item)
 }
 
