@@ -1,7 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { type Part, type TextPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
-import { asArray, asObject, asString, isJsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeBlock } from './block-decode.ts'
 
 /**
@@ -19,12 +19,20 @@ export function decodeSystem(system: JsonValue | undefined): TextPart[] {
 
 /** `messages`, one turn each. Neighbours of one role stay apart: encoders merge where their format wants it. */
 export function decodeMessages(messages: readonly JsonValue[]): Turn[] {
-  return messages.map((message, index) => decodeMessage(message, `messages[${index}]`))
+  const lastUser = messages.findLastIndex(message => asObject(message)?.['role'] === 'user')
+  return messages.flatMap((message, index) => {
+    const wire = asObject(message) ?? {}
+    // Text for one turn stays in the array, and is not shown any more once the user speaks again.
+    const isCleared =
+      wire['role'] === 'system' && wire['clear_at'] === 'next_user_message' && index < lastUser
+    return isCleared ? [] : [decodeMessage(wire, `messages[${index}]`)]
+  })
 }
 
-function decodeMessage(message: JsonValue, path: string): Turn {
-  const wire = asObject(message) ?? {}
-  const parts = contentParts(wire['content'], `${path}.content`)
+function decodeMessage(wire: JsonObject, path: string): Turn {
+  // System text may be left out where the message only sets something.
+  const isSilent = wire['role'] === 'system' && (wire['content'] ?? undefined) === undefined
+  const parts = isSilent ? [] : contentParts(wire['content'], `${path}.content`)
   switch (wire['role']) {
     case 'user':
       return { role: 'user', parts: resultsFirst(parts) }

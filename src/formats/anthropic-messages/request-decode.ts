@@ -34,9 +34,7 @@ const SHAPE = TypeCompiler.Compile(
   Type.Object(
     {
       max_tokens: Type.Integer({ minimum: 0 }),
-      messages: Type.Array(Type.Object({ role: Type.String(), content: Type.Unknown() }, open), {
-        minItems: 1,
-      }),
+      messages: Type.Array(Type.Object({ role: Type.String() }, open), { minItems: 1 }),
       temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
       top_p: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
       top_k: Type.Optional(Type.Integer({ minimum: 0 })),

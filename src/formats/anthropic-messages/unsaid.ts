@@ -72,7 +72,7 @@ function readOfFormat(format: JsonValue): Read {
 const INSIDE: ReadFields = {
   // Plain text needs no block.
   system: system => typeof system === 'string' || readOfSystem(system),
-  messages: { role: true, content: readOfBlock },
+  messages: { role: true, content: readOfBlock, clear_at: oneOf('never', 'next_user_message') },
   tools: readOfTool,
   tool_choice: { type: true, name: true, disable_parallel_tool_use: true },
   thinking: { type: true, budget_tokens: true, display: oneOf('summarized', 'omitted') },

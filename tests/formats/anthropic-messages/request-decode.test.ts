@@ -52,6 +52,32 @@ describe('system', () => {
       { role: 'assistant' },
     ])
   })
+
+  test('a system message that only sets something has no content, a user message must', () => {
+    const set = (role: string) => [
+      { role, output_config: { effort: 'low' } },
+      { role: 'user', content: 'hi' },
+    ]
+    expect(decode({ messages: set('system') }).turns[0]).toEqual({ role: 'system', parts: [] })
+    expect(thrown(() => decode({ messages: set('user') }))).toMatchObject({ param: 'messages[0].content' })
+  })
+
+  test.each<[string, string[]]>([
+    ['never', ['a', 'Now be brief.', 'b', 'c']],
+    ['next_user_message', ['a', 'b', 'c']],
+  ])('system text that is cleared at %s', (clear_at, texts) => {
+    const note = { role: 'system', content: 'Now be brief.', clear_at }
+    const talk = [
+      { role: 'user', content: 'a' },
+      note,
+      { role: 'assistant', content: 'b' },
+      { role: 'user', content: 'c' },
+    ]
+    const said = (messages: JsonObject[]) =>
+      decode({ messages }).turns.flatMap(({ parts }) => parts.map(part => part.type === 'text' && part.text))
+    expect(said(talk)).toEqual(texts)
+    expect(said(talk.slice(0, 2))).toEqual(['a', 'Now be brief.'])
+  })
 })
 
 describe('tool results', () => {
