@@ -27,7 +27,8 @@ const TOUCH_MS = 60_000
 export async function openSession(console: Console, user: StoredUser, origin: Origin): Promise<string> {
   const token = newToken(console.random)
   const now = console.clock.now()
-  await userStore(console.database.orm).addSession({
+  const store = userStore(console.database.orm)
+  const id = await store.addSession({
     tokenHash: hashToken(token),
     userId: user.id,
     createdAt: new Date(now),
@@ -36,6 +37,7 @@ export async function openSession(console: Console, user: StoredUser, origin: Or
     ip: origin.ip ?? null,
     agent: describeAgent(origin.agent),
   })
+  await store.touchSession(id, user.id, new Date(now))
   return cookie(console, token, LIFETIME_MS / 1000)
 }
 

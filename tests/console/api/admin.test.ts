@@ -110,6 +110,12 @@ test('an invited holder gets the account that was made for them, once', async ()
   expect(again.code).toBe('refused')
 })
 
+test('who has just signed in was seen', async () => {
+  const { email } = await site.signUp('seen@example.com')
+  const { items } = await site.call(owner, 'GET /api/admin/users', { query: { search: email } })
+  expect(items[0]?.seen_at).toEqual(expect.any(String))
+})
+
 test('the last owner cannot be taken away', async () => {
   const params = { id: owner.userId }
   for (const [name, body] of [
