@@ -68,6 +68,11 @@ function emitUsage(metadata: JsonObject | undefined, emit: Emit): void {
 /** What else a chunk or its candidate may tell that is read here. */
 const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citationMetadata', 'promptFeedback']
 
+/** Reads the stream of one answer. */
+export function createStreamDecoder(context: DecodeContext): StreamDecoder {
+  return new GeminiDecoder(context)
+}
+
 /** Reads the chunks of an answer, whose parts are increments. One answer, whole or streamed. */
 export class GeminiDecoder implements StreamDecoder, PlainReader {
   readonly #context: DecodeContext
@@ -391,8 +396,4 @@ function parseChunk(text: string): unknown {
   // Few chunks have any, and nearly all of an answer's chunks come here.
   const mayHaveData = text.includes('"functionCall"')
   return mayHaveData && isJsonObject(value) ? withDigits(value, () => text, DATA_KEYS) : value
-}
-
-export function createStreamDecoder(context: DecodeContext): StreamDecoder {
-  return new GeminiDecoder(context)
 }

@@ -67,6 +67,10 @@ type Block =
  * chunk must hold something: of every text its last character, and every other part, waits for what comes next.
  * That also keeps surrogate pairs together and gives a text's signature a part to stand on.
  */
+export function createStreamEncoder(context: ReplyContext): StreamEncoder {
+  return new ChunkEncoder(context)
+}
+
 class ChunkEncoder implements StreamEncoder {
   readonly #context: ReplyContext
   readonly #shows: boolean
@@ -378,8 +382,4 @@ function lastCharacterLength(text: string): 1 | 2 {
   const last = text.charCodeAt(text.length - 1)
   const before = text.charCodeAt(text.length - 2)
   return last >= 0xdc00 && last <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? 2 : 1
-}
-
-export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  return new ChunkEncoder(context)
 }
