@@ -1,5 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { LocationProvider, Route, Router, useLocation } from 'preact-iso'
+import { afterSignIn, signInAddress } from './after-sign-in.ts'
 import { AccountPage } from './pages/admin/account.tsx'
 import { AccountsPage } from './pages/admin/accounts.tsx'
 import { AuditPage } from './pages/admin/audit.tsx'
@@ -49,7 +50,8 @@ function Pages() {
   // Whoever is sent to sign in comes back to where they wanted to go; who is signed in has nothing to do there.
   useEffect(() => {
     if (user === null && !isGate) route(signInAddress(url), true)
-    if (user !== null && (path === '/sign-in' || path === '/sign-up')) route(afterSignIn(url), true)
+    if (user !== null && (path === '/sign-in' || path === '/sign-up'))
+      route(afterSignIn(url, location.origin), true)
   }, [user, isGate, path, url, route])
   if (isGate) return <GatePages />
   return user === null ? null : <SignedInPages isAdministrator={user.role !== null} />
@@ -96,14 +98,4 @@ function SignedInPages({ isAdministrator }: { isAdministrator: boolean }) {
       </Router>
     </Shell>
   )
-}
-
-function signInAddress(url: string): string {
-  return url === '/' ? '/sign-in' : `/sign-in?then=${encodeURIComponent(url)}`
-}
-
-/** Only ever a path of this console, whatever a link says. */
-function afterSignIn(url: string): string {
-  const then = new URLSearchParams(url.split('?')[1] ?? '').get('then') ?? '/'
-  return /^\/(?![/\\])/.test(then) ? then : '/'
 }
