@@ -66,28 +66,30 @@ function contains(clients: readonly RawClient[], text: string): () => boolean {
   return () => clients.every(client => client.text().includes(text))
 }
 
-test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the process ends', async name => {
-  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-taken-'))
+/** What a start says that cannot come to anything, and what it ends with. */
+async function failedStart(env: Readonly<Record<string, string>>): Promise<{ said: string; code: number }> {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-failed-start-'))
   const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
-    env: {
-      ...FREE_PORTS,
-      DATA_DIR: dataDir,
-      DATABASE_URL: database.url,
-      TOLLGATE_SECRET: SECRET,
-      [name]: String(taken.port),
-    },
+    env: { ...FREE_PORTS, DATA_DIR: dataDir, DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET, ...env },
     stdout: 'ignore',
     stderr: 'pipe',
     timeout: 25_000,
     killSignal: 'SIGKILL',
   })
-  const lines = (await child.stderr.text()).trimEnd().split('\n')
+  const said = await child.stderr.text()
+  const code = await child.exited
+  rmSync(dataDir, { recursive: true, force: true })
+  return { said, code }
+}
+
+test.each(['PORT', 'OPS_PORT', 'CONSOLE_PORT'])('%s in use: says so, and the process ends', async name => {
+  const taken = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response() })
+  const { said, code } = await failedStart({ [name]: String(taken.port) })
+  const lines = said.trimEnd().split('\n')
   expect(lines).toHaveLength(1)
   expect(lines[0]).toStartWith(`tollgate: ${name} ${taken.port} on `)
-  expect(await child.exited).toBe(1)
+  expect(code).toBe(1)
   await taken.stop(true)
-  rmSync(dataDir, { recursive: true, force: true })
 })
 
 test.each([
@@ -95,25 +97,9 @@ test.each([
   ['CONSOLE_HOST', '203.0.113.1'],
   ['OPS_HOST', 'nowhere.invalid'],
 ])('%s %s, which is no address of this machine: says so, and the process ends', async (name, host) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-nowhere-'))
-  const child = Bun.spawn([process.execPath, join(import.meta.dir, '../../src/main.ts'), 'serve'], {
-    env: {
-      ...FREE_PORTS,
-      DATA_DIR: dataDir,
-      DATABASE_URL: database.url,
-      TOLLGATE_SECRET: SECRET,
-      [name]: host,
-    },
-    stdout: 'ignore',
-    stderr: 'pipe',
-    timeout: 25_000,
-    killSignal: 'SIGKILL',
-  })
-  expect(await child.stderr.text()).toBe(
-    `${name} is "${host}" but must be an address of this machine, or a name of one\n`,
-  )
-  expect(await child.exited).toBe(2)
-  rmSync(dataDir, { recursive: true, force: true })
+  const { said, code } = await failedStart({ [name]: host })
+  expect(said).toBe(`${name} is "${host}" but must be an address of this machine, or a name of one\n`)
+  expect(code).toBe(2)
 })
 
 test('TOLLGATE_CONFIG that names no file: says so before anything is made', async () => {
