@@ -29,13 +29,9 @@ export function withoutSent(text: string, replacement: string): string {
   pattern ??= RegExp(
     [...known]
       .sort((one, other) => other.length - one.length)
-      .map(escaped)
+      .map(RegExp.escape)
       .join('|'),
     'g',
   )
   return text.replace(pattern, () => replacement)
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')
 }
