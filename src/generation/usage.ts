@@ -68,20 +68,40 @@ export function readSeconds(value: JsonValue | undefined): number | undefined {
   return seconds !== undefined && seconds <= MOST_SECONDS ? seconds : undefined
 }
 
+/** What a format calls its counts. */
+export interface CountNames {
+  input: readonly string[]
+  output: readonly string[]
+  /** Of both sides together; looked at where it stands for one of them. */
+  total?: string
+  /** Of what a side may have beside these. */
+  beside?: string
+}
+
 /**
- * Whether a vendor's counts are to be believed: one of these is there, and none of those that are there is impossible.
- * A report that is not is none: what was used is counted here instead. A count that is no number (a text, say) is
- * impossible, too: taken for none, it would make that side of the answer free.
+ * Whether a vendor's counts are to be believed: both sides are told, one perhaps by the total, and no count that is there
+ * is impossible. A report that is not is none: what was used is counted here instead. A count that is no number (a text,
+ * say) is impossible, too; taken for none, as one that is missing, it would make that side of the answer free.
  */
-export function isReport(wire: JsonObject, names: readonly string[]): boolean {
-  let isThere = false
+export function isReport(wire: JsonObject, { input, output, total, beside }: CountNames): boolean {
+  const sides = [standingOf(wire, input), standingOf(wire, output)]
+  if (sides.includes('impossible') || standingOf(wire, [beside]) === 'impossible') return false
+  if (!sides.includes('untold')) return true
+  return sides.includes('told') && standingOf(wire, [total]) === 'told'
+}
+
+function standingOf(
+  wire: JsonObject,
+  names: readonly (string | undefined)[],
+): 'told' | 'untold' | 'impossible' {
+  let standing: 'told' | 'untold' = 'untold'
   for (const name of names) {
-    const count = wire[name]
+    const count = name === undefined ? undefined : wire[name]
     if (count === undefined || count === null) continue
-    if (readCount(count) === undefined) return false
-    isThere = true
+    if (readCount(count) === undefined) return 'impossible'
+    standing = 'told'
   }
-  return isThere
+  return standing
 }
 
 /** The usage, if it is possible: a breakdown can say what the totals beside it do not. */

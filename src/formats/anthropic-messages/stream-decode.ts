@@ -143,7 +143,8 @@ class EventDecoder implements StreamDecoder, PlainReader {
     if (usage === undefined) return
     this.#begin(emit)
     this.#usage = overlay(this.#usage ?? {}, usage)
-    const told = readUsage(this.#usage)
+    // What an answer begins with may leave its output out.
+    const told = readUsage(soFar ? { output_tokens: 0, ...this.#usage } : this.#usage)
     if (told !== undefined) emit({ type: 'usage', usage: told, ...(soFar && { soFar }) })
   }
 

@@ -1,4 +1,4 @@
-import { isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
+import { type CountNames, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
@@ -50,12 +50,12 @@ function decodeCounts(wire: JsonObject): Usage {
   }
 }
 
-/** The same where there may be none; nor is there one that counts neither side, since null is not zero. */
+/** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
 export function readUsage(wire: JsonObject | undefined): Usage | undefined {
-  return wire === undefined || !isReport(wire, MAIN_COUNTS) ? undefined : possible(decodeUsage(wire))
+  return wire === undefined || !isReport(wire, COUNTS) ? undefined : possible(decodeUsage(wire))
 }
 
-const MAIN_COUNTS = ['input_tokens', 'output_tokens']
+const COUNTS = { input: ['input_tokens'], output: ['output_tokens'] } satisfies CountNames
 
 /** The inverse. Audio has no bucket of its own here and counts as plain tokens. */
 export function encodeUsage(usage: Usage): JsonObject {

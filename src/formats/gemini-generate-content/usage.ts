@@ -1,4 +1,11 @@
-import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
+import {
+  type CountNames,
+  inputTokens,
+  isReport,
+  outputTokens,
+  possible,
+  type Usage,
+} from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { present } from './wire.ts'
 
@@ -7,8 +14,10 @@ import { present } from './wire.ts'
  * server tools; thoughts stand beside the candidates' count. Zero counts may be absent.
  */
 export function decodeUsage(metadata: JsonObject): Usage {
-  const prompt = count(metadata['promptTokenCount']) + count(metadata['toolUsePromptTokenCount'])
   const reasoning = count(metadata['thoughtsTokenCount'])
+  const toolUse = count(metadata['toolUsePromptTokenCount'])
+  const asked = asNumber(metadata['promptTokenCount']) ?? restOf(metadata, reasoning + toolUse)
+  const prompt = Math.max(0, asked) + toolUse
   const cacheRead = Math.min(count(metadata['cachedContentTokenCount']), prompt)
   const candidates =
     asNumber(metadata['candidatesTokenCount']) ?? count(metadata['totalTokenCount']) - prompt - reasoning
@@ -29,17 +38,25 @@ export function decodeUsage(metadata: JsonObject): Usage {
   }
 }
 
-/** The same where there may be none; nor is there one that counts nothing at all. */
+/** The same where there may be none; nor is there one that counts one side only. */
 export function readUsage(metadata: JsonObject | undefined): Usage | undefined {
-  return metadata === undefined || !isReport(metadata, MAIN_COUNTS)
-    ? undefined
-    : possible(decodeUsage(metadata))
+  return metadata === undefined || !isReport(metadata, COUNTS) ? undefined : possible(decodeUsage(metadata))
 }
 
-const MAIN_COUNTS = ['promptTokenCount', 'candidatesTokenCount', 'thoughtsTokenCount', 'totalTokenCount']
+const COUNTS = {
+  input: ['promptTokenCount'],
+  output: ['candidatesTokenCount'],
+  total: 'totalTokenCount',
+  beside: 'thoughtsTokenCount',
+} satisfies CountNames
 
 function count(value: JsonValue | undefined): number {
   return Math.max(0, asNumber(value) ?? 0)
+}
+
+/** What the total leaves for the prompt. */
+function restOf(metadata: JsonObject, besides: number): number {
+  return count(metadata['totalTokenCount']) - count(metadata['candidatesTokenCount']) - besides
 }
 
 function clamp(value: number, limit: number): number {

@@ -1,5 +1,12 @@
-import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
-import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  type CountNames,
+  inputTokens,
+  isReport,
+  outputTokens,
+  possible,
+  type Usage,
+} from '@/generation/usage.ts'
+import { asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { CompletionUsage } from './wire.ts'
 
 /**
@@ -10,19 +17,25 @@ export function decodeUsage(usage: JsonObject): Usage {
   return { ...decodeInput(usage), ...decodeOutput(usage), serverTools: serverTools(usage) }
 }
 
-/** The same where there may be none; nor is there one that counts neither side, since null is not zero. */
+/** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
 export function readUsage(usage: JsonObject | undefined): Usage | undefined {
-  return usage === undefined || !isReport(usage, MAIN_COUNTS) ? undefined : possible(decodeUsage(usage))
+  return usage === undefined || !isReport(usage, COUNTS) ? undefined : possible(decodeUsage(usage))
 }
 
-const MAIN_COUNTS = ['prompt_tokens', 'completion_tokens', 'prompt_cache_miss_tokens']
+const COUNTS = {
+  input: ['prompt_tokens', 'prompt_cache_miss_tokens'],
+  output: ['completion_tokens'],
+  total: 'total_tokens',
+} satisfies CountNames
 
 function decodeInput(usage: JsonObject) {
   const details = asObject(usage['prompt_tokens_details'])
   // DeepSeek splits the prompt into hits and misses; Moonshot puts the count at the top.
   const hits = count(details?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'])
   const writes = count(details?.['cache_write_tokens'] ?? details?.['cache_creation_tokens'])
-  const total = count(usage['prompt_tokens'] ?? hits + count(usage['prompt_cache_miss_tokens']))
+  const total = count(
+    usage['prompt_tokens'] ?? splitPrompt(usage, hits) ?? restOf(usage, 'completion_tokens'),
+  )
   const cacheRead = Math.min(hits, total)
   const cacheWrite5m = Math.min(writes, total - cacheRead)
   const audioInput = Math.min(count(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
@@ -38,11 +51,21 @@ function decodeInput(usage: JsonObject) {
 function decodeOutput(usage: JsonObject) {
   const details = asObject(usage['completion_tokens_details'])
   const thought = count(details?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
-  const completion = count(usage['completion_tokens'])
+  const completion = count(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
   const total = isReasoningOutside(usage, completion, thought) ? completion + thought : completion
   const reasoning = Math.min(thought, total)
   const audioOutput = Math.min(count(details?.['audio_tokens']), total - reasoning)
   return { outputText: total - reasoning - audioOutput, reasoning, audioOutput }
+}
+
+function splitPrompt(usage: JsonObject, hits: number): number | undefined {
+  const misses = asNumber(usage['prompt_cache_miss_tokens'])
+  return misses === undefined ? undefined : hits + count(misses)
+}
+
+/** One side by the total and the other. */
+function restOf(usage: JsonObject, other: string): number {
+  return count(usage['total_tokens']) - count(usage[other])
 }
 
 /** xAI reports reasoning beside completion_tokens: its total only adds up with both. */

@@ -1,15 +1,22 @@
-import { inputTokens, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
+import {
+  type CountNames,
+  inputTokens,
+  isReport,
+  outputTokens,
+  possible,
+  type Usage,
+} from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * Usage of a response object. Its totals include what was cached and what was reasoned.
- * @returns undefined when the response names none, has null in its place, or one that cannot be.
+ * @returns undefined when the response names none, has null in its place, or one that cannot be or tells one side only.
  */
 export function decodeUsage(response: JsonObject): Usage | undefined {
   const wire = asObject(response['usage'])
-  if (wire === undefined || !isReport(wire, MAIN_COUNTS)) return undefined
-  const input = count(wire['input_tokens'])
-  const output = count(wire['output_tokens'])
+  if (wire === undefined || !isReport(wire, COUNTS)) return undefined
+  const input = count(wire['input_tokens'] ?? restOf(wire, 'output_tokens'))
+  const output = count(wire['output_tokens'] ?? restOf(wire, 'input_tokens'))
   const details = asObject(wire['input_tokens_details'])
   const cacheRead = Math.min(count(details?.['cached_tokens']), input)
   const written = Math.min(count(details?.['cache_write_tokens']), input - cacheRead)
@@ -32,7 +39,16 @@ export function decodeUsage(response: JsonObject): Usage | undefined {
   })
 }
 
-const MAIN_COUNTS = ['input_tokens', 'output_tokens']
+const COUNTS = {
+  input: ['input_tokens'],
+  output: ['output_tokens'],
+  total: 'total_tokens',
+} satisfies CountNames
+
+/** One side by the total and the other. */
+function restOf(wire: JsonObject, other: string): number {
+  return count(wire['total_tokens']) - count(wire[other])
+}
 
 /** Usage as a response object has it; `null` while there is none. */
 export function encodeUsage(usage: Usage | undefined): JsonObject | null {

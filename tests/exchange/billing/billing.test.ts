@@ -157,6 +157,8 @@ describe('every way a request can end has one rule of what it costs', () => {
   test.each([
     ['empty', '{}'],
     ['of nulls', '{"prompt_tokens":null,"completion_tokens":null,"total_tokens":null}'],
+    ['of the prompt alone', '{"prompt_tokens":100}'],
+    ['of the answer alone', '{"prompt_tokens":null,"completion_tokens":50}'],
     ['of texts', '{"prompt_tokens":"100","completion_tokens":"50"}'],
     ['below zero', '{"prompt_tokens":100,"completion_tokens":-50}'],
     ['below zero throughout', '{"prompt_tokens":-100,"completion_tokens":-50,"total_tokens":-150}'],

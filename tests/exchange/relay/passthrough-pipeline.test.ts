@@ -156,7 +156,7 @@ test('a BOM is a part of the event that it stands in, but for one in front of th
   const told = (before: string, at: number) => {
     const events = [
       `{"choices":[{"index":0,"delta":{"content":"x"}}]}`,
-      `{"choices":[],"usage":{"prompt_tokens":7}}`,
+      `{"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":1}}`,
     ]
     const pipeline = pipelineOf('openai-chat-completions')
     for (const [index, data] of events.entries()) {

@@ -238,11 +238,14 @@ test.each([
 
 test('edge 81: cached above the prompt, everything zero, thoughts and server tools beside', () => {
   const usage = (usageMetadata: JsonObject) => answer({ usageMetadata, candidates: [STOP] }).usage
-  expect(usage({ promptTokenCount: 5, cachedContentTokenCount: 9 })).toMatchObject({
+  expect(usage({ promptTokenCount: 5, cachedContentTokenCount: 9, totalTokenCount: 5 })).toMatchObject({
     inputUncached: 0,
     cacheRead: 5,
   })
-  expect(usage({ promptTokenCount: 0 })).toMatchObject({ inputUncached: 0, outputText: 0 })
+  expect(usage({ promptTokenCount: 0, totalTokenCount: 0 })).toMatchObject({
+    inputUncached: 0,
+    outputText: 0,
+  })
   expect(usage({})).toBeUndefined()
   expect(
     usage({

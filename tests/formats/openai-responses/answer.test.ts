@@ -46,12 +46,15 @@ describe('edge 81: usage', () => {
       { type: 'web_search_call' },
       { type: 'code_interpreter_call' },
     ]
-    expect(usageOf({ input_tokens: 1 }, { output })?.serverTools).toEqual({
+    expect(usageOf({ input_tokens: 1, output_tokens: 1 }, { output })?.serverTools).toEqual({
       web_search: 2,
       code_interpreter: 1,
     })
     expect(
-      usageOf({ input_tokens: 1 }, { output, tool_usage: { web_search: { num_requests: 1 } } })?.serverTools,
+      usageOf(
+        { input_tokens: 1, output_tokens: 1 },
+        { output, tool_usage: { web_search: { num_requests: 1 } } },
+      )?.serverTools,
     ).toEqual({
       web_search: 1,
       code_interpreter: 1,
