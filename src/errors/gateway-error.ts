@@ -15,6 +15,7 @@ export type ErrorKind =
   | 'account_suspended'
   | 'unknown_path'
   | 'not_found'
+  | 'body_stalled'
   | 'idempotency_conflict'
   | 'body_too_large'
   | 'unsupported_encoding'
@@ -63,6 +64,7 @@ const KINDS = {
   account_suspended: { status: 403, origin: 'client', callerMayRetry: false },
   unknown_path: { status: 404, origin: 'client', callerMayRetry: false },
   not_found: { status: 404, origin: 'client', callerMayRetry: false },
+  body_stalled: { status: 408, origin: 'client', callerMayRetry: true },
   idempotency_conflict: { status: 409, origin: 'client', callerMayRetry: false },
   body_too_large: { status: 413, origin: 'client', callerMayRetry: false },
   unsupported_encoding: { status: 415, origin: 'client', callerMayRetry: false },

@@ -3,6 +3,7 @@ import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitModel, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { wantsStrict } from '@/exchange/admission/strict.ts'
@@ -60,10 +61,10 @@ export interface CallState {
 /** A call of anything else. */
 export interface OperationCall extends Call {
   /**
-   * Reads the body, at most so many bytes of it, and says what is to be done for this caller.
+   * Reads the body on these terms, and says what is to be done for this caller.
    * @throws GatewayError for what cannot be read or breaks the format's rules
    */
-  read: (request: Request, maxBodyBytes: number, caller: Caller) => Promise<Operation>
+  read: (request: Request, terms: BodyTerms, caller: Caller) => Promise<Operation>
 }
 
 /** What of a call decides the way it goes. */
@@ -111,7 +112,7 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
   return conduct(gateway, call, async ({ record, atEnd }) => {
     const received = await receive(gateway, record, call, async () => {
-      const read = await call.read(call.request, gateway.maxBodyBytes, callerOf(record))
+      const read = await call.read(call.request, gateway, callerOf(record))
       atEnd(() => read.dispose?.())
       return read
     })
@@ -208,7 +209,7 @@ export async function readPrompt(
   record: ExchangeRecord,
   call: IncomingCall,
 ): Promise<Prompt> {
-  const read = await readBody(call.request, gateway.maxBodyBytes)
+  const read = await readBody(call.request, gateway)
   const body = call.state === undefined ? read : await call.state.resolve(read, record)
   return new Prompt({
     surface: call.surface,

@@ -64,7 +64,11 @@ export interface ApiAddress {
   isShared: boolean
   /** Whether Responses are served over WebSocket, too. */
   webSocket: boolean
+  /** How long a connection may rest after an error. */
+  restAfterErrorS?: number
 }
+
+const REST_AFTER_ERROR_S = 60
 
 /** Listens, and answers through the gateway until it is stopped. */
 export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost {
@@ -78,13 +82,19 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
   const listener: Listener = {
     addressOf: request => server?.requestIP(received.get(request) ?? request)?.address,
   }
+  // Whoever was refused may be nobody's client: what is left of their body, and their silence, are not waited for for ever.
+  // Other answers may be longer than any time that the runtime can be told, which it counts from here on.
+  const rested = (response: Response, incoming: Request): Response => {
+    if (response.status >= 400) serving.timeout(incoming, address.restAfterErrorS ?? REST_AFTER_ERROR_S)
+    return response
+  }
   const app = createApiHost(gateway, listener)
   const sockets = new ResponseSockets(gateway)
   const serving: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
     hostname: address.hostname,
     port: address.port,
     reusePort: address.isShared,
-    // Models think for minutes; the exchange has its own timeouts and keepalives.
+    // Models think for minutes; the exchange has its own timeouts and keepalives. A head has 10 s all the same.
     idleTimeout: 0,
     // Bun's own 413 has no body; the exchange counts.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
@@ -93,13 +103,18 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
       if (address.webSocket && ResponseSockets.isUpgrade(request)) {
         return sockets.upgrade(serving, incoming, listener)
       }
-      if (request.method !== 'POST' || !request.headers.has('idempotency-key')) return app.fetch(request)
-      return answerOnce(gateway, {
-        request,
-        listener,
-        surface: surfaceOf(new URL(request.url).pathname),
-        answer: again => Promise.resolve(app.fetch(inPlaceOf(request, again))),
-      })
+      const answered =
+        request.method !== 'POST' || !request.headers.has('idempotency-key')
+          ? app.fetch(request)
+          : answerOnce(gateway, {
+              request,
+              listener,
+              surface: surfaceOf(new URL(request.url).pathname),
+              answer: again => Promise.resolve(app.fetch(inPlaceOf(request, again))),
+            })
+      return answered instanceof Promise
+        ? answered.then(response => rested(response, incoming))
+        : rested(answered, incoming)
     },
     websocket: sockets.handler,
   })

@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { readBody } from '@/exchange/admission/body.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { readForm } from '@/exchange/operations/form.ts'
@@ -22,8 +23,8 @@ export function audio(gateway: Gateway, listener: Listener) {
 }
 
 function readSound(kind: TranscriptionKind): OperationCall['read'] {
-  return async (request, maxBodyBytes) => {
-    const form = await readForm(request, maxBodyBytes)
+  return async (request, terms) => {
+    const form = await readForm(request, terms)
     try {
       return await transcriptionOperation(form, kind)
     } catch (error) {
@@ -33,7 +34,7 @@ function readSound(kind: TranscriptionKind): OperationCall['read'] {
   }
 }
 
-async function readSpeech(request: Request, maxBodyBytes: number) {
-  const body = await readBody(request, maxBodyBytes)
+async function readSpeech(request: Request, terms: BodyTerms) {
+  const body = await readBody(request, terms)
   return speechOperation(body, readModel(body.json))
 }

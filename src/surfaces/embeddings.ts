@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { readBody } from '@/exchange/admission/body.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { type Listener, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
@@ -15,7 +16,7 @@ export function embeddings(gateway: Gateway, listener: Listener) {
   )
 }
 
-async function readEmbeddings(request: Request, maxBodyBytes: number) {
-  const body = await readBody(request, maxBodyBytes)
+async function readEmbeddings(request: Request, terms: BodyTerms) {
+  const body = await readBody(request, terms)
   return embeddingOperation({ body, model: readModel(body.json), action: undefined })
 }

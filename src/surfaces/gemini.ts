@@ -47,7 +47,7 @@ function answer(
     ? action.run(gateway, { ...call, readCall: () => action.call })
     : runOperation(gateway, {
         ...call,
-        read: async (incoming, maxBodyBytes) => action.operation(await readBody(incoming, maxBodyBytes)),
+        read: async (incoming, terms) => action.operation(await readBody(incoming, terms)),
       })
 }
 

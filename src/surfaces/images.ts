@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 import { readBody } from '@/exchange/admission/body.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { type Listener, runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { isForm, readForm } from '@/exchange/operations/form.ts'
@@ -11,7 +12,7 @@ import { readModel } from './body-call.ts'
 
 /** OpenAI images: generations are JSON, edits JSON or a form, variations a form. */
 export function images(gateway: Gateway, listener: Listener) {
-  const run = (request: Request, read: (request: Request, maxBodyBytes: number) => Promise<Operation>) =>
+  const run = (request: Request, read: (request: Request, terms: BodyTerms) => Promise<Operation>) =>
     runOperation(gateway, { request, listener, surface: 'images', read })
   return new Elysia({ name: 'images' })
     .post('/v1/images/generations', ({ request }) => run(request, readJson('generation')), { parse: 'none' })
@@ -25,15 +26,15 @@ export function images(gateway: Gateway, listener: Listener) {
 }
 
 function readJson(action: ImageAction) {
-  return async (request: Request, maxBodyBytes: number) => {
-    const body = await readBody(request, maxBodyBytes)
+  return async (request: Request, terms: BodyTerms) => {
+    const body = await readBody(request, terms)
     return imageOperation({ action, body, model: readModel(body.json) })
   }
 }
 
 function readParts(action: ImageAction) {
-  return async (request: Request, maxBodyBytes: number) => {
-    const form = await readForm(request, maxBodyBytes)
+  return async (request: Request, terms: BodyTerms) => {
+    const form = await readForm(request, terms)
     try {
       if (form.files('image', 'image[]').length === 0) throw invalidRequest('image', 'expected a file')
       return imageOperation({ action, body: form, model: readModel({ model: form.value('model') }) })

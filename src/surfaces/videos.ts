@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { type Listener, type OperationCall, runOperation } from '@/exchange/exchange.ts'
 import { isForm, readForm } from '@/exchange/operations/form.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
@@ -81,13 +82,13 @@ export async function fresh(gateway: VideoGateway, job: VideoJob): Promise<Video
 }
 
 function orderReader(gateway: VideoGateway): OperationCall['read'] {
-  return async (request, maxBodyBytes) => {
+  return async (request, terms) => {
     const shared = { store: gateway.videos, dialect: 'openai', origin: originOf(gateway, request) } as const
     if (!isForm(request.headers.get('content-type'))) {
-      const body = await readBody(request, maxBodyBytes)
+      const body = await readBody(request, terms)
       return videoOperation({ ...shared, body, model: readModel(body.json) })
     }
-    const form = await readForm(request, maxBodyBytes)
+    const form = await readForm(request, terms)
     try {
       const model = readModel({ model: form.value('model') })
       return videoOperation({ ...shared, body: form, model })
@@ -99,9 +100,9 @@ function orderReader(gateway: VideoGateway): OperationCall['read'] {
 }
 
 function remixReader(gateway: VideoGateway, id: string | undefined): OperationCall['read'] {
-  return async (request, maxBodyBytes, { accountId }) => {
+  return async (request, terms, { accountId }) => {
     const source = await findVideo(gateway, accountId, id)
-    const body = await readPrompt(request, maxBodyBytes)
+    const body = await readPrompt(request, terms)
     const origin = originOf(gateway, request)
     return remixOperation(
       { store: gateway.videos, dialect: 'openai', model: source.calledModel, origin, body },
@@ -111,9 +112,9 @@ function remixReader(gateway: VideoGateway, id: string | undefined): OperationCa
 }
 
 /** A form that holds nothing but values is as good as the JSON that says the same. */
-async function readPrompt(request: Request, maxBodyBytes: number): Promise<RequestBody> {
-  if (!isForm(request.headers.get('content-type'))) return readBody(request, maxBodyBytes)
-  const form = await readForm(request, maxBodyBytes)
+async function readPrompt(request: Request, terms: BodyTerms): Promise<RequestBody> {
+  if (!isForm(request.headers.get('content-type'))) return readBody(request, terms)
+  const form = await readForm(request, terms)
   try {
     const json: JsonObject = { prompt: form.value('prompt') }
     return { json, bytes: Buffer.from(JSON.stringify(json)) }

@@ -69,6 +69,7 @@ const WORDS: Record<number, readonly [string, string, string]> = {
   402: ['insufficient_quota', 'billing_error', 'FAILED_PRECONDITION'],
   403: ['permission_error', 'permission_error', 'PERMISSION_DENIED'],
   404: ['invalid_request_error', 'not_found_error', 'NOT_FOUND'],
+  408: ['invalid_request_error', 'timeout_error', 'DEADLINE_EXCEEDED'],
   409: ['conflict', 'conflict_error', 'ABORTED'],
   413: ['invalid_request_error', 'request_too_large', 'INVALID_ARGUMENT'],
   415: ['invalid_request_error', 'invalid_request_error', 'INVALID_ARGUMENT'],

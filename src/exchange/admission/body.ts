@@ -2,6 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import type { BodyTerms } from './body-arrival.ts'
 import { readBytes } from './request-bytes.ts'
 
 /** A caller's body, read once: the decoded bytes as they will be forwarded, and what they say. */
@@ -43,12 +44,12 @@ export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Ar
 /**
  * Reads and parses a JSON body. The limit holds for what arrives and for what it decodes to, so a small body that
  * unpacks to a huge one is refused as soon as it is too large.
- * @throws GatewayError `body_too_large`, `unsupported_encoding`, `unsupported_media_type`, `invalid_json`
+ * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `unsupported_media_type`, `invalid_json`
  */
-export async function readBody(request: Request, maxBytes: number): Promise<RequestBody> {
+export async function readBody(request: Request, terms: BodyTerms): Promise<RequestBody> {
   const declared = declaredAs(request.headers.get('content-type'))
   if (declared === 'other') throw notJson()
-  const bytes = await readBytes(request, maxBytes)
+  const bytes = await readBytes(request, terms)
   if (declared === 'unsaid' && bytes.length > 0 && !beginsObject(bytes)) throw notJson()
   const outline = bytes.length < LARGE_BYTES ? undefined : readOutline(bytes)
   return outline === undefined ? { bytes, json: parse(bytes) } : new OutlinedBody(bytes, outline)

@@ -1,21 +1,23 @@
 import { pipeline, Readable, type Transform } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
+import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { arrivalOf, type BodyTerms, piecesOf, tooLarge } from './body-arrival.ts'
 
 /**
  * Reads a body of any kind and decodes it.
- * @throws GatewayError `body_too_large`, `unsupported_encoding`, `invalid_request` for what cannot be decoded
+ * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `invalid_request` for what cannot be decoded
  */
-export function readBytes(request: Request, maxBytes: number): Promise<Uint8Array> {
+export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')
-  return encoding === null ? readLimited(request, maxBytes) : readEncoded(request, encoding, maxBytes)
+  return encoding === null ? arrivalOf(request, terms) : readEncoded(request, encoding, terms)
 }
 
-async function readEncoded(request: Request, encoding: string, maxBytes: number): Promise<Uint8Array> {
+async function readEncoded(request: Request, encoding: string, terms: BodyTerms): Promise<Uint8Array> {
   const encodings = readEncodings(encoding)
-  let bytes = await readLimited(request, maxBytes)
-  for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, maxBytes)
+  let bytes = await arrivalOf(request, terms)
+  for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, terms.maxBodyBytes)
   return bytes
 }
 
@@ -28,16 +30,17 @@ export function decodedHeaders(headers: Headers): Headers {
 
 /**
  * The decoded bytes of a body as they come, for what is too large to be kept.
- * @throws GatewayError `body_too_large`, `unsupported_encoding`; `invalid_request` for what is not so encoded
+ * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`; `invalid_request` for what is not so encoded
  */
-export async function* openBody(request: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+export async function* openBody(request: Request, terms: BodyTerms): AsyncGenerator<Uint8Array> {
+  const { maxBodyBytes, deadlines } = terms
   const encodings = readEncodings(request.headers.get('content-encoding'))
-  if (Number(request.headers.get('content-length') ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)
   let total = 0
   try {
-    for await (const chunk of decoded(request.body, encodings)) {
+    for await (const chunk of decoded(request.body, encodings, deadlines)) {
       total += chunk.length
-      if (total > maxBytes) throw tooLarge(maxBytes)
+      if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
       yield chunk
     }
   } catch (error) {
@@ -48,13 +51,18 @@ export async function* openBody(request: Request, maxBytes: number): AsyncGenera
   }
 }
 
-function decoded(body: ReadableStream<Uint8Array> | null, encodings: Encoding[]): AsyncIterable<Uint8Array> {
+function decoded(
+  body: ReadableStream<Uint8Array> | null,
+  encodings: Encoding[],
+  deadlines: Deadlines,
+): AsyncIterable<Uint8Array> {
   if (body === null) return Readable.from([])
-  if (encodings.length === 0) return body
+  const pieces = piecesOf(body, deadlines)
+  if (encodings.length === 0) return pieces
   return encodings.toReversed().reduce<Readable>((source, encoding) => {
     const stream = DECOMPRESSING_STREAMS[encoding]()
     return pipeline(source, stream, () => undefined)
-  }, Readable.from(body))
+  }, Readable.from(pieces))
 }
 
 type Encoding = keyof typeof DECOMPRESSORS
@@ -109,31 +117,4 @@ async function decompress(bytes: Uint8Array, encoding: Encoding, maxBytes: numbe
       throw tooLarge(maxBytes)
     throw new GatewayError('invalid_request', `The body is not valid ${encoding} data`, { cause: error })
   }
-}
-
-async function readLimited(request: Request, maxBytes: number): Promise<Uint8Array> {
-  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
-  if (declared > maxBytes) throw tooLarge(maxBytes)
-  // A declared length is held to by the server, so the fast native read is as safe as counting.
-  if (Number.isFinite(declared)) return new Uint8Array(await request.arrayBuffer())
-  if (request.body === null) return new Uint8Array(0)
-  return readCounted(request.body, maxBytes)
-}
-
-async function readCounted(body: ReadableStream<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = []
-  let total = 0
-  for await (const chunk of body) {
-    total += chunk.length
-    if (total > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks, total)
-}
-
-function tooLarge(maxBytes: number): GatewayError {
-  return new GatewayError(
-    'body_too_large',
-    `The body is larger than this gateway's limit of ${maxBytes} bytes`,
-  )
 }

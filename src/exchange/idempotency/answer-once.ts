@@ -37,7 +37,7 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
   if (caller === undefined) return answer(request)
   try {
     const key = readKey(request.headers)
-    const body = await readBytes(request, gateway.maxBodyBytes)
+    const body = await readBytes(request, gateway)
     const claim = { accountId: caller.accountId, key, fingerprint: fingerprintOf(request, body) }
     return await gateway.idempotency.once(claim, request, signal => {
       const again = requestAgain(request, body, signal)

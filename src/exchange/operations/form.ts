@@ -1,6 +1,7 @@
 import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { openBody } from '@/exchange/admission/request-bytes.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -78,9 +79,9 @@ export function fieldsOf(body: RequestBody | Form): JsonObject {
 
 /**
  * Reads a multipart body. At no time is more of a file in memory than a piece of it.
- * @throws GatewayError `unsupported_media_type`, `body_too_large`, `unsupported_encoding`, `invalid_request`
+ * @throws GatewayError `unsupported_media_type`, `body_too_large`, `body_stalled`, `unsupported_encoding`, `invalid_request`
  */
-export async function readForm(request: Request, maxBytes: number): Promise<Form> {
+export async function readForm(request: Request, terms: BodyTerms): Promise<Form> {
   const contentType = request.headers.get('content-type') ?? ''
   if (!isForm(contentType)) {
     throw new GatewayError(
@@ -90,7 +91,7 @@ export async function readForm(request: Request, maxBytes: number): Promise<Form
   }
   const spool = new Spool()
   try {
-    return new Form(await parse(contentType, openBody(request, maxBytes), spool), spool)
+    return new Form(await parse(contentType, openBody(request, terms), spool), spool)
   } catch (error) {
     await spool.close()
     throw error

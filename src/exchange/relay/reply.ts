@@ -47,6 +47,8 @@ export function errorResponse(
       ...identityHeaders(requestId, surface),
       ...limits,
       ...retryHeaders(error, surface),
+      // What else comes of the body would be read as the next request.
+      ...(error.kind === 'body_stalled' && { connection: 'close' }),
     },
   })
 }

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'bun:test'
+import { systemClock } from '@/clock/clock.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
 import {
   editBody,
   freeBytes,
@@ -23,7 +25,7 @@ function read(body: string | Uint8Array, headers: Record<string, string> = {}): 
       body,
       headers: { 'content-length': length, ...headers },
     }),
-    1e9,
+    { maxBodyBytes: 1e9, deadlines: new Deadlines(systemClock) },
   )
 }
 

@@ -3,7 +3,10 @@ import { mkdtempSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { until } from '#tests/support/upstream.ts'
+import { systemClock } from '@/clock/clock.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { type Form, readForm } from '@/exchange/operations/form.ts'
 
 const open: Form[] = []
@@ -13,8 +16,12 @@ afterEach(() => {
 
 const MAX = 8 * 1024 * 1024
 
+function termsOf(maxBodyBytes: number): BodyTerms {
+  return { maxBodyBytes, deadlines: new Deadlines(systemClock) }
+}
+
 async function read(body: FormData, max = MAX): Promise<Form> {
-  const form = await readForm(new Request('http://x', { method: 'POST', body }), max)
+  const form = await readForm(new Request('http://x', { method: 'POST', body }), termsOf(max))
   open.push(form)
   return form
 }
@@ -114,7 +121,7 @@ describe('a form', () => {
 
   test('may be compressed', async () => {
     const text = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--b--\r\n'
-    const form = await readForm(raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' }), MAX)
+    const form = await readForm(raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' }), termsOf(MAX))
     open.push(form)
     expect(form.value('model')).toBe('m')
   })
@@ -126,7 +133,7 @@ test.skipIf(process.platform !== 'linux')(
     const before = temporaryFiles()
     const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n'
     for (let round = 0; round < 20; round += 1) {
-      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), MAX))
+      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), termsOf(MAX)))
     }
     await until(() => temporaryFiles() <= before)
   },
@@ -162,7 +169,7 @@ describe('what is no form is a 400 that echoes nothing', () => {
       'invalid_request',
     ],
   ])('%s', async (_, request, kind) => {
-    const error = await errorOf(readForm(request, MAX))
+    const error = await errorOf(readForm(request, termsOf(MAX)))
     expect(error.kind).toBe(kind as GatewayError['kind'])
     expect(error.message).not.toContain('secret')
   })
@@ -183,8 +190,8 @@ describe('what is no form is a 400 that echoes nothing', () => {
       body: chunked,
       headers: { 'content-type': 'multipart/form-data; boundary=b' },
     })
-    expect((await errorOf(readForm(streamed, 1_000_000))).kind).toBe('body_too_large')
+    expect((await errorOf(readForm(streamed, termsOf(1_000_000)))).kind).toBe('body_too_large')
     const bomb = raw(Bun.gzipSync(new Uint8Array(5_000_000)), { 'content-encoding': 'gzip' })
-    expect((await errorOf(readForm(bomb, 1_000_000))).kind).toBe('body_too_large')
+    expect((await errorOf(readForm(bomb, termsOf(1_000_000)))).kind).toBe('body_too_large')
   })
 })

@@ -1,0 +1,108 @@
+import type { Deadlines } from '@/clock/deadlines.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+
+/** What a body may be: so large, and not silent for ever. */
+export interface BodyTerms {
+  /** Largest decoded body, in bytes. */
+  readonly maxBodyBytes: number
+  readonly deadlines: Deadlines
+}
+
+/** How long nothing of a body may come before its request is given up. */
+const SILENCE_MS = 60_000
+
+/**
+ * Up to here the runtime reads a body as one, at half the cost of reading it in pieces, and tells nothing of what has come.
+ * Its caller then has the time of a silence for all of it, and for each so many bytes a second more.
+ */
+const WHOLE_BYTES = 1024 * 1024
+const SLOWEST_BYTES_PER_S = 4096
+
+/**
+ * The bytes of a body as they were sent, in one piece.
+ * @throws GatewayError `body_too_large`, `body_stalled`
+ */
+export async function arrivalOf(request: Request, terms: BodyTerms): Promise<Uint8Array> {
+  const { maxBodyBytes, deadlines } = terms
+  const declared = Number(request.headers.get('content-length') ?? Number.NaN)
+  if (declared > maxBodyBytes) throw tooLarge(maxBodyBytes)
+  if (declared <= WHOLE_BYTES) {
+    const patienceMs = SILENCE_MS + (declared * 1000) / SLOWEST_BYTES_PER_S
+    // A declared length is held to by the server, so the fast native read is as safe as counting.
+    return new Uint8Array(await within(request.arrayBuffer(), patienceMs, deadlines))
+  }
+  if (request.body === null) return new Uint8Array(0)
+  const pieces = piecesOf(request.body, deadlines)
+  return Number.isFinite(declared) ? placed(pieces, declared) : counted(pieces, maxBodyBytes)
+}
+
+/**
+ * The pieces of a body as they come.
+ * @throws GatewayError `body_stalled`
+ */
+export async function* piecesOf(
+  body: ReadableStream<Uint8Array>,
+  deadlines: Deadlines,
+): AsyncGenerator<Uint8Array> {
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await within(reader.read(), SILENCE_MS, deadlines)
+      if (done) return
+      yield value
+    }
+  } finally {
+    // What is still to come is wanted by nobody.
+    reader.cancel().catch(() => undefined)
+  }
+}
+
+/** Pieces of a known length, each put where it belongs as it comes: memory that nothing was put in is not touched. */
+async function placed(pieces: AsyncIterable<Uint8Array>, length: number): Promise<Uint8Array> {
+  const bytes = new Uint8Array(Buffer.allocUnsafeSlow(length).buffer)
+  let at = 0
+  for await (const piece of pieces) {
+    bytes.set(piece, at)
+    at += piece.length
+  }
+  return at === length ? bytes : bytes.subarray(0, at)
+}
+
+async function counted(pieces: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = []
+  let total = 0
+  for await (const piece of pieces) {
+    total += piece.length
+    if (total > maxBytes) throw tooLarge(maxBytes)
+    chunks.push(piece)
+  }
+  return Buffer.concat(chunks, total)
+}
+
+/** What arrives, if it does so in time. */
+function within<T>(arriving: Promise<T>, patienceMs: number, deadlines: Deadlines): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const deadline = deadlines.after(patienceMs, () => reject(stalled()))
+    const settle = <V>(end: (value: V) => void) => {
+      return (value: V) => {
+        deadlines.cancel(deadline)
+        end(value)
+      }
+    }
+    arriving.then(settle(resolve), settle(reject))
+  })
+}
+
+export function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError(
+    'body_too_large',
+    `The body is larger than this gateway's limit of ${maxBytes} bytes`,
+  )
+}
+
+function stalled(): GatewayError {
+  return new GatewayError(
+    'body_stalled',
+    `The rest of the body did not come: nothing was received for ${SILENCE_MS / 1000} s, or too little`,
+  )
+}
