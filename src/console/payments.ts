@@ -5,40 +5,13 @@ import { formatMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/defaults.ts'
 import { type Console, entryOf } from './deployment.ts'
 import { ConsoleError, invalid } from './failure.ts'
+import { postDispute, postFailedRefund, postRefund } from './payment-returns.ts'
+import { payableNano, unitNano } from './payment-units.ts'
 
 /** Loaded by the first who pays: most deployments take no cards. */
 export async function stripeClient(secretKey: string): Promise<Stripe> {
   const { default: Stripe } = await import('stripe')
   return new Stripe(secretKey, { timeout: 20_000, maxNetworkRetries: 1, telemetry: false })
-}
-
-/** Digits behind the point of the smallest unit that Stripe counts in (docs.stripe.com/currencies); 2 for all others. */
-const DIGITS: Readonly<Record<string, number>> = {
-  ...Object.fromEntries(
-    'bif clp djf gnf jpy kmf krw mga pyg rwf vnd vuv xaf xof xpf'.split(' ').map(currency => [currency, 0]),
-  ),
-  ...Object.fromEntries('bhd jod kwd omr tnd'.split(' ').map(currency => [currency, 3])),
-}
-
-/** Digits behind the point that a payment may have, where they are less than those that Stripe counts in. */
-const PAYABLE_DIGITS: Readonly<Record<string, number>> = {
-  // Counted in hundredths that are always 00.
-  ...{ isk: 0, ugx: 0 },
-  ...Object.fromEntries('bhd jod kwd omr tnd'.split(' ').map(currency => [currency, 2])),
-}
-
-/** Nano units in the smallest unit of a currency. */
-function unitNano(currency: string): bigint {
-  return 10n ** BigInt(9 - digitsOf(currency))
-}
-
-/** Nano units in the smallest amount that can be paid. */
-function payableNano(currency: string): bigint {
-  return 10n ** BigInt(9 - (PAYABLE_DIGITS[currency.toLowerCase()] ?? digitsOf(currency)))
-}
-
-function digitsOf(currency: string): number {
-  return DIGITS[currency.toLowerCase()] ?? 2
 }
 
 /**
@@ -94,12 +67,9 @@ export interface WebhookResult {
   posted: boolean
 }
 
-/** What tells that a checkout was paid; the second where the money comes days later. */
-const PAID_EVENTS = ['checkout.session.completed', 'checkout.session.async_payment_succeeded']
-
 /**
- * Takes in what Stripe tells. A checkout is posted once, however often and by whichever event it is told.
- * @throws ConsoleError for what Stripe did not sign
+ * Takes in what Stripe tells. Each movement is posted once, however often and by whichever event it is told.
+ * @throws ConsoleError for what Stripe did not sign, and `unavailable` for what it is to tell again later
  */
 export async function receiveWebhook(
   console: Console,
@@ -121,8 +91,22 @@ export async function receiveWebhook(
     .catch((error: unknown) => {
       throw new ConsoleError('forbidden', 'The signature is wrong', { cause: error })
     })
-  if (!PAID_EVENTS.includes(event.type)) return { posted: false }
-  return postCheckout(console, checkoutOf(event))
+  switch (event.type) {
+    case 'checkout.session.completed':
+    // Where the money comes days later.
+    case 'checkout.session.async_payment_succeeded':
+      return postCheckout(console, event.data.object)
+    case 'charge.refunded':
+      return { posted: await postRefund(console, event.data.object) }
+    case 'refund.failed':
+      return { posted: await postFailedRefund(console, event.data.object) }
+    case 'charge.dispute.funds_withdrawn':
+      return { posted: await postDispute(console, event.data.object, 'withdrawn') }
+    case 'charge.dispute.funds_reinstated':
+      return { posted: await postDispute(console, event.data.object, 'reinstated') }
+    default:
+      return { posted: false }
+  }
 }
 
 async function postCheckout(console: Console, session: Stripe.Checkout.Session): Promise<WebhookResult> {
@@ -158,9 +142,4 @@ async function postCheckout(console: Console, session: Stripe.Checkout.Session):
     console.log.error({ paid, err: error }, 'a payment could not be posted: do it by hand')
     return { posted: false }
   }
-}
-
-/** Safe because of the event's type, which was asked before. */
-function checkoutOf(event: Stripe.Event): Stripe.Checkout.Session {
-  return event.data.object as Stripe.Checkout.Session
 }

@@ -478,6 +478,7 @@ export const entry = pgTable(
     primaryKey({ columns: [t.id, t.kind] }),
     index('entry_account_seq').on(t.accountId, t.seq),
     index('entry_refund_of').on(t.ref).where(sql`${t.kind} = 'usage_refund'`),
+    index('entry_payment').on(t.ref).where(sql`${t.kind} in ('topup', 'refund', 'adjustment')`),
     index('entry_created_at').using('brin', t.createdAt),
     check('entry_id', isUuidV7(t.id)),
     check(

@@ -3,6 +3,7 @@ import Stripe from 'stripe'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { postEntry } from '@/ledger/store.ts'
 import { parseMoney } from '@/pricing/money.ts'
 
 const SECRET = 'whsec_test'
@@ -31,12 +32,8 @@ afterAll(async () => {
   await gateway.close()
 })
 
-function eventOf(
-  session: object,
-  type = 'checkout.session.completed',
-  id: string = crypto.randomUUID(),
-): string {
-  const object = {
+function eventOf(session: object, type = 'checkout.session.completed'): string {
+  return signable(type, {
     id: `cs_${crypto.randomUUID()}`,
     object: 'checkout.session',
     payment_status: 'paid',
@@ -45,8 +42,11 @@ function eventOf(
     payment_intent: 'pi_1',
     metadata: { tollgate_account: String(ada.accountId) },
     ...session,
-  }
-  return JSON.stringify({ id: `evt_${id}`, object: 'event', type, data: { object } })
+  })
+}
+
+function signable(type: string, object: object): string {
+  return JSON.stringify({ id: `evt_${crypto.randomUUID()}`, object: 'event', type, data: { object } })
 }
 
 async function deliver(payload: string, signature?: string): Promise<{ status: number; posted: unknown }> {
@@ -151,4 +151,96 @@ test.each([
   const payload = eventOf({})
   expect((await deliver(payload, await sign(payload))).status).toBe(403)
   expect(await balance()).toBe(before)
+})
+
+describe('money that went back to its payer', () => {
+  /** A payment of 25.00, and what Stripe tells of it afterwards. */
+  async function pay() {
+    const intent = `pi_${crypto.randomUUID()}`
+    const paid = eventOf({ payment_intent: intent })
+    const before = await balance()
+    const metadata = { tollgate_account: String(ada.accountId) }
+    const told = { payment_intent: intent, currency: 'usd' }
+    return {
+      deliverPayment: () => deliver(paid),
+      refundedTo: (amount_refunded: number, more: object = {}) =>
+        deliver(
+          signable('charge.refunded', { id: `ch_${intent}`, ...told, amount_refunded, metadata, ...more }),
+        ),
+      refundFailed: (amount: number) =>
+        deliver(signable('refund.failed', { id: `re_${intent}`, ...told, amount })),
+      dispute: (what: string, amount: number) =>
+        deliver(signable(`charge.dispute.funds_${what}`, { id: `dp_${intent}`, ...told, amount })),
+      gained: async () => (await balance()) - before,
+    }
+  }
+
+  test('is taken off by all that was refunded so far: in parts, twice, late, or at once', async () => {
+    const { deliverPayment, refundedTo, gained } = await pay()
+    await deliverPayment()
+    expect(await refundedTo(500)).toEqual({ status: 200, posted: true })
+    expect(await refundedTo(500)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(20_000_000_000n)
+    const all = await Promise.all([refundedTo(2500), refundedTo(2500), refundedTo(1500)])
+    expect(all.every(({ status }) => status === 200)).toBe(true)
+    expect(await refundedTo(1500)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(0n)
+    const { items } = await site.call(ada, 'GET /api/billing/entries', { query: { show: 'other' } })
+    expect(items[0]).toMatchObject({ kind: 'refund', reason: 'refunded at Stripe' })
+  })
+
+  test('is taken off although it was spent', async () => {
+    const { deliverPayment, refundedTo } = await pay()
+    await deliverPayment()
+    const { accountId } = ada
+    const spent = { id: Bun.randomUUIDv7(), accountId, kind: 'debit', reason: 'spent' } as const
+    await postEntry(gateway.database.sql, { ...spent, amountNano: -(await balance()) })
+    expect(await refundedTo(2500)).toEqual({ status: 200, posted: true })
+    expect(await balance()).toBe(-25_000_000_000n)
+    expect((await gateway.server.gateway.ledger.audit({ accountId })).ok).toBe(true)
+  })
+
+  test('that is told before the payment is to be told again, if the payment is one of ours', async () => {
+    const { deliverPayment, refundedTo, gained } = await pay()
+    expect((await refundedTo(2500)).status).toBe(503)
+    expect(await refundedTo(2500, { metadata: {} })).toEqual({ status: 200, posted: false })
+    await deliverPayment()
+    expect(await refundedTo(2500)).toEqual({ status: 200, posted: true })
+    expect(await gained()).toBe(0n)
+  })
+
+  test('comes back when its refund failed, once, and may be refunded anew', async () => {
+    const { deliverPayment, refundedTo, refundFailed, gained } = await pay()
+    await deliverPayment()
+    expect((await refundFailed(500)).status).toBe(503)
+    await refundedTo(500)
+    await Promise.all([refundFailed(500), refundFailed(500)])
+    expect(await gained()).toBe(25_000_000_000n)
+    // Late, and told before already.
+    await refundedTo(500)
+    expect(await gained()).toBe(25_000_000_000n)
+    await refundedTo(700)
+    expect(await gained()).toBe(18_000_000_000n)
+  })
+
+  test('is taken off by a dispute, and given back when it is won: once each, and never the second alone', async () => {
+    const { deliverPayment, dispute, gained } = await pay()
+    await deliverPayment()
+    expect((await dispute('reinstated', 2000)).status).toBe(503)
+    await Promise.all([dispute('withdrawn', 2000), dispute('withdrawn', 2000)])
+    expect(await gained()).toBe(5_000_000_000n)
+    const { items } = await site.call(ada, 'GET /api/billing/entries', { query: { show: 'other' } })
+    expect(items[0]).toMatchObject({ kind: 'chargeback', amount: '-20.000000000' })
+    await Promise.all([dispute('reinstated', 2000), dispute('reinstated', 2000)])
+    expect(await dispute('withdrawn', 2000)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(25_000_000_000n)
+  })
+
+  test('of a payment that is none of ours, or in another currency, changes nothing', async () => {
+    const { deliverPayment, refundedTo, dispute, gained } = await pay()
+    expect(await dispute('withdrawn', 500)).toEqual({ status: 200, posted: false })
+    await deliverPayment()
+    expect(await refundedTo(500, { currency: 'eur' })).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(25_000_000_000n)
+  })
 })

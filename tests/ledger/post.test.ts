@@ -88,6 +88,31 @@ describe('post', () => {
     expect(refunded).toBe(2)
     expect((await ledger.balance(payer.accountId))?.balanceNano).toBe(10n)
   })
+
+  test("a request's id in capitals is the same request", async () => {
+    const payer = await fixture.payer(10n)
+    const request = holdOf(payer, 8n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 8n))
+    const refund = (ref: string) => ledger.post({ ...posting(payer.accountId, 'usage_refund', 8n), ref })
+    await refund(request.id.toUpperCase())
+    await expect(refund(request.id)).rejects.toThrow('did not cost')
+    expect((await ledger.audit({ accountId: payer.accountId })).ok).toBe(true)
+  })
+
+  test('a refund that a payment provider has made is taken off whatever is left, once', async () => {
+    const { accountId } = await fixture.payer(10n)
+    const refund = () =>
+      ledger.post({
+        ...posting(accountId, 'refund', -15n),
+        idempotency: { scope: 'stripe', key: `re_${accountId}` },
+      })
+    expect((await Promise.all([refund(), refund()])).map(({ posted }) => posted).sort()).toEqual([
+      false,
+      true,
+    ])
+    expect((await ledger.balance(accountId))?.balanceNano).toBe(-5n)
+  })
 })
 
 describe('credit that expires', () => {

@@ -1,0 +1,161 @@
+import type Stripe from 'stripe'
+import type { RawSql } from '@/db/connect.ts'
+import { Refusal } from '@/errors/refusal.ts'
+import { postEntry } from '@/ledger/store.ts'
+import { formatMoney } from '@/pricing/money.ts'
+import { loadDefaults } from '@/routing/defaults.ts'
+import type { Console } from './deployment.ts'
+import { ConsoleError } from './failure.ts'
+import { unitNano } from './payment-units.ts'
+
+/**
+ * Money that went back to its payer. It has gone already, so it is taken off the account whatever is left there, and the
+ * balance may end below zero.
+ */
+
+/**
+ * Takes off what was refunded of a payment. The event tells all that was refunded so far, so one that comes late or twice
+ * finds nothing to do. The result: whether something was posted.
+ * @throws ConsoleError `unavailable` for a payment of ours that is not posted yet
+ */
+export async function postRefund(console: Console, charge: Stripe.Charge): Promise<boolean> {
+  const { id, amount_refunded, currency, metadata } = charge
+  return post(
+    console,
+    charge.payment_intent,
+    { currency, amount: amount_refunded },
+    async (payment, told) => {
+      if (payment === undefined) {
+        if (metadata['tollgate_account'] === undefined) return undefined
+        throw tellAgain()
+      }
+      return {
+        kind: 'refund',
+        amountNano: (await refunded(payment)) - told,
+        reason: 'refunded at Stripe',
+        key: `${id} refunded ${amount_refunded}`,
+      }
+    },
+  )
+}
+
+/** Gives back what was taken off for a refund that did not reach its payer. The result: whether something was posted. */
+export async function postFailedRefund(console: Console, refund: Stripe.Refund): Promise<boolean> {
+  const { id, amount, currency } = refund
+  return post(console, refund.payment_intent, { currency, amount }, async (payment, told) => {
+    if (payment === undefined) return undefined
+    if ((await refunded(payment)) < told) throw tellAgain()
+    return { kind: 'adjustment', amountNano: told, reason: `the refund ${id} failed`, key: `${id} failed` }
+  })
+}
+
+/**
+ * Takes off what a bank took for its customer, and gives it back when the dispute is won. The result: whether something
+ * was posted.
+ * @throws ConsoleError `unavailable` for what is to be given back before it was taken
+ */
+export async function postDispute(
+  console: Console,
+  dispute: Stripe.Dispute,
+  what: 'withdrawn' | 'reinstated',
+): Promise<boolean> {
+  const { id, amount, currency } = dispute
+  return post(console, dispute.payment_intent, { currency, amount }, async (payment, told) => {
+    if (payment === undefined) return undefined
+    const reason = `dispute ${id}${what === 'withdrawn' ? '' : ', won'}`
+    const key = `${id} ${what}`
+    if (what === 'withdrawn') return { kind: 'chargeback', amountNano: -told, reason, key }
+    if (!(await isPosted(payment, `${id} withdrawn`))) throw tellAgain()
+    return { kind: 'chargeback', amountNano: told, reason, key }
+  })
+}
+
+/** The top-up that a payment was posted as, under the lock of its wallet. */
+interface Payment {
+  sql: RawSql
+  intent: string
+  accountId: number
+}
+
+interface Movement {
+  kind: 'refund' | 'adjustment' | 'chargeback'
+  /** 0: nothing is left to be done. */
+  amountNano: bigint
+  reason: string
+  /** Under which it is posted once. */
+  key: string
+}
+
+/** Posts the movement that follows from an event, if one does. */
+async function post(
+  console: Console,
+  paymentIntent: string | Stripe.PaymentIntent | null,
+  told: { currency: string; amount: number },
+  decide: (payment: Payment | undefined, toldNano: bigint) => Promise<Movement | undefined>,
+): Promise<boolean> {
+  const intent = typeof paymentIntent === 'string' ? paymentIntent : paymentIntent?.id
+  if (intent === undefined) return false
+  const { currency } = await loadDefaults(console.database)
+  const event = { payment: intent, ...told }
+  try {
+    return await console.database.sql.begin(async sql => {
+      const payment = await lockPayment(sql, intent)
+      const movement = await decide(payment, BigInt(told.amount) * unitNano(told.currency))
+      if (payment === undefined || movement === undefined) return false
+      if (told.currency !== currency.toLowerCase()) {
+        console.log.error({ event }, 'what was given back in another currency is not posted: do it by hand')
+        return false
+      }
+      const { kind, amountNano, reason, key } = movement
+      if (amountNano === 0n || (kind === 'refund' && amountNano > 0n)) return false
+      const { posted, balanceNano } = await postEntry(sql, {
+        id: Bun.randomUUIDv7(),
+        accountId: payment.accountId,
+        kind,
+        amountNano,
+        ref: intent,
+        reason,
+        idempotency: { scope: 'stripe', key },
+      })
+      const { accountId: account } = payment
+      if (posted)
+        console.log.info(
+          { event, account, kind, balance: formatMoney(balanceNano) },
+          'money that was given back was posted',
+        )
+      return posted
+    })
+  } catch (error) {
+    // To be told again would change nothing.
+    if (!(error instanceof Refusal)) throw error
+    console.log.error({ event, err: error }, 'money that was given back could not be posted: do it by hand')
+    return false
+  }
+}
+
+async function lockPayment(sql: RawSql, intent: string): Promise<Payment | undefined> {
+  const [topUp] = await sql<{ account_id: bigint }[]>`
+    select account_id from entry where ref = ${intent} and kind = 'topup'`
+  if (topUp === undefined) return undefined
+  const accountId = Number(topUp.account_id)
+  await sql`select from ledger_lock_wallet(${accountId})`
+  return { sql, intent, accountId }
+}
+
+/** What was taken off for refunds of a payment, and not given back because one failed. */
+async function refunded({ sql, intent, accountId }: Payment): Promise<bigint> {
+  const [row] = await sql<{ nano: bigint }[]>`
+    select coalesce(-sum(amount), 0)::bigint as nano from entry
+    where ref = ${intent} and kind in ('refund', 'adjustment') and account_id = ${accountId}`
+  return row?.nano ?? 0n
+}
+
+async function isPosted({ sql }: Payment, key: string): Promise<boolean> {
+  const rows = await sql`select from idempotency where scope = 'stripe' and key = ${key}`
+  return rows.length > 0
+}
+
+/** Stripe tells again what it got no good answer to, for three days. */
+function tellAgain(): ConsoleError {
+  return new ConsoleError('unavailable', 'What this is about was not told yet')
+}
