@@ -7,7 +7,7 @@ import { isForm, readForm } from '@/exchange/operations/form.ts'
 import { imageOperation } from '@/exchange/operations/images.ts'
 import type { Operation } from '@/exchange/operations/operation.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import type { ImageAction } from '@/formats/openai-images.ts'
+import type { ImageAction } from '@/formats/openai/images.ts'
 import { readModel } from './body-call.ts'
 
 /** OpenAI images: generations are JSON, edits JSON or a form, variations a form. */

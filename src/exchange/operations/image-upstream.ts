@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Prepared } from '@/exchange/attempt/routes.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
-import * as openai from '@/formats/openai-images.ts'
+import * as openai from '@/formats/openai/images.ts'
 import type { ImageAnswer, ImageRequest, UnsaidFact } from '@/generation/image.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'

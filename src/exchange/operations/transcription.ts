@@ -1,7 +1,7 @@
 import { textTokens, tokensIn, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import { readTranscriptUsage } from '@/formats/openai-audio.ts'
+import { readTranscriptUsage } from '@/formats/openai/audio.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'

@@ -1,6 +1,6 @@
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { encodeOperation } from '@/formats/gemini-generate-content/videos.ts'
-import { encodeVideo } from '@/formats/openai-videos.ts'
+import { encodeVideo } from '@/formats/openai/videos.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { VideoJob } from './video-store.ts'
 

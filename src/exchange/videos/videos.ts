@@ -16,7 +16,7 @@ import { JSON_TYPE, readAnswer, renameModel } from '@/exchange/operations/operat
 import { callerOf } from '@/exchange/record.ts'
 import * as gemini from '@/formats/gemini-generate-content/videos.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
-import * as openai from '@/formats/openai-videos.ts'
+import * as openai from '@/formats/openai/videos.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { VideoImage, VideoProgress, VideoTerms } from '@/generation/video.ts'
 import { asString, type JsonObject } from '@/json/json.ts'

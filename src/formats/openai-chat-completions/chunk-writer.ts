@@ -1,6 +1,6 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { onePiece } from '@/formats/one-piece.ts'
-import { openaiTier } from '@/formats/openai-tier.ts'
+import { openaiTier } from '@/formats/openai/tier.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { replyId, wantsUsage } from './reply.ts'
 import type { FinishReason } from './wire.ts'

@@ -1,6 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/fault.ts'
-import { encodeOpenaiError } from '@/formats/openai-error.ts'
+import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { encodeErrorEvent } from './error.ts'
 import { modelTraits } from './models.ts'
 import { decodeRequest } from './request-decode.ts'

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/fault.ts'
-import { openaiTier } from '@/formats/openai-tier.ts'
+import { openaiTier } from '@/formats/openai/tier.ts'
 import { Collector } from '@/generation/collect.ts'
 import type { TextPart, ToolCallPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'

@@ -1,7 +1,7 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/fault.ts'
 import { hasMark } from '@/formats/mark.ts'
-import { encodeOpenaiError } from '@/formats/openai-error.ts'
+import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { asNumber } from '@/json/json.ts'
 import { encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'

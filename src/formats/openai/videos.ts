@@ -1,3 +1,5 @@
+import { dataUri, parseDataUri } from '@/formats/data-uri.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import type {
   VideoFault,
   VideoFrame,
@@ -7,8 +9,6 @@ import type {
   VideoTerms,
 } from '@/generation/video.ts'
 import { asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { dataUri, parseDataUri } from './data-uri.ts'
-import { invalidRequest, unsupported } from './invalid.ts'
 
 /**
  * OpenAI's `/v1/videos`, the same at every upstream with an API like OpenAI's.

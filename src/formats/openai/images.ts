@@ -1,10 +1,10 @@
+import { formatSize, nearestRatio, parseSize, sizeOfRatio } from '@/formats/aspect-ratio.ts'
+import { parseDataUri } from '@/formats/data-uri.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { formatSize, nearestRatio, parseSize, sizeOfRatio } from './aspect-ratio.ts'
-import { parseDataUri } from './data-uri.ts'
-import { invalidRequest, unsupported } from './invalid.ts'
 
 /**
  * OpenAI's `/v1/images/*`, the same at every upstream with an API like OpenAI's.

@@ -1,7 +1,7 @@
+import { invalidRequest } from '@/formats/invalid.ts'
 import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from '@/generation/embedding.ts'
 import { readCount } from '@/generation/usage.ts'
 import { asArray, asIndex, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest } from './invalid.ts'
 
 /**
  * OpenAI's `/v1/embeddings`, the same at every upstream with an API like OpenAI's.
