@@ -133,7 +133,7 @@ export interface EncodedRequest {
   emulate: Emulation
 }
 
-/** Things done to the answer's events in the upstream's stead (formats/emulation.ts). */
+/** Things done to the answer's events in the upstream's stead (formats/lowering/emulation.ts). */
 export interface Emulation {
   /** Cut the answer's text at the first of these. */
   stop: readonly string[]

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { bench, do_not_optimize, run } from 'mitata'
 import { closeTestServer } from '#tests/support/database.ts'
-import { createEventSplitter } from '@/formats/splitter.ts'
+import { createEventSplitter } from '@/sse/splitter.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { bucketTakes, ledgerCycles, type Measured } from './admission.ts'

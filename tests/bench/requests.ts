@@ -1,5 +1,5 @@
 import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
-import { lowerRequest } from '@/formats/lowering.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { decodeBody } from '@/exchange/admission/prompt.ts'
-import { lowerRequest } from '@/formats/lowering.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { parseObject } from '@/json/json.ts'

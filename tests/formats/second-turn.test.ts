@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeContext, replyContext, TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import type { Target } from '@/formats/codec.ts'
-import { lowerRequest } from '@/formats/lowering.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'

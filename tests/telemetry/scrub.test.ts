@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
 import { mintKey } from '@/accounts/api-key.ts'
-import { redact } from '@/formats/redaction.ts'
+import { redact } from '@/formats/faults/redaction.ts'
 import { scrub } from '@/telemetry/scrub.ts'
 
 /** A vendor's key and where the secret part of it begins. */

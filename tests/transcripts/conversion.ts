@@ -9,7 +9,7 @@ import {
   lowerRequest,
   nameLosses,
   type UpstreamHabits,
-} from '@/formats/lowering.ts'
+} from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'

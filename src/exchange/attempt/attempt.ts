@@ -1,7 +1,7 @@
 import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { GuardedClient, Pass } from '@/exchange/pass.ts'
-import { decodeFault, faultOf } from '@/formats/fault.ts'
+import { decodeFault, faultOf } from '@/formats/faults/fault.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'

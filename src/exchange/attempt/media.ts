@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
-import { type Fetched, type FetchedByUrl, mediaToFetch } from '@/formats/media-urls.ts'
+import { type Fetched, type FetchedByUrl, mediaToFetch } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { Model, Route } from '@/routing/model.ts'

@@ -1,7 +1,7 @@
 import { editBody, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { modelRules } from '@/formats/openai-responses/model-rules.ts'
-import { carriesWrappedSignature } from '@/formats/signature.ts'
+import { carriesWrappedSignature } from '@/formats/signatures/signature.ts'
 import type { Format } from '@/generation/format.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'

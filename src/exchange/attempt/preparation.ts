@@ -2,8 +2,14 @@ import { freeBytes, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
 import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
-import { inCallersWords, lowerRequest, nameLosses, type Raiser, refuseLosses } from '@/formats/lowering.ts'
-import { type FetchedByUrl, withMedia } from '@/formats/media-urls.ts'
+import {
+  inCallersWords,
+  lowerRequest,
+  nameLosses,
+  type Raiser,
+  refuseLosses,
+} from '@/formats/lowering/lowering.ts'
+import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'

@@ -3,10 +3,10 @@ import { faultInBody } from '@/exchange/attempt/attempt.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
-import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
+import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import type { OperationPipeline } from './operation.ts'
 
 export interface EventsOptions {

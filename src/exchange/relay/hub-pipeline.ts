@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
-import type { Raiser } from '@/formats/lowering.ts'
+import type { Raiser } from '@/formats/lowering/lowering.ts'
 import { PlainLane, type PlainSink } from '@/formats/plain/plain-lane.ts'
 import {
   isPlainDelta,
@@ -8,11 +8,11 @@ import {
   type StreamDecoder,
   type StreamEncoder,
 } from '@/formats/plain/plain-text.ts'
-import { eventTooLong, MAX_EVENT_BYTES } from '@/formats/splitter.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
+import { eventTooLong, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 import { isWhole } from './whole-event.ts'
 

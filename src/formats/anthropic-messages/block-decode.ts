@@ -1,5 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { unwrapSignature } from '@/formats/signature.ts'
+import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import {
   type CacheMark,
   type MediaPart,

@@ -1,5 +1,5 @@
-import { fitCallId } from '@/formats/call-id.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'

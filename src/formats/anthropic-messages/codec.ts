@@ -1,6 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
-import { decodeFault } from '@/formats/fault.ts'
-import { hasMark } from '@/formats/mark.ts'
+import { decodeFault } from '@/formats/faults/fault.ts'
+import { hasMark } from '@/json/mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'

@@ -10,7 +10,7 @@ import { canBeClosed } from './schema-limits.ts'
 export interface EncodedOutput {
   /** `output_config.format`. */
   format: JsonObject | undefined
-  /** A tool whose input is the answer; the gateway hands it back as text (formats/emulation.ts). */
+  /** A tool whose input is the answer; the gateway hands it back as text (formats/lowering/emulation.ts). */
   tool: JsonObject | undefined
   /** Said in the system text. */
   instruction: string | undefined

@@ -1,6 +1,6 @@
-import { fitCallId } from '@/formats/call-id.ts'
 import type { Target } from '@/formats/codec.ts'
 import { unsayable } from '@/formats/invalid.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
 import type {
   MediaPart,
   Part,

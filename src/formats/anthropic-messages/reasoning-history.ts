@@ -1,5 +1,5 @@
 import type { Target } from '@/formats/codec.ts'
-import { signatureFor } from '@/formats/signature.ts'
+import { signatureFor } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { FORMAT } from './wire.ts'

@@ -1,5 +1,5 @@
 import type { ReplyContext } from '@/formats/codec.ts'
-import { wrapSignature } from '@/formats/signature.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
 import { FORMAT } from './wire.ts'
 

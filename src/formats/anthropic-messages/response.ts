@@ -1,6 +1,6 @@
-import { fitCallId } from '@/formats/call-id.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { decodeFaultValue, faultError } from '@/formats/fault.ts'
+import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'

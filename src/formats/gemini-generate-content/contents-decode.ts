@@ -1,4 +1,5 @@
-import { phaseOf } from '@/formats/phase.ts'
+import { phaseOf } from '@/formats/signatures/phase.ts'
+import { unwrapSignature, unwrapThoughts } from '@/formats/signatures/signature.ts'
 import {
   type OpaquePart,
   type Part,
@@ -8,7 +9,6 @@ import {
 } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { unwrapSignature, unwrapThoughts } from '../signature.ts'
 import { CallIds } from './call-ids.ts'
 import { decodeResult } from './function-response.ts'
 import { decodeMedia } from './media.ts'

@@ -1,6 +1,6 @@
+import { nearestRatio } from '@/formats/media/aspect-ratio.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { nearestRatio } from '../aspect-ratio.ts'
 import { invalidRequest, unsupported } from '../invalid.ts'
 import { decodeFinishReason } from './finish.ts'
 import { callerPath, camelKeys } from './keys.ts'

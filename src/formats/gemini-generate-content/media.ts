@@ -1,4 +1,4 @@
-import { parseDataUri } from '@/formats/data-uri.ts'
+import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { unsayable } from '../invalid.ts'

@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -21,7 +22,6 @@ import {
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
-import { decodeFaultValue, faultError } from '../fault.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations } from './grounding.ts'

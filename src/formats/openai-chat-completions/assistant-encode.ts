@@ -1,5 +1,5 @@
-import { carrierOf } from '@/formats/carried-signature.ts'
-import { signatureFor } from '@/formats/signature.ts'
+import { carrierOf } from '@/formats/signatures/carried-signature.ts'
+import { signatureFor } from '@/formats/signatures/signature.ts'
 import {
   type Part,
   type ReasoningPart,

@@ -1,5 +1,5 @@
 import type { Codec } from '@/formats/codec.ts'
-import { decodeFault } from '@/formats/fault.ts'
+import { decodeFault } from '@/formats/faults/fault.ts'
 import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { encodeErrorEvent } from './error.ts'
 import { modelTraits } from './models.ts'

@@ -1,5 +1,5 @@
-import { dataUri } from '@/formats/data-uri.ts'
 import { unsayable } from '@/formats/invalid.ts'
+import { dataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'

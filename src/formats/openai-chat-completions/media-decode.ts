@@ -1,4 +1,4 @@
-import { parseDataUri } from '@/formats/data-uri.ts'
+import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject } from '@/json/json.ts'
 

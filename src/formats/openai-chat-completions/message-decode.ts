@@ -1,5 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { unwrapSignature } from '@/formats/signature.ts'
+import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'

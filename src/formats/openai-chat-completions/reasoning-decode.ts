@@ -1,4 +1,4 @@
-import { unwrapSignature } from '@/formats/signature.ts'
+import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { thinkingText, visibleText } from './reasoning-details.ts'

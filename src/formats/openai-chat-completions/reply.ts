@@ -1,6 +1,6 @@
 import type { ReplyContext } from '@/formats/codec.ts'
-import { dataUri } from '@/formats/data-uri.ts'
-import { wrapSignature } from '@/formats/signature.ts'
+import { dataUri } from '@/formats/media/data-uri.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
 import { asBoolean, asObject, type JsonObject } from '@/json/json.ts'
 import { FORMAT } from './wire.ts'

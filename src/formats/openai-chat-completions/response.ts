@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { decodeFaultValue, faultError } from '@/formats/fault.ts'
+import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import { openaiTier } from '@/formats/openai/tier.ts'
 import { Collector } from '@/generation/collect.ts'
 import type { TextPart, ToolCallPart } from '@/generation/part.ts'

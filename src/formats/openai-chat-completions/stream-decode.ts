@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { decodeFault, decodeFaultValue, faultError } from '@/formats/fault.ts'
+import { decodeFault, decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import {
   type JsonPath,
   NO_NOTE,

@@ -1,4 +1,4 @@
-import { hasMark, indexOfMark } from '../mark.ts'
+import { hasMark, indexOfMark } from '@/json/mark.ts'
 
 const USAGE = Buffer.from('"usage"')
 const FINISH_REASON = Buffer.from('"finish_reason"')

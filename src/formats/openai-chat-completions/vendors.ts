@@ -1,4 +1,4 @@
-import { fitCallId } from '@/formats/call-id.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { RequestField } from '@/generation/loss.ts'
 
 /** What a vendor of this format, told by `Target.vendor`, does in its own way. */

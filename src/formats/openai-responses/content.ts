@@ -1,5 +1,5 @@
-import { parseDataUri } from '@/formats/data-uri.ts'
-import { phaseSignature } from '@/formats/phase.ts'
+import { parseDataUri } from '@/formats/media/data-uri.ts'
+import { phaseSignature } from '@/formats/signatures/phase.ts'
 import type { CacheMark, Citation, MediaPart, RefusalPart, TextPart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 

@@ -1,5 +1,5 @@
 import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
-import { decodeFaultValue, faultError, faultOf } from '@/formats/fault.ts'
+import { decodeFaultValue, faultError, faultOf } from '@/formats/faults/fault.ts'
 import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { emptyResponse } from './reply.ts'

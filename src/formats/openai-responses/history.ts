@@ -1,7 +1,7 @@
-import { fitCallId } from '@/formats/call-id.ts'
 import type { Target } from '@/formats/codec.ts'
-import { phaseOf } from '@/formats/phase.ts'
-import { signatureFor } from '@/formats/signature.ts'
+import { phaseOf } from '@/formats/signatures/phase.ts'
+import { signatureFor } from '@/formats/signatures/signature.ts'
+import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
 import type {
   MediaPart,

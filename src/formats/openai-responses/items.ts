@@ -1,4 +1,4 @@
-import { unwrapSignature } from '@/formats/signature.ts'
+import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { MediaPart, OpaquePart, Part, ReasoningPart, ToolCallPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { callInput, callKind, callName, linkOf } from './calls.ts'

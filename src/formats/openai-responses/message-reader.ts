@@ -1,4 +1,4 @@
-import { phaseSignature } from '@/formats/phase.ts'
+import { phaseSignature } from '@/formats/signatures/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation } from './content.ts'

@@ -1,6 +1,6 @@
 import { onePiece } from '@/formats/one-piece.ts'
-import { phaseOf } from '@/formats/phase.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
+import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeAnnotation } from './content.ts'

@@ -1,5 +1,5 @@
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
-import { wrapSignature } from '@/formats/signature.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'

@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
-import { phaseOf } from '@/formats/phase.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
+import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { MediaPart, OpaquePart, Signature } from '@/generation/part.ts'

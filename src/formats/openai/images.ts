@@ -1,6 +1,6 @@
-import { formatSize, nearestRatio, parseSize, sizeOfRatio } from '@/formats/aspect-ratio.ts'
-import { parseDataUri } from '@/formats/data-uri.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { formatSize, nearestRatio, parseSize, sizeOfRatio } from '@/formats/media/aspect-ratio.ts'
+import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'

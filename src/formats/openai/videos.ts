@@ -1,5 +1,5 @@
-import { dataUri, parseDataUri } from '@/formats/data-uri.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { dataUri, parseDataUri } from '@/formats/media/data-uri.ts'
 import type {
   VideoFault,
   VideoFrame,

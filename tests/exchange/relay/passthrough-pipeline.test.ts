@@ -7,7 +7,7 @@ import type { Meter } from '@/exchange/billing/meter.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import type { StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { eachEvent } from '@/formats/splitter.ts'
+import { eachEvent } from '@/sse/splitter.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 
 /** The events of a stream, so many to a read. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { wrapSignature } from '@/formats/signature.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
 import {
   type MediaPart,
   type Part,

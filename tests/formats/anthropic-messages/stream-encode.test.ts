@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { signatureFor, unwrapSignature } from '@/formats/signature.ts'
+import { signatureFor, unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { STOP_REASONS, type StopReason } from '@/generation/response.ts'

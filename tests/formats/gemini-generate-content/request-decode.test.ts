@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { wrapSignature } from '@/formats/signature.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { CALL, codec, parse } from './fixtures.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { USUAL_HABITS } from '#tests/transcripts/conversion.ts'
-import { lowerRequest } from '@/formats/lowering.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import { runMachine } from '@/generation/machine.ts'

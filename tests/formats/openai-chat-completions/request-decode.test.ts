@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { wrapSignature } from '@/formats/signature.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { decodeRequest, requestOf } from './fixtures.ts'
 

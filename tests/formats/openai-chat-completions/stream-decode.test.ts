@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { faultOf } from '@/formats/fault.ts'
+import { faultOf } from '@/formats/faults/fault.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Part } from '@/generation/part.ts'

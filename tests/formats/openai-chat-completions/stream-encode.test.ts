@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { openaiChatCompletions } from '@/formats/openai-chat-completions/codec.ts'
-import { unwrapSignature } from '@/formats/signature.ts'
+import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'

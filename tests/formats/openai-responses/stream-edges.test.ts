@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { faultOf } from '@/formats/fault.ts'
+import { faultOf } from '@/formats/faults/fault.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { decodeFault, faultError } from '@/formats/fault.ts'
+import { decodeFault, faultError } from '@/formats/faults/fault.ts'
 
 describe('edge 83: error bodies of every shape', () => {
   test.each([

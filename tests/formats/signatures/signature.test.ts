@@ -5,7 +5,7 @@ import {
   unwrapSignature,
   unwrapThoughts,
   wrapSignature,
-} from '@/formats/signature.ts'
+} from '@/formats/signatures/signature.ts'
 import { FORMATS } from '@/generation/format.ts'
 
 const VENDORS = ['anthropic', 'api.anthropic.com', '127.0.0.1:8080', 'ein Anbieter/ü.%2E', undefined]

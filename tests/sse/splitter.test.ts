@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { createEventSplitter, eachEvent, keepEvents } from '@/formats/splitter.ts'
+import { createEventSplitter, eachEvent, keepEvents } from '@/sse/splitter.ts'
 
 const MANY = 1 << 24
 

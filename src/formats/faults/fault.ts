@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { UpstreamFault } from '@/formats/codec.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { UpstreamFault } from './codec.ts'
 import { saysContextLength } from './context-length.ts'
 import { redact } from './redaction.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { splitThinkTags } from '@/formats/think-tags.ts'
+import { splitThinkTags } from '@/formats/lowering/think-tags.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'

@@ -1,6 +1,6 @@
+import type { Codec, Target } from '@/formats/codec.ts'
 import type { MediaPart, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import type { Codec, Target } from './codec.ts'
 import { parseDataUri } from './data-uri.ts'
 
 /** What stood at an address. */

@@ -1,8 +1,8 @@
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { ReasoningPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonValue } from '@/json/json.ts'
+import { indexOfMark } from '@/json/mark.ts'
 import type { Outline } from '@/json/outline.ts'
-import { indexOfMark } from './mark.ts'
 
 /**
  * A signature on its way through a format that is not its own: `tollgate.1.<format>.<vendor>.<payload>` in base64url,

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { dataUri, parseDataUri } from '@/formats/data-uri.ts'
+import { dataUri, parseDataUri } from '@/formats/media/data-uri.ts'
 
 test.each([
   ['data:image/png;base64,AAAA', 'image/png', 'AAAA'],
