@@ -1,19 +1,19 @@
 import type { Format } from '@/generation/format.ts'
 import { asString, type JsonObject, parseObject } from '@/json/json.ts'
-import { chat } from './chat.ts'
+import { chat } from '@/simulator/chat/chat.ts'
+import { gemini } from '@/simulator/gemini/gemini.ts'
+import { messages } from '@/simulator/messages/messages.ts'
+import { readOperationFields } from '@/simulator/operations/fields.ts'
+import { type Film, readRange } from '@/simulator/operations/film.ts'
+import { createOperations } from '@/simulator/operations/operations.ts'
+import type { OperationRoute } from '@/simulator/operations/route.ts'
+import { responses } from '@/simulator/responses/responses.ts'
 import { type Delivery, deliver } from './delivery.ts'
 import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
 import { Failure, simulatedFailure } from './failure.ts'
-import { type Film, readRange } from './film.ts'
 import { requireKey, requireModel } from './gate.ts'
-import { gemini } from './gemini.ts'
-import { createMedia } from './media.ts'
-import { readMediaFields } from './media-fields.ts'
-import type { MediaRoute } from './media-route.ts'
-import { messages } from './messages.ts'
 import { modelEntry, modelList } from './models.ts'
 import type { Prompt } from './prompt.ts'
-import { responses } from './responses.ts'
 import { formatOfPath, type Route, routeOf } from './route.ts'
 import { play } from './script.ts'
 import type { Steering } from './steering.ts'
@@ -53,7 +53,7 @@ const GARBAGE = new Uint8Array([
 export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer {
   const { sleep, observer } = delivery
   const cache = createPromptCache()
-  const media = createMedia()
+  const operate = createOperations()
 
   function generate(context: Context): Response {
     const { dialect, dialectRequest, steering } = context
@@ -84,20 +84,20 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
     if (errorStatus !== undefined) throw simulatedFailure(errorStatus)
   }
 
-  async function answerMedia(
-    route: MediaRoute,
+  async function answerOperation(
+    route: OperationRoute,
     request: Request,
     url: URL,
     bytes: Uint8Array<ArrayBuffer>,
     seed: string,
   ): Promise<Response> {
-    const fields = await readMediaFields(request.headers.get('content-type'), bytes)
+    const fields = await readOperationFields(request.headers.get('content-type'), bytes)
     await begin(
       requireModel(route.format, route.model ?? asString(fields.body['model']) ?? 'echo'),
       request.signal,
     )
     const createdSeconds = Math.floor(now() / 1000)
-    const answer = media({ route, fields, seed, createdSeconds, origin: url.origin })
+    const answer = operate({ route, fields, seed, createdSeconds, origin: url.origin })
     const { body, contentType } = answer
     if (typeof body !== 'string' && 'read' in body) return film(body, contentType, request, seed)
     return whole(body, 200, seed, { 'content-type': contentType })
@@ -176,7 +176,7 @@ export function createAnswerer({ now, ...delivery }: AnswererOptions): Answerer 
         })
       requireKey(format, request.headers, url.searchParams)
       if (route.kind === 'list') return whole(JSON.stringify(listAnswer(format, route.model)), 200, seed)
-      if (route.kind === 'media') return await answerMedia(route, request, url, bytes, seed)
+      if (route.kind === 'operation') return await answerOperation(route, request, url, bytes, seed)
       const context = contextOf(route, request, url, bytes, seed)
       await begin(context.steering, request.signal)
       if (route.kind === 'generate') return generate(context)

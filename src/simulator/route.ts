@@ -1,18 +1,18 @@
 import type { Format } from '@/generation/format.ts'
-import { type MediaRoute, mediaRoute } from './media-route.ts'
+import { type OperationRoute, operationRoute } from '@/simulator/operations/route.ts'
 
 /** What a path and method ask for. */
 export type Route =
   | { kind: 'generate'; format: Format; pathModel: string; pathStreams: boolean }
   | { kind: 'count'; format: Format; pathModel: string }
   | { kind: 'list'; format: Format; model: string | undefined }
-  | MediaRoute
+  | OperationRoute
 
 /** Finds the route; undefined is a 404. The vendor of the shared model lists is told by the headers, as real gateways do. */
 export function routeOf(method: string, url: URL, headers: Headers): Route | undefined {
   const path = url.pathname
-  const media = mediaRoute(method, decoded(path))
-  if (media !== undefined) return media
+  const operation = operationRoute(method, decoded(path))
+  if (operation !== undefined) return operation
   if (method === 'GET' || method === 'HEAD') return listRoute(path, url.searchParams, headers)
   if (method !== 'POST') return undefined
   switch (path) {

@@ -6,7 +6,7 @@ afterAll(() => server.stop())
 
 const sound = () => new File([new Uint8Array(40)], 'hello.wav')
 
-describe('media through the official SDKs', () => {
+describe('operations through the official SDKs', () => {
   test('embeddings: unit vectors in order, equal for equal text, in numbers and in base64', async () => {
     const { data, usage } = await openai.embeddings.create({
       model: 'echo',

@@ -1,12 +1,12 @@
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { Dialect, Exchange } from '@/simulator/exchange.ts'
+import { fold } from '@/simulator/fold.ts'
+import { openaiLogprob } from '@/simulator/log-probability.ts'
+import { openaiErrorBody } from '@/simulator/openai-error.ts'
+import { type FinishReason, IMAGE_BASE64, type Step } from '@/simulator/script.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { callDelta, usesLegacyFunctions, wholeCalls } from './chat-calls.ts'
-import type { Dialect, Exchange } from './exchange.ts'
-import { fold } from './fold.ts'
-import { openaiLogprob } from './log-probability.ts'
-import { openaiErrorBody } from './openai-error.ts'
-import { type FinishReason, IMAGE_BASE64, type Step } from './script.ts'
-import { readChat } from './validate-chat.ts'
+import { callDelta, usesLegacyFunctions, wholeCalls } from './calls.ts'
+import { readChat } from './validate.ts'
 
 /** OpenAI Chat Completions, with the additions that compatible vendors share: reasoning_content and images. */
 export const chat: Dialect = {

@@ -1,5 +1,5 @@
 import { asString, isJsonObject, type JsonObject } from '@/json/json.ts'
-import type { Prompt, Segment } from './prompt.ts'
+import type { Prompt, Segment } from '@/simulator/prompt.ts'
 import {
   refuseOpenai,
   refuseType,
@@ -7,7 +7,7 @@ import {
   requireObject,
   requireOpenaiName,
   requireString,
-} from './validate.ts'
+} from '@/simulator/validate.ts'
 
 /** Walks the messages in order, keeping the calls that still wait for their tool message. */
 export function readMessages(body: JsonObject, prompt: Prompt): void {

@@ -1,8 +1,8 @@
 import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { DialectRequest } from './exchange.ts'
-import { Failure } from './failure.ts'
-import { refusesMaxTokens } from './model-family.ts'
-import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from './prompt.ts'
+import type { DialectRequest } from '@/simulator/exchange.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { refusesMaxTokens } from '@/simulator/model-family.ts'
+import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import {
   optionalNumber,
   refuseOpenai,
@@ -12,8 +12,8 @@ import {
   requireOpenaiName,
   requireString,
   strictSchemaFault,
-} from './validate.ts'
-import { readMessages } from './validate-chat-messages.ts'
+} from '@/simulator/validate.ts'
+import { readMessages } from './validate-messages.ts'
 
 /** Reads a Chat Completions request as strictly as OpenAI does where that catches a wrong conversion. */
 export function readChat({ body }: DialectRequest): Prompt {

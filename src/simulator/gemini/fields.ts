@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { Failure } from './failure.ts'
+import { Failure } from '@/simulator/failure.ts'
 
 /** A field's type: another message, a list of them, or a leaf that is taken as it is. */
 type FieldType = 'leaf' | { message: () => Message } | { list: () => Message } | { map: () => Message }

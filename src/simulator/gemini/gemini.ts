@@ -1,13 +1,13 @@
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import type { Dialect, DialectRequest, Exchange } from './exchange.ts'
-import type { Failure } from './failure.ts'
-import { fold } from './fold.ts'
-import { alternatives, logProbability } from './log-probability.ts'
-import { isGemini3 } from './model-family.ts'
-import type { OfferedTool } from './prompt.ts'
-import { type FinishReason, IMAGE_BASE64, type OutputCount, type Step } from './script.ts'
-import { signReasoning } from './signature.ts'
-import { readGemini } from './validate-gemini.ts'
+import type { Dialect, DialectRequest, Exchange } from '@/simulator/exchange.ts'
+import type { Failure } from '@/simulator/failure.ts'
+import { fold } from '@/simulator/fold.ts'
+import { alternatives, logProbability } from '@/simulator/log-probability.ts'
+import { isGemini3 } from '@/simulator/model-family.ts'
+import type { OfferedTool } from '@/simulator/prompt.ts'
+import { type FinishReason, IMAGE_BASE64, type OutputCount, type Step } from '@/simulator/script.ts'
+import { signReasoning } from '@/simulator/signature.ts'
+import { readGemini } from './validate.ts'
 
 /** Google Gemini generateContent. */
 export const gemini: Dialect = {

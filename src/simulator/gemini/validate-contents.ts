@@ -1,8 +1,8 @@
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { refuse } from './failure.ts'
-import { isGemini3 } from './model-family.ts'
-import type { Prompt } from './prompt.ts'
-import { checkSignature } from './signature.ts'
+import { refuse } from '@/simulator/failure.ts'
+import { isGemini3 } from '@/simulator/model-family.ts'
+import type { Prompt } from '@/simulator/prompt.ts'
+import { checkSignature } from '@/simulator/signature.ts'
 
 interface Content {
   role: 'user' | 'model'

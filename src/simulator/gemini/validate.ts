@@ -7,12 +7,12 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
-import type { DialectRequest } from './exchange.ts'
-import { refuse } from './failure.ts'
-import { checkGeminiCountFields, checkGeminiFields } from './gemini-fields.ts'
-import { isGemini3 } from './model-family.ts'
-import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from './prompt.ts'
-import { readContents } from './validate-gemini-contents.ts'
+import type { DialectRequest } from '@/simulator/exchange.ts'
+import { refuse } from '@/simulator/failure.ts'
+import { isGemini3 } from '@/simulator/model-family.ts'
+import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
+import { checkGeminiCountFields, checkGeminiFields } from './fields.ts'
+import { readContents } from './validate-contents.ts'
 
 /** Reads a generateContent request as strictly as Google does where that catches a wrong conversion. */
 export function readGemini({ body, pathModel, pathStreams, counts }: DialectRequest): Prompt {

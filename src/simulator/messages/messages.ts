@@ -1,11 +1,11 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { Dialect, Exchange } from './exchange.ts'
-import type { Failure } from './failure.ts'
-import { fold } from './fold.ts'
+import type { Dialect, Exchange } from '@/simulator/exchange.ts'
+import type { Failure } from '@/simulator/failure.ts'
+import { fold } from '@/simulator/fold.ts'
+import type { FinishReason, Step } from '@/simulator/script.ts'
+import { signReasoning } from '@/simulator/signature.ts'
 import { oneCallAtATime } from './one-call-at-a-time.ts'
-import type { FinishReason, Step } from './script.ts'
-import { signReasoning } from './signature.ts'
-import { readMessages } from './validate-messages.ts'
+import { readMessages } from './validate.ts'
 
 /** Anthropic Messages. */
 export const messages: Dialect = {

@@ -7,10 +7,16 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
-import type { DialectRequest } from './exchange.ts'
-import { Failure, refuse } from './failure.ts'
-import { emptyPrompt, type OfferedTool, type Prompt, type Segment, type ToolChoice } from './prompt.ts'
-import { markOf, readTurns } from './validate-messages-turns.ts'
+import type { DialectRequest } from '@/simulator/exchange.ts'
+import { Failure, refuse } from '@/simulator/failure.ts'
+import {
+  emptyPrompt,
+  type OfferedTool,
+  type Prompt,
+  type Segment,
+  type ToolChoice,
+} from '@/simulator/prompt.ts'
+import { markOf, readTurns } from './validate-turns.ts'
 
 /** Reads a Messages request as strictly as Anthropic does where that catches a wrong conversion. */
 export function readMessages({ body, headers, counts }: DialectRequest): Prompt {

@@ -1,12 +1,12 @@
 import { asString, type JsonObject } from '@/json/json.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { words } from '@/simulator/words.ts'
+import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
 import { bytesOf } from './base64.ts'
-import { Failure } from './failure.ts'
-import { eventStream, json, type MediaAnswer, tokensOf } from './media-answer.ts'
-import type { MediaFields } from './media-fields.ts'
-import { words } from './words.ts'
+import type { OperationFields } from './fields.ts'
 
 /** The same silence for every text. */
-export function speech(body: JsonObject): MediaAnswer {
+export function speech(body: JsonObject): OperationAnswer {
   const input = asString(body['input'])
   if (input === undefined)
     throw new Failure(400, "Missing required parameter: 'input'.", {
@@ -23,7 +23,7 @@ export function speech(body: JsonObject): MediaAnswer {
 }
 
 /** A transcript that names the file, in the format asked for. */
-export function transcription({ body, file }: MediaFields): MediaAnswer {
+export function transcription({ body, file }: OperationFields): OperationAnswer {
   if (file === undefined)
     throw new Failure(400, "Missing required parameter: 'file'.", {
       param: 'file',

@@ -1,6 +1,6 @@
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { Failure } from './failure.ts'
-import { tokensOf } from './media-answer.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { tokensOf } from './answer.ts'
 
 const DEFAULT_DIMENSIONS = 256
 

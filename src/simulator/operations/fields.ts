@@ -1,17 +1,17 @@
 import { type JsonObject, parseObject } from '@/json/json.ts'
-import { Failure } from './failure.ts'
+import { Failure } from '@/simulator/failure.ts'
 
 /** The fields of a JSON or multipart request; files are told by their name and size. */
-export interface MediaFields {
+export interface OperationFields {
   body: JsonObject
   file: { name: string; bytes: number } | undefined
 }
 
 /** Reads a JSON or multipart body. */
-export async function readMediaFields(
+export async function readOperationFields(
   contentType: string | null,
   bytes: Uint8Array<ArrayBuffer>,
-): Promise<MediaFields> {
+): Promise<OperationFields> {
   if (bytes.byteLength === 0) return { body: {}, file: undefined }
   if (contentType?.startsWith('multipart/form-data') !== true) {
     const body = parseObject(new TextDecoder().decode(bytes))
@@ -27,7 +27,7 @@ export async function readMediaFields(
       })
     })
   const body: JsonObject = {}
-  let file: MediaFields['file']
+  let file: OperationFields['file']
   for (const [name, value] of form) {
     if (typeof value === 'string') body[name] = value
     else file ??= { name: value.name, bytes: value.size }

@@ -1,10 +1,10 @@
 import { asString, type JsonObject } from '@/json/json.ts'
-import { Failure } from './failure.ts'
-import { eventStream, json, type MediaAnswer, tokensOf } from './media-answer.ts'
-import { IMAGE_BASE64, IMAGE_TOKENS } from './script.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { IMAGE_BASE64, IMAGE_TOKENS } from '@/simulator/script.ts'
+import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
 
 /** Generations, edits and variations: always the same pixel. */
-export function images(body: JsonObject, createdSeconds: number): MediaAnswer {
+export function images(body: JsonObject, createdSeconds: number): OperationAnswer {
   if (asString(body['model'])?.endsWith('refuse'))
     throw new Failure(400, 'Your request was rejected by the safety system.', { code: 'moderation_blocked' })
   const count = Number(body['n'] ?? 1)

@@ -1,26 +1,26 @@
 import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { IMAGE_BASE64 } from '@/simulator/script.ts'
+import { readSteering } from '@/simulator/steering.ts'
+import { json, type OperationAnswer } from './answer.ts'
 import { speech, transcription } from './audio.ts'
 import { geminiEmbedding, openaiEmbeddings } from './embeddings.ts'
-import { Failure } from './failure.ts'
+import type { OperationFields } from './fields.ts'
 import { type Film, largeFilm, smallFilm } from './film.ts'
 import { images } from './images.ts'
-import { json, type MediaAnswer } from './media-answer.ts'
-import type { MediaFields } from './media-fields.ts'
-import type { MediaRoute } from './media-route.ts'
-import { IMAGE_BASE64 } from './script.ts'
-import { readSteering } from './steering.ts'
+import type { OperationRoute } from './route.ts'
 import { createVideoJobs, geminiOperation, isDone, openaiVideo, type VideoJob } from './video-jobs.ts'
 
-export interface MediaContext {
-  route: MediaRoute
-  fields: MediaFields
+export interface OperationContext {
+  route: OperationRoute
+  fields: OperationFields
   seed: string
   createdSeconds: number
   origin: string
 }
 
 /** Embeddings, images, sounds and videos: small, lawful and the same for the same request. State: the video jobs. */
-export function createMedia(): (context: MediaContext) => MediaAnswer {
+export function createOperations(): (context: OperationContext) => OperationAnswer {
   const jobs = createVideoJobs()
   return context => {
     const { route, fields, createdSeconds, origin } = context
@@ -74,7 +74,7 @@ function predictions(body: JsonObject): JsonObject {
 
 /** The job that a request asks for, at either vendor; a remix keeps what it does not name. */
 function videoJob(
-  { route, fields: { body }, seed, createdSeconds }: MediaContext,
+  { route, fields: { body }, seed, createdSeconds }: OperationContext,
   before: VideoJob | undefined,
 ): VideoJob {
   const prompt = asString(body['prompt'] ?? asObject(asArray(body['instances'])[0])?.['prompt'])

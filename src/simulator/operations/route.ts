@@ -1,13 +1,13 @@
-/** What a media path asks for; `id` is a job, `model` comes from the path at Google. */
-export interface MediaRoute {
-  kind: 'media'
+/** What an operation's path asks for; `id` is a job, `model` comes from the path at Google. */
+export interface OperationRoute {
+  kind: 'operation'
   format: 'openai-chat-completions' | 'gemini-generate-content'
-  action: MediaAction
+  action: OperationAction
   model: string | undefined
   id: string
 }
 
-export type MediaAction =
+export type OperationAction =
   | 'embeddings'
   | 'images'
   | 'speech'
@@ -25,7 +25,7 @@ export type MediaAction =
   | 'operation'
   | 'file'
 
-const OPENAI: [string, RegExp, MediaAction][] = [
+const OPENAI: [string, RegExp, OperationAction][] = [
   ['POST', /^\/v1\/embeddings$/, 'embeddings'],
   ['POST', /^\/v1\/images\/(?:generations|edits|variations)$/, 'images'],
   ['POST', /^\/v1\/audio\/speech$/, 'speech'],
@@ -38,20 +38,20 @@ const OPENAI: [string, RegExp, MediaAction][] = [
   ['POST', /^\/v1\/videos\/([^/]+)\/remix$/, 'video-remix'],
 ]
 
-const GEMINI_ACTIONS = new Map<string, MediaAction>([
+const GEMINI_ACTIONS = new Map<string, OperationAction>([
   ['embedContent', 'embed-content'],
   ['batchEmbedContents', 'batch-embed-contents'],
   ['predict', 'predict'],
   ['predictLongRunning', 'predict-long-running'],
 ])
 
-/** The media action of a decoded path; undefined when it is none. */
-export function mediaRoute(method: string, path: string): MediaRoute | undefined {
+/** The operation of a decoded path; undefined when it is none. */
+export function operationRoute(method: string, path: string): OperationRoute | undefined {
   for (const [wanted, pattern, action] of OPENAI) {
     const match = method === wanted ? pattern.exec(path) : null
     if (match !== null)
       return {
-        kind: 'media',
+        kind: 'operation',
         format: 'openai-chat-completions',
         action,
         model: undefined,
@@ -61,17 +61,17 @@ export function mediaRoute(method: string, path: string): MediaRoute | undefined
   return method === 'GET' ? geminiResult(path) : geminiAction(method, path)
 }
 
-function geminiResult(path: string): MediaRoute | undefined {
+function geminiResult(path: string): OperationRoute | undefined {
   const [, operation] = /^\/v1(?:beta|alpha)?\/models\/.+\/operations\/(\w+)$/.exec(path) ?? []
   if (operation !== undefined) return { ...GEMINI, action: 'operation', model: undefined, id: operation }
   const [, file] = /^\/v1(?:beta|alpha)?\/files\/(\w+):download$/.exec(path) ?? []
   return file === undefined ? undefined : { ...GEMINI, action: 'file', model: undefined, id: file }
 }
 
-function geminiAction(method: string, path: string): MediaRoute | undefined {
+function geminiAction(method: string, path: string): OperationRoute | undefined {
   const [, model, verb = ''] = /^\/v1(?:beta|alpha)?\/models\/(.+):(\w+)$/.exec(path) ?? []
   const action = method === 'POST' ? GEMINI_ACTIONS.get(verb) : undefined
   return action === undefined ? undefined : { ...GEMINI, action, model, id: '' }
 }
 
-const GEMINI = { kind: 'media', format: 'gemini-generate-content' } as const
+const GEMINI = { kind: 'operation', format: 'gemini-generate-content' } as const

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@/json/json.ts'
-import { Failure } from './failure.ts'
+import { Failure } from '@/simulator/failure.ts'
 
 /** A video in the making. It moves on by one state each time somebody looks: queued, in progress, done. */
 export interface VideoJob {

@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import type { Exchange } from './exchange.ts'
-import { openaiLogprob } from './log-probability.ts'
-import type { OfferedTool } from './prompt.ts'
-import { IMAGE_BASE64, type Step } from './script.ts'
-import { signReasoning } from './signature.ts'
+import type { Exchange } from '@/simulator/exchange.ts'
+import { openaiLogprob } from '@/simulator/log-probability.ts'
+import type { OfferedTool } from '@/simulator/prompt.ts'
+import { IMAGE_BASE64, type Step } from '@/simulator/script.ts'
+import { signReasoning } from '@/simulator/signature.ts'
 
 /** A stream event before it has its sequence number. */
 export type ItemEvent = { type: string } & JsonObject

@@ -1,11 +1,11 @@
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { Dialect, Exchange } from '@/simulator/exchange.ts'
+import type { Failure } from '@/simulator/failure.ts'
+import { openaiErrorBody } from '@/simulator/openai-error.ts'
+import type { FinishReason } from '@/simulator/script.ts'
 import { formatEvent } from '@/sse/event.ts'
-import type { Dialect, Exchange } from './exchange.ts'
-import type { Failure } from './failure.ts'
-import { openaiErrorBody } from './openai-error.ts'
-import { createOutputItems, type ItemEvent } from './responses-items.ts'
-import type { FinishReason } from './script.ts'
-import { readResponses } from './validate-responses.ts'
+import { createOutputItems, type ItemEvent } from './items.ts'
+import { readResponses } from './validate.ts'
 
 /** OpenAI Responses. */
 export const responses: Dialect = {

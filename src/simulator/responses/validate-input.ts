@@ -1,7 +1,7 @@
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { Failure } from './failure.ts'
-import type { Prompt } from './prompt.ts'
-import { checkSignature } from './signature.ts'
+import { Failure } from '@/simulator/failure.ts'
+import type { Prompt } from '@/simulator/prompt.ts'
+import { checkSignature } from '@/simulator/signature.ts'
 import {
   refuseOpenai,
   refuseType,
@@ -9,8 +9,8 @@ import {
   requireObject,
   requireOpenaiName,
   requireString,
-} from './validate.ts'
-import { addTools } from './validate-responses-tools.ts'
+} from '@/simulator/validate.ts'
+import { addTools } from './validate-tools.ts'
 
 /** Checks and reads `input`. */
 export function readInput(input: JsonValue | undefined, prompt: Prompt): void {

@@ -1,5 +1,5 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { OfferedTool, Prompt } from './prompt.ts'
+import type { OfferedTool, Prompt } from '@/simulator/prompt.ts'
 import {
   refuseOpenai,
   refuseType,
@@ -8,7 +8,7 @@ import {
   requireOpenaiName,
   requireString,
   strictSchemaFault,
-} from './validate.ts'
+} from '@/simulator/validate.ts'
 
 /** Adds the tools of the request, or of an item that brings more of them. */
 export function addTools(value: JsonValue | undefined, param: string, prompt: Prompt): void {
