@@ -8,20 +8,20 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
+import { gemini } from '@/surfaces/gemini/gemini.ts'
+import { models } from '@/surfaces/models/models.ts'
+import type { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
+import { ResponseSockets } from '@/surfaces/responses/response-sockets.ts'
+import { responses } from '@/surfaces/responses/responses.ts'
 import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
 import { embeddings } from './embeddings.ts'
-import { gemini } from './gemini.ts'
 import { images } from './images.ts'
 import { messages } from './messages.ts'
-import { models } from './models.ts'
-import type { ResponseSocket } from './response-socket.ts'
-import { ResponseSockets } from './response-sockets.ts'
-import { responses } from './responses.ts'
 import { unknownPath } from './unknown-path.ts'
 import { videos } from './videos.ts'
 
-/** Everything that the surfaces need of the process. Built once in commands/server.ts. */
+/** Everything that the surfaces need of the process. Built once in commands/serve/server.ts. */
 export type ApiGateway = IdempotentGateway & ResponseGateway & VideoGateway
 
 /** The API's listener. */

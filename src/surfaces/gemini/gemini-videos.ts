@@ -4,8 +4,8 @@ import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'
 import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'
-import { unknownPath } from './unknown-path.ts'
-import { findVideo, fresh, originOf } from './videos.ts'
+import { unknownPath } from '@/surfaces/unknown-path.ts'
+import { findVideo, fresh, originOf } from '@/surfaces/videos.ts'
 
 /** The operation that a path below `models/` names; undefined for what is a model. */
 export function readOperationPath(path: string): string | undefined {

@@ -9,10 +9,10 @@ import { predictionOperation } from '@/exchange/operations/predictions.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
+import { readModelPath } from '@/surfaces/models/model-path.ts'
+import { unknownPath } from '@/surfaces/unknown-path.ts'
+import { originOf } from '@/surfaces/videos.ts'
 import { downloadFile } from './gemini-videos.ts'
-import { readModelPath } from './model-path.ts'
-import { unknownPath } from './unknown-path.ts'
-import { originOf } from './videos.ts'
 
 /** Google's SDK 3 and later says `/v1`, the ones before it `/v1beta`, and some callers `/v1alpha`. */
 const VERSIONS = ['/v1', '/v1beta', '/v1alpha'] as const

@@ -9,10 +9,10 @@ import type { Gateway } from '@/exchange/gateway.ts'
 import { errorResponse, identityHeaders } from '@/exchange/relay/reply.ts'
 import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import type { Model } from '@/routing/model.ts'
-import { readOperationPath, showOperation } from './gemini-videos.ts'
+import { readOperationPath, showOperation } from '@/surfaces/gemini/gemini-videos.ts'
+import { unknownPath } from '@/surfaces/unknown-path.ts'
 import { geminiModel, geminiPage, openaiModel, openaiPage } from './model-list.ts'
 import { readModelPath } from './model-path.ts'
-import { unknownPath } from './unknown-path.ts'
 
 type Shape = 'openai' | 'gemini'
 

@@ -6,7 +6,7 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 import { compactResponse } from '@/exchange/responses/compact.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse, stateForReading } from '@/exchange/responses/response-exchange.ts'
-import { readBodyCall } from './body-call.ts'
+import { readBodyCall } from '@/surfaces/body-call.ts'
 import { storedResponses } from './stored-responses.ts'
 
 /** OpenAI Responses. */

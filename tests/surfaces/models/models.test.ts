@@ -3,7 +3,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { readError, START_MS } from './calls.ts'
+import { readError, START_MS } from '#tests/surfaces/calls.ts'
 
 let gateway: TestGateway
 beforeAll(async () => {

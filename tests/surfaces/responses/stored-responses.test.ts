@@ -5,8 +5,8 @@ import { rejectionOf } from '#tests/sdk/rejection.ts'
 import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { START_MS } from '#tests/surfaces/calls.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
-import { START_MS } from './calls.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway

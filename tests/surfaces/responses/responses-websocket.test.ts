@@ -13,8 +13,8 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
+import { START_MS } from '#tests/surfaces/calls.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
-import { START_MS } from './calls.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway

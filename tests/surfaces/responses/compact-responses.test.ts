@@ -6,7 +6,7 @@ import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/ga
 import { openPayer } from '#tests/support/payer.ts'
 import { simulated } from '#tests/support/simulated.ts'
 import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
-import { START_MS } from './calls.ts'
+import { START_MS } from '#tests/surfaces/calls.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway

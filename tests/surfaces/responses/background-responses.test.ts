@@ -12,7 +12,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
-import { START_MS } from './calls.ts'
+import { START_MS } from '#tests/surfaces/calls.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
