@@ -1,10 +1,10 @@
 import type { Clock } from '@/clock/clock.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { SettleAll, Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { LedgerPool } from './pool.ts'
 import type { Presence } from './presence.ts'
-import type { SettleAll, Spill } from './spill.ts'
 import { type LedgerStore, OWNER_GONE } from './store.ts'
 import type { LedgerTimings } from './timings.ts'
 import type {

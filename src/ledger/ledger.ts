@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import { Refusal } from '@/errors/refusal.ts'
+import { openSpill, type Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { type AuditOptions, type AuditReport, audit, type LastAudit } from './audit.ts'
 import { openBatches, voidOf } from './batches.ts'
@@ -7,7 +8,6 @@ import { openPool } from './pool.ts'
 import { register } from './presence.ts'
 import { hashCode, mintCode } from './redeem-code.ts'
 import { RunningHolds } from './running.ts'
-import { openSpill, type Spill } from './spill.ts'
 import { type LedgerTimings, TIMINGS } from './timings.ts'
 import type {
   Balance,

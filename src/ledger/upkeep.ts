@@ -1,11 +1,11 @@
 import type { Clock } from '@/clock/clock.ts'
+import type { SettleAll, Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
 import type { LedgerPool } from './pool.ts'
 import type { Presence } from './presence.ts'
 import { reap } from './reaper.ts'
 import type { RunningHolds } from './running.ts'
-import type { SettleAll, Spill } from './spill.ts'
 import type { LedgerTimings } from './timings.ts'
 import type { Stop } from './types.ts'
 

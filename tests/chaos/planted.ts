@@ -112,17 +112,17 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'the journal believes a record whose checksum is wrong',
-    file: 'src/ledger/journal.ts',
+    file: 'src/ledger/spill/journal.ts',
     find: 'if (end > buffer.length || crc32c(text) !== buffer.readUInt32BE(at + 4)) break',
     replace: 'if (end > buffer.length) break',
-    caughtBy: 'tests/ledger/journal.test.ts',
+    caughtBy: 'tests/ledger/spill/journal.test.ts',
   },
   {
     bug: 'a failed write stays in the journal, and what follows stands behind it',
-    file: 'src/ledger/journal.ts',
+    file: 'src/ledger/spill/journal.ts',
     find: 'await file.truncate(size).catch(() => undefined)',
     replace: 'size += 1',
-    caughtBy: 'tests/ledger/journal.test.ts',
+    caughtBy: 'tests/ledger/spill/journal.test.ts',
   },
   {
     bug: 'the writer sends an id twice in one batch',
@@ -192,7 +192,7 @@ export const PLANTED: readonly Planted[] = [
     file: 'src/ledger/ledger.ts',
     find: 'if (running.note(settlement)) spill?.notes.add(settlement)',
     replace: '',
-    caughtBy: 'tests/ledger/notes.test.ts',
+    caughtBy: 'tests/ledger/spill/notes.test.ts',
   },
   {
     bug: 'the audit takes the tier by the uncached tokens alone',

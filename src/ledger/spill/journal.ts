@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { parseObject } from '@/json/json.ts'
+import type { Settlement } from '@/ledger/types.ts'
 import { crc32c } from './crc32c.ts'
-import type { Settlement } from './types.ts'
 
 /** What the journal needs of a file; a test passes one whose disk is full. */
 export interface JournalFile {

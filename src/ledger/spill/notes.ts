@@ -1,6 +1,6 @@
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
+import type { Settlement } from '@/ledger/types.ts'
 import { encodeRecords } from './journal.ts'
-import type { Settlement } from './types.ts'
 
 /**
  * Charges that are known and not yet committed, in files: what the kernel has was written survives the death of the

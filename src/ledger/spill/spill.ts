@@ -2,10 +2,10 @@ import { existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs'
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type FileLock, tryExclusive } from '@/db/file-lock.ts'
+import type { Settlement } from '@/ledger/types.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { decodeRecords, type Journal, openJournal, openJournalFile } from './journal.ts'
 import { type Notes, openNotes } from './notes.ts'
-import type { Settlement } from './types.ts'
 
 /**
  * Posts settlements, of which any may have been posted before. One that the ledger refuses is told to the log. Rejects

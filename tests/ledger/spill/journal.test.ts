@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
 import { join } from 'node:path'
-import { crc32c } from '@/ledger/crc32c.ts'
+import { costOf, cutOff, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import { crc32c } from '@/ledger/spill/crc32c.ts'
 import {
   decodeRecords,
   encodeRecords,
   type JournalFile,
   openJournal,
   openJournalFile,
-} from '@/ledger/journal.ts'
-import type { Ledger } from '@/ledger/ledger.ts'
+} from '@/ledger/spill/journal.ts'
 import type { Settlement } from '@/ledger/types.ts'
-import { costOf, cutOff, holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 afterAll(() => fixture.close())

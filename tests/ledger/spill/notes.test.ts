@@ -2,10 +2,10 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { decodeRecords } from '@/ledger/journal.ts'
-import { openNotes } from '@/ledger/notes.ts'
+import { costOf, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
+import { decodeRecords } from '@/ledger/spill/journal.ts'
+import { openNotes } from '@/ledger/spill/notes.ts'
 import type { Settlement } from '@/ledger/types.ts'
-import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'tollgate-notes-'))
 afterAll(() => rmSync(directory, { recursive: true, force: true }))
