@@ -11,7 +11,7 @@ import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts
 import { HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
-import { eventsOfWhole } from './whole.ts'
+import { eventsOfWhole } from './whole-answer.ts'
 
 /** `{` opens a whole answer or an error, `[` Gemini's array of either. */
 const OPENS_JSON = new Set([0x7b, 0x5b])

@@ -5,7 +5,7 @@ import type { SseEvent } from '@/sse/event.ts'
  * Whether an event that lacks its empty line is one, and not the half of it that came. Any JSON will do: Gemini wraps an
  * error in an array at times.
  */
-export function isWhole({ data }: SseEvent): boolean {
+export function isComplete({ data }: SseEvent): boolean {
   if (data.trim() === '[DONE]') return true
   try {
     parseJson(data)

@@ -13,8 +13,8 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 import { eventTooLong, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { isComplete } from './complete-event.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
-import { isWhole } from './whole-event.ts'
 
 /** The machines of one answer, in the order in which its events pass them. */
 export interface HubMachines {
@@ -184,7 +184,7 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   /** Half an event is no event: the decoder tells that the answer was cut. */
   readonly #onLastEvent = (event: SseEvent): void => {
-    if (isWhole(event)) this.#onEvent(event)
+    if (isComplete(event)) this.#onEvent(event)
   }
 
   readonly #onDecoded = (event: GenerationEvent): void => {

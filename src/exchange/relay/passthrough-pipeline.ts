@@ -10,8 +10,8 @@ import { indexOfMark } from '@/json/mark.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
 import { createEventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { isComplete } from './complete-event.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
-import { isWhole } from './whole-event.ts'
 
 const COLON = 0x3a
 const CR = 0x0d
@@ -257,7 +257,7 @@ export class PassthroughPipeline implements Pipeline {
     const rest = this.#splitter.rest()
     if (rest.length === 0) return
     const events = runMachine(createSseParser(), [rest])
-    if (!events.every(isWhole)) return
+    if (!events.every(isComplete)) return
     for (const event of events) this.#decode(event)
     if (this.meter.error !== undefined || this.#missingEnd !== '') return
     this.#pass(rest)

@@ -7,7 +7,7 @@ import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchan
 import { charge } from '@/exchange/billing/charge.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
 import { wholeHeaders } from './reply.ts'
-import { readWhole } from './whole.ts'
+import { readWhole } from './whole-answer.ts'
 
 /**
  * A caller who wants the answer in one piece: that of the first route that gives one. Bytes that are passed on are

@@ -7,8 +7,8 @@ import type { Meter } from '@/exchange/billing/meter.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import type { StreamDecoder } from '@/formats/plain/plain-text.ts'
 import { CODECS } from '@/formats/registry.ts'
-import { eachEvent } from '@/sse/splitter.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
+import { eachEvent } from '@/sse/splitter.ts'
 
 /** The events of a stream, so many to a read. */
 function reads(stream: Buffer, eventsPerRead: number): Uint8Array[] {
