@@ -179,8 +179,8 @@ describe('metering is the only door to an upstream', () => {
 
   test('the client is built once and handed over behind the door', async () => {
     expect(await filesWith(/createUpstreamClient\(|behindDoor\(/)).toEqual([
-      'commands/console.ts',
-      'commands/gateway.ts',
+      'commands/serve/console.ts',
+      'commands/serve/gateway.ts',
       'exchange/pass.ts',
       'upstream/client.ts',
     ])

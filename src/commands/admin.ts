@@ -1,7 +1,7 @@
+import { reachable } from '@/commands/serve/console.ts'
 import { writeAct } from '@/console/acts.ts'
 import { makeLink } from '@/console/links.ts'
 import { type Command, readArguments, required, UsageError } from './command.ts'
-import { reachable } from './console.ts'
 import { withDatabase } from './deployment.ts'
 import { print } from './output.ts'
 

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 import { type Clock, systemClock } from '@/clock/clock.ts'
-import { type RunningConsole, startConsole } from '@/commands/console.ts'
+import { type RunningConsole, startConsole } from '@/commands/serve/console.ts'
 import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '@/console/api/contract/api.ts'
 import type { Failure } from '@/console/api/contract/route.ts'
 import { createUser } from '@/console/links.ts'

@@ -1,6 +1,6 @@
 import type { AccountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
-import { type RunningServer, startServer } from '@/commands/server.ts'
+import { type RunningServer, startServer } from '@/commands/serve/server.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/routing/apply.ts'
 import { secretBox } from '@/secrets/secret-box.ts'

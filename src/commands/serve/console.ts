@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '@/clock/clock.ts'
+import { bind } from '@/commands/bind.ts'
 import type { Settings } from '@/config/settings.ts'
 import { buildBundle } from '@/console/bundle.ts'
 import { serveConsole } from '@/console/console.ts'
@@ -18,7 +19,6 @@ import type { Log } from '@/telemetry/log.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
 import { tcpReach } from '@/upstream/connections.ts'
-import { bind } from './bind.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 import { orElse } from './listeners.ts'
 
@@ -108,7 +108,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
 
 /** As package.json, which ships with the program, says it. */
 function readVersion(): string {
-  const text = readFileSync(join(import.meta.dir, '../../package.json'), 'utf8')
+  const text = readFileSync(join(import.meta.dir, '../../../package.json'), 'utf8')
   return asString(parseObject(text)?.['version']) ?? 'unknown'
 }
 

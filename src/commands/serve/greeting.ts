@@ -1,4 +1,4 @@
-import type { CommandIo } from './command.ts'
+import type { CommandIo } from '@/commands/command.ts'
 import { reachable } from './console.ts'
 import type { Welcome } from './first-start.ts'
 

@@ -1,10 +1,10 @@
+import { bind } from '@/commands/bind.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import { type OpsDependencies, serveOps } from '@/ops/ops.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
 import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
-import { bind } from './bind.ts'
 
 /** Where a server's process listens. */
 export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket'> {

@@ -1,4 +1,4 @@
-import type { CommandIo } from './command.ts'
+import type { CommandIo } from '@/commands/command.ts'
 
 /**
  * What Bun, JavaScriptCore and their allocator (mimalloc) read from the environment once, when the process starts. What

@@ -4,7 +4,7 @@ import { testDatabase } from '#tests/support/database.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
 
 const SECRET = 'a secret for tests, long enough for everybody'
-const MAIN = join(import.meta.dir, '../../src/main.ts')
+const MAIN = join(import.meta.dir, '../../../src/main.ts')
 const database = await testDatabase()
 const env = { DATABASE_URL: database.url, TOLLGATE_SECRET: SECRET }
 afterAll(() => database.close())

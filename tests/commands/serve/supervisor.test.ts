@@ -9,7 +9,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
-import { restartDelayMs } from '@/commands/supervisor.ts'
+import { restartDelayMs } from '@/commands/serve/supervisor.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
