@@ -14,6 +14,7 @@ export type GenerationEvent =
   | { type: 'start'; id: string | undefined; model: string | undefined; serviceTier: string | undefined }
   | { type: 'text-start'; block: number; candidate: number }
   | { type: 'text-delta'; block: number; text: string }
+  /** May come after its text has ended: some vendors name their sources last. */
   | { type: 'text-citation'; block: number; citation: Citation }
   | { type: 'text-end'; block: number; signature: Signature | undefined }
   | { type: 'refusal-start'; block: number; candidate: number }

@@ -12,11 +12,17 @@ export function replay(response: GenerationResponse): GenerationEvent[] {
   ]
   let block = 0
   for (const [candidate, answer] of response.candidates.entries()) {
+    const lastText = answer.parts.findLast(part => part.type === 'text')
+    const logprobs: GenerationEvent[] =
+      answer.logprobs.length === 0 ? [] : [{ type: 'logprobs', candidate, content: answer.logprobs }]
     for (const part of answer.parts) {
-      events.push(...partEvents(part, block, candidate))
+      const told = partEvents(part, block, candidate)
+      // While a text that they can be about has not ended.
+      if (part === lastText) told.splice(-1, 0, ...logprobs)
+      events.push(...told)
       block += 1
     }
-    if (answer.logprobs.length > 0) events.push({ type: 'logprobs', candidate, content: answer.logprobs })
+    if (lastText === undefined) events.push(...logprobs)
   }
   for (const [candidate, answer] of response.candidates.entries()) {
     events.push({ type: 'finish', candidate, finish: answer.finish })

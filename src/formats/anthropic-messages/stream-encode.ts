@@ -28,6 +28,9 @@ class EventEncoder implements StreamEncoder {
   readonly #thoughts: boolean
   /** Events of blocks that began while another was open, in the order of their beginnings. */
   readonly #waiting = new Map<number, BlockEvent[]>()
+  /** The texts of the answer, and the sources that came when theirs was over. */
+  readonly #texts = new Set<number>()
+  readonly #lateCitations: BlockEvent[] = []
   #started = false
   #failed = false
   #finish: Finish | undefined
@@ -71,6 +74,7 @@ class EventEncoder implements StreamEncoder {
       this.#openWaiting(emit)
       this.#writer.close(emit)
     }
+    this.#writeLate(emit)
     emit(formatEvent('message_delta', JSON.stringify(this.#messageDelta(finish))))
     emit('event: message_stop\ndata: {"type":"message_stop"}\n\n')
   }
@@ -108,8 +112,12 @@ class EventEncoder implements StreamEncoder {
       this.#writer.write(event, emit)
       this.#openWaiting(emit)
     } else if (!('candidate' in event)) {
-      this.#waiting.get(event.block)?.push(event)
+      const waiting = this.#waiting.get(event.block)
+      const isOver = waiting === undefined || waiting.at(-1)?.type === 'text-end'
+      if (!isOver) waiting.push(event)
+      else if (event.type === 'text-citation' && this.#texts.has(event.block)) this.#lateCitations.push(event)
     } else if (this.#isShown(event)) {
+      if (event.type === 'text-start') this.#texts.add(event.block)
       if (this.#writer.block === undefined) this.#writer.write(event, emit)
       else this.#waiting.set(event.block, [event])
     }
@@ -127,6 +135,15 @@ class EventEncoder implements StreamEncoder {
       this.#waiting.delete(block)
       for (const event of events) this.#writer.write(event, emit)
     }
+  }
+
+  /** A block that has ended takes no more: an empty text of their own holds its late sources. */
+  #writeLate(emit: Emit): void {
+    const block = this.#lateCitations[0]?.block
+    if (block === undefined) return
+    this.#writer.write({ type: 'text-start', block, candidate: 0 }, emit)
+    for (const event of this.#lateCitations) this.#writer.write(event, emit)
+    this.#writer.close(emit)
   }
 
   #messageDelta(finish: Finish): object {

@@ -2,43 +2,97 @@ import type { Citation } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { FORMAT, present } from './wire.ts'
 
+/** A text of a candidate so far. */
+export interface SaidText {
+  /** Where it stands among the candidate's parts. */
+  partIndex: number
+  text: string
+}
+
+/** A source and the text that it is one of. */
+export interface Cited<T extends SaidText> {
+  of: T
+  citation: Citation
+}
+
 /**
- * The sources that a candidate's `groundingMetadata` and `citationMetadata` name for a text. Google counts bytes of
+ * The sources that a candidate's `groundingMetadata` and `citationMetadata` name for its texts. Google counts bytes of
  * UTF-8; citations count UTF-16 units.
  */
-export function decodeCitations(candidate: JsonObject, text: string): Citation[] {
+export function decodeCitations<T extends SaidText>(candidate: JsonObject, texts: readonly T[]): Cited<T>[] {
   const grounding = asObject(candidate['groundingMetadata'])
   const sources = asObject(candidate['citationMetadata'])
   if (grounding === undefined && sources === undefined) return []
-  const bytes = Buffer.from(text, 'utf8')
+  const read = texts.map(of => ({ of, bytes: Buffer.from(of.text, 'utf8') }))
+  const last = read.findLast(({ of }) => of.text !== '') ?? read.at(-1)
+  if (last === undefined) return []
   const cited = sources?.['citationSources'] ?? sources?.['citations']
   return [
-    ...decodeSupports(grounding, bytes),
-    ...asArray(cited).map(value => decodeSource(asObject(value) ?? {}, bytes)),
+    ...decodeSupports(grounding, [last, ...read]),
+    ...asArray(cited).map(value => ({
+      of: last.of,
+      citation: decodeSource(asObject(value) ?? {}, last.bytes),
+    })),
   ]
 }
 
-function decodeSupports(grounding: JsonObject | undefined, bytes: Buffer): Citation[] {
+/** A text as Google counts it. */
+interface ReadText<T> {
+  of: T
+  bytes: Buffer
+}
+
+/** @param texts the likeliest first */
+function decodeSupports<T extends SaidText>(
+  grounding: JsonObject | undefined,
+  texts: readonly ReadText<T>[],
+): Cited<T>[] {
   const chunks = asArray(grounding?.['groundingChunks'])
   return asArray(grounding?.['groundingSupports']).flatMap(value => {
     const support = asObject(value) ?? {}
     const segment = asObject(support['segment']) ?? {}
-    const [startIndex, endIndex] = [asNumber(segment['startIndex']) ?? 0, asNumber(segment['endIndex'])]
+    const place = placeOf(segment, texts)
     return asArray(support['groundingChunkIndices']).flatMap(index => {
       const chunk = asObject(chunks[Number(index)])
       const source =
         asObject(chunk?.['web']) ?? asObject(chunk?.['retrievedContext']) ?? asObject(chunk?.['maps'])
-      if (chunk === undefined || source === undefined) return []
-      return {
+      if (place === undefined || chunk === undefined || source === undefined) return []
+      const { of, start, end } = place
+      const citation: Citation = {
         url: asString(source['uri']),
         title: asString(source['title']),
         citedText: asString(segment['text']),
-        start: utf16Offset(bytes, startIndex),
-        end: utf16Offset(bytes, endIndex),
+        start,
+        end,
         wire: { format: FORMAT, value: chunk },
       }
+      return { of, citation }
     })
   })
+}
+
+/**
+ * Where a segment stands: in the text that its part index names, unless its words are somewhere else. The index is often
+ * left out, and counts parts of which a stream has the pieces.
+ */
+function placeOf<T extends SaidText>(
+  segment: JsonObject,
+  texts: readonly ReadText<T>[],
+): { of: T; start: number | undefined; end: number | undefined } | undefined {
+  const partIndex = asNumber(segment['partIndex']) ?? 0
+  const words = asString(segment['text']) ?? ''
+  const named = texts.filter(({ of }) => of.partIndex === partIndex)
+  const places = [...named, ...texts].map(({ of, bytes }) => ({
+    of,
+    start: utf16Offset(bytes, asNumber(segment['startIndex']) ?? 0),
+    end: utf16Offset(bytes, asNumber(segment['endIndex'])),
+  }))
+  if (words === '') return places[0]
+  const exact = places.find(({ of, start, end }) => of.text.slice(start, end) === words)
+  const holder = places.find(({ of }) => of.text.includes(words))?.of
+  if (exact !== undefined || holder === undefined) return exact ?? places[0]
+  const start = holder.text.indexOf(words)
+  return { of: holder, start, end: start + words.length }
 }
 
 function decodeSource(source: JsonObject, bytes: Buffer): Citation {
@@ -60,7 +114,7 @@ function utf16Offset(bytes: Buffer, offset: number | undefined): number | undefi
 export interface CitedText {
   partIndex: number
   text: string
-  citations: readonly Citation[]
+  citations: Citation[]
 }
 
 /** `groundingMetadata` for texts with sources; undefined when there are none. An empty text is no part of the answer. */

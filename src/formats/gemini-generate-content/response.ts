@@ -123,7 +123,11 @@ function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
     if (part.type === 'tool-call') thoughts = []
     if (written !== undefined) {
       if (part.type === 'text' && part.citations.length > 0) {
-        encoded.cited.push({ partIndex: encoded.parts.length, text: part.text, citations: part.citations })
+        encoded.cited.push({
+          partIndex: encoded.parts.length,
+          text: part.text,
+          citations: [...part.citations],
+        })
       }
       encoded.parts.push(written)
       if (part.type !== 'media' && part.type !== 'opaque') pending = undefined

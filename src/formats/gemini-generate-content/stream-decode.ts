@@ -24,7 +24,7 @@ import type { SseEvent } from '@/sse/event.ts'
 import type { DecodeContext } from '../codec.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
-import { decodeCitations } from './grounding.ts'
+import { decodeCitations, type SaidText } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodeMedia } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
@@ -33,21 +33,26 @@ import { DATA_KEYS, FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
 
+interface TextBlock extends SaidText {
+  type: 'text'
+  block: number
+  cited: Set<string> | undefined
+  signature: Signature | undefined
+}
+
 /** The block that the next part may continue. */
 type OpenBlock =
-  | {
-      type: 'text'
-      block: number
-      text: string
-      cited: Set<string> | undefined
-      signature: Signature | undefined
-    }
+  | TextBlock
   | { type: 'reasoning'; block: number; signature: Signature | undefined }
   | { type: 'call'; block: number; args: PartialArgs; signature: Signature | undefined }
 
 interface CandidateState {
   index: number
   open: OpenBlock | undefined
+  /** Its texts so far: sources may come when theirs is over. */
+  texts: TextBlock[]
+  /** How many parts it has, pieces of one taken together. */
+  parts: number
   called: boolean
   finished: boolean
   /** How often a chunk gave `FINISH_REASON_UNSPECIFIED`, and whether the last one did. */
@@ -176,6 +181,9 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   #readParts(state: CandidateState, candidate: JsonObject, emit: Emit): void {
     if (state.finished) return
+    // Before the parts, as one of them may be the end of the text that they are about.
+    const logprobs = decodeLogprobs(asObject(candidate['logprobsResult']))
+    if (logprobs.length > 0) emit({ type: 'logprobs', candidate: state.index, content: logprobs })
     const parts = asArray(asObject(candidate['content'])?.['parts']).filter(isJsonObject)
     const lastText = parts.findLastIndex(part => part['text'] !== undefined)
     for (const [at, part] of parts.entries()) {
@@ -183,8 +191,6 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
       if (at > lastText) this.#cite(state, candidate, emit)
       this.#readPart(state, part, emit)
     }
-    const logprobs = decodeLogprobs(asObject(candidate['logprobsResult']))
-    if (logprobs.length > 0) emit({ type: 'logprobs', candidate: state.index, content: logprobs })
   }
 
   #stateOf(index: number): CandidateState {
@@ -193,6 +199,8 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const state: CandidateState = {
       index,
       open: undefined,
+      texts: [],
+      parts: 0,
       called: false,
       finished: false,
       vague: { times: 0, isLast: false },
@@ -215,12 +223,17 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const media = part['thought'] === true ? undefined : decodeMedia(part)
     const opaque = media === undefined ? decodeOpaque(part) : undefined
     if (media !== undefined || opaque !== undefined) this.#close(state, emit)
-    const at = { candidate: state.index, block: this.#blocks }
-    if (media !== undefined) emit({ type: 'media', ...at, media })
-    else if (opaque !== undefined) emit({ type: 'opaque', ...at, part: opaque })
-    else if (signature !== undefined) return this.#readText(state, '', signature, emit)
-    else return
-    this.#blocks += 1
+    const candidate = state.index
+    if (media !== undefined) emit({ type: 'media', candidate, block: this.#begin(state), media })
+    else if (opaque !== undefined)
+      emit({ type: 'opaque', candidate, block: this.#begin(state), part: opaque })
+    else if (signature !== undefined) this.#readText(state, '', signature, emit)
+  }
+
+  /** The number of a block that begins. */
+  #begin(state: CandidateState): number {
+    state.parts += 1
+    return this.#blocks++
   }
 
   #signature(part: JsonObject): Signature | undefined {
@@ -234,8 +247,11 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     // A signature ends its block: it must come back on a part that holds this text and no more.
     if (open?.type !== 'text' || open.signature !== undefined) {
       this.#close(state, emit)
-      open = { type: 'text', block: this.#blocks++, text: '', cited: undefined, signature: undefined }
+      const partIndex = state.parts
+      const block = this.#begin(state)
+      open = { type: 'text', block, partIndex, text: '', cited: undefined, signature: undefined }
       state.open = open
+      state.texts.push(open)
       emit({ type: 'text-start', block: open.block, candidate: state.index })
     }
     open.text += text
@@ -248,7 +264,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     let open = state.open
     if (open?.type !== 'reasoning' || open.signature !== undefined) {
       this.#close(state, emit)
-      const block = this.#blocks++
+      const block = this.#begin(state)
       open = { type: 'reasoning', block, signature: undefined }
       state.open = open
       emit({
@@ -272,7 +288,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     let open = state.open
     if (name !== '') {
       this.#close(state, emit)
-      open = { type: 'call', block: this.#blocks++, args: new PartialArgs(), signature: undefined }
+      open = { type: 'call', block: this.#begin(state), args: new PartialArgs(), signature: undefined }
       state.open = open
       state.called = true
       emit({
@@ -328,16 +344,14 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   #cite(state: CandidateState, candidate: JsonObject, emit: Emit): void {
-    const { open } = state
-    if (open?.type !== 'text') return
-    for (const citation of decodeCitations(candidate, open.text)) {
+    for (const { of, citation } of decodeCitations(candidate, state.texts)) {
       // Some chunks repeat the sources of those before.
       const { url, title, start, end } = citation
       const key = JSON.stringify([url, title, start, end])
-      open.cited ??= new Set()
-      if (open.cited.has(key)) continue
-      open.cited.add(key)
-      emit({ type: 'text-citation', block: open.block, citation })
+      of.cited ??= new Set()
+      if (of.cited.has(key)) continue
+      of.cited.add(key)
+      emit({ type: 'text-citation', block: of.block, citation })
     }
   }
 

@@ -51,7 +51,7 @@ interface CandidateState {
 
 /** A block of the answer and what is known of it until it ends. */
 type Block =
-  | { type: 'text'; of: CandidateState; text: string; citations: Citation[]; partIndex: number }
+  | { type: 'text'; of: CandidateState; text: string; citations: Citation[]; partIndex: number | undefined }
   | {
       type: 'reasoning'
       of: CandidateState
@@ -78,6 +78,8 @@ class ChunkEncoder implements StreamEncoder {
   readonly #tail: string
   readonly #candidates = new Map<number, CandidateState>()
   readonly #blocks = new Map<number, Block>()
+  /** Texts that have ended, for sources that are told later. */
+  readonly #written = new Map<number, CitedText>()
   #usage: Usage | undefined
   #serviceTier: string | undefined
   #failed = false
@@ -99,18 +101,19 @@ class ChunkEncoder implements StreamEncoder {
       case 'refusal-delta': {
         const block = this.#blocks.get(event.block)
         if (block?.type !== 'text') return
+        if (event.text !== '') block.partIndex ??= block.of.parts++
         block.text += event.text
         return this.#write(block.of, event.text, false, emit)
       }
       case 'text-start':
       case 'refusal-start': {
         const of = this.#stateOf(event.candidate)
-        this.#blocks.set(event.block, { type: 'text', of, text: '', citations: [], partIndex: of.parts++ })
+        this.#blocks.set(event.block, { type: 'text', of, text: '', citations: [], partIndex: undefined })
         return
       }
       case 'text-citation': {
-        const block = this.#blocks.get(event.block)
-        if (block?.type === 'text') block.citations.push(event.citation)
+        const block = this.#blocks.get(event.block) ?? this.#written.get(event.block)
+        if (block !== undefined && 'citations' in block) block.citations.push(event.citation)
         return
       }
       case 'text-end':
@@ -120,7 +123,6 @@ class ChunkEncoder implements StreamEncoder {
       case 'reasoning-start': {
         const of = this.#stateOf(event.candidate)
         this.#blocks.set(event.block, { type: 'reasoning', of, start: event, texts: [], hasText: false })
-        if (this.#shows) of.parts += 1
         return
       }
       case 'reasoning-paragraph': {
@@ -295,7 +297,11 @@ class ChunkEncoder implements StreamEncoder {
     this.#blocks.delete(index)
     if (block?.type !== 'text') return
     const { of, text, citations, partIndex } = block
-    if (citations.length > 0) of.cited.push({ partIndex, text, citations })
+    if (partIndex !== undefined) {
+      const written = { partIndex, text, citations }
+      this.#written.set(index, written)
+      of.cited.push(written)
+    }
     const value = signatureValue(signature)
     if (value === undefined) return
     if (text !== '' && typeof of.held === 'object' && !of.held.thought) of.held.signature = value
@@ -309,6 +315,7 @@ class ChunkEncoder implements StreamEncoder {
     const last = block.texts.pop() ?? ''
     const separator = last === '' && block.hasText ? '\n\n' : ''
     block.texts.push(last + text)
+    if (this.#shows && !block.hasText) block.of.parts += 1
     block.hasText = true
     if (this.#shows) this.#write(block.of, separator + text, true, emit)
   }

@@ -32,6 +32,8 @@ class StopEmulator implements StopMachine {
   readonly #stop: readonly string[]
   readonly #longest: number
   readonly #open = new Map<number, OpenBlock>()
+  /** The candidates of texts that have ended: their sources may come later. */
+  readonly #ended = new Map<number, number>()
   readonly #cut = new Set<number>()
   /** Candidates that began and have not finished. */
   readonly #writing = new Set<number>()
@@ -60,7 +62,11 @@ class StopEmulator implements StopMachine {
         return this.#begin(event, { type: 'reasoning-end', block: event.block, signature: undefined }, emit)
       case 'tool-input-start':
         return this.#begin(event, { type: 'tool-input-end', block: event.block, signature: undefined }, emit)
-      case 'text-citation':
+      case 'text-citation': {
+        const ended = this.#ended.get(event.block)
+        if (this.#open.has(event.block) || (ended !== undefined && !this.#cut.has(ended))) emit(event)
+        return
+      }
       case 'refusal-delta':
       case 'reasoning-paragraph':
       case 'reasoning-delta':
@@ -145,6 +151,7 @@ class StopEmulator implements StopMachine {
     if (block === undefined) return
     this.#release(event.block, block, emit)
     this.#open.delete(event.block)
+    if (event.type === 'text-end') this.#ended.set(event.block, block.candidate)
     emit(event)
   }
 

@@ -33,6 +33,8 @@ class ThinkTagSplitter implements StreamMachine<GenerationEvent, GenerationEvent
   /** What a text is that does not begin with the opening tag. */
   readonly #untagged: 'thought' | 'text'
   readonly #texts = new Map<number, SplitText>()
+  /** The blocks of texts that have ended: their sources may come later. */
+  readonly #ended = new Map<number, number>()
   /** Blocks are numbered anew, as one may become two. */
   readonly #numbers = new Map<number, number>()
   readonly #hasSpoken = new Set<number>()
@@ -52,7 +54,7 @@ class ThinkTagSplitter implements StreamMachine<GenerationEvent, GenerationEvent
         return
       }
       case 'text-citation': {
-        const block = this.#texts.get(event.block)?.block
+        const block = this.#texts.get(event.block)?.block ?? this.#ended.get(event.block)
         if (block !== undefined) emit({ ...event, block })
         return
       }
@@ -157,7 +159,9 @@ class ThinkTagSplitter implements StreamMachine<GenerationEvent, GenerationEvent
     if (text.held !== '') this.#emitText(text, text.held, emit)
     // A text without a word still counts when it is signed, or when it was empty from the start.
     if (text.place === 'gap' && signature === undefined) return
-    emit({ type: 'text-end', block: this.#openText(text, emit), signature })
+    const block = this.#openText(text, emit)
+    this.#ended.set(number, block)
+    emit({ type: 'text-end', block, signature })
   }
 
   #number(block: number): number {

@@ -30,6 +30,8 @@ export class CandidateDecoder {
   readonly #details = new ReasoningDetails()
   #open: 'text' | 'refusal' | 'reasoning' | undefined
   #block = 0
+  /** The last text that began. */
+  #text: number | undefined
   /** The first half of a surrogate pair at the end of the last delta. */
   #half = ''
   /** Whether the open reasoning has text already, and so its paragraph. */
@@ -125,8 +127,9 @@ export class CandidateDecoder {
   /** The answer is over. @param sources those of all of it, which stand beside its choices */
   end(sources: readonly Citation[], emit: Emit): void {
     this.cite(sources, emit)
-    // Sources that came when the text had ended: they have no text but a place among the answer's.
-    if (this.#early.length > 0) this.#begin('text', emit)
+    // Sources that came when the text had ended are that text's; without any they have a place among the answer's.
+    if (this.#text === undefined && this.#early.length > 0) this.#begin('text', emit)
+    for (const citation of this.#early) emit({ type: 'text-citation', block: this.#text ?? 0, citation })
     this.#endBlocks(emit)
     const finish = decodeFinish(this.#finish, {
       calls: this.#calls.any,
@@ -220,6 +223,7 @@ export class CandidateDecoder {
     this.#open = kind
     this.#block = block
     if (kind === 'text') {
+      this.#text = block
       emit({ type: 'text-start', block, candidate })
       const early = this.#early
       this.#early = []

@@ -2,7 +2,7 @@ import type { ReplyContext } from '@/formats/codec.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { MediaPart } from '@/generation/part.ts'
+import type { MediaPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
@@ -49,10 +49,14 @@ export class CandidateEncoder {
   #aroundReasoning: Around | undefined
   readonly #calls: ToolCallEncoder
   readonly #texts: (OpenText | undefined)[] = []
+  /** Texts that have ended, for sources that are told later. */
+  readonly #written: (OpenText | undefined)[] = []
   readonly #thoughts: (OpenReasoning | undefined)[] = []
   readonly #isReasoningHidden: boolean
   #hasRole = false
   #hasRefused = false
+  /** The message has one place for those of its texts, and SDKs join what comes there twice. */
+  #textSignature: Signature | undefined
   #contentLength = 0
   #reasoningLength = 0
   #signed = 0
@@ -98,9 +102,10 @@ export class CandidateEncoder {
         return this.#cite(event, emit)
       case 'text-end':
         this.#flush(this.#texts[event.block], this.#content, emit)
+        this.#written[event.block] = this.#texts[event.block]
         this.#texts[event.block] = undefined
-        if (event.signature === undefined) return
-        return this.#delta({ extra_content: signatureHolder(event.signature) }, emit)
+        this.#textSignature = event.signature ?? this.#textSignature
+        return
       case 'refusal-delta':
         return this.#write(this.#texts[event.block], event.text, this.#refusal, emit)
       case 'refusal-end':
@@ -182,6 +187,8 @@ export class CandidateEncoder {
   finish(finish: Finish, emit: Emit): void {
     this.#role('', emit)
     this.#calls.flush(emit)
+    if (this.#textSignature !== undefined)
+      this.#delta({ extra_content: signatureHolder(this.#textSignature) }, emit)
     const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }
     emit(this.#chunks.last(this.#index, encodeFinish(finish.reason, facts, this.#calls.isLegacy)))
   }
@@ -225,7 +232,7 @@ export class CandidateEncoder {
   }
 
   #cite(event: EventOf<'text-citation'>, emit: Emit): void {
-    const open = this.#texts[event.block]
+    const open = this.#texts[event.block] ?? this.#written[event.block]
     if (open === undefined) return
     const annotation = encodeAnnotation(event.citation, open.offset, open.length)
     if (annotation !== undefined) this.#delta({ annotations: [annotation] }, emit)

@@ -4,7 +4,7 @@ import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
-import type { MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
+import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -54,8 +54,10 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   readonly #ids = new Set<string>()
   readonly #state: ReplyState
   #message: MessageWriter | undefined
-  /** Those of tokens that are no text yet, such as the first of a character's bytes. */
+  /** Those of tokens that are no text yet, such as the first of a character's bytes, or of a text that is done. */
   readonly #earlyLogprobs: JsonValue[] = []
+  /** Sources of texts whose items are done. */
+  readonly #lateCitations: Citation[] = []
   #refused = false
   #usage: Usage | undefined
   #finish: Finish | undefined
@@ -97,8 +99,9 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       }
       case 'text-citation': {
         const open = this.#blocks.get(event.block)
-        const text = open?.type === 'content' ? open.writer.cite(open.part, event.citation) : ''
-        if (text !== '') emit(text)
+        if (open?.type !== 'content') return
+        if (open.part.closed) this.#lateCitations.push(event.citation)
+        else emitSome(open.writer.cite(open.part, event.citation), emit)
         return
       }
       case 'text-end':
@@ -120,9 +123,12 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
         return this.#writeMedia(event.media, emit)
       case 'opaque':
         return this.#writeOpaque(event.part, emit)
-      case 'logprobs':
-        ;(this.#message?.lastText?.logprobs ?? this.#earlyLogprobs).push(...event.content)
+      case 'logprobs': {
+        const text = this.#message?.lastText
+        const place = text === undefined || text.closed ? this.#earlyLogprobs : text.logprobs
+        place.push(...event.content)
         return
+      }
       case 'usage':
         this.#usage = event.usage
         // Nothing can follow a finish but its usage, and an upstream may be slow to hang up.
@@ -320,12 +326,28 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       this.#writeText('refusal', finish.message ?? 'The model declined to answer.', emit)
     } else if (this.#items.length === 0 || (silent && reason === null)) this.#writeText('text', '', emit)
     const last = this.#items.at(-1)
+    this.#writeLate(emit)
     let text = ''
     for (const item of this.#items)
       text += this.#close(item, reason !== null && (item === last || !item.ended))
     this.#state.status = reason === null ? 'completed' : 'incomplete'
     this.#state.incompleteReason = reason
     emit(text + this.#terminal(reason === null ? 'response.completed' : 'response.incomplete'))
+  }
+
+  /** What came of a text when its item was done: an empty text of its own holds it. */
+  #writeLate(emit: Emit): void {
+    const logprobs = this.#message?.lastText === undefined ? [] : this.#earlyLogprobs.splice(0)
+    if (this.#lateCitations.length + logprobs.length === 0) return
+    const writer = this.#joinMessage(emit)
+    const { part, text } = writer.openPart('text')
+    part.logprobs.push(...logprobs)
+    // The places that they name are in another text.
+    const cited = this.#lateCitations.map(citation =>
+      writer.cite(part, { ...citation, start: undefined, end: undefined }),
+    )
+    emit(text + cited.join(''))
+    writer.end(part, undefined)
   }
 
   #fail(error: GatewayError, emit: Emit): void {

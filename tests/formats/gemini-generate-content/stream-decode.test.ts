@@ -403,6 +403,42 @@ describe('sources', () => {
       { name: 'f' },
     ])
   })
+
+  test('that come behind a call are those of the text before it', () => {
+    const chunks = [
+      chunk([{ text: 'abc' }]),
+      chunk([call({ name: 'f' })]),
+      chunk([], { ...STOP, groundingMetadata }),
+    ]
+    expect(answer(...chunks).parts).toMatchObject([{ text: 'abc', citations: cited }, { name: 'f' }])
+  })
+
+  const parts = [{ text: 'hm', thought: true }, { text: 'first' }, call({ name: 'f' }), { text: 'later on' }]
+  const grounded = (segment: JsonObject) => ({
+    ...STOP,
+    groundingMetadata: { ...groundingMetadata, groundingSupports: [{ segment, groundingChunkIndices: [0] }] },
+  })
+
+  test.each<[string, JsonObject, number, [number, number]]>([
+    ['its part index', { partIndex: 1, startIndex: 1, endIndex: 3 }, 1, [1, 3]],
+    ['the index of a later part', { partIndex: 3, startIndex: 0, endIndex: 5 }, 3, [0, 5]],
+    ['its words, where no index is said', { startIndex: 0, endIndex: 5, text: 'first' }, 1, [0, 5]],
+    ['its words, where the numbers are of another', { partIndex: 9, endIndex: 2, text: 'on' }, 3, [6, 8]],
+    ['being last, where nothing else tells', { endIndex: 5, text: 'nowhere' }, 3, [0, 5]],
+  ])('of several texts are of the one that is told by %s', (_, segment, at, [start, end]) => {
+    const streamed = answer(...parts.map(part => chunk([part])), chunk([], grounded(segment)))
+    const whole = codec.decodeResponse(chunk(parts, grounded(segment)), decodeContext())
+    expect(streamed.parts[at]).toMatchObject({ citations: [{ url: 'https://a.example', start, end }] })
+    expect(streamed.candidates).toEqual(whole.candidates)
+  })
+})
+
+test('log probabilities that come with the end of a text come before it', () => {
+  const logprobsResult = { chosenCandidates: [{ token: 'a', logProbability: -0.5 }], topCandidates: [] }
+  const events = decodeChunks(chunk([{ text: 'a' }, call({ name: 'f' })], { ...STOP, logprobsResult }))
+  const types = events.map(event => event.type)
+  expect(types.indexOf('logprobs')).toBeGreaterThan(-1)
+  expect(types.indexOf('logprobs')).toBeLessThan(types.indexOf('text-end'))
 })
 
 test('a tier that only the last chunk tells is the tier of the answer', () => {

@@ -322,6 +322,33 @@ test('sources of an empty text, which is no part of the answer, are told of none
   expect(lastCandidate(chunks)).not.toHaveProperty('groundingMetadata')
 })
 
+test('sources name the place of their text among the parts that were written', () => {
+  const citation = {
+    url: 'https://a.example',
+    title: 'A',
+    citedText: 'hi',
+    start: 0,
+    end: 2,
+    wire: undefined,
+  }
+  const sealed = { format: 'openai-responses', vendor: 'openai', value: 'E' } as const
+  const { chunks } = encodeEvents(
+    [
+      START,
+      ...thoughts(0, '', sealed, true),
+      ...text(1),
+      ...text(2, 'hi'),
+      { type: 'text-citation', block: 2, citation },
+      finish('end'),
+    ],
+    generationRequest({ reasoning: { effort: undefined, budgetTokens: undefined, summary: 'auto' } }),
+  )
+  expect(lastCandidate(chunks)?.['groundingMetadata']).toMatchObject({
+    groundingSupports: [{ segment: { startIndex: 0, endIndex: 2, text: 'hi' } }],
+  })
+  expect(JSON.stringify(chunks)).not.toContain('partIndex')
+})
+
 test('candidates keep their index', () => {
   const { chunks } = encodeEvents([
     START,

@@ -567,11 +567,22 @@ describe('sources', () => {
     ])
   })
 
-  test('that come behind a tool call are kept, in a text of their own', () => {
-    const chunks = [text('abc'), call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } })]
-    const parts = candidateOf([...chunks, finish('tool_calls'), chunk(cited), DONE]).parts
-    expect(parts.map(({ type }) => type)).toEqual(['text', 'tool-call', 'text'])
-    expect(parts[2]).toMatchObject({ text: '', citations: [{ url: 'https://a.example' }] })
+  const called = call({ index: 0, id: 'a', function: { name: 'f', arguments: '{}' } })
+
+  test('that come behind a tool call are those of the text before it', () => {
+    const parts = candidateOf([text('abc'), called, finish('tool_calls'), chunk(cited), DONE]).parts
+    expect(parts).toMatchObject([
+      { text: 'abc', citations: [{ url: 'https://a.example' }] },
+      { type: 'tool-call' },
+    ])
+  })
+
+  test('that come without a text are kept, in one of their own', () => {
+    const parts = candidateOf([called, finish('tool_calls'), chunk(cited), DONE]).parts
+    expect(parts).toMatchObject([
+      { type: 'tool-call' },
+      { text: '', citations: [{ url: 'https://a.example' }] },
+    ])
   })
 })
 

@@ -11,6 +11,7 @@ import { dataOf, decodeRequest, deltasOf, encodeEvents } from './fixtures.ts'
 
 const START: GenerationEvent = { type: 'start', id: 'up', model: 'up', serviceTier: undefined }
 const USAGE: GenerationEvent = { type: 'usage', usage: { ...NO_USAGE, inputUncached: 3, outputText: 2 } }
+const PHASES = ['phase:commentary', 'phase:final_answer']
 const SIGNATURE: Signature = { format: 'anthropic-messages', vendor: 'anthropic', value: 'EqoB' }
 
 function finish(reason: StopReason = 'end', candidate = 0): GenerationEvent {
@@ -460,5 +461,19 @@ test('an error in a passthrough stream is one event', () => {
   )
   expect(event).toBe(
     'data: {"error":{"message":"Too slow (request id: r)","type":"api_error","param":null,"code":"upstream_timeout"}}\n\n',
+  )
+})
+
+test('a message with several signed texts tells the last signature, once: SDKs join what is told twice', () => {
+  const signed = PHASES.flatMap((value, block) => [
+    ...text(block, 'a').slice(0, -1),
+    { type: 'text-end', block, signature: { format: 'openai-responses', vendor: undefined, value } } as const,
+  ])
+  const holders = deltasOf(encodeEvents([START, ...signed, finish()]))
+    .map(delta => asObject(asObject(delta['extra_content'])?.['google']))
+    .filter(holder => holder !== undefined)
+  expect(holders).toHaveLength(1)
+  expect(unwrapSignature(String(holders[0]?.['thought_signature']), 'openai-chat-completions').value).toBe(
+    'phase:final_answer',
   )
 })
