@@ -4,7 +4,7 @@ import { mentions, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
-import { asNumber, asObject, type JsonObject } from '@/json/json.ts'
+import { asNumber, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
@@ -16,6 +16,9 @@ const FIRST_SLICE = 2048
 
 /** The answer's limit where neither caller, operator nor catalogue names one. */
 const UNKNOWN_MAX_OUTPUT = 16_384
+
+/** What no model writes more than, as far as is known: the caller's limit counts up to here where nobody else names one. */
+const UNKNOWN_STATED_OUTPUT = 131_072
 
 /** Below this an answer is not worth beginning. */
 const LEAST_OUTPUT = 256
@@ -61,7 +64,10 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const stated = statedMaxOutput(prompt.format, body)
   const answers = statedAnswers(prompt.format, body)
   const statedOutput = stated === undefined ? undefined : answers * stated
-  const ofEach = Math.min(stated ?? Number.POSITIVE_INFINITY, model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
+  const ofEach =
+    stated === undefined
+      ? (model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
+      : Math.min(stated, model.maxOutputTokens ?? UNKNOWN_STATED_OUTPUT)
   const maxOutput = answers * ofEach
   // What cannot be cut, and whoever has not paid yet, sets all of it aside.
   const isWhole = !prompt.stream || caller.onTrial
@@ -162,41 +168,57 @@ function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName
   return mayHaveSound ? kinds : [...AUDIO_KINDS, ...kinds]
 }
 
-/** What a format calls the limit of an answer, the more telling name first, and the number of answers. */
+/** What a format calls the limit of an answer, and the number of answers. */
 const LIMITS = {
-  'openai-chat-completions': { limit: ['max_completion_tokens', 'max_tokens'], answers: 'n' },
-  'openai-responses': { limit: ['max_output_tokens'], answers: undefined },
-  'anthropic-messages': { limit: ['max_tokens'], answers: undefined },
-  'gemini-generate-content': { limit: ['maxOutputTokens', 'max_output_tokens'], answers: 'candidateCount' },
-} as const satisfies Record<Format, { limit: readonly string[]; answers: string | undefined }>
+  'openai-chat-completions': { limit: ['max_completion_tokens', 'max_tokens'], answers: ['n'] },
+  'openai-responses': { limit: ['max_output_tokens'], answers: [] },
+  'anthropic-messages': { limit: ['max_tokens'], answers: [] },
+  'gemini-generate-content': {
+    limit: ['maxOutputTokens', 'max_output_tokens'],
+    answers: ['candidateCount', 'candidate_count'],
+  },
+} as const satisfies Record<Format, { limit: readonly string[]; answers: readonly string[] }>
 
 /**
- * The output limit that the caller states for each answer; undefined if there is none.
+ * The output limit that the caller states for each answer; undefined if there is none. Of several the largest: which of
+ * them an upstream goes by is not known here.
  * @throws GatewayError `invalid_request`
  */
 function statedMaxOutput(format: Format, body: JsonObject): number | undefined {
-  const settings = settingsOf(format, body)
-  for (const name of LIMITS[format].limit) {
-    const stated = wholeNumber(settings, name, 0, MOST_STATED)
-    if (stated !== undefined) return stated
-  }
-  return undefined
+  return largestOf(format, body, LIMITS[format].limit, 0, MOST_STATED)
 }
 
 /** What callers write who mean that there is no limit. */
 const MOST_STATED = 2 ** 31 - 1
 
 function statedAnswers(format: Format, body: JsonObject): number {
-  const name = LIMITS[format].answers
-  return name === undefined ? 1 : (wholeNumber(settingsOf(format, body), name, 1, MOST_ANSWERS) ?? 1)
-}
-
-function settingsOf(format: Format, body: JsonObject): JsonObject {
-  if (format !== 'gemini-generate-content') return body
-  return asObject(body['generationConfig']) ?? asObject(body['generation_config']) ?? {}
+  return largestOf(format, body, LIMITS[format].answers, 1, MOST_ANSWERS) ?? 1
 }
 
 const MOST_ANSWERS = 1_000
+
+function largestOf(
+  format: Format,
+  body: JsonObject,
+  names: readonly string[],
+  least: number,
+  most: number,
+): number | undefined {
+  let largest: number | undefined
+  for (const settings of settingsOf(format, body)) {
+    for (const name of names) {
+      const stated = wholeNumber(settings, name, least, most)
+      if (stated !== undefined && (largest === undefined || stated > largest)) largest = stated
+    }
+  }
+  return largest
+}
+
+/** Where a format has them. */
+function settingsOf(format: Format, body: JsonObject): JsonObject[] {
+  if (format !== 'gemini-generate-content') return [body]
+  return [body['generationConfig'], body['generation_config']].filter(isJsonObject)
+}
 
 function wholeNumber(settings: JsonObject, name: string, least: number, most: number): number | undefined {
   const value = asNumber(settings[name])

@@ -27,6 +27,7 @@ beforeAll(async () => {
   - { id: "unpriced", channels: [{ channel: chat, model: "echo" }], prices: {} }
   - { id: "flat", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, per_request: 0.01 } }
   - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
+  - { id: "unknown", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
   - { id: "dearest", max_output_tokens: 2147483647, channels: [{ channel: chat, model: "echo" }], prices: { input: 100000000, output: 100000000 } }`,
   })
 })
@@ -400,6 +401,38 @@ describe('credit', () => {
     const affordable = Number(/for (\d+) output tokens/.exec(await response.text())?.[1])
     expect(affordable).toBeGreaterThan(235)
     expect(affordable).toBeLessThan(250)
+  })
+
+  test('must pay for the stated limit of a model of which nobody says how much it writes', async () => {
+    const { key } = await poor(20n * 10n ** 9n)
+    expect((await post(body('unknown', false, ',"max_tokens":25000'), key)).status).toBe(402)
+    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    const limited = await post(body('unknown', true, ',"max_tokens":15000'), key)
+    expect(limited.status).toBe(200)
+    await limited.text()
+  })
+
+  test.each([
+    ['chat', '/v1/chat/completions', '"max_completion_tokens":1,"max_tokens":5000'],
+    [
+      'gemini',
+      '/v1beta/models/dear:generateContent',
+      '"generationConfig":{"maxOutputTokens":1},"generation_config":{"max_output_tokens":5000}',
+    ],
+    [
+      'gemini',
+      '/v1beta/models/dear:generateContent',
+      '"generationConfig":{"candidate_count":9,"maxOutputTokens":900}',
+    ],
+  ])('must pay for the largest limit that a %s request states', async (_surface, path, wanted) => {
+    const { key } = await poor(10n ** 9n)
+    const prompt = '"contents":[{"parts":[{"text":"hi"}]}],"messages":[{"role":"user","content":"hi"}]'
+    const response = await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: `{"model":"dear",${wanted},${prompt}}`,
+    })
+    expect(response.status).toBe(402)
   })
 
   test.each([
