@@ -40,7 +40,7 @@ export interface ConsoleServer {
   stop(): Promise<void>
 }
 
-/** Longer than a body of the largest size; the live log sends a comment every 15 s. Bun's own most is 255. */
+/** The time of a body of the largest size, and of silence between two requests. Bun's own most is 255. */
 const IDLE_S = 120
 const MAX_BODY_BYTES = 16 * 1024 * 1024
 
@@ -48,24 +48,29 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024
 export function serveConsole(
   console: Console,
   bundle: Promise<Bundle>,
-  address: { hostname: string; port: number },
+  address: { hostname: string; port: number; idleS?: number },
 ): ConsoleServer {
   let server: Server<undefined> | undefined
-  const api = createConsoleApi(console, { addressOf: request => server?.requestIP(request)?.address })
+  const idleS = address.idleS ?? IDLE_S
+  const api = createConsoleApi(console, {
+    addressOf: request => server?.requestIP(request)?.address,
+    // A model thinks, an audit counts and a live log is silent for longer than a connection may be idle.
+    takesTime: request => server?.timeout(request, 0),
+  })
   server = Bun.serve({
     hostname: address.hostname,
     port: address.port,
     reusePort: false,
-    idleTimeout: IDLE_S,
+    idleTimeout: idleS,
     maxRequestBodySize: MAX_BODY_BYTES,
     async fetch(request, serving) {
       if (!URL.canParse(request.url)) return withHeaders(failureResponse(misdirected()), console, false)
       const { pathname } = new URL(request.url)
       const isApi = pathname.startsWith('/api/')
-      // A model thinks, and an audit counts, for longer than a connection may be idle.
-      if (isApi) serving.timeout(request, 0)
       const asset = isApi ? undefined : serveAsset(await bundle, request, pathname)
-      return withHeaders(asset ?? (await api.fetch(request)), console, isApi)
+      const response = asset ?? (await api.fetch(request))
+      if (isJson(response)) serving.timeout(request, idleS)
+      return withHeaders(response, console, isApi)
     },
   })
   return {
@@ -76,6 +81,11 @@ export function serveConsole(
       await server?.stop(true)
     },
   }
+}
+
+/** Streams and files may flow for longer than a connection may be idle. */
+function isJson({ headers }: Response): boolean {
+  return headers.get('content-type')?.startsWith('application/json') === true
 }
 
 /** Only what comes from here, and nothing in a frame. The charts set styles of elements by script, which needs no word here. */

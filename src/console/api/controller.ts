@@ -34,6 +34,8 @@ export type Handlers<Routes extends Contracts> = {
 /** What only the socket knows of a request. */
 export interface Listener {
   addressOf(request: Request): string | undefined
+  /** From here on an answer may be as long in coming as it needs. */
+  takesTime(request: Request): void
 }
 
 /** Bodies of routes that nobody has to sign in for, and those of the rest. */
@@ -58,8 +60,9 @@ export function controller<Routes extends Contracts>(
     app.route(
       method,
       path,
-      async context =>
-        handler({
+      async context => {
+        if (!readsItsOwnBody(route)) listener.takesTime(context.request)
+        return handler({
           params: context.params,
           query: context.query,
           body: context.body,
@@ -72,7 +75,8 @@ export function controller<Routes extends Contracts>(
           setCookie: (cookie: string) => {
             context.set.headers['set-cookie'] = cookie
           },
-        }),
+        })
+      },
       {
         ...schemasOf(contract),
         // Before the body is read; a route without one reads what it is sent by itself, or not at all.
@@ -130,6 +134,11 @@ async function admit(
 
 /** What proves where it is from by itself. */
 const SIGNED_BY_SENDER: ReadonlySet<RouteName> = new Set<RouteName>(['POST /api/stripe/webhook'])
+
+/** Where a handler begins before its body is there. */
+function readsItsOwnBody(route: RouteName): boolean {
+  return SIGNED_BY_SENDER.has(route)
+}
 
 function schemasOf({ params, query, body, response, answers }: RouteContract) {
   return {

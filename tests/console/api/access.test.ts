@@ -131,7 +131,7 @@ function idFor(name: RouteName): number | string {
 }
 
 test('the table has every route that is served, and no other', () => {
-  const served = createConsoleApi(site.console, { addressOf: () => undefined }).routes
+  const served = createConsoleApi(site.console, { addressOf: () => undefined, takesTime: () => {} }).routes
   const names = served.map(({ method, path }) => `${method} ${path}`)
   expect(names.sort()).toEqual(Object.keys(TABLE).sort())
 })
