@@ -9,7 +9,7 @@ import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bo
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
 import type { Model, ModelPrice } from '@/routing/model.ts'
-import { estimateTokens, withMargin } from './token-estimate.ts'
+import { weighPrompt } from './token-estimate.ts'
 
 /** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */
 const FIRST_SLICE = 2048
@@ -59,8 +59,9 @@ export interface Quote {
 export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const { rates, version } = priceFor('text', prompt.model, model)
   const body = outlineOf(prompt.body)
-  const inputTokens = estimateTokens(body, prompt.body.bytes.length, textsOf(prompt.body))
-  const ceiling = { inputTokens: withMargin(inputTokens), without: impossibleKinds(prompt, rates) }
+  const { likely, most } = weighPrompt(body, prompt.body.bytes.length, textsOf(prompt.body))
+  const fitting = Math.min(most, Math.max(model.contextTokens ?? most, likely))
+  const ceiling = { inputTokens: fitting, without: impossibleKinds(prompt, rates) }
   const stated = statedMaxOutput(prompt.format, body)
   const answers = statedAnswers(prompt.format, body)
   const statedOutput = stated === undefined ? undefined : answers * stated
@@ -74,7 +75,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   return {
     priceVersion: version,
     rates,
-    inputTokens,
+    inputTokens: likely,
     answers,
     statedOutput,
     maxOutput,

@@ -11,6 +11,19 @@ import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
  * @param texts what the body's strings stand for, where it is an outline
  */
 export function estimateTokens(body: JsonObject, bytes: number, texts: Texts = PLAIN_TEXTS): number {
+  return weighPrompt(body, bytes, texts).likely
+}
+
+/** What a prompt comes to. */
+export interface PromptTokens {
+  /** By rule of thumb: what limits reckon with, and what is charged where nobody reports. */
+  likely: number
+  /** What is set aside: with a margin, and files by their length. */
+  most: number
+}
+
+/** The tokens of a prompt as `estimateTokens` has them, and what they may turn out to be. */
+export function weighPrompt(body: JsonObject, bytes: number, texts: Texts = PLAIN_TEXTS): PromptTokens {
   const tally = new Tally(texts)
   for (const name of PROMPT_FIELDS) tally.add(body[name], false)
   while (tally.left > 0) {
@@ -18,9 +31,12 @@ export function estimateTokens(body: JsonObject, bytes: number, texts: Texts = P
     const data = block === undefined ? tally.data.pop() : undefined
     if (block !== undefined) weighBlock(block, tally)
     else if (data !== undefined) weighData(data, tally)
-    else return tokensIn(tally.textBytes) + tally.fixedTokens
+    else {
+      const said = tokensIn(tally.textBytes) + tally.fixedTokens
+      return { likely: said + tally.mediaTokens, most: withMargin(said) + tally.mostMediaTokens }
+    }
   }
-  return tokensIn(bytes)
+  return { likely: tokensIn(bytes), most: withMargin(tokensIn(bytes)) }
 }
 
 /** The estimate is no upper bound; tokenizers differ by about a third on text that is no English. */
@@ -52,11 +68,26 @@ export function tokensIn(textBytes: number): number {
 
 const BYTES_PER_TOKEN = 4
 
-/** An image of about a megapixel. Vendors charge 85 to 1600. */
-const IMAGE_TOKENS = 1000
+/** A picture, a sound, a film, or any other file. */
+type Medium = 'image' | 'audio' | 'video' | 'document'
 
-/** A sound, a film or a document: they are told apart by their length, which nobody here reads. */
-const FILE_TOKENS = 2000
+/**
+ * What a medium usually comes to, and what it may. An image is one of about a megapixel, for which vendors charge 85 to
+ * 1,600, and the most that one charges for the largest. Of all others the length is known, if they are in the body: what
+ * is set aside is several times what a PDF with letters and pictures, speech or a film comes to, not what somebody can
+ * make who wants many tokens of few bytes.
+ */
+const MEDIA: Readonly<
+  Record<Medium, { likely: number; least: number; bytesPerToken: number; elsewhere: number }>
+> = {
+  image: { likely: 1_000, least: 5_000, bytesPerToken: Number.POSITIVE_INFINITY, elsewhere: 5_000 },
+  audio: { likely: 2_000, least: 3_000, bytesPerToken: 250, elsewhere: 10_000 },
+  video: { likely: 2_000, least: 3_000, bytesPerToken: 200, elsewhere: 300_000 },
+  document: { likely: 2_000, least: 3_000, bytesPerToken: 16, elsewhere: 50_000 },
+}
+
+/** Longer ones are no address but the medium itself, in base64. */
+const LONGEST_ADDRESS = 4_096
 
 /** What stands around a turn. */
 const TURN_TOKENS = 4
@@ -79,6 +110,8 @@ const PROMPT_FIELDS = [
 class Tally {
   textBytes = 0
   fixedTokens = 0
+  mediaTokens = 0
+  mostMediaTokens = 0
   /** Values that may still be looked at. */
   left = MAX_PIECES
   /** Turns, parts and tools that wait to be looked at, and lists of them. */
@@ -123,7 +156,7 @@ function weighBlock(value: JsonObject | JsonValue[], tally: Tally): void {
     const member = value[name]
     const kind = KINDS.get(name)
     if (kind === undefined) tally.add(member, false)
-    else if (isMedia(kind, member)) tally.fixedTokens += mediaTokens(value, name, member, tally.texts)
+    else if (isMedia(kind, member)) weighMedium(value, name, member, tally)
     else if (!isSilent(kind, value)) tally.add(member, kind === 'data' && isJsonObject(member))
   }
 }
@@ -163,10 +196,33 @@ function isMedia(kind: Kind, member: JsonValue | undefined): boolean {
   return type !== 'text' && type !== 'content'
 }
 
-function mediaTokens(block: JsonObject, name: string, member: JsonValue | undefined, texts: Texts): number {
-  const source = isJsonObject(member) ? member : {}
-  const mediaType = source['mimeType'] ?? source['mime_type']
-  return [name, block['type'], mediaType].some(said => /image/.test(texts.whole(asString(said) ?? '')))
-    ? IMAGE_TOKENS
-    : FILE_TOKENS
+function weighMedium(block: JsonObject, name: string, member: JsonValue | undefined, tally: Tally): void {
+  const { likely, least, bytesPerToken, elsewhere } = MEDIA[mediumOf(block, name, member, tally.texts)]
+  const bytes = bytesOf(member, tally.texts)
+  tally.mediaTokens += likely
+  tally.mostMediaTokens += bytes === undefined ? elsewhere : Math.max(least, Math.ceil(bytes / bytesPerToken))
 }
+
+function mediumOf(block: JsonObject, name: string, member: JsonValue | undefined, texts: Texts): Medium {
+  const source = isJsonObject(member) ? member : {}
+  const mediaType = source['mimeType'] ?? source['mime_type'] ?? source['media_type']
+  const said = [name, block['type'], mediaType].map(word => texts.whole(asString(word) ?? '')).join(' ')
+  if (said.includes('image')) return 'image'
+  if (said.includes('audio')) return 'audio'
+  return said.includes('video') ? 'video' : 'document'
+}
+
+/** The length of a medium that is in the body; undefined for one that is named by an address or an id. */
+function bytesOf(member: JsonValue | undefined, texts: Texts): number | undefined {
+  let longest = 0
+  let isElsewhere = false
+  for (const value of isJsonObject(member) ? Object.values(member) : [member]) {
+    if (typeof value !== 'string') continue
+    const length = texts.byteLength(value)
+    longest = Math.max(longest, length)
+    if (length <= LONGEST_ADDRESS && ADDRESS.test(texts.whole(value))) isElsewhere = true
+  }
+  return isElsewhere && longest <= LONGEST_ADDRESS ? undefined : (longest * 3) / 4
+}
+
+const ADDRESS = /^(https?:|gs:|s3:|file)/i

@@ -403,6 +403,24 @@ describe('credit', () => {
     expect(affordable).toBeLessThan(250)
   })
 
+  test('on trial cannot be overdrawn by many files at once: they are held by their length', async () => {
+    const { key } = await poor(9n * 10n ** 7n, true)
+    const file = { type: 'file', file: { file_data: `data:application/pdf;base64,${'A'.repeat(2 ** 20)}` } }
+    const ask = (model: string) => {
+      const messages = [{ role: 'user', content: [file] }]
+      return post(JSON.stringify({ model, max_tokens: 16, stream: true, messages }), key)
+    }
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(DELTA)
+    // 49,000 tokens at 1 dollar a million: credit for one.
+    const answers = await Promise.all([1, 2, 3, 4].map(() => ask('chat/echo')))
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 402, 402, 402])
+    fed.write(FINISH + USAGE + DONE)
+    fed.close()
+    await Promise.all(answers.map(response => response.text()))
+  })
+
   test('must pay for the stated limit of a model of which nobody says how much it writes', async () => {
     const { key } = await poor(20n * 10n ** 9n)
     expect((await post(body('unknown', false, ',"max_tokens":25000'), key)).status).toBe(402)

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
-import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
+import { estimateTokens, weighPrompt } from '@/exchange/billing/token-estimate.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 
 function estimate(body: JsonObject): number {
@@ -101,6 +101,51 @@ test('files cost the same whatever their bytes', () => {
   expect(estimate({ input: [{ role: 'user', content: [{ type: 'input_file', file_data: IMAGE }] }] })).toBe(
     2004,
   )
+})
+
+describe('what is set aside for a file', () => {
+  const MEGABYTE = 'A'.repeat(2 ** 20)
+  const most = (part: JsonObject, texts = 1) =>
+    weighPrompt({ messages: [{ role: 'user', content: Array(texts).fill(part) }] }, 1).most
+
+  test.each<[string, JsonObject]>([
+    [
+      'chat',
+      { type: 'file', file: { filename: 'a.pdf', file_data: `data:application/pdf;base64,${MEGABYTE}` } },
+    ],
+    ['responses', { type: 'input_file', file_data: MEGABYTE }],
+    [
+      'messages',
+      { type: 'document', source: { type: 'base64', media_type: 'application/pdf', data: MEGABYTE } },
+    ],
+    ['gemini', { inlineData: { mimeType: 'application/pdf', data: MEGABYTE } }],
+  ])('grows with its length in %s, and with their number', (_format, part) => {
+    expect(most(part)).toBeGreaterThan(45_000)
+    expect(most(part)).toBeLessThan(55_000)
+    expect(most(part, 10)).toBeGreaterThan(450_000)
+  })
+
+  test('is less for sound, and that of a whole one where its length is not known', () => {
+    const sound = most({ type: 'input_audio', input_audio: { data: MEGABYTE, format: 'mp3' } })
+    expect(sound).toBeGreaterThan(3_000)
+    expect(sound).toBeLessThan(5_000)
+    for (const part of [
+      { type: 'document', source: { type: 'url', url: 'https://example.com/a.pdf' } },
+      { type: 'document', source: { type: 'file', file_id: 'file_1' } },
+      { type: 'input_file', file_url: 'https://example.com/a.pdf' },
+    ]) {
+      expect(most(part)).toBeGreaterThan(50_000)
+    }
+    expect(most({ fileData: { mimeType: 'video/mp4', fileUri: 'https://youtu.be/1' } })).toBeGreaterThan(
+      300_000,
+    )
+  })
+
+  test('is never less than what is likely, with its margin', () => {
+    const small = { type: 'input_file', file_data: 'AAAA' }
+    const { likely } = weighPrompt({ input: [{ role: 'user', content: [small] }] }, 1)
+    expect(most(small)).toBeGreaterThan(likely * 1.35)
+  })
 })
 
 test('ciphers, ids and parameters of the answer cost nothing', () => {
