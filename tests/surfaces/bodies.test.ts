@@ -153,6 +153,23 @@ describe.each(SURFACES)('%s', surface => {
     }
   })
 
+  test('answers 415 to more encodings than anybody has a reason for, whatever is within', async () => {
+    for (const layers of [4, 5]) {
+      const body = Array.from({ length: layers }).reduce<Uint8Array<ArrayBuffer>>(
+        inner => new Uint8Array(zlib.gzipSync(inner)),
+        new TextEncoder().encode(bodyOf(surface)),
+      )
+      const headers = { 'content-encoding': Array(layers).fill('gzip').join(', ') }
+      const response = await call(gateway, surface, { headers, body })
+      if (layers === 4) expect(await response.text()).toContain('hi')
+      else
+        expect(await readError(response, surface)).toMatchObject({
+          status: 415,
+          code: 'unsupported_encoding',
+        })
+    }
+  })
+
   test.each(['br2', 'compress', 'gzip, br2', 'aws-chunked', '__proto__'])(
     'answers 415 to the encoding %s',
     async encoding => {

@@ -83,6 +83,9 @@ const DECOMPRESSING_STREAMS = {
   deflate: () => zlib.createInflate(),
 } satisfies Record<Encoding, () => Transform>
 
+/** Each may be as large as a body can be: a head has room for three thousand, which would be minutes of work. */
+const MOST_ENCODINGS = 4
+
 function readEncodings(header: string | null): Encoding[] {
   if (header === null) return []
   const names = header
@@ -90,6 +93,12 @@ function readEncodings(header: string | null): Encoding[] {
     .split(',')
     .map(name => name.trim())
     .filter(name => name !== '' && name !== 'identity')
+  if (names.length > MOST_ENCODINGS) {
+    throw new GatewayError(
+      'unsupported_encoding',
+      `The body has more than ${MOST_ENCODINGS} content-encodings, one within the other`,
+    )
+  }
   return names.map(name => {
     if (Object.hasOwn(DECOMPRESSORS, name)) return name as Encoding
     throw new GatewayError(
