@@ -43,14 +43,19 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   process.once('exit', kill)
 
   async function fill(seat: Seat, port: number): Promise<string> {
-    const startedAt = clock.now()
+    let servingSince: number | undefined
     const worker = startWorker({ port })
     seat.worker = worker
+    worker.serving.then(
+      () => {
+        servingSince = clock.now()
+      },
+      () => undefined,
+    )
     worker.exited.then(code => {
       seat.worker = undefined
       if (isStopping || !seat.isKept) return
-      const livedMs = clock.now() - startedAt
-      seat.failures = livedMs < SETTLED_MS ? seat.failures + 1 : 1
+      seat.failures = failuresOf(seat.failures, servingSince && clock.now() - servingSince)
       const afterMs = restartDelayMs(seat.failures)
       log.error({ worker: worker.pid, exit_code: code, restart_after_ms: afterMs }, 'a worker ended')
       seat.cancel = clock.after(afterMs, () => {
@@ -101,7 +106,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
 /** The place of one worker, whoever holds it. */
 class Seat {
   worker: WorkerProcess | undefined
-  /** How many in a row ended soon after they began. */
+  /** How many in a row ended before they had served for long. */
   failures = 0
   /** Whether whoever ends is followed by another: from when all of the first have started. */
   isKept = false
@@ -114,10 +119,18 @@ class Seat {
   }
 }
 
-/** A worker that lived so long has started well: what ended it is no fault of its start. */
-const SETTLED_MS = 60_000
+/** What ends a worker that served for so long is no fault of its start, and the next does not have to wait for it. */
+const SETTLED_MS = 5_000
 const FIRST_DELAY_MS = 100
-const LONGEST_DELAY_MS = 30_000
+const LONGEST_DELAY_MS = 10_000
+
+/**
+ * How many workers of a place have now failed in a row.
+ * @param servedMs how long the last one served; undefined: it never did
+ */
+export function failuresOf(before: number, servedMs: number | undefined): number {
+  return servedMs !== undefined && servedMs >= SETTLED_MS ? 1 : before + 1
+}
 
 /** How long to wait before a place is filled again whose worker has now failed so many times in a row. */
 export function restartDelayMs(failures: number): number {

@@ -9,7 +9,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstream.ts'
-import { restartDelayMs } from '@/commands/serve/supervisor.ts'
+import { failuresOf, restartDelayMs } from '@/commands/serve/supervisor.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -166,6 +166,11 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('a worker that keeps failing is tried again ever more slowly, and at least every 30 s', () => {
-  expect([1, 2, 3, 4, 5, 6, 50].map(restartDelayMs)).toEqual([100, 400, 1600, 6400, 25_600, 30_000, 30_000])
+test('a worker that keeps failing is tried again ever more slowly, and at least every 10 s', () => {
+  expect([1, 2, 3, 4, 5, 50].map(restartDelayMs)).toEqual([100, 400, 1600, 6400, 10_000, 10_000])
+})
+
+test('a worker that served for a while is followed at once, however often that happens', () => {
+  expect([failuresOf(0, undefined), failuresOf(1, 4_000), failuresOf(2, undefined)]).toEqual([1, 2, 3])
+  expect(failuresOf(failuresOf(3, 10_000), 10_000)).toBe(1)
 })
