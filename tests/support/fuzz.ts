@@ -109,6 +109,7 @@ function pipelineOf(upstream: Format, caller: Format, context: ReplyContext): Pi
       decoder,
       requestId,
       hidesUsage: false,
+      readsAll: false,
       hidesComments: false,
       framer: undefined,
     })

@@ -125,6 +125,7 @@ export function passThrough(recorded: Recording, chunks: readonly Buffer[]): Buf
     decoder: codec.createStreamDecoder(decodeContext(recorded.format)),
     requestId: REQUEST_ID,
     hidesUsage: false,
+    readsAll: false,
     hidesComments: false,
     framer: undefined,
   })

@@ -3,7 +3,7 @@ import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { modelRules } from '@/formats/openai-responses/model-rules.ts'
 import { carriesWrappedSignature } from '@/formats/signatures/signature.ts'
 import type { Format } from '@/generation/format.ts'
-import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import type { JsonEdit } from '@/json/splice.ts'
@@ -114,6 +114,11 @@ function outputLimitPath(prompt: Prompt, { channel }: Route): string[] {
 /** Whether a Chat caller wants the usage chunk itself; the gateway asks the upstream for it always. */
 export function asksForUsage(json: JsonObject): boolean {
   return asObject(json['stream_options'])?.['include_usage'] === true
+}
+
+/** Whether a Chat caller wants several answers at once, of which each may begin and end at any time. */
+export function asksForSeveral(json: JsonObject): boolean {
+  return (asNumber(json['n']) ?? 1) > 1
 }
 
 /** Request headers that an upstream of the caller's own format may see. Everything else stays here. */

@@ -28,6 +28,8 @@ export interface PassthroughOptions {
   requestId: string
   /** True: the upstream was asked for a usage chunk that the caller did not ask for. */
   hidesUsage: boolean
+  /** True: several answers come side by side, so that an event like the last one may begin another. */
+  readsAll: boolean
   /** True: comments do not survive the format's clients. */
   hidesComments: boolean
   framer: StreamMachine<string, string> | undefined
@@ -131,9 +133,9 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
   #unreadIn(run: Uint8Array): number | undefined {
-    const { codec, hidesComments, framer } = this.#options
+    const { codec, hidesComments, framer, readsAll } = this.#options
     const { output, error } = this.meter
-    const isPassed = output && error === undefined && !hidesComments && framer === undefined
+    const isPassed = output && error === undefined && !hidesComments && framer === undefined && !readsAll
     // Events whose lines end otherwise are looked at one by one.
     if (!isPassed || this.#sample === undefined || codec.isTelling(run) || run.includes(CR)) return undefined
     let textBytes = 0
@@ -167,10 +169,10 @@ export class PassthroughPipeline implements Pipeline {
   /** Looks at the event that stands there and says whether the caller gets it. `text`: that of all bytes, if it is known. */
   #keep(bytes: Uint8Array, start = 0, end = bytes.length, text?: string): boolean {
     if (this.meter.error !== undefined) return false
-    const { codec, hidesComments, hidesUsage } = this.#options
+    const { codec, hidesComments, hidesUsage, readsAll } = this.#options
     if (hidesComments && bytes[start] === COLON) return false
     const isTelling = codec.isTelling(viewOf(bytes, start, end))
-    if (this.meter.output && !isTelling && this.#isLikeSample(bytes, start, end)) {
+    if (this.meter.output && !readsAll && !isTelling && this.#isLikeSample(bytes, start, end)) {
       this.meter.addUnread(end - start - this.#envelope)
       return true
     }

@@ -4,6 +4,7 @@ import { Prompt } from '@/exchange/admission/prompt.ts'
 import { AnswerPipeline } from '@/exchange/relay/answer-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
+import type { JsonObject } from '@/json/json.ts'
 
 const CHAT = {
   model: 'm',
@@ -14,8 +15,12 @@ const CHAT = {
 const GEMINI = { contents: [{ parts: [{ text: 'x' }] }] }
 
 /** A stream in this format, for a caller of the same or of Chat. */
-function answerTo(surface: 'chat' | 'gemini', format: Format, reads: readonly Uint8Array[]) {
-  const json = surface === 'chat' ? CHAT : GEMINI
+function answerTo(
+  surface: 'chat' | 'gemini',
+  format: Format,
+  reads: readonly Uint8Array[],
+  json: JsonObject = surface === 'chat' ? CHAT : GEMINI,
+) {
   const bytes = Buffer.from(JSON.stringify(json))
   const prompt = new Prompt({
     surface,
@@ -109,3 +114,32 @@ describe('what has no end is not kept without one', () => {
     expect(meter).toMatchObject({ finished: true, error: undefined })
   })
 })
+
+test.each([1, 5])(
+  'of several Chat answers one that begins late is given an end, too, in reads of %i',
+  size => {
+    const chunk = (index: number, finish: string | null = null) =>
+      `data: ${JSON.stringify({
+        id: 'chatcmpl-of-forty-characters-and-some-more',
+        object: 'chat.completion.chunk',
+        choices: [{ index, delta: finish === null ? { content: 'word' } : {}, finish_reason: finish }],
+      })}\n\n`
+    const events = [chunk(0), chunk(0), chunk(0), chunk(1), chunk(1), chunk(0, 'stop')]
+    const reads = Array.from({ length: Math.ceil(events.length / size) }, (_, at) =>
+      Buffer.from(events.slice(at * size, (at + 1) * size).join('')),
+    )
+    const { written } = answerTo(
+      'chat',
+      'openai-chat-completions',
+      [...reads, Buffer.from('data: [DONE]\n\n')],
+      {
+        ...CHAT,
+        n: 2,
+      },
+    )
+    expect(written.startsWith(events.join(''))).toBe(true)
+    const added = written.slice(events.join('').length)
+    expect(added).toContain('"choices":[{"index":1,"delta":{},"logprobs":null,"finish_reason":"stop"}]')
+    expect(added).toEndWith('data: [DONE]\n\n')
+  },
+)

@@ -20,6 +20,7 @@ function way() {
     decoder: codec.createStreamDecoder({ vendor: 'openai', newId: () => 'id' }),
     requestId: 'r',
     hidesUsage: false,
+    readsAll: false,
     hidesComments: false,
     framer: undefined,
   })

@@ -32,6 +32,7 @@ function pipelineOf(format: Format, decoder = decoderOf(format), hides = false):
     decoder,
     requestId: 'request',
     hidesUsage: hides,
+    readsAll: false,
     hidesComments: hides,
     framer: undefined,
   })
