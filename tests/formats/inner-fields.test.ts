@@ -41,6 +41,29 @@ const use = { type: 'tool_use', id: 'c', name: 'f', input: {} }
 const mark = { type: 'ephemeral', ttl: '5m' }
 
 const CASES: readonly (readonly [Format, JsonObject, string])[] = [
+  [
+    CHAT,
+    chatTool({ tools: [{ type: 'function', function: { name: 'f' } }], functions: [{ name: 'g' }] }),
+    'functions',
+  ],
+  [
+    CHAT,
+    chatTool({
+      tools: [{ type: 'function', function: { name: 'f' } }],
+      tool_choice: 'auto',
+      function_call: 'none',
+    }),
+    'function_call',
+  ],
+  [CHAT, chatTool({ max_completion_tokens: 100, max_tokens: 50 }), 'max_tokens'],
+  [
+    MESSAGES,
+    {
+      ...messages({ type: 'text', text: 'hi' }),
+      system: [{ type: 'text', text: 'a', citations: [{ type: 'char_location', cited_text: 'a' }] }],
+    },
+    'system.citations',
+  ],
   [CHAT, chat([{ type: 'text', text: 'a', tone: 'dry' }]), 'messages.content.tone'],
   [
     CHAT,
@@ -318,6 +341,8 @@ test('what says nothing is no loss', () => {
     output_config: { effort: null, task_budget: null },
   }
   for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
+  const older = chatTool({ functions: [{ name: 'f' }], tools: [], max_tokens: 9, max_completion_tokens: 9 })
+  for (const to of [RESPONSES, MESSAGES]) expect([to, ...lost(CHAT, to, older)]).toEqual([to])
   const safety = { ...gemini(), safetySettings: [] }
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
 })

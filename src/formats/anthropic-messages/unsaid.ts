@@ -39,11 +39,11 @@ function readOfBlock(block: JsonValue): Read {
   return byType(BLOCKS)(block)
 }
 
-/** Only text is read as an instruction. */
+/** Only text is read as an instruction, and not what it rests on. */
 function readOfSystem(block: JsonValue): Read {
   const type = asObject(block)?.['type'] ?? 'text'
   if (type === 'search_result') return SEARCH_RESULT
-  return type === 'text' ? TEXT : false
+  return type === 'text' ? { ...TEXT, citations: () => false } : false
 }
 
 /** A tool of another type is kept whole. */

@@ -3,6 +3,7 @@ import { dataUri } from '@/formats/media/data-uri.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
 import { asBoolean, asObject, type JsonObject } from '@/json/json.ts'
+import { isLegacyRequest } from './tools-decode.ts'
 import { FORMAT } from './wire.ts'
 
 /** The id of a reply: constant through a stream, and found again in the log by its request id. */
@@ -12,7 +13,7 @@ export function replyId(context: ReplyContext): string {
 
 /** True when the caller spoke of `functions` and so reads `function_call`. */
 export function isLegacyCaller(context: ReplyContext): boolean {
-  return Array.isArray(context.wire['functions']) && !Array.isArray(context.wire['tools'])
+  return isLegacyRequest(context.wire)
 }
 
 /** True when the caller asked for the usage chunk of a stream. */

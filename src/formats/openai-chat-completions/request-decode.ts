@@ -12,7 +12,7 @@ import {
 } from '@/json/json.ts'
 import { decodeMessages } from './message-decode.ts'
 import { REQUEST } from './request-schema.ts'
-import { decodeToolChoice, decodeTools } from './tools-decode.ts'
+import { decodeToolChoice, decodeTools, isLegacyRequest } from './tools-decode.ts'
 import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
 
@@ -22,7 +22,7 @@ import { FORMAT } from './wire.ts'
  */
 export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
   assertShape(REQUEST, body)
-  const isLegacy = Array.isArray(body['functions']) && !Array.isArray(body['tools'])
+  const isLegacy = isLegacyRequest(body)
   return {
     model: call.model,
     stream: call.stream,

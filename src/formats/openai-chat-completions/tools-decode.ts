@@ -5,10 +5,15 @@ import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue
 import { cacheMark } from './content-decode.ts'
 import { FORMAT } from './wire.ts'
 
+/** True where tools are given as `functions`, and calls are read as `function_call`. */
+export function isLegacyRequest(body: JsonObject): boolean {
+  return Array.isArray(body['functions']) && asArray(body['tools']).length === 0
+}
+
 /** Reads `tools`, legacy `functions` and the search that is asked for by an option of its own. */
 export function decodeTools(body: JsonObject): Tool[] {
   const tools: Tool[] = asArray(body['tools']).map((tool, index) => decodeTool(asObject(tool) ?? {}, index))
-  if (!Array.isArray(body['tools'])) {
+  if (isLegacyRequest(body)) {
     for (const legacy of asArray(body['functions']))
       tools.push(functionTool(asObject(legacy) ?? {}, undefined))
   }

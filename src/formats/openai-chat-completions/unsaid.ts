@@ -90,7 +90,21 @@ const INSIDE: ReadFields = {
   modalities: oneOf('text', 'image', 'audio'),
 }
 
-/** What fields within others say that no other format is told. */
+/** Fields that are not read where their newer name is given. */
+const OLDER_NAMES = [
+  ['functions', 'tools'],
+  ['function_call', 'tool_choice'],
+  ['max_tokens', 'max_completion_tokens'],
+] as const
+
+/** What fields within others say, and older names of others, that no other format is told. */
 export function unsaidFields(body: JsonObject): string[] {
-  return unreadInside(body, INSIDE)
+  const passedOver = OLDER_NAMES.filter(([older, newer]) => says(body[older]) && says(body[newer]))
+    .filter(([older, newer]) => body[older] !== body[newer])
+    .map(([older]) => older)
+  return [...unreadInside(body, INSIDE), ...passedOver]
+}
+
+function says(value: JsonValue | undefined): boolean {
+  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }

@@ -195,6 +195,16 @@ describe('messages', () => {
     expect(turnsOf(USER, { role: 'assistant', tool_calls: calls })[1]?.parts).toMatchObject([{ input: text }])
   })
 
+  test('legacy functions beside an empty list of tools are the tools', () => {
+    const request = decodeRequest({
+      messages: [{ role: 'user', content: 'a' }],
+      functions: [{ name: 'f' }],
+      tools: [],
+    })
+    expect(request.tools).toMatchObject([{ type: 'function', name: 'f' }])
+    expect(request.parallelToolCalls).toBe(false)
+  })
+
   test('edge 32: legacy functions are tools, their calls have ids that do not change', () => {
     const body = {
       functions: [{ name: 'f', parameters: { type: 'object' } }],
