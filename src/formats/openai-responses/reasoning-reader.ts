@@ -7,7 +7,7 @@ type Emit = (event: GenerationEvent) => void
 
 /**
  * Reasoning: one block, begun with its first text or, where nothing is shown, with its end. Of an item with raw text and
- * a summary the block holds what comes first.
+ * a summary the block holds what comes first, and the raw text in any case.
  */
 export class ReasoningReader implements ItemReader {
   readonly #source: StreamSource
@@ -72,8 +72,18 @@ export class ReasoningReader implements ItemReader {
       for (const [index, text] of reasoningTexts(item, this.#raw).entries()) {
         if (index >= this.#paragraphs - 1) this.#fill(index, this.#raw, text, emit)
       }
+      if (whole.raw && !this.#raw) this.#add(whole.texts, reasoningTexts(item, false), emit)
     }
     this.#end(asString(item['encrypted_content']), emit)
+  }
+
+  /** The raw text behind a summary that was shown before it came, unless it says the same. */
+  #add(texts: readonly string[], shown: readonly string[], emit: Emit): void {
+    if (this.#block === undefined || texts.join('') === shown.join('')) return
+    for (const text of texts) {
+      emit({ type: 'reasoning-paragraph', block: this.#block })
+      emit({ type: 'reasoning-delta', block: this.#block, text })
+    }
   }
 
   cut(emit: Emit): void {

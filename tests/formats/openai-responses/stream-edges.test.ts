@@ -224,6 +224,35 @@ describe('edge 38: reasoning', () => {
     expect(streamed.candidates).toEqual(whole.candidates)
   })
 
+  test.each([
+    [
+      'is followed by the raw text that came after it',
+      'First this, then that.',
+      ['Two', 'steps', 'First this, then that.'],
+    ],
+    ['is not followed by the same words', 'Twosteps', ['Two', 'steps']],
+  ])('whose summary is told first %s', (_, raw, texts) => {
+    const summary = ['Two', 'steps'].map(text => ({ type: 'summary_text', text }))
+    const item = { type: 'reasoning', id: 'rs_1', summary, content: [{ type: 'reasoning_text', text: raw }] }
+    const at = { output_index: 0, item_id: 'rs_1' }
+    const streamed = collect(
+      decodeData([
+        { type: 'response.created', response: { id: 'r', model: 'up' } },
+        { type: 'response.output_item.added', ...at, item: { type: 'reasoning', id: 'rs_1', summary: [] } },
+        ...summary.map(({ text: delta }, summary_index) => ({
+          type: 'response.reasoning_summary_text.delta',
+          ...at,
+          summary_index,
+          delta,
+        })),
+        { type: 'response.reasoning_text.delta', ...at, content_index: 0, delta: raw },
+        { type: 'response.output_item.done', ...at, item },
+        { type: 'response.completed', response: { id: 'r', status: 'completed', output: [item] } },
+      ]),
+    )
+    expect(streamed.candidates[0]?.parts).toMatchObject([{ type: 'reasoning', texts, id: 'rs_1' }])
+  })
+
   test('carried on a text or a call stands right behind it, hidden', async () => {
     const signature = { format: 'gemini-generate-content', vendor: 'google', value: 'sig' } as const
     const signed = (event: GenerationEvent) => (event.type.endsWith('-end') ? { ...event, signature } : event)
