@@ -1,7 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { UpstreamFault } from '@/formats/codec.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { saysContextLength } from './context-length.ts'
 import { redact } from './redaction.ts'
 
@@ -158,7 +158,15 @@ function machineDetails(details: JsonObject | undefined): JsonObject | undefined
   const code = asString(details?.['error_code'])
   if (code === undefined) return undefined
   const unsupported = asArray(details?.['unsupported']).filter(name => typeof name === 'string')
-  return { error_code: code, ...(unsupported.length > 0 && { unsupported }) }
+  // Of images that are too large: how large they may be, and where they stand in the request.
+  const side = asNumber(details?.['max_side_length_pixels'])
+  const paths = asArray(details?.['paths']).filter(path => typeof path === 'string')
+  return {
+    error_code: code,
+    ...(unsupported.length > 0 && { unsupported }),
+    ...(side !== undefined && { max_side_length_pixels: side }),
+    ...(paths.length > 0 && { paths }),
+  }
 }
 
 function codeOf(body: JsonObject, details: readonly JsonValue[]): string | undefined {

@@ -40,6 +40,9 @@ describe('edge 83: error bodies of every shape', () => {
         .details
     const thread = { error_code: 'thread_unsupported_request', unsupported: ['thread'] }
     expect(details({ ...thread, workspace: 'wrk_1' })).toEqual(thread)
+    const images = { max_side_length_pixels: 2000, paths: ['messages.0.content.1'] }
+    const large = { error_code: 'image_dimensions_too_large', ...images }
+    expect(details({ ...large, organization: 'org_1' })).toEqual(large)
     expect(details({ error_code: 'thread_not_found' })).toEqual({ error_code: 'thread_not_found' })
     expect(details({ workspace: 'wrk_1' })).toBeUndefined()
   })
