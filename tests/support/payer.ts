@@ -14,6 +14,8 @@ export interface PayerOptions {
   email?: string
   creditNano?: bigint
   onTrial?: boolean
+  /** Given to it beside those of every account. */
+  models?: string[]
   /** Of the key; none unless said. */
   cap?: SpendCap | undefined
 }

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+
+let upstream: ScriptedUpstream
+let gateway: TestGateway
+let given: string
+
+beforeAll(async () => {
+  upstream = scriptedUpstream(() => new Response('{"error":{"message":"asked"}}', { status: 400 }))
+  gateway = await startTestGateway({
+    upstreams: upstream.url,
+    models: `
+  - { id: "dear", enabled_by_default: false, channels: [{ channel: messages, model: "dear-2026" }], prices: { input: 1, output: 1 } }`,
+  })
+  given = (await openPayer(gateway.accounts, { models: ['dear'] })).key
+})
+afterAll(async () => {
+  await gateway.close()
+  await upstream.stop()
+})
+
+const advised = (model: string) => ({
+  path: '/v1/messages',
+  body: {
+    model: 'messages/echo',
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'hi' }],
+    tools: [{ type: 'advisor_20260301', name: 'advisor', model }],
+  },
+})
+const fallingBack = (model: string) => ({
+  path: '/v1/chat/completions',
+  body: { model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }], models: ['chat/echo', model] },
+})
+
+/** What a vendor is asked for, or the code of the refusal before it is. */
+async function ask({ path, body }: ReturnType<typeof advised | typeof fallingBack>, key: string) {
+  const before = upstream.seen.length
+  const response = await fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  const { error } = JSON.parse(await response.text())
+  return upstream.seen.length > before ? 'asked' : error.code
+}
+
+test.each([
+  ['an adviser', advised],
+  ['a fallback', fallingBack],
+])('%s that the account may not use is refused like a model that does not exist', async (_what, make) => {
+  expect(await ask(make('dear'), gateway.key)).toBe('model_not_found')
+  expect(await ask(make('dear-2026'), gateway.key)).toBe('model_not_found')
+  expect(await ask(make('nothing'), gateway.key)).toBe('model_not_found')
+})
+
+test.each([
+  ['an adviser', advised],
+  ['a fallback', fallingBack],
+])('%s that the account was given is passed on, by either name', async (_what, make) => {
+  expect(await ask(make('dear'), given)).toBe('asked')
+  expect(await ask(make('dear-2026'), given)).toBe('asked')
+})
