@@ -5,6 +5,8 @@ import type { Clock } from '@/clock/clock.ts'
 export interface EventSink {
   /** One event. A reader who does not read loses the oldest that wait, and is told how many. */
   send(event: string, data: object): void
+  /** Ends the stream. */
+  end(): void
 }
 
 /** Events that may wait for one reader. */
@@ -38,6 +40,7 @@ function framed(
   const encoder = new TextEncoder()
   const waiting: string[] = []
   let lost = 0
+  let isOpen = true
   let close = () => {}
   let wake = () => {}
   const push = (text: string) => {
@@ -48,11 +51,19 @@ function framed(
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
+        const end = () => {
+          close()
+          try {
+            controller.close()
+          } catch {
+            // The reader has cancelled it already.
+          }
+        }
         const unsubscribe = open({
           send: (event, data) => push(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`),
+          end,
         })
         const stopHeartbeat = clock.every(HEARTBEAT_MS, () => push(': still here\n\n'))
-        let isOpen = true
         close = () => {
           if (!isOpen) return
           isOpen = false
@@ -60,14 +71,7 @@ function framed(
           stopHeartbeat()
           wake()
         }
-        signal.addEventListener('abort', () => {
-          close()
-          try {
-            controller.close()
-          } catch {
-            // The reader has cancelled it already.
-          }
-        })
+        signal.addEventListener('abort', end)
         push(': here\n\n')
       },
       async pull(controller) {
@@ -76,7 +80,7 @@ function framed(
         const gap = lost === 0 ? '' : `event: lost\ndata: ${JSON.stringify({ events: lost })}\n\n`
         lost = 0
         const text = gap + waiting.splice(0).join('')
-        if (text !== '' && !signal.aborted) controller.enqueue(encoder.encode(text))
+        if (text !== '' && isOpen && !signal.aborted) controller.enqueue(encoder.encode(text))
       },
       cancel: () => close(),
     },

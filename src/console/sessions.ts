@@ -46,18 +46,36 @@ export function endedCookie(console: Console): string {
   return cookie(console, '', 0)
 }
 
-/** Who sent the request; undefined: nobody who is signed in. */
+/** Who sent the request; undefined: nobody who is signed in. The session is in use by it. */
 export async function findSession(console: Console, request: Request): Promise<SignedIn | undefined> {
+  const found = await readSession(console, request)
+  if (found === undefined) return undefined
+  const { session, user } = found
+  const now = console.clock.now()
+  if (session.seenAt.getTime() + TOUCH_MS <= now) {
+    await userStore(console.database.orm).touchSession(session.id, user.id, new Date(now))
+  }
+  return { sessionId: session.id, user }
+}
+
+/** Whether who sent the request is signed in still, with this role at least; null: whatever the role. */
+export async function isStillSignedIn(
+  console: Console,
+  request: Request,
+  least: Role | null,
+): Promise<boolean> {
+  const found = await readSession(console, request)
+  return found !== undefined && (least === null || hasRank(found.user.role, least))
+}
+
+async function readSession(console: Console, request: Request) {
   const token = readCookie(request.headers.get('cookie') ?? '', cookieName(console))
   if (token === undefined) return undefined
-  const store = userStore(console.database.orm)
-  const found = await store.findSession(hashToken(token))
+  const found = await userStore(console.database.orm).findSession(hashToken(token))
   if (found === undefined || found.user.status !== 'active') return undefined
   const now = console.clock.now()
-  const { session, user } = found
-  if (session.expiresAt.getTime() <= now || session.seenAt.getTime() + IDLE_MS <= now) return undefined
-  if (session.seenAt.getTime() + TOUCH_MS <= now) await store.touchSession(session.id, user.id, new Date(now))
-  return { sessionId: session.id, user }
+  const { expiresAt, seenAt } = found.session
+  return expiresAt.getTime() <= now || seenAt.getTime() + IDLE_MS <= now ? undefined : found
 }
 
 const RANKS: Record<Role, number> = { read_only: 1, admin: 2, owner: 3 }

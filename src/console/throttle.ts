@@ -52,8 +52,9 @@ export class Throttle {
     const buckets = attempts.map(bucketOf)
     const { allowed, retryAfterUs } = this.#buckets.take({ id: '', buckets, leases: [] })
     if (allowed) return
-    throw new ConsoleError('rate_limited', 'Too many attempts, try again later', {
-      retryAfterMs: retryAfterUs / 1000,
+    const retryAfterMs = retryAfterUs / 1000
+    throw new ConsoleError('rate_limited', `Too many attempts, try again in ${inWords(retryAfterMs)}`, {
+      retryAfterMs,
     })
   }
 
@@ -66,6 +67,12 @@ export class Throttle {
   close(): void {
     this.#stop()
   }
+}
+
+function inWords(ms: number): string {
+  const seconds = Math.ceil(ms / 1000)
+  if (seconds <= 90) return seconds === 1 ? 'a second' : `${seconds} seconds`
+  return `${Math.ceil(seconds / 60)} minutes`
 }
 
 function bucketOf([name, whom]: Attempt): Bucket {

@@ -59,6 +59,41 @@ describe('the session cookie', () => {
     }
   })
 
+  test('is another one after signing in again, and the one before is worth nothing', async () => {
+    const ada = await site.signUp('again@example.com')
+    const body = { email: ada.email, password: PASSWORD }
+    const cookie = (await site.send(ada, 'POST /api/session', { body })).headers.get('set-cookie') ?? ''
+    expect((await site.send(ada, 'GET /api/sessions')).status).toBe(401)
+    const again = { ...ada, cookie: cookie.split(';')[0] }
+    expect((await site.call(again, 'GET /api/sessions', {})).items).toHaveLength(1)
+  })
+
+  test('that has ended, or a role that was taken away, ends the live log, which tells nothing more', async () => {
+    const owner = await site.signUp('taking@example.com', 'owner')
+    const reader = await site.signUp('reader@example.com', 'read_only')
+    const holder = await site.signUp('leaver@example.com')
+    const all = await site.send(reader, 'GET /api/admin/live/requests')
+    const own = await site.send(holder, 'GET /api/live/requests')
+    await site.console.tail.poll()
+    await site.call(owner, 'PUT /api/admin/users/:id/role', {
+      params: { id: reader.userId },
+      body: { role: null },
+    })
+    const { secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
+    await site.call(holder, 'DELETE /api/session', {})
+    const asked = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: '{"model":"chat/echo","messages":[{"role":"user","content":"secret"}]}',
+    })
+    await asked.text()
+    await gateway.server.flush()
+    await site.console.tail.poll()
+    // Both end by themselves: what is read is all there will be.
+    expect(await all.text()).not.toContain('event: request')
+    expect(await own.text()).not.toContain('event: request')
+  })
+
   test('ends after a week without use, and after 30 days of it', async () => {
     const idle = await site.signUp('idle@example.com')
     const busy = await site.signUp('busy@example.com')
@@ -168,6 +203,33 @@ describe('signing in', () => {
     }
   })
 
+  test('asking for a new password takes as long for an address that is known as for one that is not', async () => {
+    await gateway.apply('console: { signup: true, smtp: { host: localhost, from: "t@example.com" } }')
+    const ada = await site.signUp('forgetful@example.com')
+    const link = Promise.withResolvers<void>()
+    const locked = Promise.withResolvers<void>()
+    const holding = gateway.database.orm.transaction(async tx => {
+      await tx.execute('lock table console_link in access exclusive mode')
+      locked.resolve()
+      await link.promise
+    })
+    await locked.promise
+    // What is done for a known address waits; the answer does not.
+    await site.call(undefined, 'POST /api/password-reset', { body: { email: ada.email } })
+    link.resolve()
+    await holding
+    await until(() => site.mails.some(({ to }) => to === ada.email))
+    await gateway.apply('console: { signup: true }')
+  })
+
+  test('says when one may try again', async () => {
+    await site.signUp('impatient@example.com')
+    for (let time = 0; time < 10; time += 1) await signIn('impatient@example.com', 'a wrong password')
+    const refused = await signIn('impatient@example.com', PASSWORD)
+    expect(await refused.text()).toMatch(/try again in \d+ seconds"/)
+    clock.advance(3_600_000)
+  })
+
   test('is slowed down after ten wrong passwords, also for the right one, until time has passed', async () => {
     await site.signUp('slow@example.com')
     for (let time = 0; time < 10; time += 1) {
@@ -247,6 +309,18 @@ describe('a one-time link', () => {
     expect((await site.send(undefined, 'POST /api/links/inspect', { body: { token: late } })).status).toBe(
       404,
     )
+  })
+
+  test('to a new password works no more once the password was changed otherwise', async () => {
+    const ada = await site.signUp('both-ways@example.com')
+    const terms = { kind: 'password_reset', email: ada.email, role: null } as const
+    const token = tokenOf(await makeLink(linkMakerOf(site.console), gateway.database.orm, terms))
+    const body = { current: PASSWORD, password: 'yet another password' }
+    await site.call(ada, 'PUT /api/me/password', { body })
+    const taken = { token, password: 'the password of a thief' }
+    expect((await site.send(undefined, 'POST /api/links/accept', { body: taken })).status).toBe(404)
+    const wrong = { current: PASSWORD, password: 'yet another password' }
+    expect((await site.fail(ada, 'PUT /api/me/password', { body: wrong })).field).toBe('current')
   })
 
   test('to a new password ends the sessions that there are', async () => {

@@ -4,7 +4,7 @@ import { invalid, notFound } from '../failure.ts'
 import { limitOf, type Page, pageOf } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../receipt.ts'
 import { keyNamesOf, type LogQuery, lineOf, readLog } from '../request-log.ts'
-import type { SignedIn } from '../sessions.ts'
+import { isStillSignedIn, type SignedIn } from '../sessions.ts'
 import { type Receipt, type RequestLine, requestRoutes } from './contract/requests.ts'
 import { controller, type Incoming, type Listener } from './controller.ts'
 
@@ -86,17 +86,24 @@ export async function oneReceipt(
   return receiptRow(id, receipt, { keyName, channel: showsChannel })
 }
 
-/** The requests of an account, or of all, as they end. */
+/** The requests of an account, or of all, as they end: for as long as whoever watches may see them. */
 export function tailOf(
-  { clock, database, tail, log }: Console,
+  console: Console,
   { request }: Incoming<SignedIn>,
   accountId: number | undefined,
   showsChannel: boolean,
 ): Response {
+  const { clock, database, tail, log } = console
+  const least = accountId === undefined ? 'read_only' : null
   return eventStream(clock, request.signal, sink =>
     tail.listen(async rows => {
       const own = accountId === undefined ? rows : rows.filter(row => row.accountId === accountId)
       if (own.length === 0) return
+      const mayStill = await isStillSignedIn(console, request, least).catch(error => {
+        log.warn({ err: error }, 'a session could not be read')
+        return false
+      })
+      if (!mayStill) return sink.end()
       const names = await keyNamesOf(database.orm, own).catch(error => {
         log.warn({ err: error }, 'the names of keys could not be read')
         return new Map<number, string>()

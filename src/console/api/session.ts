@@ -4,7 +4,7 @@ import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid, notFound } from '../failure.ts'
 import { acceptLink, createUser, linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { checkSecondFactor, hashRecoveryCode, newRecoveryCodes, newSecret, stepOf } from '../second-factor.ts'
-import { endedCookie, openSession } from '../sessions.ts'
+import { endedCookie, openSession, type SignedIn } from '../sessions.ts'
 import type { Attempt } from '../throttle.ts'
 import { hashToken } from '../tokens.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
@@ -18,17 +18,20 @@ export function sessionApi(console: Console, listener: Listener) {
   const { clock, database, passwords, throttle } = console
   const users = userStore(database.orm)
 
-  async function signIn(user: StoredUser, incoming: Incoming<unknown>) {
+  /** A session of this browser that there was before is over: nobody could sign it out any more. */
+  async function signIn(user: StoredUser, incoming: Incoming<SignedIn | undefined>) {
+    const { signedIn: before } = incoming
+    if (before !== undefined) await users.endSession(before.sessionId, before.user.id)
     incoming.setCookie(await openSession(console, user, incoming.origin))
     return { user: userRow(user) }
   }
 
   /** @throws ConsoleError `wrong_credentials` */
-  async function confirmPassword(user: StoredUser, password: string): Promise<void> {
+  async function confirmPassword(user: StoredUser, password: string, field = 'password'): Promise<void> {
     const attempts: Attempt[] = [['sign-in', `user ${user.id}`]]
     throttle.take(...attempts)
     if (!(await passwords.verify(password, user.passwordHash))) {
-      throw new ConsoleError('wrong_credentials', 'The password is wrong', { field: 'password' })
+      throw new ConsoleError('wrong_credentials', 'The password is wrong', { field })
     }
     throttle.giveBack(...attempts)
   }
@@ -112,7 +115,10 @@ export function sessionApi(console: Console, listener: Listener) {
     'POST /api/password-reset': async ({ body, origin }) => {
       const email = body.email.trim().toLowerCase()
       throttle.take(['stranger-ip', origin.ip ?? ''], ['stranger-email', email])
-      await requestReset(console, email)
+      // Not waited for: how long it takes would tell whether there is such a user.
+      void requestReset(console, email).catch(error =>
+        console.log.error({ err: error }, 'a new password could not be asked for'),
+      )
       return OK
     },
     'POST /api/links/inspect': async ({ body, origin }) => {
@@ -130,9 +136,14 @@ export function sessionApi(console: Console, listener: Listener) {
     },
 
     'PUT /api/me/password': async ({ signedIn: { user, sessionId }, body }) => {
-      await confirmPassword(user, body.current)
-      await users.change(user.id, { passwordHash: await passwords.hash(body.password) })
-      await users.endSessions(user.id, sessionId)
+      await confirmPassword(user, body.current, 'current')
+      const passwordHash = await passwords.hash(body.password)
+      await database.orm.transaction(async tx => {
+        const store = userStore(tx)
+        await store.change(user.id, { passwordHash, resetRequestedAt: null })
+        await store.voidLinks(user.email, ['password_reset'])
+        await store.endSessions(user.id, sessionId)
+      })
       return OK
     },
     'POST /api/me/totp': async ({ signedIn: { user }, body }) => {
