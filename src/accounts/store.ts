@@ -60,6 +60,8 @@ export interface AccountStore {
   /** `search` is a part of the e-mail address, or an id. */
   searchAccounts(part: Part & { search?: string; status?: AccountStatus }): Promise<Account[]>
   findAccount(id: number): Promise<Account>
+  /** The account, which nobody else changes until the end of the transaction. */
+  lockAccount(id: number): Promise<Account>
   findAccountByEmail(email: string): Promise<Account | undefined>
   suspendAccount(id: number): Promise<Account>
   resumeAccount(id: number): Promise<Account>
@@ -75,6 +77,8 @@ export interface AccountStore {
   searchKeys(part: Part & { accountId: number; status?: KeyStatus }): Promise<ApiKey[]>
   /** Undefined: there is none, or it is hidden. */
   findKeyById(id: number): Promise<ApiKey | undefined>
+  /** The same, for nobody else to change until the end of the transaction. */
+  lockKey(id: number): Promise<ApiKey | undefined>
   /** Of those that there are, hidden ones included. */
   findKeyNames(ids: readonly number[]): Promise<{ id: number; name: string; lookup: string }[]>
   renameKey(id: number, name: string): Promise<ApiKey>
@@ -146,6 +150,10 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
         limit,
       ),
     findAccount,
+    async lockAccount(id) {
+      await orm.select({ id: account.id }).from(account).where(eq(account.id, id)).for('update')
+      return findAccount(id)
+    },
     async findAccountByEmail(email) {
       const [found] = await selectAccounts(orm, eq(account.email, email.trim().toLowerCase()))
       return found
@@ -220,6 +228,14 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
         .select()
         .from(apiKey)
         .where(and(eq(apiKey.id, id), eq(apiKey.hidden, false)))
+      return row && toApiKey(row)
+    },
+    async lockKey(id) {
+      const [row] = await orm
+        .select()
+        .from(apiKey)
+        .where(and(eq(apiKey.id, id), eq(apiKey.hidden, false)))
+        .for('update')
       return row && toApiKey(row)
     },
     async findKeyNames(ids) {

@@ -2,7 +2,13 @@ import type { Account } from '@/accounts/account.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Account as AccountRow } from './api/contract/admin-accounts.ts'
 import { limitsRow } from './key-rows.ts'
+import { revisionOf } from './revision.ts'
 import type { StoredUser } from './user-store.ts'
+
+/** Another one whenever an administrator has changed the account's limits or models. */
+export function accountRevision({ limits, models }: Account): string {
+  return revisionOf({ limits: limitsRow(limits), models: [...models] })
+}
 
 /** An account as administrators see it. */
 export function accountRow(account: Account, user: StoredUser | undefined): AccountRow {
@@ -18,5 +24,6 @@ export function accountRow(account: Account, user: StoredUser | undefined): Acco
     models: [...account.models],
     created_at: account.createdAt.toISOString(),
     user: user === undefined ? null : { id: user.id, role: user.role, status: user.status },
+    revision: accountRevision(account),
   }
 }

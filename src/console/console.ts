@@ -3,8 +3,11 @@ import { Elysia, ParseError } from 'elysia'
 import { ConfigFileError } from '@/config/file.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { adminAccountsApi } from './api/admin-accounts.ts'
-import { adminCatalogApi } from './api/admin-catalog.ts'
+import { adminChannelsApi } from './api/admin-channels.ts'
+import { adminKeysApi } from './api/admin-keys.ts'
 import { adminLedgerApi } from './api/admin-ledger.ts'
+import { adminModelsApi } from './api/admin-models.ts'
+import { adminRequestsApi } from './api/admin-requests.ts'
 import { adminUsersApi } from './api/admin-users.ts'
 import { billingApi } from './api/billing.ts'
 import type { Listener } from './api/controller.ts'
@@ -30,8 +33,11 @@ export function createConsoleApi(console: Console, listener: Listener) {
     .use(billingApi(console, listener))
     .use(modelsApi(console, listener))
     .use(adminAccountsApi(console, listener))
+    .use(adminKeysApi(console, listener))
+    .use(adminRequestsApi(console, listener))
     .use(adminUsersApi(console, listener))
-    .use(adminCatalogApi(console, listener))
+    .use(adminChannelsApi(console, listener))
+    .use(adminModelsApi(console, listener))
     .use(adminLedgerApi(console, listener))
 }
 

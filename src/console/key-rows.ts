@@ -2,6 +2,7 @@ import type { ApiKey } from '@/accounts/account.ts'
 import type { LimitChanges } from '@/accounts/store.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Key } from './api/contract/keys.ts'
+import { revisionOf } from './revision.ts'
 
 /** A key as the console shows it. `spentNano`: of the cap's running period. `now` in ms. */
 export function keyRow(key: ApiKey, spentNano: bigint | undefined, now: number): Key {
@@ -20,7 +21,13 @@ export function keyRow(key: ApiKey, spentNano: bigint | undefined, now: number):
     created_at: key.createdAt.toISOString(),
     last_used_at: key.lastUsedAt?.toISOString() ?? null,
     revoked_at: key.revokedAt?.toISOString() ?? null,
+    revision: keyRevision(key),
   }
+}
+
+/** Another one whenever somebody has changed the key's name or limits. */
+export function keyRevision({ name, limits }: ApiKey): string {
+  return revisionOf({ name, limits: limitsRow(limits) })
 }
 
 /** Limits as the API shows them; null is the deployment's default. */

@@ -1,28 +1,25 @@
 import type { Account } from '@/accounts/account.ts'
-import { type AccountStore, accountStore } from '@/accounts/store.ts'
-import { rawSqlOf, type Transaction } from '@/db/connect.ts'
+import { accountStore } from '@/accounts/store.ts'
+import type { Transaction } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { postEntry } from '@/ledger/store.ts'
 import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/defaults.ts'
+import { type AccountChange, assertAccount, changeAccount, postByHand } from '../account-changes.ts'
 import { accountRow } from '../account-rows.ts'
 import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { entryPage } from '../entries.ts'
-import { ConsoleError, invalid, notFound } from '../failure.ts'
+import { ConsoleError, invalid } from '../failure.ts'
 import { limitChangesOf, limitsRow } from '../key-rows.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { cursorId, limitOf, pageOf } from '../paging.ts'
 import type { SignedIn } from '../sessions.ts'
-import { readRange, readUsage } from '../usage.ts'
 import { userStore } from '../user-store.ts'
-import { type Account as AccountRow, adminAccountRoutes } from './contract/admin-accounts.ts'
+import { type Account as AccountRow, adminAccountRoutes, type NewAccount } from './contract/admin-accounts.ts'
 import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
-import { keyPage, shown } from './keys.ts'
-import { logPage, oneReceipt, tailOf } from './requests.ts'
-import { namesOf } from './usage.ts'
+import { keyPage } from './keys.ts'
 
-/** What administrators see and change of accounts, and of all requests. */
+/** What administrators see and change of accounts. */
 export function adminAccountsApi(console: Console, listener: Listener) {
   const { database } = console
   const accounts = accountStore(database, console.random)
@@ -32,58 +29,8 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     return accountRow(account, await users.findByAccount(account.id))
   }
 
-  /** Changes an account and says what it was before and after. */
-  async function change(
-    call: Incoming<SignedIn>,
-    id: number,
-    action: string,
-    shownOf: (account: Account) => JsonObject,
-    work: (store: AccountStore) => Promise<Account>,
-    reason?: string,
-  ): Promise<AccountRow> {
-    await assertAccount(accounts, id)
-    const changed = await administer(console, actorOf(call), async tx => {
-      const store = accountStore({ orm: tx }, console.random)
-      const before = await store.findAccount(id)
-      const after = await work(store)
-      const why = reason === undefined ? {} : { reason }
-      return {
-        result: after,
-        act: {
-          action,
-          target: `account ${id}`,
-          before: shownOf(before),
-          after: { ...shownOf(after), ...why },
-        },
-      }
-    })
-    return rowOf(changed)
-  }
-
-  /** Posts an entry and writes it down. */
-  async function post(call: Incoming<SignedIn>, id: number, sign: bigint, amount: string, reason: string) {
-    await assertAccount(accounts, id)
-    const nano = parseMoney(amount)
-    if (nano === undefined || nano <= 0n) throw invalid('amount', 'This is no amount above 0, as in 5.00')
-    const entryId = Bun.randomUUIDv7()
-    const kind = sign > 0n ? 'topup' : 'debit'
-    return administer(console, actorOf(call), async tx => {
-      const { balanceNano } = await postEntry(rawSqlOf(tx), {
-        id: entryId,
-        accountId: id,
-        kind,
-        amountNano: sign * nano,
-        reason,
-      })
-      const balance = formatMoney(balanceNano)
-      const before = { balance: formatMoney(balanceNano - sign * nano) }
-      const after = { balance, amount: formatMoney(sign * nano), entry_id: entryId, reason }
-      const action = sign > 0n ? 'account.credit' : 'account.debit'
-      return {
-        result: { entry_id: entryId, balance },
-        act: { action, target: `account ${id}`, before, after },
-      }
-    })
+  async function change(call: Incoming<SignedIn>, made: AccountChange): Promise<AccountRow> {
+    return rowOf(await changeAccount(console, actorOf(call), made))
   }
 
   return controller('console-admin-accounts', console, listener, adminAccountRoutes, {
@@ -101,142 +48,103 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       return pageOf(found, limit, itemOf, ({ id }) => String(id))
     },
     'POST /api/admin/accounts': async ({ body, ...call }) => {
-      const { trialCredit } = await loadDefaults(database)
-      const credit = parseMoney(body.credit ?? trialCredit)
-      if (credit === undefined) throw invalid('credit', 'This is no amount, as in 5.00')
-      const models = resolve(console, body.models ?? [])
-      const { account, url } = await administer(console, actorOf(call), async tx => {
-        const made = await accountStore({ orm: tx }, console.random).createAccount({
-          email: body.email,
-          creditNano: credit,
-          onTrial: body.credit === undefined,
-          models,
-        })
-        const link = body.invite === true ? await inviteHolder(console, tx, made) : null
-        const after = { email: made.email, credit: formatMoney(credit), models, invited: link !== null }
-        const act = { action: 'account.create', target: `account ${made.id}`, before: null, after }
-        return { result: { account: made, url: link }, act }
-      })
-      if (url !== null) await mailLink(console, account.email, 'invite', url)
+      const { account, url } = await createAccount(console, call, body)
       return { account: await rowOf(account), url }
     },
     'GET /api/admin/accounts/:id': async ({ params }) => {
-      await assertAccount(accounts, params.id)
+      await assertAccount(console, params.id)
       return rowOf(await accounts.findAccount(params.id))
     },
-    'POST /api/admin/accounts/:id/invite': async ({ params, ...call }) => {
-      await assertAccount(accounts, params.id)
-      const account = await accounts.findAccount(params.id)
-      if ((await users.findByAccount(account.id)) !== undefined) {
-        throw new ConsoleError('refused', 'Somebody signs in for this account already')
-      }
-      const url = await administer(console, actorOf(call), async tx => ({
-        result: await inviteHolder(console, tx, account),
-        act: {
-          action: 'account.invite',
-          target: `account ${account.id}`,
-          before: null,
-          after: { email: account.email },
-        },
-      }))
-      return { url, mailed: await mailLink(console, account.email, 'invite', url) }
-    },
+    'POST /api/admin/accounts/:id/invite': ({ params, ...call }) => inviteTo(console, call, params.id),
     'POST /api/admin/accounts/:id/credit': ({ params, body, ...call }) =>
-      post(call, params.id, 1n, body.amount, body.reason),
+      postByHand(console, actorOf(call), { ...body, accountId: params.id, side: 'credit' }),
     'POST /api/admin/accounts/:id/debit': ({ params, body, ...call }) =>
-      post(call, params.id, -1n, body.amount, body.reason),
-    'POST /api/admin/accounts/:id/suspend': ({ params, body, ...call }) =>
-      change(
-        call,
-        params.id,
-        'account.suspend',
-        statusOf,
-        store => store.suspendAccount(params.id),
-        body.reason,
-      ),
-    'POST /api/admin/accounts/:id/resume': ({ params, body, ...call }) =>
-      change(
-        call,
-        params.id,
-        'account.resume',
-        statusOf,
-        store => store.resumeAccount(params.id),
-        body.reason,
-      ),
-    'PATCH /api/admin/accounts/:id/limits': ({ params, body, ...call }) =>
-      change(
-        call,
-        params.id,
-        'account.limits',
-        ({ limits }) => limitsRow(limits),
-        store => store.changeLimits(params.id, limitChangesOf(body)),
-      ),
-    'PUT /api/admin/accounts/:id/models': ({ params, body, ...call }) =>
-      change(
-        call,
-        params.id,
-        'account.models',
-        ({ models }) => ({ models: [...models] }),
-        store => store.setModels(params.id, resolve(console, body.models)),
-      ),
+      postByHand(console, actorOf(call), { ...body, accountId: params.id, side: 'debit' }),
+    'POST /api/admin/accounts/:id/suspend': ({ params: { id }, body: { reason }, ...call }) =>
+      change(call, {
+        id,
+        reason,
+        action: 'account.suspend',
+        shown: statusOf,
+        work: store => store.suspendAccount(id),
+      }),
+    'POST /api/admin/accounts/:id/resume': ({ params: { id }, body: { reason }, ...call }) =>
+      change(call, {
+        id,
+        reason,
+        action: 'account.resume',
+        shown: statusOf,
+        work: store => store.resumeAccount(id),
+      }),
+    'PATCH /api/admin/accounts/:id/limits': ({ params: { id }, body: { revision, ...limits }, ...call }) =>
+      change(call, {
+        id,
+        revision,
+        action: 'account.limits',
+        shown: account => limitsRow(account.limits),
+        work: store => store.changeLimits(id, limitChangesOf(limits)),
+      }),
+    'PUT /api/admin/accounts/:id/models': ({ params: { id }, body: { revision, models }, ...call }) =>
+      change(call, {
+        id,
+        revision,
+        action: 'account.models',
+        shown: account => ({ models: [...account.models] }),
+        work: store => store.setModels(id, resolve(console, models)),
+      }),
     'GET /api/admin/accounts/:id/keys': async ({ params, query }) => {
-      await assertAccount(accounts, params.id)
+      await assertAccount(console, params.id)
       return keyPage(console, params.id, query)
     },
     'GET /api/admin/accounts/:id/entries': async ({ params, query }) => {
-      await assertAccount(accounts, params.id)
+      await assertAccount(console, params.id)
       return entryPage(database.orm, params.id, query)
     },
-    'POST /api/admin/keys/:id/revoke': async ({ params, ...call }) => {
-      const before = await accounts.findKeyById(params.id)
-      if (before === undefined) throw notFound('key')
-      const key = await administer(console, actorOf(call), async tx => ({
-        result: await accountStore({ orm: tx }, console.random).revokeKey(params.id),
-        act: {
-          action: 'key.revoke',
-          target: `key ${params.id}`,
-          before: { account_id: before.accountId, revoked: before.revokedAt !== undefined },
-          after: { account_id: before.accountId, revoked: true },
-        },
-      }))
-      return shown(console, key)
-    },
-    'PATCH /api/admin/keys/:id/limits': async ({ params, body, ...call }) => {
-      const before = await accounts.findKeyById(params.id)
-      if (before === undefined) throw notFound('key')
-      const key = await administer(console, actorOf(call), async tx => {
-        const store = accountStore({ orm: tx }, console.random)
-        const after = await store.changeKeyLimits(params.id, limitChangesOf(body))
-        return {
-          result: after,
-          act: {
-            action: 'key.limits',
-            target: `key ${params.id}`,
-            before: limitsRow(before.limits),
-            after: limitsRow(after.limits),
-          },
-        }
-      })
-      return shown(console, key)
-    },
-
-    'GET /api/admin/usage': ({ query }) => {
-      const by = query.by ?? 'model'
-      const range = readRange(query, console.clock.now())
-      const scope = { ...range, by, accountId: query.account_id }
-      return readUsage(database, scope, ids => namesOf(console, by, ids))
-    },
-    'GET /api/admin/requests': ({ query }) =>
-      logPage(console, query, { accountId: query.account_id, channel: query.channel }, true),
-    'GET /api/admin/requests/:id': ({ params }) => oneReceipt(console, params.id, undefined, true),
-    'GET /api/admin/live/requests': async call => tailOf(console, call, undefined, true),
   })
 }
 
-/** @throws ConsoleError `not_found`, where the store would say that the request is refused */
-async function assertAccount(accounts: AccountStore, id: number): Promise<void> {
-  const [account] = await accounts.searchAccounts({ before: id + 1, limit: 1 })
-  if (account?.id !== id) throw notFound('account')
+async function createAccount(
+  console: Console,
+  call: Incoming<SignedIn>,
+  body: NewAccount,
+): Promise<{ account: Account; url: string | null }> {
+  const { trialCredit } = await loadDefaults(console.database)
+  const credit = parseMoney(body.credit ?? trialCredit)
+  if (credit === undefined) throw invalid('credit', 'This is no amount, as in 5.00')
+  const models = resolve(console, body.models ?? [])
+  const made = await administer(console, actorOf(call), async tx => {
+    const account = await accountStore({ orm: tx }, console.random).createAccount({
+      email: body.email,
+      creditNano: credit,
+      onTrial: body.credit === undefined,
+      models,
+    })
+    const url = body.invite === true ? await inviteHolder(console, tx, account) : null
+    const after = { email: account.email, credit: formatMoney(credit), models, invited: url !== null }
+    const act = { action: 'account.create', target: `account ${account.id}`, before: null, after }
+    return { result: { account, url }, act }
+  })
+  if (made.url !== null) await mailLink(console, made.account.email, 'invite', made.url)
+  return made
+}
+
+/** A link for an account that nobody signs in for yet. */
+async function inviteTo(
+  console: Console,
+  call: Incoming<SignedIn>,
+  id: number,
+): Promise<{ url: string; mailed: boolean }> {
+  await assertAccount(console, id)
+  const account = await accountStore(console.database, console.random).findAccount(id)
+  if ((await userStore(console.database.orm).findByAccount(id)) !== undefined) {
+    throw new ConsoleError('refused', 'Somebody signs in for this account already')
+  }
+  const { email } = account
+  const url = await administer(console, actorOf(call), async tx => ({
+    result: await inviteHolder(console, tx, account),
+    act: { action: 'account.invite', target: `account ${id}`, before: null, after: { email } },
+  }))
+  return { url, mailed: await mailLink(console, email, 'invite', url) }
 }
 
 /** Whoever accepts it signs in for the account, with no role. */

@@ -5,6 +5,7 @@ import type { Console } from '../deployment.ts'
 import { ConsoleError, notFound } from '../failure.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { cursorId, limitOf, pageOf } from '../paging.ts'
+import { refuseOverwriting, revisionOf } from '../revision.ts'
 import { hasRank, type SignedIn } from '../sessions.ts'
 import { lockAdministrators, type StoredUser, userStore } from '../user-store.ts'
 import { adminUserRoutes, type ConsoleUser } from './contract/admin-users.ts'
@@ -15,44 +16,35 @@ export function adminUsersApi(console: Console, listener: Listener) {
   const { database } = console
   const users = userStore(database.orm)
 
-  /** @throws ConsoleError `not_found`; `forbidden` for another administrator, whom only an owner may touch */
-  async function findBelow({ signedIn }: Incoming<SignedIn>, id: number): Promise<StoredUser> {
-    const user = await users.find(id)
-    if (user === undefined) throw notFound('user')
-    const isOther = user.id !== signedIn.user.id
-    if (isOther && user.role !== null && !hasRank(signedIn.user.role, 'owner')) {
-      throw new ConsoleError('forbidden', 'Only an owner may do this to another administrator')
-    }
-    return user
-  }
-
-  /** Changes a user and says what it was before and after. */
+  /** Changes a user, and writes down what it was before and after. Nobody else changes one meanwhile. */
   function change(
     call: Incoming<SignedIn>,
-    user: StoredUser,
+    id: number,
     action: string,
     shownOf: (user: StoredUser) => JsonObject,
-    work: (tx: Transaction) => Promise<StoredUser | undefined>,
+    work: (tx: Transaction, user: StoredUser) => Promise<StoredUser | undefined>,
   ): Promise<StoredUser> {
     return administer(console, actorOf(call), async tx => {
-      const after = (await work(tx)) ?? user
-      const target = `user ${user.id}`
-      return { result: after, act: { action, target, before: shownOf(user), after: shownOf(after) } }
+      await lockAdministrators(tx)
+      const user = await findBelow(tx, call, id)
+      const after = (await work(tx, user)) ?? user
+      return {
+        result: after,
+        act: { action, target: `user ${id}`, before: shownOf(user), after: shownOf(after) },
+      }
     })
   }
 
   async function setStatus(call: Incoming<SignedIn>, id: number, status: 'active' | 'disabled') {
-    const user = await findBelow(call, id)
     const action = status === 'active' ? 'user.enable' : 'user.disable'
-    const changed = await change(call, user, action, statusOf, async tx => {
-      await lockAdministrators(tx)
+    const changed = await change(call, id, action, statusOf, async (tx, user) => {
       const store = userStore(tx)
       if (status === 'disabled') {
         await refuseLastOwner(tx, user)
-        await store.endSessions(user.id)
+        await store.endSessions(id)
         await store.voidLinks(user.email, ['password_reset', 'invite'])
       }
-      return store.change(user.id, { status })
+      return store.change(id, { status })
     })
     return userRow(changed)
   }
@@ -82,39 +74,35 @@ export function adminUsersApi(console: Console, listener: Listener) {
       }))
       return { url, mailed: await mailLink(console, email, 'invite', url) }
     },
-    'PUT /api/admin/users/:id/role': async ({ params, body, ...call }) => {
-      const user = await findBelow(call, params.id)
-      const changed = await change(call, user, 'user.role', roleOf, async tx => {
-        await lockAdministrators(tx)
-        if (body.role !== 'owner') await refuseLastOwner(tx, user)
-        return userStore(tx).change(user.id, { role: body.role })
+    'PUT /api/admin/users/:id/role': async ({ params: { id }, body: { role, revision }, ...call }) => {
+      const changed = await change(call, id, 'user.role', roleOf, async (tx, user) => {
+        refuseOverwriting('user', userRevision(user), revision)
+        if (role !== 'owner') await refuseLastOwner(tx, user)
+        return userStore(tx).change(id, { role })
       })
       return userRow(changed)
     },
-    'POST /api/admin/users/:id/reset-link': async ({ params, ...call }) => {
-      const user = await findBelow(call, params.id)
-      if (user.status !== 'active') throw new ConsoleError('refused', 'This user is disabled')
-      const { email } = user
-      const url = await administer(console, actorOf(call), async tx => {
-        const link = await makeLink(linkMakerOf(console), tx, { kind: 'password_reset', email, role: null })
-        await userStore(tx).change(user.id, { resetRequestedAt: null })
-        const act = { action: 'user.reset-link', target: `user ${user.id}`, before: null, after: { email } }
-        return { result: link, act }
+    'POST /api/admin/users/:id/reset-link': async ({ params: { id }, ...call }) => {
+      const { email, url } = await administer(console, actorOf(call), async tx => {
+        const { email, status } = await findBelow(tx, call, id)
+        if (status !== 'active') throw new ConsoleError('refused', 'This user is disabled')
+        const url = await makeLink(linkMakerOf(console), tx, { kind: 'password_reset', email, role: null })
+        await userStore(tx).change(id, { resetRequestedAt: null })
+        const act = { action: 'user.reset-link', target: `user ${id}`, before: null, after: { email } }
+        return { result: { email, url }, act }
       })
       return { url, mailed: await mailLink(console, email, 'password_reset', url) }
     },
-    'POST /api/admin/users/:id/totp/remove': async ({ params, ...call }) => {
-      const user = await findBelow(call, params.id)
-      const changed = await change(call, user, 'user.totp-remove', totpOf, async tx => {
-        await userStore(tx).setRecoveryCodes(user.id, [])
-        return userStore(tx).change(user.id, { totpSecret: null, totpPending: null })
+    'POST /api/admin/users/:id/totp/remove': async ({ params: { id }, ...call }) => {
+      const changed = await change(call, id, 'user.totp-remove', totpOf, async tx => {
+        await userStore(tx).setRecoveryCodes(id, [])
+        return userStore(tx).change(id, { totpSecret: null, totpPending: null })
       })
       return userRow(changed)
     },
-    'POST /api/admin/users/:id/sign-out': async ({ params, ...call }) => {
-      const user = await findBelow(call, params.id)
-      await change(call, user, 'user.sign-out', statusOf, async tx => {
-        await userStore(tx).endSessions(user.id)
+    'POST /api/admin/users/:id/sign-out': async ({ params: { id }, ...call }) => {
+      await change(call, id, 'user.sign-out', statusOf, async (tx, user) => {
+        await userStore(tx).endSessions(id)
         return user
       })
       return { ok: true as const }
@@ -122,6 +110,21 @@ export function adminUsersApi(console: Console, listener: Listener) {
     'POST /api/admin/users/:id/disable': ({ params, ...call }) => setStatus(call, params.id, 'disabled'),
     'POST /api/admin/users/:id/enable': ({ params, ...call }) => setStatus(call, params.id, 'active'),
   })
+}
+
+/** @throws ConsoleError `not_found`; `forbidden` for another administrator, whom only an owner may touch */
+async function findBelow(tx: Transaction, { signedIn }: Incoming<SignedIn>, id: number): Promise<StoredUser> {
+  const user = await userStore(tx).find(id)
+  if (user === undefined) throw notFound('user')
+  const isOther = user.id !== signedIn.user.id
+  if (isOther && user.role !== null && !hasRank(signedIn.user.role, 'owner')) {
+    throw new ConsoleError('forbidden', 'Only an owner may do this to another administrator')
+  }
+  return user
+}
+
+function userRevision({ role }: StoredUser): string {
+  return revisionOf({ role })
 }
 
 function userRow(user: StoredUser): ConsoleUser {
@@ -135,6 +138,7 @@ function userRow(user: StoredUser): ConsoleUser {
     created_at: user.createdAt.toISOString(),
     seen_at: user.seenAt?.toISOString() ?? null,
     reset_requested_at: user.resetRequestedAt?.toISOString() ?? null,
+    revision: userRevision(user),
   }
 }
 

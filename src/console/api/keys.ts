@@ -5,9 +5,10 @@ import { keySpending } from '@/ledger/store.ts'
 import { parseMoney } from '@/pricing/money.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
-import { keyRow, limitChangesOf } from '../key-rows.ts'
+import { keyRevision, keyRow, limitChangesOf } from '../key-rows.ts'
 import { cursorId, limitOf, type Page, pageOf } from '../paging.ts'
 import { reachedModels } from '../reach.ts'
+import { refuseOverwriting } from '../revision.ts'
 import { type Key, keyRoutes, type NewKey as NewKeyBody } from './contract/keys.ts'
 import { controller, type Listener } from './controller.ts'
 
@@ -30,13 +31,19 @@ export function keysApi(console: Console, listener: Listener) {
       const { id, key } = await accounts.createKey(input)
       return { key: await shown(console, await ownKey(id, accountId)), secret: key }
     },
-    'PATCH /api/keys/:id': async ({ signedIn, params, body }) => {
-      let key = await ownKey(params.id, signedIn.user.accountId)
-      const limits = limitChangesOf(body.limits ?? {})
+    'PATCH /api/keys/:id': async ({ signedIn, params, body: { name, limits: wanted = {}, revision } }) => {
+      const { id } = await ownKey(params.id, signedIn.user.accountId)
+      const limits = limitChangesOf(wanted)
       refuseWider(console, limits)
-      if (body.name !== undefined) key = await accounts.renameKey(key.id, body.name.trim())
-      if (Object.keys(limits).length > 0) key = await accounts.changeKeyLimits(key.id, limits)
-      return shown(console, key)
+      const changed = await console.database.orm.transaction(async tx => {
+        const store = accountStore({ orm: tx }, console.random)
+        const key = await store.lockKey(id)
+        if (key === undefined) throw notFound('key')
+        refuseOverwriting('key', keyRevision(key), revision)
+        const named = name === undefined ? key : await store.renameKey(id, name.trim())
+        return Object.keys(limits).length === 0 ? named : store.changeKeyLimits(id, limits)
+      })
+      return shown(console, changed)
     },
     'POST /api/keys/:id/revoke': async ({ signedIn, params }) => {
       const key = await ownKey(params.id, signedIn.user.accountId)

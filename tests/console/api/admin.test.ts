@@ -52,6 +52,27 @@ describe('an act on an account is in the log with what was before and after', ()
     expect(await lastAct()).toMatchObject({ action: 'account.debit', after: { balance: '3.500000000' } })
   })
 
+  test('a posting that is sent again, since its answer was lost, is posted and written down once', async () => {
+    const holder = await site.signUp('twice-credited@example.com')
+    const params = { id: holder.accountId }
+    const body = { amount: '4', reason: 'once', once: 'one-dialog-1' }
+    const first = await site.call(owner, 'POST /api/admin/accounts/:id/credit', { params, body })
+    const line = await lastAct()
+    expect(await site.call(owner, 'POST /api/admin/accounts/:id/credit', { params, body })).toEqual(first)
+    expect(await lastAct()).toEqual(line)
+    expect(first.balance).toBe('5.000000000')
+    // A debit is another thing, and so is another amount.
+    await site.call(owner, 'POST /api/admin/accounts/:id/debit', { params, body })
+    const more = { ...body, amount: '400' }
+    expect(
+      await site.fail(owner, 'POST /api/admin/accounts/:id/credit', { params, body: more }),
+    ).toMatchObject({
+      code: 'refused',
+    })
+    const { balance } = await site.call(owner, 'GET /api/admin/accounts/:id', { params })
+    expect(balance).toBe('1.000000000')
+  })
+
   test('suspend stops every key, resume lets them go on', async () => {
     const { secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'k' } })
     const status = async () =>
@@ -280,6 +301,63 @@ describe('of two administrators who change one thing', () => {
     await site.call(owner, 'DELETE /api/admin/channels/:name', { params })
     const late = await site.fail(owner, 'PUT /api/admin/channels/:name', { params, body: second })
     expect(late.status).toBe(404)
+  })
+
+  test('the second is told so of the limits and of the models of an account', async () => {
+    const { accountId } = await site.signUp('fought-over@example.com')
+    const params = { id: accountId }
+    const { revision } = await site.call(owner, 'GET /api/admin/accounts/:id', { params })
+    const first = { requests_per_minute: 5, revision }
+    await site.call(owner, 'PATCH /api/admin/accounts/:id/limits', { params, body: first })
+    for (const [name, body] of [
+      ['PATCH /api/admin/accounts/:id/limits', { requests_per_minute: null, revision }],
+      ['PUT /api/admin/accounts/:id/models', { models: [], revision }],
+    ] as const) {
+      const failure = await site.fail(owner, name, { params, body })
+      expect(failure).toMatchObject({ status: 409, code: 'refused' })
+      expect(failure.message).toStartWith(`${OVERTAKEN} account`)
+    }
+    const now = await site.call(owner, 'GET /api/admin/accounts/:id', { params })
+    expect(now.limits.requests_per_minute).toBe(5)
+    const body = { models: ['chat/echo'], revision: now.revision }
+    const given = await site.call(owner, 'PUT /api/admin/accounts/:id/models', { params, body })
+    expect(given.revision).not.toBe(now.revision)
+  })
+
+  test('the second is told so of a role', async () => {
+    const params = { id: (await site.signUp('promoted@example.com')).userId }
+    const { items } = await site.call(owner, 'GET /api/admin/users', { query: { search: 'promoted' } })
+    const revision = items[0]?.revision ?? ''
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'admin', revision } })
+    const late = { role: 'read_only', revision }
+    const failure = await site.fail(owner, 'PUT /api/admin/users/:id/role', { params, body: late })
+    expect(failure).toMatchObject({ status: 409, code: 'refused' })
+    expect(failure.message).toStartWith(`${OVERTAKEN} user`)
+  })
+
+  test('a holder who renames a key does not lift the limit that an administrator has given it', async () => {
+    const ada = await site.signUp('renaming@example.com')
+    const { key } = await site.call(ada, 'POST /api/keys', { body: { name: 'mine' } })
+    const params = { id: key.id }
+    const limit = { concurrent_requests: 1, revision: key.revision }
+    await site.call(owner, 'PATCH /api/admin/keys/:id/limits', { params, body: limit })
+    const body = { name: 'ours', limits: { concurrent_requests: null }, revision: key.revision }
+    expect(await site.fail(ada, 'PATCH /api/keys/:id', { params, body })).toMatchObject({ status: 409 })
+    const [now] = (await site.call(ada, 'GET /api/keys', { query: {} })).items
+    expect(now).toMatchObject({ name: 'mine', limits: { concurrent_requests: 1 } })
+  })
+
+  test('of limits sent at once with one revision, one is done and the other is told', async () => {
+    const { accountId } = await site.signUp('at-once@example.com')
+    const params = { id: accountId }
+    const { revision } = await site.call(owner, 'GET /api/admin/accounts/:id', { params })
+    const patch = (concurrent_requests: number) =>
+      site.send(owner, 'PATCH /api/admin/accounts/:id/limits', {
+        params,
+        body: { concurrent_requests, revision },
+      })
+    const answers = await Promise.all([3, 4].map(patch))
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 409])
   })
 
   test('both may send at once: one is done, the other is told', async () => {

@@ -12,7 +12,7 @@ import {
   closed,
   email,
   id,
-  limitChanges,
+  limitForm,
   limits,
   moment,
   money,
@@ -20,6 +20,7 @@ import {
   page,
   paging,
   reason,
+  revision,
   role,
 } from './words.ts'
 
@@ -37,12 +38,23 @@ export const account = closed({
   created_at: moment,
   /** Who signs in for it; null: nobody can. */
   user: nullable(closed({ id, role: nullable(role), status: Type.String() })),
+  /** Of its limits and models. */
+  revision,
 })
 export type Account = Static<typeof account>
 
 const models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxItems: 1000 })
-const posting = closed({ amount, reason })
+/** With `once`, of which whoever asks thinks anew for each posting, it is posted once however often it is sent. */
+const posting = closed({ amount, reason, once: Type.Optional(Type.String({ pattern: '^[\\w-]{8,64}$' })) })
 const posted = closed({ entry_id: Type.String(), balance: money })
+
+export const newAccount = closed({
+  email,
+  credit: Type.Optional(Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })),
+  models: Type.Optional(models),
+  invite: Type.Optional(Type.Boolean()),
+})
+export type NewAccount = Static<typeof newAccount>
 
 export const adminAccountRoutes = contracts({
   /** Newest first. `search` is in the address, or is an id. */
@@ -58,12 +70,7 @@ export const adminAccountRoutes = contracts({
   /** Without `credit` it gets the trial credit. With `invite`, `url` is a one-time link for whom it belongs to. */
   'POST /api/admin/accounts': {
     access: 'admin',
-    body: closed({
-      email,
-      credit: Type.Optional(Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })),
-      models: Type.Optional(models),
-      invite: Type.Optional(Type.Boolean()),
-    }),
+    body: newAccount,
     response: closed({ account, url: nullable(Type.String()) }),
   },
   'GET /api/admin/accounts/:id': { access: 'reader', params: byId, response: account },
@@ -90,14 +97,14 @@ export const adminAccountRoutes = contracts({
   'PATCH /api/admin/accounts/:id/limits': {
     access: 'admin',
     params: byId,
-    body: limitChanges,
+    body: limitForm,
     response: account,
   },
   /** Replaces the models given to it. */
   'PUT /api/admin/accounts/:id/models': {
     access: 'admin',
     params: byId,
-    body: closed({ models }),
+    body: closed({ models, revision: Type.Optional(revision) }),
     response: account,
   },
   'GET /api/admin/accounts/:id/keys': {
@@ -112,14 +119,20 @@ export const adminAccountRoutes = contracts({
     query: closed(paging),
     response: page(entry),
   },
+})
+
+/** Keys of all accounts. */
+export const adminKeyRoutes = contracts({
   'POST /api/admin/keys/:id/revoke': { access: 'admin', params: byId, response: key },
   'PATCH /api/admin/keys/:id/limits': {
     access: 'admin',
     params: byId,
-    body: limitChanges,
+    body: limitForm,
     response: key,
   },
+})
 
+export const adminRequestRoutes = contracts({
   /** Of all accounts, or of one. */
   'GET /api/admin/usage': {
     access: 'reader',

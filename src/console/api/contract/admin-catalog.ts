@@ -1,7 +1,19 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { THINK_TAGS } from '@/generation/think-tags.ts'
 import { contracts } from './route.ts'
-import { closed, format, id, line, moment, name, nullable, oneOf, prices, surface } from './words.ts'
+import {
+  closed,
+  format,
+  id,
+  line,
+  moment,
+  name,
+  nullable,
+  oneOf,
+  prices,
+  revision,
+  surface,
+} from './words.ts'
 
 /** Channels and models by the names of tollgate.yaml. */
 
@@ -24,9 +36,6 @@ const breaker = closed({
   succeeded: Type.Integer(),
   failed: Type.Integer(),
 })
-
-/** What a change is made from, as it was shown; the change is refused (409) if that is no longer what is there. */
-const revision = Type.String({ minLength: 1, maxLength: 20 })
 
 export const channel = closed({
   name: Type.String(),
@@ -159,7 +168,7 @@ export const vendor = closed({
 })
 export type Vendor = Static<typeof vendor>
 
-export const adminCatalogRoutes = contracts({
+export const adminChannelRoutes = contracts({
   'GET /api/admin/channels': { access: 'reader', response: closed({ items: Type.Array(channel) }) },
   'GET /api/admin/channels/:name': { access: 'reader', params: byName, response: channel },
   /** Refused if there is one of that name. */
@@ -197,7 +206,9 @@ export const adminCatalogRoutes = contracts({
       ),
     }),
   },
+})
 
+export const adminModelRoutes = contracts({
   'GET /api/admin/models': { access: 'reader', response: closed({ items: Type.Array(model) }) },
   'GET /api/admin/models/:id': {
     access: 'reader',

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { byId, closed, done, email, id, moment, nullable, page, paging, role } from './words.ts'
+import { byId, closed, done, email, id, moment, nullable, page, paging, revision, role } from './words.ts'
 
 export const consoleUser = closed({
   id,
@@ -13,6 +13,8 @@ export const consoleUser = closed({
   seen_at: nullable(moment),
   /** Somebody asked for a new password and no mail could be sent: since when. */
   reset_requested_at: nullable(moment),
+  /** Of the role. */
+  revision,
 })
 export type ConsoleUser = Static<typeof consoleUser>
 
@@ -35,7 +37,7 @@ export const adminUserRoutes = contracts({
   'PUT /api/admin/users/:id/role': {
     access: 'owner',
     params: byId,
-    body: closed({ role: nullable(role) }),
+    body: closed({ role: nullable(role), revision: Type.Optional(revision) }),
     response: consoleUser,
   },
   /** A one-time link to a new password; for another administrator, only an owner gets it. */

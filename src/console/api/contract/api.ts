@@ -1,5 +1,5 @@
-import { adminAccountRoutes } from './admin-accounts.ts'
-import { adminCatalogRoutes } from './admin-catalog.ts'
+import { adminAccountRoutes, adminKeyRoutes, adminRequestRoutes } from './admin-accounts.ts'
+import { adminChannelRoutes, adminModelRoutes } from './admin-catalog.ts'
 import { adminLedgerRoutes } from './admin-ledger.ts'
 import { adminUserRoutes } from './admin-users.ts'
 import { billingRoutes } from './billing.ts'
@@ -19,8 +19,11 @@ export const consoleRoutes = {
   ...billingRoutes,
   ...modelRoutes,
   ...adminAccountRoutes,
+  ...adminKeyRoutes,
+  ...adminRequestRoutes,
   ...adminUserRoutes,
-  ...adminCatalogRoutes,
+  ...adminChannelRoutes,
+  ...adminModelRoutes,
   ...adminLedgerRoutes,
 }
 

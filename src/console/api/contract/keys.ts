@@ -14,6 +14,7 @@ import {
   nullable,
   page,
   paging,
+  revision,
   when,
 } from './words.ts'
 
@@ -37,6 +38,8 @@ export const key = closed({
   /** To the minute or so. */
   last_used_at: nullable(moment),
   revoked_at: nullable(moment),
+  /** Of its name and limits. */
+  revision,
 })
 export type Key = Static<typeof key>
 
@@ -73,7 +76,11 @@ export const keyRoutes = contracts({
   'PATCH /api/keys/:id': {
     access: 'holder',
     params: byId,
-    body: closed({ name: Type.Optional(line), limits: Type.Optional(limitChanges) }),
+    body: closed({
+      name: Type.Optional(line),
+      limits: Type.Optional(limitChanges),
+      revision: Type.Optional(revision),
+    }),
     response: key,
   },
   /** For good. */

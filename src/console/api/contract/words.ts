@@ -83,6 +83,9 @@ export const paging = {
 export const page = <Item extends TSchema>(item: Item) =>
   closed({ items: Type.Array(item), next: nullable(Type.String()) })
 
+/** What a change is made from, as it was shown; the change is refused (409) if that is no longer what is there. */
+export const revision = Type.String({ minLength: 1, maxLength: 20 })
+
 /** Null: the deployment's default. */
 export const limits = closed({
   requests_per_minute: nullable(Type.Integer({ minimum: 1, maximum: 1e15 })),
@@ -92,6 +95,9 @@ export const limits = closed({
 
 /** Left out: stays as it is; null: back to the deployment's default. */
 export const limitChanges = Type.Partial(limits, { additionalProperties: false })
+
+/** The same of what is there already, for a form that was filled from it. */
+export const limitForm = closed({ ...limitChanges.properties, revision: Type.Optional(revision) })
 
 /** Nothing to tell but that it is done. */
 export const done = closed({ ok: Type.Literal(true) })

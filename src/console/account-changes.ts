@@ -1,0 +1,85 @@
+import type { Account } from '@/accounts/account.ts'
+import { type AccountStore, accountStore } from '@/accounts/store.ts'
+import { rawSqlOf } from '@/db/connect.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { postEntry } from '@/ledger/store.ts'
+import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { accountRevision } from './account-rows.ts'
+import { type Actor, administer } from './acts.ts'
+import type { Console } from './deployment.ts'
+import { invalid, notFound } from './failure.ts'
+import { refuseOverwriting } from './revision.ts'
+
+export interface AccountChange {
+  id: number
+  /** As the log names it. */
+  action: string
+  /** What the change is about, for the log. */
+  shown(account: Account): JsonObject
+  work(store: AccountStore): Promise<Account>
+  reason?: string
+  /** What it was made from. */
+  revision?: string | undefined
+}
+
+/** Changes an account, and writes down what it was before and after. */
+export async function changeAccount(
+  console: Console,
+  actor: Actor,
+  { id, action, shown, work, reason, revision }: AccountChange,
+): Promise<Account> {
+  await assertAccount(console, id)
+  return administer(console, actor, async tx => {
+    const store = accountStore({ orm: tx }, console.random)
+    const before = await store.lockAccount(id)
+    refuseOverwriting('account', accountRevision(before), revision)
+    const after = await work(store)
+    const why = reason === undefined ? {} : { reason }
+    return {
+      result: after,
+      act: { action, target: `account ${id}`, before: shown(before), after: { ...shown(after), ...why } },
+    }
+  })
+}
+
+export interface HandPosting {
+  accountId: number
+  side: 'credit' | 'debit'
+  amount: string
+  reason: string
+  /** Two of one account and side with the same are one. */
+  once?: string | undefined
+}
+
+/** Posts an entry by hand and writes it down. */
+export async function postByHand(
+  console: Console,
+  actor: Actor,
+  { accountId, side, amount, reason, once }: HandPosting,
+): Promise<{ entry_id: string; balance: string }> {
+  await assertAccount(console, accountId)
+  const nano = parseMoney(amount)
+  if (nano === undefined || nano <= 0n) throw invalid('amount', 'This is no amount above 0, as in 5.00')
+  const amountNano = side === 'credit' ? nano : -nano
+  return administer(console, actor, async tx => {
+    const { entryId, posted, balanceNano } = await postEntry(rawSqlOf(tx), {
+      id: Bun.randomUUIDv7(),
+      accountId,
+      kind: side === 'credit' ? 'topup' : 'debit',
+      amountNano,
+      reason,
+      ...(once === undefined ? {} : { idempotency: { scope: `console:${side}:${accountId}`, key: once } }),
+    })
+    const balance = formatMoney(balanceNano)
+    const before = { balance: formatMoney(balanceNano - amountNano) }
+    const after = { balance, amount: formatMoney(amountNano), entry_id: entryId, reason }
+    const act = { action: `account.${side}`, target: `account ${accountId}`, before, after }
+    return { result: { entry_id: entryId, balance }, act: posted ? act : undefined }
+  })
+}
+
+/** @throws ConsoleError `not_found`, where the store would say that the request is refused */
+export async function assertAccount({ database, random }: Console, id: number): Promise<void> {
+  const [account] = await accountStore(database, random).searchAccounts({ before: id + 1, limit: 1 })
+  if (account?.id !== id) throw notFound('account')
+}
