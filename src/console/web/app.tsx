@@ -16,6 +16,7 @@ import { BillingPage } from './pages/billing.tsx'
 import { ForgottenPage } from './pages/gate/forgotten.tsx'
 import { LinkPage } from './pages/gate/link.tsx'
 import { SignInPage } from './pages/gate/sign-in.tsx'
+import { SignInAgain } from './pages/gate/sign-in-again.tsx'
 import { SignUpPage } from './pages/gate/sign-up.tsx'
 import { KeysPage } from './pages/keys.tsx'
 import { ModelsPage } from './pages/models.tsx'
@@ -24,6 +25,7 @@ import { OverviewPage } from './pages/overview.tsx'
 import { PlaygroundPage } from './pages/playground.tsx'
 import { RequestsPage } from './pages/requests.tsx'
 import { SettingsPage } from './pages/settings.tsx'
+import { Progress } from './parts/progress.tsx'
 import { ToastProvider } from './parts/toast.tsx'
 import { SessionProvider, useSession } from './session.tsx'
 import { Shell } from './shell.tsx'
@@ -32,6 +34,7 @@ export function App() {
   return (
     <SessionProvider>
       <ToastProvider>
+        <Progress />
         <LocationProvider>
           <Pages />
         </LocationProvider>
@@ -44,7 +47,7 @@ export function App() {
 const GATES = ['/sign-in', '/sign-up', '/forgotten', '/link']
 
 function Pages() {
-  const { user } = useSession()
+  const { user, hasEnded } = useSession()
   const { path, url, route } = useLocation()
   const isGate = GATES.includes(path)
   // Whoever is sent to sign in comes back to where they wanted to go; who is signed in has nothing to do there.
@@ -54,7 +57,14 @@ function Pages() {
       route(afterSignIn(url, location.origin), true)
   }, [user, isGate, path, url, route])
   if (isGate) return <GatePages />
-  return user === null ? null : <SignedInPages isAdministrator={user.role !== null} />
+  if (user === null) return null
+  return (
+    <>
+      {/* Of somebody else everything is another page. */}
+      <SignedInPages key={user.id} isAdministrator={user.role !== null} />
+      {hasEnded ? <SignInAgain email={user.email} /> : null}
+    </>
+  )
 }
 
 function GatePages() {

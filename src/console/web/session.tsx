@@ -1,5 +1,5 @@
 import { type ComponentChildren, createContext } from 'preact'
-import { useCallback, useContext, useEffect, useState } from 'preact/hooks'
+import { useCallback, useContext, useEffect, useRef, useState } from 'preact/hooks'
 import type { Deployment, User } from '../api/contract/session.ts'
 import { call, whenSignedOut } from './api/client.ts'
 import { type ApiFailure, asFailure } from './api/failure.ts'
@@ -10,6 +10,8 @@ export interface Session {
   deployment: Deployment
   /** Who is signed in. */
   user: User | null
+  /** The server has ended the session of `user`, who is asked to sign in again over the page. */
+  hasEnded: boolean
   /** After somebody signed in or out, or changed what they are. */
   become(user: User | null): void
 }
@@ -43,18 +45,31 @@ export function useMayAdminister(): boolean {
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [deployment, setDeployment] = useState<Deployment>()
   const [failure, setFailure] = useState<ApiFailure>()
+  const [hasEnded, setEnded] = useState(false)
+  const user = useRef<User | null>(null)
+  const waiting = useRef<PromiseWithResolvers<boolean> | undefined>(undefined)
+  const learn = useCallback((found: Deployment) => {
+    // Calls that wait are those of one person, and of nobody else.
+    waiting.current?.resolve(found.user !== null && found.user.id === user.current?.id)
+    waiting.current = undefined
+    user.current = found.user
+    setEnded(false)
+    setDeployment(found)
+  }, [])
   const load = useCallback(() => {
     setFailure(undefined)
-    call('GET /api/deployment', {}).then(setDeployment, (error: unknown) => setFailure(asFailure(error)))
-  }, [])
-  const become = useCallback(
-    (user: User | null) => setDeployment(known => (known === undefined ? undefined : { ...known, user })),
-    [],
-  )
+    call('GET /api/deployment', {}).then(learn, (error: unknown) => setFailure(asFailure(error)))
+  }, [learn])
   useEffect(() => {
-    whenSignedOut(() => become(null))
+    whenSignedOut(() => {
+      if (user.current === null) return Promise.resolve(false)
+      setEnded(true)
+      waiting.current ??= Promise.withResolvers<boolean>()
+      return waiting.current.promise
+    })
     load()
-  }, [load, become])
+  }, [load])
+  const tellOthers = useOtherPages(load)
   if (failure !== undefined) {
     return (
       <main class="gate">
@@ -68,9 +83,25 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
     )
   }
   if (deployment === undefined) return <Waiting what="the console" />
+  const become = (next: User | null) => {
+    learn({ ...deployment, user: next })
+    tellOthers()
+  }
   return (
-    <SessionContext.Provider value={{ deployment, user: deployment.user, become }}>
+    <SessionContext.Provider value={{ deployment, user: deployment.user, hasEnded, become }}>
       {children}
     </SessionContext.Provider>
   )
+}
+
+/** The other pages of this browser have the same cookie: whoever it belongs to now, all of them must show it. */
+function useOtherPages(onChange: () => void): () => void {
+  const channel = useRef<BroadcastChannel | undefined>(undefined)
+  useEffect(() => {
+    const opened = new BroadcastChannel('session')
+    opened.onmessage = onChange
+    channel.current = opened
+    return () => opened.close()
+  }, [onChange])
+  return useCallback(() => channel.current?.postMessage('changed'), [])
 }

@@ -3,7 +3,9 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 import { useAction } from './api/action.ts'
 import { call } from './api/client.ts'
+import { Button } from './parts/button.tsx'
 import { Icon, type IconName } from './parts/icon.tsx'
+import { FailureNotice } from './parts/notice.tsx'
 import { ThemeButton } from './parts/theme-button.tsx'
 import { useSession, useUser } from './session.tsx'
 
@@ -96,11 +98,12 @@ function Sidebar() {
           <small class="soft">{ROLES[user.role ?? 'none']}</small>
         </p>
         <div class="foot-actions">
-          <button type="button" class="button quiet small" onClick={() => signOut.run()}>
-            <Icon name="exit" size={16} /> Sign out
-          </button>
+          <Button kind="quiet" small busy={signOut.busy} onClick={() => signOut.run()}>
+            {signOut.busy ? null : <Icon name="exit" size={16} />} Sign out
+          </Button>
           <ThemeButton />
         </div>
+        <FailureNotice failure={signOut.failure} />
       </div>
     </>
   )

@@ -5,8 +5,10 @@ export interface Action<Arguments extends unknown[]> {
   run(...args: Arguments): Promise<void>
   busy: boolean
   failure: ApiFailure | undefined
-  /** What the server said about one field of the form. */
+  /** What the server said about one field of the form, for that field to show. */
   errorOf(field: string): string | undefined
+  /** Whether a field that asked shows the failure: then nobody else has to. */
+  isSaidByField(): boolean
 }
 
 /** Something that a person sets off: once at a time, with what became of it. */
@@ -36,13 +38,19 @@ export function useAction<Arguments extends unknown[]>(
     },
     [isMounted],
   )
-  const errorOf = (field: string) => (isAbout(failure, field) ? messageBeside(field, failure) : undefined)
-  return { run, busy, failure, errorOf }
+  const saidOf = useRef<ApiFailure | undefined>(undefined)
+  const errorOf = (field: string) => {
+    if (failure === undefined || !isAbout(failure, field)) return undefined
+    saidOf.current = failure
+    return messageBeside(field, failure)
+  }
+  const isSaidByField = () => failure !== undefined && saidOf.current === failure
+  return { run, busy, failure, errorOf, isSaidByField }
 }
 
 /** A field or a part of it: `models` is what `models[2]` is about. */
-export function isAbout(failure: ApiFailure | undefined, field: string): boolean {
-  const named = failure?.field
+function isAbout(failure: ApiFailure, field: string): boolean {
+  const named = failure.field
   return named === field || named?.startsWith(`${field}[`) === true || named?.startsWith(`${field}.`) === true
 }
 

@@ -1,4 +1,5 @@
 import type { ConsoleApi, ConsoleInput, ConsoleOutput } from '../../api/contract/api.ts'
+import { beginCall } from './calls.ts'
 import { failureOf } from './failure.ts'
 
 /** `METHOD /path` of a route of the console's API, as its contract names it. */
@@ -24,22 +25,34 @@ export async function call<Name extends RouteName>(
 }
 
 /**
- * Calls a route whose answer is not read as JSON here; the caller takes the body as it comes.
+ * Calls a route whose answer is not read as JSON here; the caller takes the body as it comes. If the session has ended,
+ * it waits for whoever is asked to sign in again, and goes on where it was: a refused call has done nothing.
  * @throws ApiFailure for every answer that is no success
  */
-export async function send<Name extends RouteName>({ name, input, signal }: Call<Name>): Promise<Response> {
-  const { body } = partsOf<Name>(input)
-  const response = await fetch(addressOf(name, input), {
-    method: name.slice(0, name.indexOf(' ')),
-    ...(body === undefined
-      ? {}
-      : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-    ...(signal === undefined ? {} : { signal }),
-  })
+export async function send<Name extends RouteName>(call: Call<Name>): Promise<Response> {
+  const response = await ask(call)
   if (response.ok) return response
   const failure = await failureOf(response)
-  if (failure.code === 'unauthenticated') onSignedOut()
-  throw failure
+  if (failure.code !== 'unauthenticated' || !(await signInAgain())) throw failure
+  const second = await ask(call)
+  if (!second.ok) throw await failureOf(second)
+  return second
+}
+
+async function ask<Name extends RouteName>({ name, input, signal }: Call<Name>): Promise<Response> {
+  const { body } = partsOf<Name>(input)
+  const end = beginCall()
+  try {
+    return await fetch(addressOf(name, input), {
+      method: name.slice(0, name.indexOf(' ')),
+      ...(body === undefined
+        ? {}
+        : { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+      ...(signal === undefined ? {} : { signal }),
+    })
+  } finally {
+    end()
+  }
 }
 
 /** Where a route is with this input: for links to files, and for event streams. */
@@ -56,11 +69,11 @@ export function addressOf<Name extends RouteName>(name: Name, input: ConsoleInpu
   return search === '' ? path : `${path}?${search}`
 }
 
-let onSignedOut = () => {}
+let signInAgain: () => Promise<boolean> = () => Promise.resolve(false)
 
-/** What happens when the server says that nobody is signed in any more. */
-export function whenSignedOut(react: () => void): void {
-  onSignedOut = react
+/** What happens when the server says that nobody is signed in any more. True: the same person is signed in again. */
+export function whenSignedOut(react: () => Promise<boolean>): void {
+  signInAgain = react
 }
 
 interface Parts {

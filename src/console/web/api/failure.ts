@@ -6,12 +6,15 @@ export class ApiFailure extends Error {
   readonly code: string
   /** The field of the form that the server names; undefined if it is about the whole. */
   readonly field: string | undefined
+  /** Of the API host, where the console only handed its answer on. */
+  readonly requestId: string | undefined
 
-  constructor(status: number, code: string, message: string, field?: string) {
+  constructor(status: number, code: string, message: string, field?: string, requestId?: string) {
     super(message)
     this.status = status
     this.code = code
     this.field = field
+    this.requestId = requestId
   }
 }
 
@@ -24,6 +27,7 @@ export async function failureOf(response: Response): Promise<ApiFailure> {
     typeof code === 'string' ? code : `http_${response.status}`,
     typeof message === 'string' ? message : `The console answered with status ${response.status}`,
     typeof field === 'string' ? field : undefined,
+    response.headers.get('x-request-id') ?? undefined,
   )
 }
 
@@ -46,9 +50,9 @@ export function asFailure(error: unknown): ApiFailure {
 }
 
 /** A message that begins with its field's name does without it where the field itself stands. */
-export function messageBeside(field: string, failure: ApiFailure | undefined): string | undefined {
+export function messageBeside(field: string, { message }: ApiFailure): string {
   const name = `${field}: `
-  return failure?.message.startsWith(name) === true ? failure.message.slice(name.length) : failure?.message
+  return message.startsWith(name) ? message.slice(name.length) : message
 }
 
 function errorOf(body: unknown): { code?: unknown; message?: unknown; field?: unknown } {

@@ -3,7 +3,7 @@ import { type ApiFailure, asFailure } from './failure.ts'
 import { appendPage, type Page } from './page.ts'
 
 export interface Query<Data> {
-  /** The last answer; it stays while a newer one is on its way. */
+  /** The last answer; it stays while a newer one is on its way, and where the same question was then not answered. */
   data: Data | undefined
   failure: ApiFailure | undefined
   busy: boolean
@@ -12,7 +12,7 @@ export interface Query<Data> {
 
 /** Asks when the page appears and whenever `key` changes; an answer to an older question is thrown away. */
 export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promise<Data>): Query<Data> {
-  const [state, setState] = useState<{ key: string; data?: Data; failure?: ApiFailure }>({ key })
+  const [state, setState] = useState<{ key: string; data?: Data | undefined; failure?: ApiFailure }>({ key })
   const [round, setRound] = useState(0)
   const [busy, setBusy] = useState(true)
   const latest = useRef(ask)
@@ -23,11 +23,15 @@ export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promis
     setBusy(true)
     latest
       .current(abort.signal)
-      .then(data => ({ key, data }))
-      .catch((error: unknown) => ({ key, failure: asFailure(error) }))
-      .then(answer => {
+      .then(data => () => ({ key, data }))
+      .catch((error: unknown) => {
+        const failure = asFailure(error)
+        return (last: { key: string; data?: Data | undefined }) =>
+          last.key === key ? { key, data: last.data, failure } : { key, failure }
+      })
+      .then(change => {
         if (abort.signal.aborted) return
-        setState(answer)
+        setState(change)
         setBusy(false)
       })
     return () => abort.abort()
@@ -36,13 +40,21 @@ export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promis
   return { data: state.data, failure: state.failure, busy, reload }
 }
 
+/** The next page of a list. */
+export interface More {
+  load(): void
+  busy: boolean
+  /** Why it did not come. */
+  failure: ApiFailure | undefined
+}
+
 export interface CursorList<Item> {
   /** All pages that were read so far. */
   data: readonly Item[] | undefined
   failure: ApiFailure | undefined
   busy: boolean
   /** Absent on the last page. */
-  more: { load(): void; busy: boolean } | undefined
+  more: More | undefined
   reload(): void
   /** Puts newer items in front, as a live tail brings them. */
   prepend(items: readonly Item[]): void
@@ -68,6 +80,7 @@ export function useCursorList<Item>(
     const from = shown.current
     if (from === undefined || from.next === null) return
     setBusy(true)
+    setFailure(undefined)
     ask(from.next, new AbortController().signal)
       .then(page => {
         // The question may have changed meanwhile; then nobody wants this answer.
@@ -88,10 +101,10 @@ export function useCursorList<Item>(
     [idOf],
   )
   return {
-    data: first.failure === undefined ? list?.items : undefined,
-    failure: first.failure ?? failure,
+    data: first.data === undefined ? undefined : list?.items,
+    failure: first.failure,
     busy: first.busy,
-    more: list === undefined || list.next === null ? undefined : { load, busy },
+    more: list === undefined || list.next === null ? undefined : { load, busy, failure },
     reload: first.reload,
     prepend,
   }

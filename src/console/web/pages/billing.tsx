@@ -191,7 +191,7 @@ function Redeem({ onDone }: { onDone(): void }) {
   return (
     <section class="card" aria-labelledby="redeem-title">
       <h2 id="redeem-title">Redeem a code</h2>
-      <Form action={redeem} fields={['code']} verb="Redeem">
+      <Form action={redeem} verb="Redeem">
         <TextField
           label="Code"
           autoComplete="off"
@@ -216,7 +216,7 @@ function TopUp() {
   return (
     <section class="card" aria-labelledby="topup-title">
       <h2 id="topup-title">Add credit by card</h2>
-      <Form action={pay} fields={['amount']} verb="Go to payment">
+      <Form action={pay} verb="Go to payment">
         <TextField
           label={`Amount in ${currency}`}
           inputMode="decimal"

@@ -3,22 +3,57 @@ import { useState } from 'preact/hooks'
 import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
+import { Code, CopyButton } from '../parts/copy.tsx'
 import { Icon } from '../parts/icon.tsx'
-import { useMayAdminister } from '../session.tsx'
+import { useMayAdminister, useSession } from '../session.tsx'
+import { snippets } from '../stream/snippets.ts'
 
 const PUT_AWAY = 'first-steps-put-away'
 
-/** What an administrator of a new gateway does first, until all of it is done or they put it away. */
+/** What is to be done first, by an administrator or an account holder, until all of it is done or they put it away. */
 export function FirstSteps() {
   const [isPutAway, setPutAway] = useState(() => localStorage.getItem(PUT_AWAY) !== null)
-  if (!useMayAdminister() || isPutAway) return null
+  const mayAdminister = useMayAdminister()
+  if (isPutAway) return null
+  const close = () => {
+    localStorage.setItem(PUT_AWAY, 'yes')
+    setPutAway(true)
+  }
+  return mayAdminister ? <AdministratorSteps onClose={close} /> : <HolderSteps onClose={close} />
+}
+
+function AdministratorSteps({ onClose }: { onClose(): void }) {
+  const found = useQuery('first steps', lookAtGateway)
+  if (found.data === undefined) return null
+  const { hasKey, hasRequest } = found.data
+  const steps = [...gatewaySteps(found.data), createKey(hasKey), askSomething(hasRequest)]
+  return <Steps lead="Four steps, about two minutes." steps={steps} onClose={onClose} />
+}
+
+/** An account holder is one key and one copied request away. */
+function HolderSteps({ onClose }: { onClose(): void }) {
+  const { deployment } = useSession()
+  const found = useQuery('first steps', lookAtAccount)
+  if (found.data === undefined) return null
+  const { hasKey, hasRequest, model } = found.data
+  const [curl] = snippets({ apiUrl: deployment.api_url, key: 'YOUR_KEY', model: model ?? 'MODEL' })
   return (
     <Steps
-      onClose={() => {
-        localStorage.setItem(PUT_AWAY, 'yes')
-        setPutAway(true)
-      }}
-    />
+      lead="Two steps, about a minute."
+      steps={[createKey(hasKey), askSomething(hasRequest)]}
+      onClose={onClose}
+    >
+      {!hasKey || curl === undefined ? null : (
+        <div class="stack tight">
+          <p class="soft">With your key in the place of YOUR_KEY:</p>
+          <Code text={curl.text} what="the first request" />
+        </div>
+      )}
+      <div class="row">
+        <span class="soft">The address for your programs</span> <code>{deployment.api_url}/v1</code>
+        <CopyButton text={`${deployment.api_url}/v1`} what="the address" />
+      </div>
+    </Steps>
   )
 }
 
@@ -29,10 +64,17 @@ interface Step {
   action: ComponentChildren
 }
 
-function Steps({ onClose }: { onClose(): void }) {
-  const found = useQuery('first steps', look)
-  if (found.data === undefined) return null
-  const steps = stepsOf(found.data)
+function Steps({
+  lead,
+  steps,
+  onClose,
+  children,
+}: {
+  lead: string
+  steps: readonly Step[]
+  onClose(): void
+  children?: ComponentChildren
+}) {
   if (steps.every(({ isDone }) => isDone)) return null
   const next = steps.find(({ isDone }) => !isDone)
   return (
@@ -40,7 +82,7 @@ function Steps({ onClose }: { onClose(): void }) {
       <div class="card-head">
         <div>
           <h2 id="first-steps">From here to your first answer</h2>
-          <p>Four steps, about two minutes.</p>
+          <p>{lead}</p>
         </div>
         <Button kind="quiet" small onClick={onClose}>
           Put away
@@ -61,39 +103,44 @@ function Steps({ onClose }: { onClose(): void }) {
           </li>
         ))}
       </ol>
+      {children}
     </section>
   )
-}
-
-interface Found {
-  hasChannel: boolean
-  hasModel: boolean
-  hasKey: boolean
-  hasRequest: boolean
 }
 
 /** The channels of the built-in simulator are there to play with; they are nobody's vendor. */
 const SIMULATOR = 'simulator:'
 
-async function look(signal: AbortSignal): Promise<Found> {
-  const [channels, models, keys, requests] = await Promise.all([
+async function lookAtGateway(signal: AbortSignal) {
+  const [channels, models, own] = await Promise.all([
     call('GET /api/admin/channels', {}, signal),
     call('GET /api/admin/models', {}, signal),
-    call('GET /api/keys', { query: { limit: 1 } }, signal),
-    call('GET /api/requests', { query: { limit: 1, status: '2xx' } }, signal),
+    lookAtOwn(signal),
   ])
-  const own = channels.items.filter(({ base_url }) => base_url !== SIMULATOR).map(({ name }) => name)
+  const vendors = channels.items.filter(({ base_url }) => base_url !== SIMULATOR).map(({ name }) => name)
   return {
-    hasChannel: own.length > 0,
+    ...own,
+    hasChannel: vendors.length > 0,
     hasModel: models.items.some(
-      model => model.prices !== null && model.channels.some(({ channel }) => own.includes(channel)),
+      model => model.prices !== null && model.channels.some(({ channel }) => vendors.includes(channel)),
     ),
-    hasKey: keys.items.length > 0,
-    hasRequest: requests.items.length > 0,
   }
 }
 
-function stepsOf({ hasChannel, hasModel, hasKey, hasRequest }: Found): Step[] {
+async function lookAtAccount(signal: AbortSignal) {
+  const [models, own] = await Promise.all([call('GET /api/models', {}, signal), lookAtOwn(signal)])
+  return { ...own, model: models.items.find(({ prices }) => prices !== null)?.id }
+}
+
+async function lookAtOwn(signal: AbortSignal) {
+  const [keys, requests] = await Promise.all([
+    call('GET /api/keys', { query: { limit: 1 } }, signal),
+    call('GET /api/requests', { query: { limit: 1, status: '2xx' } }, signal),
+  ])
+  return { hasKey: keys.items.length > 0, hasRequest: requests.items.length > 0 }
+}
+
+function gatewaySteps({ hasChannel, hasModel }: { hasChannel: boolean; hasModel: boolean }): Step[] {
   return [
     {
       isDone: hasChannel,
@@ -115,25 +162,31 @@ function stepsOf({ hasChannel, hasModel, hasKey, hasRequest }: Found): Step[] {
         </a>
       ),
     },
-    {
-      isDone: hasKey,
-      name: 'Create a key',
-      why: 'It works with every SDK: only the address and the key change.',
-      action: (
-        <a class="button primary" href="/keys?new=yes">
-          Create a key
-        </a>
-      ),
-    },
-    {
-      isDone: hasRequest,
-      name: 'Ask something',
-      why: 'In the playground, or with your key. What it cost is on its receipt.',
-      action: (
-        <a class="button primary" href="/playground">
-          Open the playground
-        </a>
-      ),
-    },
   ]
+}
+
+function createKey(isDone: boolean): Step {
+  return {
+    isDone,
+    name: 'Create a key',
+    why: 'It works with every SDK: only the address and the key change.',
+    action: (
+      <a class="button primary" href="/keys?new=yes">
+        Create a key
+      </a>
+    ),
+  }
+}
+
+function askSomething(isDone: boolean): Step {
+  return {
+    isDone,
+    name: 'Ask something',
+    why: 'In the playground, or with your key. What it cost is on its receipt.',
+    action: (
+      <a class="button primary" href="/playground">
+        Open the playground
+      </a>
+    ),
+  }
 }

@@ -3,7 +3,7 @@ import type { ConsoleOutput } from '../../api/contract/api.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
 import { wrong } from '../api/failure.ts'
-import { useQuery } from '../api/query.ts'
+import { type Query, useQuery } from '../api/query.ts'
 import { NO_LIMITS, readLimits } from '../format/limit-texts.ts'
 import { readList } from '../format/number.ts'
 import { readLocalTime } from '../format/time.ts'
@@ -14,6 +14,7 @@ import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, type Option, SelectField, TextArea, TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { Notice } from '../parts/notice.tsx'
+import { Answer } from '../parts/page.tsx'
 import { Tabs } from '../parts/tabs.tsx'
 import { useSession } from '../session.tsx'
 import { snippets } from '../stream/snippets.ts'
@@ -29,24 +30,23 @@ const PERIODS: readonly Option<Period>[] = [
   { value: 'day', label: 'a day' },
   { value: 'total', label: 'in all' },
 ]
-const FIELDS = ['name', 'models', 'expires_at', 'cap', 'allow_ips', 'limits']
 
 /** Makes a key, then shows it this once with what to paste where. */
 export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
-  const names = models.data?.items.map(({ id }) => id) ?? []
+  const first = models.data?.items[0]?.id
   const [created, setCreated] = useState<Created>()
   if (created !== undefined) {
     return (
       <Dialog title="Your new key" shape="dialog wide" held onClose={onClose}>
-        <NewKey created={created} model={created.key.models?.[0] ?? names[0] ?? 'MODEL'} onClose={onClose} />
+        <NewKey created={created} model={created.key.models?.[0] ?? first ?? 'MODEL'} onClose={onClose} />
       </Dialog>
     )
   }
   return (
     <Dialog title="Create a key" onClose={onClose}>
       <KeyForm
-        models={names}
+        models={models}
         onCancel={onClose}
         onCreated={answer => {
           setCreated(answer)
@@ -62,7 +62,7 @@ function KeyForm({
   onCancel,
   onCreated,
 }: {
-  models: readonly string[]
+  models: Query<ConsoleOutput<'GET /api/models'>>
   onCancel(): void
   onCreated(created: Created): void
 }) {
@@ -92,7 +92,7 @@ function KeyForm({
     )
   })
   return (
-    <Form action={create} fields={FIELDS} verb="Create key" onCancel={onCancel}>
+    <Form action={create} verb="Create key" onCancel={onCancel}>
       <TextField
         label="Name"
         autoFocus
@@ -107,7 +107,16 @@ function KeyForm({
         <div class="stack">
           <CheckField label="Only some models" checked={isNarrowed} onValue={setNarrowed} />
           {isNarrowed ? (
-            <ModelChoice legend="Models" models={models} chosen={chosen} onValue={setChosen} />
+            <Answer query={models} what="models">
+              {({ items }) => (
+                <ModelChoice
+                  legend="Models"
+                  models={items.map(({ id }) => id)}
+                  chosen={chosen}
+                  onValue={setChosen}
+                />
+              )}
+            </Answer>
           ) : null}
           {create.errorOf('models') === undefined ? null : (
             <span class="error">{create.errorOf('models')}</span>
@@ -128,6 +137,7 @@ function KeyForm({
             label="Expires"
             optional
             type="datetime-local"
+            hint="In your own time zone."
             value={expires}
             onValue={setExpires}
             error={create.errorOf('expires_at')}

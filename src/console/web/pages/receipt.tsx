@@ -52,7 +52,7 @@ export function ReceiptOf({ id, source }: { id: string; source: ReceiptSource })
     }, AGAIN_MS)
     return () => clearTimeout(timer)
   }, [isToCome, busy, reload])
-  const shown = failure !== undefined && isToCome ? { data: undefined, failure: undefined, reload } : receipt
+  const shown = failure !== undefined && isToCome ? { data, failure: undefined, busy, reload } : receipt
   return (
     <Answer query={shown} what="the receipt">
       {found => <Whole receipt={found} />}

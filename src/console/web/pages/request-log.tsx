@@ -57,14 +57,14 @@ export function RequestLog(props: RequestLogProps) {
     useCallback((cursor, signal) => ask(filter, cursor, signal), [key, ask]),
   )
   const [isLive, setLive] = useState(false)
-  const { prepend } = list
+  const { prepend, reload } = list
   const onLine = useCallback(
     (line: RequestLine) => {
       if (matchesFilter(line, filter)) prepend([line])
     },
     [key, prepend],
   )
-  const isConnected = useLiveTail(isLive ? liveAddress : undefined, onLine)
+  const isConnected = useLiveTail(isLive ? liveAddress : undefined, onLine, reload)
   const isFiltered = Object.values(now).some(value => value !== '')
   return (
     <>
@@ -237,20 +237,45 @@ function withAny(names: readonly string[], chosen: string): Option<string>[] {
   return [{ value: '', label: 'Any' }, ...all.map(value => ({ value, label: value }))]
 }
 
-/** Listens while there is an address; true once the stream is open. The browser connects again by itself. */
-function useLiveTail(address: string | undefined, onLine: (line: RequestLine) => void): boolean {
+/** How soon a stream that was refused is asked for again; the browser itself does so only for one that broke off. */
+const AGAIN_MS = 5000
+
+/**
+ * Listens while there is an address; true while the stream is open. `onGap` is told when it is open again: what ended
+ * in between was not told.
+ */
+function useLiveTail(
+  address: string | undefined,
+  onLine: (line: RequestLine) => void,
+  onGap: () => void,
+): boolean {
   const [isConnected, setConnected] = useState(false)
   useEffect(() => {
     if (address === undefined) return
-    const source = new EventSource(address)
-    source.onopen = () => setConnected(true)
-    source.onerror = () => setConnected(false)
-    source.addEventListener('request', event => onLine(readLine(event.data)))
+    let source: EventSource | undefined
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let wasOpen = false
+    const open = () => {
+      const opened = new EventSource(address)
+      source = opened
+      opened.onopen = () => {
+        setConnected(true)
+        if (wasOpen) onGap()
+        wasOpen = true
+      }
+      opened.onerror = () => {
+        setConnected(false)
+        if (opened.readyState === EventSource.CLOSED) timer = setTimeout(open, AGAIN_MS)
+      }
+      opened.addEventListener('request', event => onLine(readLine(event.data)))
+    }
+    open()
     return () => {
-      source.close()
+      clearTimeout(timer)
+      source?.close()
       setConnected(false)
     }
-  }, [address, onLine])
+  }, [address, onLine, onGap])
   return isConnected
 }
 

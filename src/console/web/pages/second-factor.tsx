@@ -76,11 +76,11 @@ function BeginFactor({ onClose }: { onClose(): void }) {
   return (
     <Dialog title="Turn on the second factor" onClose={onClose}>
       {begun === undefined ? (
-        <Form action={begin} fields={['password']} verb="Continue" onCancel={onClose}>
+        <Form action={begin} verb="Continue" onCancel={onClose}>
           <OwnPassword value={password} onValue={setPassword} error={begin.errorOf('password')} />
         </Form>
       ) : (
-        <Form action={confirm} fields={['code']} verb="Turn on" onCancel={onClose}>
+        <Form action={confirm} verb="Turn on" onCancel={onClose}>
           <p>Scan this with your authenticator app, or type the secret.</p>
           <QrCode text={begun.uri} />
           <Code text={begun.secret} what="the secret" />
@@ -124,7 +124,7 @@ function RemoveFactor({ onClose }: { onClose(): void }) {
   })
   return (
     <Dialog title="Turn off the second factor" onClose={onClose}>
-      <Form action={remove} fields={['password', 'code']} verb="Turn off" onCancel={onClose}>
+      <Form action={remove} verb="Turn off" onCancel={onClose}>
         <OwnPassword value={password} onValue={setPassword} error={remove.errorOf('password')} />
         <TextField
           label="Code"

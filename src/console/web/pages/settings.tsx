@@ -7,7 +7,7 @@ import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
-import { Badge } from '../parts/notice.tsx'
+import { Badge, FailureNotice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { useToast } from '../parts/toast.tsx'
@@ -44,7 +44,7 @@ function Password() {
   return (
     <section class="card" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
-      <Form action={change} fields={['current', 'password']} verb="Change password">
+      <Form action={change} verb="Change password">
         <TextField
           label="Current password"
           type="password"
@@ -82,6 +82,7 @@ function Sessions() {
           Sign out everywhere
         </Button>
       </div>
+      <FailureNotice failure={end.failure} />
       <Answer query={sessions} what="sessions">
         {({ items }) => (
           <Table

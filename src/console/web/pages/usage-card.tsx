@@ -5,7 +5,7 @@ import { useQuery } from '../api/query.ts'
 import { addMoney, drawnMoney, exactMoney, shortMoney } from '../format/money.ts'
 import { compactNumber, wholeNumber } from '../format/number.ts'
 import { SERIES_COLOURS, StackedBars, Swatch } from '../parts/chart.tsx'
-import { type Option, Segments, SelectField } from '../parts/field.tsx'
+import { type Option, Segments } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { useCurrency } from '../session.tsx'
@@ -54,10 +54,10 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
           <Segments label="Range" value={range} options={RANGES} onValue={setRange} />
         </div>
       </div>
-      <div class="filters">
-        {by === undefined ? null : <SelectField label="By" value={by} options={groups} onValue={setBy} />}
+      <div class="card-head">
+        {by === undefined ? null : <Segments label="By" value={by} options={groups} onValue={setBy} />}
         {csv === undefined || by === undefined ? null : (
-          <a class="button" href={csv({ from: startOf(range), by })} download>
+          <a class="button small quiet" href={csv({ from: startOf(range), by })} download>
             Download CSV
           </a>
         )}
@@ -259,7 +259,7 @@ export function NoUsage() {
       title="No requests in this time"
       action={
         <div class="actions">
-          <a class="button primary" href="/keys">
+          <a class="button" href="/keys?new=yes">
             Create a key
           </a>
           <a class="button" href="/playground">

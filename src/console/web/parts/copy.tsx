@@ -1,23 +1,32 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import { Button } from './button.tsx'
 import { Icon } from './icon.tsx'
 import { useToast } from './toast.tsx'
 
-/** Puts a text on the clipboard, and says that it did. */
+const SAID_MS = 3000
+
+/** Puts a text on the clipboard, and says whether it did. */
 export function CopyButton({ text, what }: { text: string; what: string }) {
   const toast = useToast()
-  const [copied, setCopied] = useState(false)
+  const [said, setSaid] = useState<'Copied' | 'Select it to copy'>()
+  useEffect(() => {
+    if (said === undefined) return
+    const timer = setTimeout(() => setSaid(undefined), SAID_MS)
+    return () => clearTimeout(timer)
+  }, [said])
   return (
     <Button
       small
       aria-label={`Copy ${what}`}
       onClick={async () => {
-        await copy(text)
-        setCopied(true)
-        toast(`Copied ${what}`)
+        const isCopied = await copy(text)
+        setSaid(isCopied ? 'Copied' : 'Select it to copy')
+        toast(
+          isCopied ? `Copied ${what}` : `The browser did not let ${what} be copied: select it and copy it`,
+        )
       }}
     >
-      <Icon name={copied ? 'check' : 'copy'} size={16} /> {copied ? 'Copied' : 'Copy'}
+      <Icon name={said === 'Copied' ? 'check' : 'copy'} size={16} /> {said ?? 'Copy'}
     </Button>
   )
 }
@@ -36,17 +45,23 @@ export function Code({ text, what }: { text: string; what: string }) {
 }
 
 /** The clipboard of the browser is there on https and localhost only; elsewhere a selection is copied the old way. */
-async function copy(text: string): Promise<void> {
+async function copy(text: string): Promise<boolean> {
   if (navigator.clipboard !== undefined && window.isSecureContext) {
-    await navigator.clipboard.writeText(text)
-    return
+    const isWritten = await navigator.clipboard.writeText(text).then(
+      () => true,
+      () => false,
+    )
+    if (isWritten) return true
   }
+  const focused = document.activeElement
   const holder = document.createElement('textarea')
   holder.value = text
   // Inside the open dialog, since everything outside a modal one is inert.
   const parent = document.querySelector('dialog[open]') ?? document.body
   parent.append(holder)
   holder.select()
-  document.execCommand('copy')
+  const isCopied = document.execCommand('copy')
   holder.remove()
+  if (focused instanceof HTMLElement) focused.focus()
+  return isCopied
 }

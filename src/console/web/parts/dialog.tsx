@@ -1,9 +1,24 @@
-import type { ComponentChildren } from 'preact'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { type ComponentChildren, createContext } from 'preact'
+import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
 
 /** What a dialog is opened for: its first field, or else its first button. */
 const FIRST = '.dialog-body :is(input, select, textarea, .button)'
+
+/** How many things that were set off inside a dialog are still under way. */
+const UnderWay = createContext<{ current: number }>({ current: 0 })
+
+/** Keeps the dialog around it open while something is under way, so that its end finds the dialog that began it. */
+export function useHeldOpen(isUnderWay: boolean): void {
+  const underWay = useContext(UnderWay)
+  useLayoutEffect(() => {
+    if (!isUnderWay) return
+    underWay.current += 1
+    return () => {
+      underWay.current -= 1
+    }
+  }, [isUnderWay, underWay])
+}
 
 export interface DialogProps {
   title: string
@@ -16,26 +31,29 @@ export interface DialogProps {
 }
 
 /**
- * The browser's own modal dialog: it keeps the focus inside, closes on Escape and gives the focus back. Render it
- * while it is to be open.
+ * The browser's own modal dialog: it keeps the focus inside, closes on Escape and gives the focus back. A press beside
+ * it closes it until something was typed. Render it while it is to be open.
  */
 export function Dialog({ title, onClose, shape = 'dialog', held = false, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
+  const underWay = useRef(0)
+  const isTyped = useRef(false)
+  const isMounted = useRef(true)
   useEffect(() => {
     const dialog = element.current
     const opener = document.activeElement
-    dialog?.showModal()
-    // The browser would take the close button, which is the last thing that anybody opened this for.
-    const first =
-      dialog?.querySelector<HTMLElement>('[autofocus]') ?? dialog?.querySelector<HTMLElement>(FIRST)
-    first?.focus()
+    if (dialog !== null) open(dialog)
     return () => {
+      isMounted.current = false
       dialog?.close()
       // The browser does so only for a dialog that is still in the page.
       if (opener instanceof HTMLElement) opener.focus()
     }
   }, [])
+  const leave = () => {
+    if (!held && underWay.current === 0) onClose()
+  }
   return (
     <dialog
       ref={element}
@@ -43,21 +61,39 @@ export function Dialog({ title, onClose, shape = 'dialog', held = false, childre
       aria-labelledby={id}
       onCancel={event => {
         event.preventDefault()
-        if (!held) onClose()
+        leave()
+      }}
+      // A browser asks only once in a row: the second Escape closes it without a question.
+      onClose={() => {
+        if (!isMounted.current || element.current === null) return
+        open(element.current)
+        leave()
+      }}
+      onInput={() => {
+        isTyped.current = true
       }}
       onMouseDown={event => {
-        if (event.target === element.current && !held) onClose()
+        if (event.target === element.current && !isTyped.current) leave()
       }}
     >
       <div class="dialog-head">
         <h2 id={id}>{title}</h2>
         {held ? null : (
-          <button type="button" class="button quiet icon" aria-label="Close" onClick={onClose}>
+          <button type="button" class="button quiet icon" aria-label="Close" onClick={leave}>
             <Icon name="close" />
           </button>
         )}
       </div>
-      <div class="dialog-body">{children}</div>
+      <div class="dialog-body">
+        <UnderWay.Provider value={underWay}>{children}</UnderWay.Provider>
+      </div>
     </dialog>
   )
+}
+
+/** The browser would give the focus to the close button, which is the last thing that anybody opened this for. */
+function open(dialog: HTMLDialogElement): void {
+  dialog.showModal()
+  const first = dialog.querySelector<HTMLElement>('[autofocus]') ?? dialog.querySelector<HTMLElement>(FIRST)
+  first?.focus()
 }

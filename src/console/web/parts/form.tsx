@@ -2,20 +2,21 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import type { Action } from '../api/action.ts'
 import { Button } from './button.tsx'
+import { useHeldOpen } from './dialog.tsx'
 import { FailureNotice } from './notice.tsx'
 
 export interface FormProps {
-  action: Pick<Action<[]>, 'run' | 'busy' | 'failure'>
-  /** The fields that show their own errors; any other error is shown above the button. */
-  fields: readonly string[]
+  /** What no field says of its failure is said above the button. */
+  action: Pick<Action<[]>, 'run' | 'busy' | 'failure' | 'isSaidByField'>
   verb: string
   onCancel?: () => void
   children: ComponentChildren
 }
 
 /** A form that sends itself on Enter and puts the focus on the first field that is wrong. */
-export function Form({ action, fields, verb, onCancel, children }: FormProps) {
+export function Form({ action, verb, onCancel, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
+  useHeldOpen(action.busy)
   useEffect(() => {
     if (action.failure === undefined) return
     const wrong = form.current?.querySelector<HTMLElement>('[aria-invalid="true"]')
@@ -32,17 +33,36 @@ export function Form({ action, fields, verb, onCancel, children }: FormProps) {
       noValidate
       onSubmit={event => {
         event.preventDefault()
-        action.run()
+        if (!asksForTheRest(event.currentTarget)) action.run()
       }}
     >
       {children}
-      <FailureNotice failure={action.failure} fields={fields} />
+      <FormFailure action={action} />
       <div class="dialog-foot">
-        {onCancel === undefined ? null : <Button onClick={onCancel}>Cancel</Button>}
+        {onCancel === undefined ? null : (
+          <Button disabled={action.busy} onClick={onCancel}>
+            Cancel
+          </Button>
+        )}
         <Button type="submit" kind="primary" busy={action.busy}>
           {verb}
         </Button>
       </div>
     </form>
   )
+}
+
+/**
+ * A moment of which only a part is typed has no value, as if nothing had been typed. The browser knows better, and says
+ * so at the field.
+ */
+function asksForTheRest(form: HTMLFormElement): boolean {
+  const half = [...form.querySelectorAll('input')].find(({ validity }) => validity.badInput)
+  half?.reportValidity()
+  return half !== undefined
+}
+
+/** Stands behind the fields, so that they have said by then what they say. */
+function FormFailure({ action: { failure, isSaidByField } }: Pick<FormProps, 'action'>) {
+  return <FailureNotice failure={isSaidByField() ? undefined : failure} />
 }

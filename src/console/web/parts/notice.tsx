@@ -1,5 +1,4 @@
 import type { ComponentChildren } from 'preact'
-import { isAbout } from '../api/action.ts'
 import type { ApiFailure } from '../api/failure.ts'
 import { Icon, type IconName } from './icon.tsx'
 
@@ -23,18 +22,11 @@ export function Notice({
   )
 }
 
-/** What went wrong, read out as soon as it appears; nothing if nothing did, or if a field of the form says it already. */
-export function FailureNotice({
-  failure,
-  fields = [],
-}: {
-  failure: ApiFailure | undefined
-  fields?: readonly string[]
-}) {
-  const isSaidElsewhere = fields.some(field => isAbout(failure, field))
+/** What went wrong, read out as soon as it appears; nothing if nothing did. */
+export function FailureNotice({ failure }: { failure: ApiFailure | undefined }) {
   return (
-    <div role="alert" hidden={failure === undefined || isSaidElsewhere}>
-      {failure === undefined || isSaidElsewhere ? null : <Notice kind="bad">{failure.message}</Notice>}
+    <div role="alert" hidden={failure === undefined}>
+      {failure === undefined ? null : <Notice kind="bad">{failure.message}</Notice>}
     </div>
   )
 }

@@ -42,25 +42,29 @@ export function Page({ title, lead, actions, children }: PageProps) {
   )
 }
 
-/** What a question was answered, or that it waits, or why there is no answer and how to ask again. */
+/** What a question was answered, or that it waits, or why there is no answer, or no newer one, and how to ask again. */
 export function Answer<Data>({
-  query,
+  query: { data, failure, busy, reload },
   what,
   children,
 }: {
-  query: Pick<Query<Data>, 'data' | 'failure' | 'reload'>
+  query: Pick<Query<Data>, 'data' | 'failure' | 'busy' | 'reload'>
   what: string
   children: (data: Data) => ComponentChildren
 }) {
-  if (query.failure !== undefined) {
-    return (
-      <div class="stack tight">
-        <FailureNotice failure={query.failure} />
-        <div>
-          <Button onClick={query.reload}>Try again</Button>
+  return (
+    <>
+      {failure === undefined ? null : (
+        <div class="stack tight">
+          <FailureNotice failure={failure} />
+          <div>
+            <Button busy={busy} onClick={reload}>
+              Try again
+            </Button>
+          </div>
         </div>
-      </div>
-    )
-  }
-  return query.data === undefined ? <Waiting what={what} /> : children(query.data)
+      )}
+      {data !== undefined ? children(data) : failure === undefined ? <Waiting what={what} /> : null}
+    </>
+  )
 }

@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
+import type { More } from '../api/query.ts'
 import { Button } from './button.tsx'
+import { FailureNotice } from './notice.tsx'
 
 export interface Column<Row> {
   /** Empty for a column of buttons. */
@@ -15,7 +17,7 @@ export interface TableProps<Row> {
   rows: readonly Row[]
   keyOf(row: Row): string | number
   /** Loads the next page; absent on the last one. */
-  more?: { load(): void; busy: boolean } | undefined
+  more?: More | undefined
 }
 
 /**
@@ -58,6 +60,7 @@ export function Table<Row>({ label, columns, rows, keyOf, more }: TableProps<Row
       </table>
       {more === undefined ? null : (
         <div class="more">
+          <FailureNotice failure={more.failure} />
           <Button busy={more.busy} onClick={more.load}>
             Show more
           </Button>

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
-import { addressOf } from '../api/client.ts'
-import { ApiFailure, asFailure, failureOf } from '../api/failure.ts'
+import { send } from '../api/client.ts'
+import { ApiFailure, asFailure } from '../api/failure.ts'
 import { type PlaygroundSurface, saidBy } from './answer-text.ts'
 import { type RawEvent, readEvents } from './event-reader.ts'
 
@@ -67,13 +67,12 @@ export function useRun() {
     setRun(current)
     stream(request, controller.signal, id => become({ requestId: id }), onEvent)
       .then(() => become({ state: 'done', totalMs: performance.now() - began }))
-      .catch((error: unknown) =>
-        become(
-          controller.signal.aborted
-            ? { state: 'stopped' }
-            : { state: 'done', totalMs: performance.now() - began, failure: asFailure(error) },
-        ),
-      )
+      .catch((error: unknown) => {
+        if (controller.signal.aborted) return become({ state: 'stopped' })
+        const failure = asFailure(error)
+        const requestId = current.requestId ?? failure.requestId
+        become({ state: 'done', totalMs: performance.now() - began, failure, requestId })
+      })
   }, [])
   const stop = useCallback(() => abort.current?.abort(), [])
   return { run, start, stop }
@@ -85,15 +84,9 @@ async function stream(
   onId: (id: string) => void,
   onEvent: (event: RawEvent) => void,
 ): Promise<void> {
-  const response = await fetch(addressOf('POST /api/playground', { body: request }), {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(request),
-    signal,
-  })
+  const response = await send({ name: 'POST /api/playground', input: { body: request }, signal })
   const id = response.headers.get('x-request-id')
   if (id !== null) onId(id)
-  if (!response.ok) throw await failureOf(response)
   if (response.body !== null) await readEvents(response.body, onEvent)
 }
 

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
+import { useRevision } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
 import { typedAmount, typedText } from '../../format/typed.ts'
@@ -40,6 +41,13 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
   }
 }
 
+/** 128 random bits; `crypto.randomUUID` is there on https and localhost only. */
+function newId(): string {
+  return [...crypto.getRandomValues(new Uint8Array(16))]
+    .map(byte => byte.toString(16).padStart(2, '0'))
+    .join('')
+}
+
 function typedReason(text: string): string {
   return typedText(text, 'reason', 'Say why, for the record.')
 }
@@ -47,9 +55,11 @@ function typedReason(text: string): string {
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
   const [text, setText] = useState('')
   const [reason, setReason] = useState('')
+  // However often it is tried, after an answer that was lost: it is posted once.
+  const [once] = useState(newId)
   const post = useAction(async () => {
     const amount = typedAmount(text, 'amount')
-    const input = { params: { id: account.id }, body: { amount, reason: typedReason(reason) } }
+    const input = { params: { id: account.id }, body: { amount, reason: typedReason(reason), once } }
     await (side === 'credit'
       ? call('POST /api/admin/accounts/:id/credit', input)
       : call('POST /api/admin/accounts/:id/debit', input))
@@ -57,12 +67,7 @@ function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 
   })
   return (
     <Dialog title={side === 'credit' ? 'Give credit' : 'Take a debit'} onClose={onClose}>
-      <Form
-        action={post}
-        fields={['amount', 'reason']}
-        verb={side === 'credit' ? 'Give credit' : 'Take debit'}
-        onCancel={onClose}
-      >
+      <Form action={post} verb={side === 'credit' ? 'Give credit' : 'Take debit'} onCancel={onClose}>
         <TextField
           label="Amount"
           autoFocus
@@ -96,12 +101,7 @@ function ChangeStatus({ account, onDone, onClose }: ActProps) {
   })
   return (
     <Dialog title={isActive ? 'Suspend this account?' : 'Resume this account?'} onClose={onClose}>
-      <Form
-        action={change}
-        fields={['reason']}
-        verb={isActive ? 'Suspend account' : 'Resume account'}
-        onCancel={onClose}
-      >
+      <Form action={change} verb={isActive ? 'Suspend account' : 'Resume account'} onCancel={onClose}>
         <p>
           {isActive
             ? 'Its keys are refused at once and its running answers end. Nothing is lost: it can be resumed.'
@@ -121,21 +121,17 @@ function ChangeStatus({ account, onDone, onClose }: ActProps) {
 
 function ChangeLimits({ account, onDone, onClose }: ActProps) {
   const [limits, setLimits] = useState(limitTexts(account.limits))
+  const revision = useRevision(account)
   const change = useAction(async () => {
     await call('PATCH /api/admin/accounts/:id/limits', {
       params: { id: account.id },
-      body: readLimits(limits),
+      body: { ...readLimits(limits), revision },
     })
     onDone('The limits are changed')
   })
   return (
     <Dialog title="Limits" onClose={onClose}>
-      <Form
-        action={change}
-        fields={['requests_per_minute', 'tokens_per_minute', 'concurrent_requests']}
-        verb="Save limits"
-        onCancel={onClose}
-      >
+      <Form action={change} verb="Save limits" onCancel={onClose}>
         <p class="soft">Left empty: the deployment's default for accounts.</p>
         <LimitFields value={limits} onValue={setLimits} errorOf={change.errorOf} />
       </Form>
@@ -146,8 +142,12 @@ function ChangeLimits({ account, onDone, onClose }: ActProps) {
 function ChangeModels({ account, onDone, onClose }: ActProps) {
   const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
   const [chosen, setChosen] = useState(account.models)
+  const revision = useRevision(account)
   const change = useAction(async () => {
-    await call('PUT /api/admin/accounts/:id/models', { params: { id: account.id }, body: { models: chosen } })
+    await call('PUT /api/admin/accounts/:id/models', {
+      params: { id: account.id },
+      body: { models: chosen, revision },
+    })
     onDone('The models are changed')
   })
   return (
@@ -160,7 +160,7 @@ function ChangeModels({ account, onDone, onClose }: ActProps) {
               A model that is not enabled by default can be given to single accounts here.
             </Empty>
           ) : (
-            <Form action={change} fields={['models']} verb="Save models" onCancel={onClose}>
+            <Form action={change} verb="Save models" onCancel={onClose}>
               <ModelChoice
                 legend="Beside those that everybody has"
                 models={given.map(({ id }) => id)}
@@ -192,7 +192,7 @@ function Invite({ account, onDone, onClose }: ActProps) {
   }
   return (
     <Dialog title="Invite the account holder" onClose={onClose}>
-      <Form action={invite} fields={[]} verb="Make the link" onCancel={onClose}>
+      <Form action={invite} verb="Make the link" onCancel={onClose}>
         <p>Nobody signs in for this account yet. A one-time link lets {account.email} choose a password.</p>
       </Form>
     </Dialog>

@@ -157,7 +157,7 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
   }
   return (
     <Dialog title="New account" onClose={onClose}>
-      <Form action={create} fields={['email', 'credit']} verb="Create account" onCancel={onClose}>
+      <Form action={create} verb="Create account" onCancel={onClose}>
         <TextField
           label="Email"
           type="email"

@@ -59,7 +59,6 @@ function Choose({
   return (
     <Form
       action={add}
-      fields={['channel', 'vendor']}
       verb={chosen.length === 0 ? 'Add models' : `Add ${counted(chosen.length, 'model')}`}
       onCancel={onClose}
     >

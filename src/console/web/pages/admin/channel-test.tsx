@@ -43,7 +43,7 @@ export function TestDialog({
   }, [hasRoute, run])
   return (
     <Dialog title={isNew ? `${channel.name} is added` : `Test ${channel.name}`} onClose={onClose}>
-      <Form action={test} fields={['model']} verb={result === undefined ? 'Test now' : 'Test again'}>
+      <Form action={test} verb={result === undefined ? 'Test now' : 'Test again'}>
         <p>One small request with each of its keys, to the vendor itself.</p>
         <TextField
           label="Model"

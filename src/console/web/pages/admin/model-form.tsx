@@ -2,18 +2,13 @@ import { useState } from 'preact/hooks'
 import type { Channel, Model } from '../../../api/contract/admin-catalog.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import {
-  type ModelTexts,
-  modelTexts,
-  type RouteTexts,
-  readModelTexts,
-  routeTexts,
-} from '../../format/model-texts.ts'
+import { useRevision, useTexts } from '../../api/form-state.ts'
+import { modelTexts, readModelTexts, routeTexts } from '../../format/model-texts.ts'
 import { priceTexts } from '../../format/price-texts.ts'
-import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
-import { CheckField, SelectField, TextField } from '../../parts/field.tsx'
+import { CheckField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { Routes } from './model-routes.tsx'
 import { NoChannel } from './no-channel.tsx'
 import { PriceFields } from './price-fields.tsx'
 
@@ -39,24 +34,11 @@ export function ModelDialog(props: ModelDialogProps) {
   )
 }
 
-const FIELDS = [
-  'id',
-  'display_name',
-  'owned_by',
-  'aliases',
-  'context_tokens',
-  'max_output_tokens',
-  'channels',
-  'prices',
-]
-
 function ModelForm({ model, channels, onClose, onDone }: ModelDialogProps) {
-  const [texts, setTexts] = useState(() => modelTexts(model))
+  const [texts, set] = useTexts(() => modelTexts(model))
   const [routes, setRoutes] = useState(() => routeTexts(model, channels))
   const [prices, setPrices] = useState(() => priceTexts(model?.prices ?? null))
-  // Of the model that the fields were filled from, whatever the page has read since.
-  const [revision] = useState(model?.revision ?? '')
-  const set = (changes: Partial<ModelTexts>) => setTexts(last => ({ ...last, ...changes }))
+  const revision = useRevision(model)
   const save = useAction(async () => {
     const fields = readModelTexts(texts, routes, prices, model)
     const saved =
@@ -69,12 +51,7 @@ function ModelForm({ model, channels, onClose, onDone }: ModelDialogProps) {
     onDone(saved.model)
   })
   return (
-    <Form
-      action={save}
-      fields={FIELDS}
-      verb={model === undefined ? 'Add model' : 'Save model'}
-      onCancel={onClose}
-    >
+    <Form action={save} verb={model === undefined ? 'Add model' : 'Save model'} onCancel={onClose}>
       <div class="columns">
         {model === undefined ? (
           <TextField
@@ -143,65 +120,5 @@ function ModelForm({ model, channels, onClose, onDone }: ModelDialogProps) {
         </div>
       </details>
     </Form>
-  )
-}
-
-function Routes({
-  routes,
-  channels,
-  onValue,
-  error,
-}: {
-  routes: readonly RouteTexts[]
-  channels: readonly Channel[]
-  onValue(routes: RouteTexts[]): void
-  error: string | undefined
-}) {
-  const set = (index: number, changes: Partial<RouteTexts>) =>
-    onValue(routes.map((route, at) => (at === index ? { ...route, ...changes } : route)))
-  return (
-    <fieldset class="stack tight">
-      <legend class="legend">Served by</legend>
-      {routes.map((route, index) => (
-        <div key={index} class="route-row">
-          <SelectField
-            label="Channel"
-            value={route.channel}
-            options={channels.map(({ name }) => ({ value: name, label: name }))}
-            onValue={channel => set(index, { channel })}
-          />
-          <TextField
-            label="Its name there"
-            optional
-            spellcheck={false}
-            value={route.model}
-            onValue={model => set(index, { model })}
-          />
-          <TextField
-            label="Priority"
-            inputMode="numeric"
-            value={route.priority}
-            onValue={priority => set(index, { priority })}
-          />
-          <TextField
-            label="Weight"
-            inputMode="numeric"
-            value={route.weight}
-            onValue={weight => set(index, { weight })}
-          />
-          {routes.length < 2 ? null : (
-            <Button kind="quiet" onClick={() => onValue(routes.filter((_, at) => at !== index))}>
-              Remove<span class="unseen"> route {index + 1}</span>
-            </Button>
-          )}
-        </div>
-      ))}
-      {error === undefined ? null : <span class="error">{error}</span>}
-      <div>
-        <Button small onClick={() => onValue([...routes, ...routeTexts(undefined, channels)])}>
-          Add another channel
-        </Button>
-      </div>
-    </fieldset>
   )
 }

@@ -67,7 +67,6 @@ export function PriceDialog({
         <PreviewOf preview={preview} />
         <Form
           action={save}
-          fields={[]}
           verb={day === '' ? 'Change prices' : 'Plan the change'}
           onCancel={() => setPreview(undefined)}
         >
@@ -82,7 +81,7 @@ export function PriceDialog({
   }
   return (
     <Dialog title={`Prices of ${model.id}`} shape="dialog wide" onClose={onClose}>
-      <Form action={look} fields={['prices', 'from']} verb="Preview" onCancel={onClose}>
+      <Form action={look} verb="Preview" onCancel={onClose}>
         <PriceFields value={texts} onValue={setTexts} errorOf={look.errorOf} />
         {model.prices === null ? null : (
           <TextField

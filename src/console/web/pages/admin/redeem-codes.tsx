@@ -120,12 +120,7 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
   }
   return (
     <Dialog title="Make redeem codes" onClose={onClose}>
-      <Form
-        action={create}
-        fields={['amount', 'count', 'uses', 'expires_at']}
-        verb="Make codes"
-        onCancel={onClose}
-      >
+      <Form action={create} verb="Make codes" onCancel={onClose}>
         <div class="columns">
           <TextField
             label={`Amount in ${currency}`}
@@ -157,6 +152,7 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
             label="Expires"
             optional
             type="datetime-local"
+            hint="In your own time zone."
             value={expires}
             onValue={setExpires}
             error={create.errorOf('expires_at')}

@@ -2,9 +2,10 @@ import { useState } from 'preact/hooks'
 import type { ConsoleUser } from '../../../api/contract/admin-users.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
+import { useRevision } from '../../api/form-state.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Dialog } from '../../parts/dialog.tsx'
+import { Dialog, useHeldOpen } from '../../parts/dialog.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FailureNotice } from '../../parts/notice.tsx'
@@ -33,7 +34,7 @@ export function InviteUser({ onClose }: { onClose(): void }) {
   }
   return (
     <Dialog title="Invite an administrator" onClose={onClose}>
-      <Form action={invite} fields={['email', 'role']} verb="Make the link" onCancel={onClose}>
+      <Form action={invite} verb="Make the link" onCancel={onClose}>
         <TextField
           label="Email"
           type="email"
@@ -68,20 +69,8 @@ export function ManageUser({
 }) {
   const me = useUser()
   const toast = useToast()
-  const [link, setLink] = useState<{ url: string; mailed: boolean }>()
+  const [link, setLink] = useState<Link>()
   const [isDisabling, setDisabling] = useState(false)
-  const [role, setRole] = useState<Role | 'none'>(user.role ?? 'none')
-  const params = { id: user.id }
-  const act = useAction(async (said: string, action: () => Promise<unknown>) => {
-    await action()
-    toast(said)
-    onChanged()
-    onClose()
-  })
-  const makeLink = useAction(async () => {
-    setLink(await call('POST /api/admin/users/:id/reset-link', { params }))
-    onChanged()
-  })
   if (link !== undefined) {
     return <LinkMade title="Link to a new password" url={link.url} mailed={link.mailed} onClose={onClose} />
   }
@@ -93,7 +82,7 @@ export function ManageUser({
         danger
         onClose={onClose}
         action={async () => {
-          await call('POST /api/admin/users/:id/disable', { params })
+          await call('POST /api/admin/users/:id/disable', { params: { id: user.id } })
           toast('The user is disabled')
           onChanged()
         }}
@@ -102,61 +91,117 @@ export function ManageUser({
       </Confirm>
     )
   }
-  const failure = act.failure ?? makeLink.failure
-  const changeRole = () =>
-    call('PUT /api/admin/users/:id/role', { params, body: { role: role === 'none' ? null : role } })
-  const action = { run: () => act.run('The role is changed', changeRole), busy: act.busy, failure }
+  const onDone = (said: string) => {
+    toast(said)
+    onChanged()
+    onClose()
+  }
   return (
     <Dialog title={user.email} onClose={onClose}>
-      <div class="stack tight">
-        <Button busy={makeLink.busy} onClick={() => makeLink.run()}>
-          Make a link to a new password
-        </Button>
+      <UserActs
+        user={user}
+        onDone={onDone}
+        onLink={made => {
+          setLink(made)
+          onChanged()
+        }}
+        onDisable={() => setDisabling(true)}
+      />
+      {me.role === 'owner' ? <ChangeRole user={user} onDone={onDone} /> : null}
+    </Dialog>
+  )
+}
+
+interface Link {
+  url: string
+  mailed: boolean
+}
+
+function UserActs({
+  user,
+  onDone,
+  onLink,
+  onDisable,
+}: {
+  user: ConsoleUser
+  onDone(said: string): void
+  onLink(link: Link): void
+  onDisable(): void
+}) {
+  const params = { id: user.id }
+  const act = useAction(async (action: () => Promise<unknown>) => action())
+  useHeldOpen(act.busy)
+  const run = (said: string, action: () => Promise<unknown>) =>
+    act.run(async () => {
+      await action()
+      onDone(said)
+    })
+  return (
+    <div class="stack tight">
+      <Button
+        busy={act.busy}
+        onClick={() =>
+          act.run(async () => onLink(await call('POST /api/admin/users/:id/reset-link', { params })))
+        }
+      >
+        Make a link to a new password
+      </Button>
+      <Button
+        busy={act.busy}
+        onClick={() =>
+          run('Signed out everywhere', () => call('POST /api/admin/users/:id/sign-out', { params }))
+        }
+      >
+        Sign out everywhere
+      </Button>
+      {user.totp ? (
         <Button
+          busy={act.busy}
           onClick={() =>
-            act.run('Signed out everywhere', () => call('POST /api/admin/users/:id/sign-out', { params }))
+            run('The second factor is off', () => call('POST /api/admin/users/:id/totp/remove', { params }))
           }
         >
-          Sign out everywhere
+          Take away the second factor
         </Button>
-        {user.totp ? (
-          <Button
-            onClick={() =>
-              act.run('The second factor is off', () =>
-                call('POST /api/admin/users/:id/totp/remove', { params }),
-              )
-            }
-          >
-            Take away the second factor
-          </Button>
-        ) : null}
-        {user.status === 'active' ? (
-          <Button kind="danger" onClick={() => setDisabling(true)}>
-            Disable
-          </Button>
-        ) : (
-          <Button
-            onClick={() =>
-              act.run('The user is active', () => call('POST /api/admin/users/:id/enable', { params }))
-            }
-          >
-            Enable
-          </Button>
-        )}
-      </div>
-      {me.role === 'owner' ? (
-        <Form action={action} fields={['role']} verb="Change role">
-          <SelectField
-            label="Role"
-            value={role}
-            options={[{ value: 'none', label: 'Account holder' }, ...ROLES]}
-            onValue={setRole}
-            error={act.errorOf('role')}
-          />
-        </Form>
+      ) : null}
+      {user.status === 'active' ? (
+        <Button kind="danger" disabled={act.busy} onClick={onDisable}>
+          Disable
+        </Button>
       ) : (
-        <FailureNotice failure={failure} />
+        <Button
+          busy={act.busy}
+          onClick={() =>
+            run('The user is active', () => call('POST /api/admin/users/:id/enable', { params }))
+          }
+        >
+          Enable
+        </Button>
       )}
-    </Dialog>
+      <FailureNotice failure={act.failure} />
+    </div>
+  )
+}
+
+function ChangeRole({ user, onDone }: { user: ConsoleUser; onDone(said: string): void }) {
+  const [role, setRole] = useState<Role | 'none'>(user.role ?? 'none')
+  const revision = useRevision(user)
+  const change = useAction(async () => {
+    await call('PUT /api/admin/users/:id/role', {
+      params: { id: user.id },
+      body: { role: role === 'none' ? null : role, revision },
+    })
+    onDone('The role is changed')
+  })
+  return (
+    <Form action={change} verb="Change role">
+      <SelectField
+        label="Role"
+        value={role}
+        options={[{ value: 'none', label: 'Account holder' }, ...ROLES]}
+        onValue={setRole}
+        error={change.errorOf('role')}
+      />
+    </Form>
   )
 }

@@ -31,7 +31,7 @@ export function ForgottenPage() {
             : 'If there is an account for this address, your administrator now sees that you need a link, and can send you one.'}
         </p>
       ) : (
-        <Form action={ask} fields={['email']} verb="Ask for a link">
+        <Form action={ask} verb="Ask for a link">
           <EmailField value={email} onValue={setEmail} error={ask.errorOf('email')} />
         </Form>
       )}

@@ -92,7 +92,7 @@ function AcceptLink({ token, link }: { token: string; link: Link }) {
   const words = WORDS[link.kind]
   return (
     <Gate title={words.title} lead={words.lead}>
-      <Form action={accept} fields={['email', 'password', 'code']} verb={words.verb}>
+      <Form action={accept} verb={words.verb}>
         {link.email === null ? (
           <EmailField
             hint="You sign in with it."

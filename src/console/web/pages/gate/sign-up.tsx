@@ -49,7 +49,7 @@ export function SignUpPage() {
       }
       foot={back}
     >
-      <Form action={signUp} fields={['email', 'password']} verb="Create account">
+      <Form action={signUp} verb="Create account">
         <EmailField value={email} onValue={setEmail} error={signUp.errorOf('email')} />
         {deployment.mail ? null : (
           <NewPasswordField value={password} onValue={setPassword} error={signUp.errorOf('password')} />

@@ -1,0 +1,133 @@
+import type { Channel } from '../../../api/contract/admin-catalog.ts'
+import type { ChannelTexts } from '../../format/channel-texts.ts'
+import { Button } from '../../parts/button.tsx'
+import { CheckField, type Option, SelectField, TextArea, TextField } from '../../parts/field.tsx'
+
+const THINK_TAGS: readonly Option<ChannelTexts['thinkTags']>[] = [
+  { value: '', label: 'None' },
+  { value: 'both', label: 'Between <think> and </think>' },
+  { value: 'closing', label: 'Before </think>: the template writes the opening tag' },
+]
+
+/** The keys that a channel has: their secrets are not shown, they stay or are forgotten. */
+export function KeptKeys({
+  kept,
+  onValue,
+}: {
+  kept: Channel['api_keys']
+  onValue(kept: Channel['api_keys']): void
+}) {
+  return (
+    <div class="field">
+      <span class="legend">Keys</span>
+      {kept.length === 0 ? <span class="soft">None is left.</span> : null}
+      <ul class="stack tight">
+        {kept.map((key, index) => (
+          <li key={key.id} class="row">
+            <code>{key.hint ?? `key ${index + 1}`}</code>
+            <Button small kind="quiet" onClick={() => onValue(kept.filter(other => other.id !== key.id))}>
+              Forget<span class="unseen"> key {index + 1}</span>
+            </Button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}
+
+/** What most channels leave as it is. */
+export function MoreFields({
+  texts,
+  set,
+  errorOf,
+}: {
+  texts: ChannelTexts
+  set(changes: Partial<ChannelTexts>): void
+  errorOf(field: string): string | undefined
+}) {
+  return (
+    <div class="stack">
+      <div class="columns">
+        <TextField
+          label="Priority"
+          inputMode="numeric"
+          hint="Lower is tried first."
+          value={texts.priority}
+          onValue={priority => set({ priority })}
+          error={errorOf('priority')}
+        />
+        <TextField
+          label="Weight"
+          inputMode="numeric"
+          hint="Its share among equals."
+          value={texts.weight}
+          onValue={weight => set({ weight })}
+          error={errorOf('weight')}
+        />
+        <TextField
+          label="Most at once"
+          optional
+          inputMode="numeric"
+          value={texts.maxConcurrent}
+          onValue={maxConcurrent => set({ maxConcurrent })}
+          error={errorOf('max_concurrent')}
+        />
+      </div>
+      <div class="columns">
+        <TextField
+          label="Connect, ms"
+          optional
+          inputMode="numeric"
+          value={texts.connectMs}
+          onValue={connectMs => set({ connectMs })}
+          error={errorOf('timeouts.connect_ms')}
+        />
+        <TextField
+          label="First byte, ms"
+          optional
+          inputMode="numeric"
+          value={texts.firstByteMs}
+          onValue={firstByteMs => set({ firstByteMs })}
+          error={errorOf('timeouts.first_byte_ms')}
+        />
+        <TextField
+          label="Silence, ms"
+          optional
+          inputMode="numeric"
+          value={texts.idleMs}
+          onValue={idleMs => set({ idleMs })}
+          error={errorOf('timeouts.idle_ms')}
+        />
+      </div>
+      <TextArea
+        label="Headers"
+        optional
+        rows={2}
+        spellcheck={false}
+        placeholder="x-team: gateway"
+        hint="One a line; added to every request. No secrets: those are keys."
+        value={texts.headers}
+        onValue={headers => set({ headers })}
+        error={errorOf('headers')}
+      />
+      <CheckField
+        label="Accepts function tools only"
+        checked={texts.functionToolsOnly}
+        onValue={functionToolsOnly => set({ functionToolsOnly })}
+      />
+      <SelectField
+        label="Thoughts in the text"
+        value={texts.thinkTags}
+        options={THINK_TAGS}
+        hint="Open-weight models write them between tags; callers get them as thoughts."
+        onValue={thinkTags => set({ thinkTags })}
+      />
+      <CheckField
+        label="The address may be on a private network"
+        hint="An address such as 127.0.0.1 says so itself."
+        checked={texts.allowPrivate}
+        onValue={allowPrivate => set({ allowPrivate })}
+      />
+    </div>
+  )
+}

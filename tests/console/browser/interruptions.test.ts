@@ -1,0 +1,244 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Page, Route } from 'playwright-core'
+import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { becomeOwner, createKey, OWNER, openStage, type Stage } from './stage.ts'
+
+/** What comes between a person and what they were about to do: nothing that was typed is lost, nothing is done twice. */
+describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
+  let stage: Stage
+  let owner: Visitor
+  let page: Page
+  let accountId = 0
+
+  beforeAll(async () => {
+    stage = await openStage()
+    owner = await stage.visitor()
+    page = owner.page
+    await becomeOwner(owner, stage)
+    const [row] = await stage.database.sql`select id from account order by id limit 1`
+    accountId = Number(row?.['id'])
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
+
+  const guarantee = (name: string, run: () => Promise<void>) => test(name, run, BROWSER_TIMEOUT_MS)
+
+  guarantee('a press beside a dialog closes it only while nothing is typed', async () => {
+    const dialog = await openNewAccount(page)
+    await dialog.getByLabel('Email').fill('typed@example.com')
+    await page.mouse.click(5, 5)
+    expect(await dialog.getByLabel('Email').inputValue()).toBe('typed@example.com')
+    await openNewAccount(page)
+    await page.mouse.click(5, 5)
+    await dialog.waitFor({ state: 'detached' })
+  })
+
+  guarantee('Escape, however often it is pressed, takes nothing away that is shown once', async () => {
+    await page.goto('/keys?new=yes')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    const shown = page.getByRole('dialog', { name: 'Your new key' })
+    await shown.waitFor()
+    for (let time = 0; time < 3; time += 1) await page.keyboard.press('Escape')
+    await shown.getByTestId('secret').waitFor()
+    await shown.getByRole('button', { name: 'I have copied it' }).click()
+    await shown.waitFor({ state: 'detached' })
+  })
+
+  guarantee(
+    'a session that has ended is taken up again over the page, which keeps what was typed',
+    async () => {
+      const dialog = await openNewAccount(page)
+      await dialog.getByLabel('Email').fill('kept@example.com')
+      await owner.context.clearCookies()
+      await dialog.getByRole('button', { name: 'Create account' }).click()
+      const again = page.getByRole('dialog', { name: 'Sign in again' })
+      await again.getByLabel('Password').fill(OWNER.password)
+      await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+      const made = page.getByRole('dialog', { name: 'The account is made' })
+      await made.getByText('kept@example.com').waitFor()
+      expect(await again.count()).toBe(0)
+    },
+  )
+
+  guarantee(
+    'while the answer is on its way a dialog stays, and what it asked for is asked once',
+    async () => {
+      const dialog = await openCredit(page, accountId)
+      const balance = await page.getByTestId('balance').textContent()
+      const { route, release } = gate()
+      let asked = 0
+      await page.route('**/credit', async request => {
+        asked += 1
+        await route
+        await request.continue()
+      })
+      await dialog.getByLabel('Amount').fill('5')
+      await dialog.getByLabel('Reason').fill('slowly')
+      await dialog.getByRole('button', { name: 'Give credit' }).click()
+      await dialog.locator('[aria-busy="true"]').waitFor()
+      await page.keyboard.press('Escape')
+      expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true)
+      await dialog.getByRole('button', { name: 'Give credit' }).click({ force: true })
+      await dialog.getByLabel('Reason').press('Enter')
+      expect(await dialog.isVisible()).toBe(true)
+      release()
+      await dialog.waitFor({ state: 'detached' })
+      await page.unroute('**/credit')
+      expect(asked).toBe(1)
+      await page.getByText('$6.00').first().waitFor()
+      expect(balance).toBe('$1.00')
+    },
+  )
+
+  guarantee('credit whose answer was lost on its way is given once, however often one tries', async () => {
+    const before = await balanceOf(stage, accountId)
+    const dialog = await openCredit(page, accountId)
+    await dialog.getByLabel('Amount').fill('3')
+    await dialog.getByLabel('Reason').fill('lost')
+    await page.route('**/credit', async request => {
+      await request.fetch()
+      await request.abort()
+    })
+    await dialog.getByRole('button', { name: 'Give credit' }).click()
+    await dialog.getByText('The console cannot be reached').waitFor()
+    await page.unroute('**/credit')
+    await dialog.getByRole('button', { name: 'Give credit' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    expect((await balanceOf(stage, accountId)) - before).toBe(3_000_000_000n)
+  })
+
+  guarantee('a page of a list that cannot be read leaves those that are there', async () => {
+    await page.goto('/keys')
+    const secret = await createKey(owner, 'first of many')
+    expect(secret).toStartWith('sk-')
+    await stage.database.sql`
+      insert into api_key (account_id, name, lookup, hash)
+      select ${accountId}, 'key ' || n, lpad(n::text, 8, '0'), decode(md5(n::text) || md5(n::text), 'hex')
+      from generate_series(1, 60) as n`
+    await page.goto('/keys')
+    const rows = page.getByRole('table').getByRole('row')
+    await page.getByRole('button', { name: 'Show more' }).waitFor()
+    const count = await rows.count()
+    await page.route('**/api/keys?cursor=*', fail)
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByRole('alert').filter({ hasText: 'out of order' }).waitFor()
+    expect(await rows.count()).toBe(count)
+    await page.unroute('**/api/keys?cursor=*')
+    await page.getByRole('button', { name: 'Show more' }).click()
+    await page.getByText('first of many').first().waitFor()
+    expect(await page.getByRole('alert').filter({ hasText: 'out of order' }).count()).toBe(0)
+  })
+
+  guarantee('a list that cannot be read anew stays, and says that it is old', async () => {
+    await page.goto('/keys')
+    const rows = page.getByRole('table').getByRole('row')
+    await rows.nth(1).waitFor()
+    await page.route('**/api/keys', async route =>
+      route.request().method() === 'GET' ? fail(route) : route.fallback(),
+    )
+    await page.getByRole('button', { name: 'Edit' }).first().click()
+    await page.getByRole('dialog').getByLabel('Name').fill('renamed')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').filter({ hasText: 'out of order' }).waitFor()
+    expect(await rows.count()).toBeGreaterThan(10)
+    await page.unroute('**/api/keys')
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('renamed').first().waitFor()
+  })
+
+  guarantee('two pages of one browser are always of one person', async () => {
+    const other = await owner.context.newPage()
+    await other.goto('/settings')
+    await other.getByRole('heading', { name: 'Settings', exact: true }).waitFor()
+    await page.goto('/')
+    await page.getByRole('button', { name: 'Sign out' }).click()
+    await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    await other.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    await other.close()
+    await page.getByLabel('Email').fill(OWNER.email)
+    await page.getByLabel('Password').fill(OWNER.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+  })
+
+  guarantee('what the browser does not let onto the clipboard is not said to be copied', async () => {
+    await page.goto('/keys?new=yes')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    const shown = page.getByRole('dialog', { name: 'Your new key' })
+    await shown.waitFor()
+    await page.evaluate(`
+      navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
+      document.execCommand = () => false`)
+    await shown.getByRole('button', { name: 'Copy the key' }).click()
+    await shown.getByText('Select it').waitFor()
+    expect(await shown.getByText('Copied', { exact: true }).count()).toBe(0)
+    await shown.getByRole('button', { name: 'I have copied it' }).click()
+  })
+
+  guarantee('a moment of which only the day is typed is asked for, and not taken for none', async () => {
+    await page.goto('/keys?new=yes')
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await dialog.getByLabel('Name', { exact: true }).fill('half a moment')
+    await dialog.getByText('Narrow what it may do').click()
+    await dialog.getByLabel('Expires').click()
+    await page.keyboard.type('12')
+    await dialog.getByRole('button', { name: 'Create key' }).click()
+    await page.waitForFunction("document.activeElement.type === 'datetime-local'")
+    const made = await stage.database.sql`select id from api_key where name = 'half a moment'`
+    expect(made).toHaveLength(0)
+    await page.keyboard.press('Escape')
+  })
+
+  guarantee('a wrong current password is said beside it, and not beside the new one', async () => {
+    await page.goto('/settings')
+    await page.getByLabel('Current password').fill('not the password')
+    await page.getByLabel('New password').fill('a password that is new')
+    await page.getByRole('button', { name: 'Change password' }).click()
+    await page.getByText('The password is wrong').waitFor()
+    expect(await page.getByLabel('Current password').getAttribute('aria-invalid')).toBe('true')
+    expect(await page.getByLabel('New password').getAttribute('aria-invalid')).toBeNull()
+  })
+
+  guarantee('what could not be done is said, also where only a button was pressed', async () => {
+    await page.goto('/settings')
+    await page.getByRole('heading', { name: 'Settings', exact: true }).waitFor()
+    await page.route('**/api/session', fail)
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+    await page.getByText('out of order').waitFor()
+    await page.unroute('**/api/session')
+  })
+
+  test('goes wrong nowhere', () => expect(owner.faults).toEqual([]))
+})
+
+async function openNewAccount(page: Page) {
+  await page.goto('about:blank')
+  await page.goto('/admin/accounts?new=yes')
+  const dialog = page.getByRole('dialog', { name: 'New account' })
+  await dialog.waitFor()
+  return dialog
+}
+
+async function openCredit(page: Page, accountId: number) {
+  await page.goto(`/admin/accounts/${accountId}`)
+  await page.getByRole('button', { name: 'Credit', exact: true }).click()
+  const dialog = page.getByRole('dialog', { name: 'Give credit' })
+  await dialog.waitFor()
+  return dialog
+}
+
+async function balanceOf({ database }: Stage, accountId: number): Promise<bigint> {
+  const [row] = await database.sql<{ balance: bigint }[]>`
+    select (credits - debits)::bigint as balance from wallet where account_id = ${accountId}`
+  return BigInt(row?.balance ?? 0n)
+}
+
+function gate(): { route: Promise<void>; release(): void } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  return { route: promise, release: resolve }
+}
+
+/** As the console answers when something is wrong with it. */
+async function fail(route: Route): Promise<void> {
+  const error = { code: 'internal_error', message: 'This is out of order' }
+  await route.fulfill({ status: 500, json: { error } })
+}
