@@ -69,17 +69,23 @@ async function adoptOne(path: string, lock: FileLock, settle: SettleAll, log: Lo
     const { settlements, intactBytes } = decodeRecords(bytes)
     // A page of notes may have an exchange twice: what it cost is known better later.
     await settle([...new Map(settlements.map(settlement => [settlement.id, settlement])).values()])
+    const tornBytes = written(bytes.subarray(intactBytes))
     // A torn record at the end was never acknowledged. It is kept all the same, for whoever wants to look.
-    if (intactBytes < bytes.length) await rename(path, `${path}.torn`)
+    if (tornBytes > 0) await rename(path, `${path}.torn`)
     else rmSync(path)
     done = true
-    if (bytes.length === 0) return
+    if (settlements.length === 0 && tornBytes === 0) return
     log.warn(
-      { journal: path, settlements: settlements.length, torn_bytes: bytes.length - intactBytes },
+      { journal: path, settlements: settlements.length, torn_bytes: tornBytes },
       'posted the settlements that a process left in its journal',
     )
   } finally {
     lock.release()
     if (done) rmSync(`${path}.lock`, { force: true })
   }
+}
+
+/** How many bytes of it somebody wrote: zeros at the end are a process that was killed while it looked for room. */
+function written(bytes: Uint8Array): number {
+  return bytes.findLastIndex(byte => byte !== 0) + 1
 }

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { appendFileSync, readdirSync, readFileSync, truncateSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { costOf, cutOff, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
@@ -175,5 +175,14 @@ describe('without a database', () => {
     appendFileSync(path, whole)
     await second.maintain()
     expect((await second.balance(payer.accountId))?.balanceNano).toBe(85n)
+  }, 60_000)
+
+  test('of a process that was killed while it looked for room, nothing is left to wonder about', async () => {
+    const path = join(fixture.directory, 'killed.journal')
+    writeFileSync(path, new Uint8Array(4096))
+    const ledger = await fixture.open()
+    await ledger.maintain()
+    const left = readdirSync(fixture.directory).filter(name => name.startsWith('killed.'))
+    expect(left).toEqual([])
   }, 60_000)
 })
