@@ -112,7 +112,13 @@ export const CHECKS: readonly Check[] = [
         format('account %s: credits %s, grants %s', a.account_id, a.credits, coalesce(g.amount, 0)) as text
       from audited a left join (select account_id, sum(amount) as amount from ledger_grant group by account_id) g
         on g.account_id = a.account_id
-      where a.credits <> coalesce(g.amount, 0)`,
+      where a.credits <> coalesce(g.amount, 0)
+      union all
+      select a.account_id, abs(g.amount - e.amount), format('entry %s of account %s: %s, its grant %s of account %s', e.id,
+        e.account_id, e.amount, g.amount, g.account_id)
+      from audited a join ledger_grant g on g.account_id = a.account_id
+      join entry e on e.id = g.entry_id and e.kind = g.entry_kind
+      where g.entry_id >= a.since and (e.amount <> g.amount or e.account_id <> g.account_id)`,
   },
   {
     name: 'pending',
@@ -145,6 +151,17 @@ export const CHECKS: readonly Check[] = [
         or (h.opened_at < now() - interval '1 minute' and case when h.owner = ledger_job_owner()
           then not exists (select from video_job j where j.id = h.id and j.account_id = h.account_id and j.money = 'held')
           else coalesce(p.seen, '-infinity') < now() - interval '1 minute' end)`,
+  },
+  {
+    name: 'redemptions',
+    title: 'each use of a redeem code gave its account what the code is worth',
+    about: 'account',
+    query: `
+      select a.account_id, c.amount as difference, format('account %s: used code %s, worth %s, and got %s', a.account_id,
+        left(encode(d.code_hash, 'hex'), 16), c.amount, coalesce(e.amount, 0)) as text
+      from audited a join redemption d on d.account_id = a.account_id join redeem_code c on c.code_hash = d.code_hash
+      left join entry e on e.id = d.entry_id and e.kind = 'promo' and e.account_id = a.account_id
+      where e.amount is distinct from c.amount`,
   },
   {
     name: 'usage_once',
@@ -181,13 +198,13 @@ export const CHECKS: readonly Check[] = [
       select x.account_id,
         case when u.account_id <> x.account_id or t.account_id <> x.account_id then abs(coalesce(u.amount, t.amount))
           when x.cost_nano is distinct from ceil(x.cost_pico / 1000) then abs(x.cost_nano - ceil(x.cost_pico / 1000))
-          else abs(x.cost_nano + coalesce(u.amount, 0) + coalesce(t.amount, 0)) end as difference,
+          else abs(coalesce(x.cost_nano, 0) + coalesce(u.amount, 0) + coalesce(t.amount, 0)) end as difference,
         case when u.account_id <> x.account_id or t.account_id <> x.account_id
             then format('request %s: made by account %s, charged to account %s', x.id, x.account_id,
               coalesce(nullif(u.account_id, x.account_id), t.account_id))
           when x.cost_nano is distinct from ceil(x.cost_pico / 1000)
             then format('request %s: exactly %s pico, rounded to %s nano', x.id, x.cost_pico, x.cost_nano)
-          else format('request %s: cost %s, charged %s', x.id, x.cost_nano,
+          else format('request %s: cost %s, charged %s', x.id, coalesce(x.cost_nano, 0),
             -coalesce(u.amount, 0) - coalesce(t.amount, 0)) end as text
       from exchange x join audited a on a.account_id = x.account_id
       left join entry u on u.id = x.id and u.kind = 'usage'
@@ -196,7 +213,10 @@ export const CHECKS: readonly Check[] = [
         or x.cost_nano is distinct from ceil(x.cost_pico / 1000)
         or (x.cost_nano <> -coalesce(u.amount, 0) - coalesce(t.amount, 0)
           and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
-          and not exists (select from hold h where h.id = x.id)))`,
+          and not exists (select from hold h where h.id = x.id))
+        -- The result of a job is completed after it was charged.
+        or (x.cost_nano is null and coalesce(u.amount, 0) + coalesce(t.amount, 0) <> 0
+          and greatest(u.created_at, t.created_at) < now() - interval '1 minute'))`,
   },
   {
     name: 'receipts',
@@ -264,6 +284,25 @@ export const CHECKS: readonly Check[] = [
       union all
       select e.account_id, abs(sum(e.amount)), format('account %s: %s entries and no wallet', e.account_id, count(*))
       from entry e where not exists (select from wallet w where w.account_id = e.account_id) group by e.account_id`,
+  },
+  {
+    name: 'redeem_codes',
+    title: 'redeem codes count their uses',
+    about: 'ledger',
+    query: `
+      select null::bigint as account_id, abs(c.uses - coalesce(d.uses, 0)) * c.amount as difference,
+        format('code %s: %s uses, %s are known', left(encode(c.code_hash, 'hex'), 16), c.uses, coalesce(d.uses, 0)) as text
+      from redeem_code c left join (select code_hash, count(*) as uses from redemption group by code_hash) d
+        on d.code_hash = c.code_hash
+      where c.uses <> coalesce(d.uses, 0)`,
+  },
+  {
+    name: 'postings',
+    title: 'what was posted once under an id from outside has its entry',
+    about: 'ledger',
+    query: `
+      select null::bigint as account_id, null::numeric as difference, format('%s %s: there is no entry %s', i.scope, i.key, i.id) as text
+      from idempotency i where not exists (select from entry e where e.id = i.id)`,
   },
   {
     name: 'daily_totals',

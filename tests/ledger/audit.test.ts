@@ -100,6 +100,26 @@ describe('finds', () => {
       ['chain'],
     ],
     [
+      'credit whose terms were changed',
+      tamper(
+        (tx, { accountId }) => tx`with less as (
+            update ledger_grant set amount = amount - 1 where account_id = ${accountId})
+          insert into ledger_grant (entry_id, entry_kind, account_id, kind, amount, priority)
+            select id, kind, account_id, 'promo', 1, 1 from entry where account_id = ${accountId} and seq = 2`,
+      ),
+      ['grants'],
+    ],
+    [
+      'a redeem code that was used and gave nothing',
+      tamper(
+        (tx, { accountId }) => tx`with code as (
+            insert into redeem_code (code_hash, amount, max_uses, uses) values (sha256(${`${accountId}`}), 5, 9, 1)
+            returning code_hash)
+          insert into redemption (code_hash, account_id, entry_id) select code_hash, ${accountId}, ${newId()} from code`,
+      ),
+      ['redemptions'],
+    ],
+    [
       'credit set aside for nothing',
       tamper(
         (tx, { accountId }) => tx`update wallet set pending = pending + 1 where account_id = ${accountId}`,
@@ -151,6 +171,17 @@ describe('finds', () => {
       ),
       ['exchanges', 'receipts'],
     ],
+    [
+      'a receipt that says that nothing was charged',
+      tamper(
+        (tx, { accountId }) => tx`with older as (
+            update entry set created_at = now() - interval '1 hour' where account_id = ${accountId} and seq = 2 returning id)
+          insert into exchange (id, account_id, key_id, surface, streamed, usage_source, status, end_state, started_at,
+            total_ms, attempts)
+          select id, ${accountId}, 1, 'chat', false, 'reported', 200, 'complete', now() - interval '1 hour', 5, 1 from older`,
+      ),
+      ['exchanges'],
+    ],
   ])('%s', async (_what, act, expected) => {
     const payer = await busyPayer()
     await act(payer)
@@ -175,6 +206,23 @@ describe('finds', () => {
     expect(checks.find(({ name }) => name === 'house')?.first).toContain(
       'account 999999: 1 entries and no wallet',
     )
+  })
+
+  test('a payment that is taken for posted, and is not', async () => {
+    await sql`insert into idempotency (scope, key, id) values ('stripe', 'cs_lost', ${newId()})`
+    const { checks } = await audit(url)
+    expect(checks.find(({ name }) => name === 'postings')?.first[0]).toContain(
+      'stripe cs_lost: there is no entry',
+    )
+    await sql`delete from idempotency where key = 'cs_lost'`
+  })
+
+  test('a redeem code that was used more often than it says', async () => {
+    const [code] = await ledger.createCodes({ amountNano: 5n, uses: 2, count: 1 })
+    await ledger.redeem(code ?? '', (await busyPayer()).accountId)
+    await sql`update redeem_code set uses = 0 where amount = 5 and max_uses = 2`
+    const { checks } = await audit(url)
+    expect(checks.find(({ name }) => name === 'redeem_codes')).toMatchObject({ count: 1, differenceNano: 5n })
   })
 
   test('a day that is not what it was', async () => {
