@@ -16,6 +16,7 @@ export interface KeyCache {
   onLost(): void
 }
 
+/** Where the keys come from, and how many of them are kept. */
 export interface KeyCacheOptions {
   load(hash: string): Promise<KeyRecord | undefined>
   /** In ms. */

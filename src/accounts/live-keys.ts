@@ -9,6 +9,7 @@ import { accountStore, KEYS_CHANNEL } from './store.ts'
 /** How new a key's time of last use is kept. */
 const NOTE_USE_MS = 60_000
 
+/** What the keys of a process are read from and timed by. */
 export interface LiveKeysOptions {
   database: Database
   clock: Clock

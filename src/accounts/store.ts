@@ -11,6 +11,7 @@ import { mintKey } from './api-key.ts'
 /** The NOTIFY channel on which every process hears that something about keys changed (key-cache.ts). */
 export const KEYS_CHANNEL = 'tollgate_keys'
 
+/** An account as whoever opens it describes it. */
 export interface NewAccount {
   email: string
   creditNano: bigint

@@ -106,6 +106,7 @@ forbid  such requests are refused; what is kept already stays until it expires`,
   },
 }
 
+/** `account ...`: accounts, their limits and what may be stored for them. */
 export const accountCommands: readonly Command[] = [
   createCommand,
   listCommand,

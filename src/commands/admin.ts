@@ -36,4 +36,5 @@ const inviteCommand: Command = {
   },
 }
 
+/** `admin ...`: who may sign in to the console. */
 export const adminCommands: readonly Command[] = [inviteCommand]

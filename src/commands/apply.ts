@@ -10,6 +10,7 @@ import { type Command, readArguments, UsageError } from './command.ts'
 import { openSecretBox, withDatabase } from './deployment.ts'
 import { print, table } from './output.ts'
 
+/** `apply`: the file's channels, models and settings, put into the database. */
 export const applyCommand: Command = {
   name: 'apply',
   summary: 'bring channels and models to what a file says',

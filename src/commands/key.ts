@@ -94,6 +94,7 @@ const revokeCommand = idCommand(SUBJECT, 'revoke', 'refuse a key from now on, fo
   store.revokeKey(id),
 )
 
+/** `key ...`: an account's API keys. */
 export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsOfKey, revokeCommand]
 
 function show(io: CommandIo, json: boolean, key: ApiKey): void {

@@ -78,6 +78,7 @@ An account whose wallet is not what its entries say is suspended.`,
   },
 }
 
+/** What moves or checks money: `credit`, `debit`, redeem codes and the audit. */
 export const ledgerCommands: readonly Command[] = [
   creditCommand,
   debitCommand,

@@ -2,6 +2,7 @@ import { type Command, readArguments } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { print } from './output.ts'
 
+/** `migrate`: for deployments that bring the schema up before they start. */
 export const migrateCommand: Command = {
   name: 'migrate',
   summary: 'bring the database to the schema of this version',

@@ -6,6 +6,7 @@ import { type Command, readArguments, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { list, print, table } from './output.ts'
 
+/** `receipt`: one request's cost, down to the rates. */
 export const receiptCommand: Command = {
   name: 'receipt',
   summary: 'show what one request cost, and why',

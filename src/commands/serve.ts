@@ -22,6 +22,7 @@ import { applyPath } from './apply.ts'
 import { type Command, type CommandIo, readArguments } from './command.ts'
 import { openSecretBox } from './deployment.ts'
 
+/** `serve`: one process, or a supervisor and its workers. */
 export const serveCommand: Command = {
   name: 'serve',
   summary: 'run the gateway',

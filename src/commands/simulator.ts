@@ -5,6 +5,7 @@ import { print } from './output.ts'
 
 const DEFAULT_PORT = 8089
 
+/** `simulator`: the built-in upstream on a port of its own. */
 export const simulatorCommand: Command = {
   name: 'simulator',
   summary: 'serve the simulator: an upstream of every format that needs no vendor',

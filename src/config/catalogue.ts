@@ -13,6 +13,7 @@ export interface Vendor {
   text: string
 }
 
+/** The vendors whose models a first start can offer by itself, given a key. */
 export const VENDORS: readonly Vendor[] = [
   { name: 'OpenAI', variable: 'OPENAI_API_KEY', text: openai },
   { name: 'Anthropic', variable: 'ANTHROPIC_API_KEY', text: anthropic },

@@ -191,6 +191,7 @@ const bucketLimits = closed({
 
 /** What happens to limits while Redis is away. */
 export const ON_REDIS_DOWN = ['share', 'open', 'closed'] as const
+/** What limits do while Redis is away: each process its share, everything, or nothing. */
 export type OnRedisDown = (typeof ON_REDIS_DOWN)[number]
 
 const limits = closed({

@@ -32,6 +32,7 @@ export function rawSqlOf(tx: Transaction): RawSql {
   throw new Error('the transaction is not one of postgres.js')
 }
 
+/** How a process uses the database; what is left out is for commands, which are short. */
 export interface ConnectOptions {
   /** Most connections at once. */
   max?: number

@@ -19,6 +19,7 @@ import { describeCluster, prepareDirectory } from './data-directory.ts'
 import { type FileLock, tryExclusive, tryShared } from './file-lock.ts'
 import { findPostmaster, sendSignal, start, stop, waitUntilReady } from './postmaster.ts'
 
+/** Whose data directory it is, and what for. */
 export interface EmbeddedOptions {
   dataDir: string
   /** One `serve` per data directory; any number of commands beside it, or without one. */

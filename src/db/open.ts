@@ -3,6 +3,7 @@ import { connect, type Database } from './connect.ts'
 import { openEmbedded } from './embedded.ts'
 import { migrate } from './migrate.ts'
 
+/** Which database a process uses. */
 export interface OpenOptions {
   /** DATABASE_URL; undefined is the embedded Postgres in `dataDir`. */
   databaseUrl: string | undefined

@@ -37,14 +37,19 @@ const nano = () => bigint({ mode: 'bigint' })
 /** How many of something; tokens of one exchange. */
 const count = () => bigint({ mode: 'number' }).notNull().default(0)
 
+/** A suspended account can be resumed, a closed one cannot. */
 export type AccountStatus = 'active' | 'suspended' | 'closed'
+/** What is revoked stays so. */
 export type KeyStatus = 'active' | 'revoked'
+/** How long a key's spending cap counts before it starts anew, in UTC; `total` never does. */
 export type CapPeriod = 'day' | 'week' | 'month' | 'total'
 /** Who made a row: only rows of the file may be removed by `apply --prune`. */
 export type Source = 'file' | 'cli' | 'console' | 'default'
 /** How an exchange ended, seen from the relay. */
 export type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
+/** `status` of a stored response, as the Responses API spells it. */
 export type StoredStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete' | 'failed' | 'cancelled'
+/** Where a usage comes from; missing where an exchange came to none. */
 export type UsageSource = 'reported' | 'estimated' | 'missing'
 
 /** Who pays: the owner of keys and of one balance. Never deleted, only closed. */
@@ -365,21 +370,32 @@ export const setting = pgTable('setting', { key: text().primaryKey(), value: tex
  * hold the rules; the checks here are the second net below them.
  */
 
-/** Each kind names the house account on the other side of the entry (src/ledger/types.ts, HOUSE_ACCOUNTS). */
+/**
+ * Why money moved, below the house account on the other side of the entry. House balances are never stored: they are
+ * `-sum(amount)` of their kinds.
+ */
 export type EntryKind =
+  // Revenue.
   | 'usage'
   | 'usage_trueup'
   | 'usage_refund'
+  // Payment clearing.
   | 'topup'
   | 'refund'
   | 'chargeback'
+  // Marketing.
   | 'trial'
   | 'promo'
   | 'goodwill'
+  // Breakage: credit that nobody used in time.
   | 'expiry'
+  // Bad debt.
   | 'write_off'
+  // Suspense: corrections by hand.
   | 'adjustment'
   | 'debit'
+
+/** Where a grant's money came from. */
 export type GrantKind = 'trial' | 'promo' | 'goodwill' | 'returned' | 'paid'
 
 const isUuidV7 = (column: AnyPgColumn) => sql`get_byte(uuid_send(${column}), 6) >> 4 = 7`
@@ -672,7 +688,9 @@ export const priceVersion = pgTable(
 /** The console (src/console/): who signs in there, and what administrators did. */
 
 export type Role = 'read_only' | 'admin' | 'owner'
+/** Who is disabled cannot sign in. */
 export type ConsoleUserStatus = 'active' | 'disabled'
+/** What a link that is used once is for. */
 export type LinkKind = 'first_owner' | 'invite' | 'password_reset' | 'signup'
 
 /** Who signs in. Each has one account, whose keys and balance are shown; a role is what they may do beside that. */
@@ -846,6 +864,7 @@ export const idempotentChunk = pgTable(
   ],
 )
 
+/** How far a video is, as OpenAI spells it. */
 export type VideoState = 'queued' | 'in_progress' | 'completed' | 'failed'
 
 /**

@@ -13,8 +13,9 @@ export interface Turn {
   parts: readonly Part[]
 }
 
+/** All efforts, weakest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
-/** How hard to think, weakest first. */
+/** How hard to think. */
 export type Effort = (typeof EFFORTS)[number]
 
 /** What the caller said about thinking. Undefined fields are the caller's silence. */

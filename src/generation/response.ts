@@ -28,6 +28,7 @@ export const STOP_REASONS = [
   'other',
 ] as const
 
+/** Why a model stopped, in no vendor's words. */
 export type StopReason = (typeof STOP_REASONS)[number]
 
 /** How an answer ended. */

@@ -4,4 +4,5 @@
  */
 export const THINK_TAGS = ['both', 'closing'] as const
 
+/** How an upstream marks thoughts within its text. */
 export type ThinkTags = (typeof THINK_TAGS)[number]

@@ -14,6 +14,7 @@ export interface AuditOptions {
   by?: string
 }
 
+/** One thing that must hold, and what breaks it. */
 export interface AuditCheck {
   name: string
   /** What holds when the count is 0. */
@@ -28,6 +29,7 @@ export interface AuditCheck {
   informational: boolean
 }
 
+/** What an audit found and did. */
 export interface AuditReport {
   ok: boolean
   checks: readonly AuditCheck[]

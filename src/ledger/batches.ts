@@ -29,6 +29,7 @@ export interface LedgerBatches {
   close(): Promise<void>
 }
 
+/** Where batches are written, and where they wait while the database is away. */
 export interface BatchOptions {
   pool: LedgerPool
   presence: Presence

@@ -88,6 +88,7 @@ export interface LedgerState {
   lastAudit: LastAudit | undefined
 }
 
+/** What a process opens the ledger with. */
 export interface LedgerOptions {
   databaseUrl: string
   /** Where settlements go that cannot be committed, shared by the processes of a machine; undefined: memory only. */

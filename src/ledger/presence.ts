@@ -10,6 +10,7 @@ export interface Presence {
   leave(): Promise<void>
 }
 
+/** Who this process is to the others. */
 export interface PresenceOptions {
   store(): LedgerStore
   newId(): string

@@ -54,7 +54,7 @@ export interface LedgerStore {
 
 /** SQLSTATEs of our own functions: an owner that is not alive; what cannot be done, in words for people. */
 export const OWNER_GONE = 'TG001'
-export const REFUSED = 'TG002'
+const REFUSED = 'TG002'
 /** Postgres' own. */
 const OUT_OF_RANGE = '22003'
 

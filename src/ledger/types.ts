@@ -1,25 +1,5 @@
 import type { EntryKind, GrantKind } from '@/db/schema.ts'
 
-/** Where the other side of every entry is. House balances are never stored: they are `-sum(amount)` of their kinds. */
-export type HouseAccount = 'revenue' | 'payment_clearing' | 'marketing' | 'breakage' | 'bad_debt' | 'suspense'
-
-/** Where the other side of each kind of entry is booked. */
-export const HOUSE_ACCOUNTS = {
-  usage: 'revenue',
-  usage_trueup: 'revenue',
-  usage_refund: 'revenue',
-  topup: 'payment_clearing',
-  refund: 'payment_clearing',
-  chargeback: 'payment_clearing',
-  trial: 'marketing',
-  promo: 'marketing',
-  goodwill: 'marketing',
-  expiry: 'breakage',
-  write_off: 'bad_debt',
-  adjustment: 'suspense',
-  debit: 'suspense',
-} as const satisfies Record<EntryKind, HouseAccount>
-
 /** The exchange that money is moved for. */
 export interface ExchangeReference {
   /** The request id, a UUIDv7: also the id of the hold and of the entry. */
@@ -79,6 +59,7 @@ export interface Settlement extends ExchangeReference {
   costPico: bigint
 }
 
+/** What became of a hold. */
 export interface SettleResult {
   /**
    * `settled`: the hold is gone, the cost is posted. `trued_up`: the hold had expired; what its owner's death left
@@ -128,6 +109,7 @@ export interface Posting {
   idempotency?: { scope: string; key: string }
 }
 
+/** What became of an entry without a hold. */
 export interface Posted {
   entryId: string
   /** False: it was there already. */

@@ -12,6 +12,7 @@ import type { Stop } from './types.ts'
 const MONTHS_AHEAD = 3
 const ACCOUNTS_AT_ONCE = 1_000
 
+/** What the ledger's regular work is done with. */
 export interface UpkeepOptions {
   databaseUrl: string
   pool: LedgerPool

@@ -2,6 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import { sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
 import { OWNER_GONE } from './store.ts'
 
+/** How items are written together. */
 export interface WriterOptions<Item, Result> {
   clock: Clock
   /**

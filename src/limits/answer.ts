@@ -45,6 +45,7 @@ export interface LimitRefusal {
   readonly degraded: boolean
 }
 
+/** Whether a request may begin. */
 export type LimitAnswer = LimitGrant | LimitRefusal
 
 /** Buckets and leases in the order of the take that was made of them. */

@@ -27,6 +27,7 @@ export interface Take {
   readonly leases: readonly LeaseSet[]
 }
 
+/** What a take from several buckets came to: all of it, or nothing. */
 export interface TakeResult {
   readonly allowed: boolean
   /** Which one refused: an index into the buckets and, after them, the leases. The longest wait decides. */

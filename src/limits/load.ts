@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { Clock } from '@/clock/clock.ts'
 
+/** What a process measures itself by. */
 export interface LoadOptions {
   clock: Clock
   /** Milliseconds of a clock that nobody sets. */

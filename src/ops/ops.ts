@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
 
+/** What the private listener can tell of the process. */
 export interface OpsDependencies {
   /** Everything that is counted, in Prometheus' text format, and the type to serve it with. */
   metrics: () => Promise<string>

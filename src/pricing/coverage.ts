@@ -3,6 +3,7 @@ import type { Surface } from '@/generation/surface.ts'
 
 /** What a request asks a model to make. */
 export const WORKS = ['text', 'embedding', 'image', 'video', 'speech', 'transcription'] as const
+/** What a model is asked to do, as far as prices tell it apart. */
 export type Work = (typeof WORKS)[number]
 
 /**

@@ -7,6 +7,7 @@ export interface RedisScript {
   readonly sha: string
 }
 
+/** How patient callers of a Redis are. */
 export interface RedisConnectOptions {
   /** Most time that a command may take, in ms. One that took longer may still run on the server. */
   commandTimeoutMs?: number

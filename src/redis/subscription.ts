@@ -1,5 +1,6 @@
 import { createClient } from './redis.ts'
 
+/** Who is told what a subscription hears. */
 export interface SubscriptionOptions {
   onMessage: (message: string) => void
   /** Told of each connection failure; messages of the meantime are lost. */

@@ -25,6 +25,7 @@ import {
   writeModel,
 } from './store.ts'
 
+/** How far a file's word goes. */
 export interface ApplyOptions {
   /** Remove what the file does not name. */
   prune: boolean
@@ -33,6 +34,7 @@ export interface ApplyOptions {
   source: Source
 }
 
+/** How many rows of one kind. */
 export interface Counts {
   added: number
   changed: number

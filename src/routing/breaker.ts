@@ -79,7 +79,9 @@ export const PAUSES: Record<Cause, Pauses> = {
 export const MAX_STREAK = 5
 /** So large a share of failures in the window opens it, once there were this many attempts. */
 export const MAX_FAILURE_RATE = 0.5
+/** Fewer attempts than this in the window open nothing by their rate. */
 export const MIN_ATTEMPTS = 20
+/** How far back attempts count. */
 export const WINDOW_MS = 30_000
 /** A vendor's wish is honoured up to here; then one probe asks again. */
 export const MAX_RETRY_AFTER_MS = 3_600_000
@@ -90,6 +92,7 @@ const PROBE_WAIT_MS = 1_000
 /** Pauses are up to this much longer by chance, so that processes do not probe together. */
 const JITTER = 0.2
 
+/** The breaker of one subject: told of attempts, asked before them. */
 export class Breaker {
   readonly #random: () => number
   readonly #window = new Window()

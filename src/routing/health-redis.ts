@@ -4,6 +4,7 @@ import { openSubscription } from '@/redis/subscription.ts'
 import type { Cause } from './breaker.ts'
 import type { BreakerOpening, HealthSharing } from './health-sharing.ts'
 
+/** By which Redis processes tell one another, and under which names. */
 export interface RedisSharingOptions {
   url: string
   /** Where openings are published from. */

@@ -44,6 +44,7 @@ export interface ChannelHealth {
   }[]
 }
 
+/** What the health of channels is judged with. */
 export interface HealthOptions {
   clock: Pick<Clock, 'now'>
   /** Numbers in [0, 1). */

@@ -9,6 +9,7 @@ import { CATALOG_TOPIC, loadCatalog } from './store.ts'
 /** Reloading this often bounds how long a change that no message told can stay unseen. */
 const RELOAD_MS = 30_000
 
+/** What the catalog is read with. */
 export interface LiveCatalogOptions {
   db: Database
   secretBox: SecretBox

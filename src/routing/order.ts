@@ -21,6 +21,7 @@ export interface Place {
   keyId: number | undefined
 }
 
+/** What an order of candidates depends on beside their health. */
 export interface OrderOptions {
   /** The caller's format: an upstream that speaks it comes before one that needs conversion. */
   format: Format

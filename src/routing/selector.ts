@@ -6,6 +6,7 @@ import type { Outcome } from './health-outcome.ts'
 import type { Route } from './model.ts'
 import { type Candidate, type Order, orderCandidates, type Place, placeOf } from './order.ts'
 
+/** What a selection asks. */
 export interface SelectorOptions {
   health: Health
   concurrency: Concurrency

@@ -23,6 +23,7 @@ export interface StoredChannel extends ChannelEntry {
   revision: string
 }
 
+/** A model as it stands in the database. */
 export interface StoredModel extends ModelEntry {
   createdAt: Date
   revision: string

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path'
 import { Refusal } from '@/errors/refusal.ts'
 
+/** What tells where a deployment's secret is. */
 export interface SecretSettings {
   /** TOLLGATE_SECRET; undefined if it is not set. */
   secret: string | undefined

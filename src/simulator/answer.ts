@@ -19,6 +19,7 @@ import { play } from './script.ts'
 import type { Steering } from './steering.ts'
 import { countPrompt, createPromptCache } from './usage.ts'
 
+/** The world that a simulator answers in. */
 export interface AnswererOptions extends Delivery {
   /** The clock, in milliseconds since 1970. */
   now: () => number

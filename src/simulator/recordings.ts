@@ -7,6 +7,7 @@ export interface Recording {
   bodyBase64: string
 }
 
+/** The requests that asked to be recorded, the newest of them. */
 export interface Recordings {
   all(): Recording[]
   add(request: Request, body: Uint8Array): void

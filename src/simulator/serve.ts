@@ -1,11 +1,13 @@
 import { createSimulator, type Simulator, type SimulatorOptions } from './simulator.ts'
 
+/** A simulator, and where it listens. */
 export interface ServeSimulatorOptions extends SimulatorOptions {
   /** 0 takes a free port. */
   port: number
   hostname: string
 }
 
+/** A simulator that listens. */
 export interface SimulatorServer {
   /** Without a slash at the end. */
   url: string

@@ -2,6 +2,7 @@ import { createAnswerer } from './answer.ts'
 import type { DeliveryObserver, Sleep } from './delivery.ts'
 import { createRecordings, type Recordings } from './recordings.ts'
 
+/** What tests set otherwise. */
 export interface SimulatorOptions {
   /** True: every request is recorded; else only those with the header `x-simulator-record` or the query `simulator-record`. */
   record?: boolean

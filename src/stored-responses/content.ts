@@ -38,7 +38,7 @@ function readEvent(data: string): StoredEvent[] {
 }
 
 /** The `sequence_number` of an event; undefined for what is no event of a response. */
-export function numberOf(data: string): number | undefined {
+function numberOf(data: string): number | undefined {
   const event = parseJson(data)
   const number = isJsonObject(event) ? event['sequence_number'] : undefined
   return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined

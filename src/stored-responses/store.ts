@@ -48,8 +48,10 @@ export interface ResponseStore {
   sweep(): Promise<number>
 }
 
+/** Why a conversation cannot be gone on with. */
 export type ConversationFault = 'missing' | 'running' | 'too-large'
 
+/** How a response ended, to be kept. */
 export interface ResponseEnd {
   status: Exclude<StoredStatus, 'queued' | 'in_progress'>
   /** The response object as it is from now on, JSON. */
@@ -61,6 +63,7 @@ export interface ResponseEnd {
 /** The end of a response that depends on how far it came. */
 export type FindEnd = (response: string, events: readonly StoredEvent[]) => ResponseEnd
 
+/** Where responses are kept, and what seals them. */
 export interface ResponseStoreOptions {
   database: Database
   secretBox: SecretBox
@@ -68,6 +71,7 @@ export interface ResponseStoreOptions {
   now: () => number
 }
 
+/** The responses of all accounts; each call names the account it is for. */
 export function responseStore({ database, secretBox, now }: ResponseStoreOptions): ResponseStore {
   const { orm } = database
   const box = contentBox(secretBox)

@@ -32,6 +32,7 @@ export interface StoredEvent {
   data: string
 }
 
+/** A response as whoever asks for it gets it. */
 export interface StoredResponse {
   id: string
   status: StoredStatus

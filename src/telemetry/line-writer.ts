@@ -1,5 +1,6 @@
 import { write, writeSync } from 'node:fs'
 
+/** Where lines go, and in which portions. */
 export interface LineWriterOptions {
   /** Where the lines go. It is nobody else's to write to in this process. */
   fd: number

@@ -12,6 +12,7 @@ export interface Log extends Logger {
   plain(fields: object, message: string): void
 }
 
+/** How a process logs. */
 export interface LogSettings {
   level: string
   format: 'json' | 'pretty'

@@ -8,6 +8,7 @@ import { isPrivateAddress } from './private-address.ts'
 /** All addresses of a host name. */
 export type Lookup = (hostname: string) => Promise<readonly string[]>
 
+/** How names are looked up, and by whom. */
 export interface AddressGuardOptions {
   clock: Pick<Clock, 'now'>
   lookup?: Lookup

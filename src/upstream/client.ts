@@ -13,6 +13,7 @@ import type { StreamedBody, UpstreamRequest } from './request.ts'
 /** Sends one attempt and waits for the head of the answer. */
 export type UpstreamClient = (request: UpstreamRequest) => Promise<Response>
 
+/** What requests to upstreams are made with. */
 export interface ClientOptions {
   clock: Clock
   /** Looks after the time until the head; undefined: ones of its own. */

@@ -2,6 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type AddressGuard, PrivateAddress } from './address-guard.ts'
 
+/** What media are for, which decides what may stand at an address. */
 export type MediaKind = 'image' | 'document' | 'audio' | 'video'
 
 /** What a caller says stands at an address. */
@@ -16,6 +17,7 @@ export interface MediaRequest {
   signal: AbortSignal
 }
 
+/** What stood at an address. */
 export interface FetchedMedia {
   mediaType: string
   bytes: Uint8Array

@@ -22,6 +22,7 @@ import { tcpReach } from '@/upstream/connections.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 import { orElse } from './listeners.ts'
 
+/** What a console needs of the process that has it. */
 export interface ConsoleOptions {
   settings: Pick<Settings, 'console' | 'publicApiUrl' | 'publicConsoleUrl'>
   database: Database
@@ -37,6 +38,7 @@ export interface ConsoleOptions {
   stripe?: Console['stripe']
 }
 
+/** A console that listens. */
 export interface RunningConsole {
   url: string
   console: Console

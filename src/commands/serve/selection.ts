@@ -9,6 +9,7 @@ import type { LiveCatalog } from '@/routing/live-catalog.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 
+/** What candidates are chosen by. */
 export interface SelectionOptions {
   catalog: LiveCatalog
   /** By which processes tell one another what is held back; undefined: this process is alone. */

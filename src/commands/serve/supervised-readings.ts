@@ -5,6 +5,7 @@ import { Health } from '@/routing/health.ts'
 import { redisSharing } from '@/routing/health-redis.ts'
 import type { Log } from '@/telemetry/log.ts'
 
+/** Readings that listen to Redis until they are closed. */
 export interface SupervisedReadings extends Readings {
   close(): Promise<void>
 }

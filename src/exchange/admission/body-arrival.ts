@@ -93,6 +93,7 @@ function within<T>(arriving: Promise<T>, patienceMs: number, deadlines: Deadline
   })
 }
 
+/** The 413 for a body over the limit. */
 export function tooLarge(maxBytes: number): GatewayError {
   return new GatewayError(
     'body_too_large',

@@ -11,6 +11,7 @@ import { readFault } from './answer-body.ts'
 /** What is sent to an upstream. */
 export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers' | 'followsRedirects'>
 
+/** What an attempt is sent with. */
 export interface SendOptions {
   client: GuardedClient
   pass: Pass

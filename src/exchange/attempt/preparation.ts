@@ -40,6 +40,7 @@ export interface Conversion {
   createRaiser: (() => Raiser) | undefined
 }
 
+/** What a request is written with, beside the request itself. */
 export interface PrepareOptions {
   requestId: string
   now: number

@@ -14,6 +14,7 @@ const RENEW_MS = 2000
 
 const SWEEP_MS = 60_000
 
+/** Where runs are kept, sealed and timed. */
 export interface IdempotencyOptions {
   store: RunStore
   box: SecretBox

@@ -9,6 +9,7 @@ const REPLAYED = 'idempotent-replayed'
 /** How often the database is asked for more of an answer that still runs. */
 const LOOK_MS = 100
 
+/** Which run is replayed, and from where. */
 export interface ReplayOptions {
   store: RunStore
   box: SecretBox

@@ -15,6 +15,7 @@ interface Reader {
   read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>
 }
 
+/** A recording, and who waits for its end. */
 export interface IdempotentRunOptions extends RecordingOptions {
   /** Called once when the run is over and the database knows. */
   onEnd: () => void

@@ -4,7 +4,7 @@ import type { Log } from '@/telemetry/log.ts'
 import type { AnswerHead, RunEnd, RunStore, StoredChunk } from './idempotency-store.ts'
 
 /** An answer that is larger is not kept. */
-export const MAX_KEPT_BYTES = 16 * 1024 * 1024
+const MAX_KEPT_BYTES = 16 * 1024 * 1024
 
 /** So much is written at once, or what has gathered in a while: others read along. */
 const CHUNK_BYTES = 64 * 1024
@@ -20,6 +20,7 @@ const END_PAUSE_MS = 1000
 /** An answer's end waits no longer for its being kept. */
 const END_PATIENCE_MS = 2000
 
+/** Which run is recorded, and where. */
 export interface RecordingOptions {
   /** Of the run. */
   id: string

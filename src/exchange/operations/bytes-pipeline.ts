@@ -4,6 +4,7 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
+/** What is known of an answer that is bytes, such as sound. */
 export interface BytesOptions {
   contentType: string
   /** What the upstream says it will send, in bytes; undefined: it does not say. */

@@ -7,6 +7,7 @@ import type { Route } from '@/routing/model.ts'
 import { dialectOf } from './dialect.ts'
 import { noSuchThing } from './operation.ts'
 
+/** The content type of bodies that are JSON. */
 export const JSON_TYPE = 'application/json'
 
 /** The objection to every channel without OpenAI's operations. */

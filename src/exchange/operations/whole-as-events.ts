@@ -4,6 +4,7 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
 import type { OperationPipeline } from './operation.ts'
 
+/** How a whole answer is told as events. */
 export interface WholeAsEventsOptions {
   /**
    * Reads the whole answer and tells it as events.

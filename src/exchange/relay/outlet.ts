@@ -17,6 +17,7 @@ const LAST_WORDS_MS = 5_000
 /** A reader that takes nothing for this long has left without saying so. */
 const READER_STALL_MS = 600_000
 
+/** What an outlet writes between answers' bytes, and when. */
 export interface OutletOptions {
   clock: Clock
   /**

@@ -19,4 +19,5 @@ export interface Pipeline {
   readonly done: boolean
 }
 
+/** Takes bytes for the caller. */
 export type Emit = (bytes: Uint8Array) => void

@@ -22,6 +22,7 @@ const DIED: AbruptEnd = {
   },
 }
 
+/** Where responses are kept and how their conversations are opened again. */
 export interface KeptResponsesOptions {
   store: ResponseStore
   compactions: Compactions

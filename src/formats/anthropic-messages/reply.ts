@@ -20,6 +20,7 @@ export function replyTier(tier: string | undefined): { service_tier?: string } {
  */
 export type ThoughtDisplay = 'shown' | 'sealed' | 'hidden'
 
+/** How the request asked for its thoughts. */
 export function thoughtDisplay(request: ReplyContext['request']): ThoughtDisplay {
   const { reasoning } = request
   if (reasoning === undefined) return 'shown'

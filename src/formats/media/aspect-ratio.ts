@@ -29,11 +29,6 @@ export function parseSize(text: string | undefined): ImageSize | undefined {
   return size.width > 0 && size.height > 0 ? size : undefined
 }
 
-/** `1024x1024` */
-export function formatSize({ width, height }: ImageSize): string {
-  return `${width}x${height}`
-}
-
 function quotient(ratio: string): number {
   const [width = Number.NaN, height = Number.NaN] = ratio.split(':').map(Number)
   return width / height

@@ -1,5 +1,5 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
-import { formatSize, nearestRatio, parseSize, sizeOfRatio } from '@/formats/media/aspect-ratio.ts'
+import { nearestRatio, parseSize, sizeOfRatio } from '@/formats/media/aspect-ratio.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
@@ -218,9 +218,4 @@ export function decodeInputImages(fields: JsonObject): { mediaType: string; base
     if (inline !== undefined) return inline
     throw unsupported(name, "must be a data URI here: this model's upstream keeps no files and fetches none")
   })
-}
-
-/** The size that prices and answers go by, in the caller's words. */
-export function sizeText(request: ImageRequest): string | undefined {
-  return request.size === undefined ? undefined : formatSize(request.size)
 }

@@ -114,6 +114,7 @@ export function writingTemplate(
  */
 export type Held = number
 
+/** No character is held back. */
 export const NOTHING_HELD: Held = 0
 
 /** @param spelled one character as JSON.stringify writes it, without its quotes */

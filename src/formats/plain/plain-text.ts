@@ -37,6 +37,7 @@ export type PlainDelta = Extract<
   { type: 'text-delta' | 'reasoning-delta' | 'tool-input-delta' }
 >
 
+/** Whether an event is a piece of text and nothing else. */
 export function isPlainDelta(event: GenerationEvent): event is PlainDelta {
   return event.type === 'text-delta' || event.type === 'tool-input-delta' || event.type === 'reasoning-delta'
 }

@@ -167,6 +167,7 @@ function recordText({ id, accountId, keyId, costNano, costPico }: Settlement): s
   return `{"id":${JSON.stringify(id)},"accountId":${accountId},"keyId":${keyId},"costNano":"${costNano}","costPico":"${costPico}"}`
 }
 
+/** What a file holds that can be believed. */
 export interface DecodedRecords {
   settlements: Settlement[]
   /** Where the last intact record ends. */

@@ -7,6 +7,7 @@ export interface OperationRoute {
   id: string
 }
 
+/** All that can be asked for beside conversations, at both vendors. */
 export type OperationAction =
   | 'embeddings'
   | 'images'

@@ -16,6 +16,7 @@ export interface VideoJob {
   refused: boolean
 }
 
+/** The videos of one simulator; each look moves one on. */
 export interface VideoJobs {
   start(job: VideoJob): VideoJob
   /** A 404 when there is none. */

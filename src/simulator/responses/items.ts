@@ -23,6 +23,7 @@ interface OpenItem {
   close(status: 'completed' | 'incomplete'): { events: ItemEvent[]; item: JsonObject }
 }
 
+/** Writes an answer's steps as output items and their events. */
 export function createOutputItems(exchange: Exchange): OutputItems {
   const finished: JsonValue[] = []
   let opened = 0
