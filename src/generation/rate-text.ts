@@ -136,10 +136,11 @@ interface Spelling {
 }
 
 function write(rates: Rates, spelling: Spelling): JsonObject {
-  const { perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter, tiers } = rates
+  const { tokens, perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter, tiers, ...rest } = rates
+  rest satisfies Record<string, never>
   const unit = (pico: bigint | undefined) => (pico === undefined ? undefined : spelling.perUnit(pico))
   return withoutMissing({
-    ...writeTokens(rates.tokens, spelling),
+    ...writeTokens(tokens, spelling),
     per_request: unit(perRequest),
     per_image:
       perImage.size === 0

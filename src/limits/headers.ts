@@ -1,6 +1,6 @@
 import type { Surface } from '@/generation/surface.ts'
 import type { LimitState } from './answer.ts'
-import type { LimitKind, LimitScope } from './plan.ts'
+import { LIMIT_KINDS, type LimitKind, type LimitScope } from './plan.ts'
 
 type Headers = Record<string, string>
 
@@ -19,7 +19,7 @@ export function limitHeaders(
   const addVendor = VENDOR_HEADERS[dialectOf(surface)]
   let policies = ''
   let services = ''
-  for (const kind of KINDS) {
+  for (const kind of LIMIT_KINDS) {
     const limit = tightest(limits, kind)
     if (limit === undefined) continue
     const { policy, service } = wordsOf(limit)
@@ -52,8 +52,6 @@ export function openaiDuration(ms: number): string {
   if (minutes === 0) return seconds
   return minutes < 60 ? `${minutes}m${seconds}` : `${Math.floor(minutes / 60)}h${minutes % 60}m${seconds}`
 }
-
-const KINDS: readonly LimitKind[] = ['requests', 'tokens', 'concurrent']
 
 function tightest(limits: readonly LimitState[], kind: LimitKind): LimitState | undefined {
   let least: LimitState | undefined

@@ -51,7 +51,9 @@ export interface LimitedRequest {
 export type LimitScope = 'key' | 'account' | 'account-model' | 'model'
 
 /** What is limited: requests and tokens per minute, requests at once. */
-export type LimitKind = 'requests' | 'tokens' | 'concurrent'
+export const LIMIT_KINDS = ['requests', 'tokens', 'concurrent'] as const
+/** One of them. */
+export type LimitKind = (typeof LIMIT_KINDS)[number]
 
 /** A limit as headers, errors and the console speak of it. */
 export interface LimitName {
@@ -173,7 +175,8 @@ class ShapeBuilder {
   }
 
   add(scope: LimitScope, path: string, limits: LimitValues): void {
-    const { requestsPerMinute, tokensPerMinute, concurrentRequests } = limits
+    const { requestsPerMinute, tokensPerMinute, concurrentRequests, ...rest } = limits
+    rest satisfies Record<string, never>
     const key = `${this.#namespace}rl:${this.#tag}${path}`
     if (requestsPerMinute !== undefined) {
       const size = requestSize(requestsPerMinute)

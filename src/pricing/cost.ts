@@ -62,21 +62,23 @@ export function roundUp(pico: bigint): bigint {
 
 /** What the rates per request, image, second and character add to the tokens. */
 export function extraLines(rates: Rates, extras: Extras): CostLine[] {
-  const requests = count(extras.requests ?? 1, 'requests')
-  const videoSeconds = count(extras.videoSeconds ?? 0, 'videoSeconds')
-  const audioSeconds = count(extras.audioSeconds ?? 0, 'audioSeconds')
-  const characters = count(extras.characters ?? 0, 'characters')
+  const { requests, images, videoSeconds, audioSeconds, characters, ...rest } = extras
+  rest satisfies Record<string, never>
   const lines: CostLine[] = []
-  if (rates.perRequest !== undefined) lines.push(line('per_request', requests, rates.perRequest))
-  if (extras.images !== undefined) {
-    for (const [size, made] of Object.entries(extras.images)) {
+  const times = count(requests ?? 1, 'requests')
+  if (rates.perRequest !== undefined) lines.push(line('per_request', times, rates.perRequest))
+  if (images !== undefined) {
+    for (const [size, made] of Object.entries(images)) {
       const quantity = count(made, `images["${size}"]`)
       lines.push({ ...line('per_image', quantity, imageRate(rates, size)), size })
     }
   }
-  if (videoSeconds > 0n) lines.push(line('per_video_second', videoSeconds, rates.perVideoSecond ?? 0n))
-  if (audioSeconds > 0n) lines.push(line('per_audio_second', audioSeconds, rates.perAudioSecond ?? 0n))
-  if (characters > 0n) lines.push(line('per_million_characters', characters, rates.perCharacter ?? 0n))
+  const film = count(videoSeconds ?? 0, 'videoSeconds')
+  const sound = count(audioSeconds ?? 0, 'audioSeconds')
+  const spoken = count(characters ?? 0, 'characters')
+  if (film > 0n) lines.push(line('per_video_second', film, rates.perVideoSecond ?? 0n))
+  if (sound > 0n) lines.push(line('per_audio_second', sound, rates.perAudioSecond ?? 0n))
+  if (spoken > 0n) lines.push(line('per_million_characters', spoken, rates.perCharacter ?? 0n))
   return lines
 }
 
