@@ -12,9 +12,9 @@ import type {
 export type OutputItemType = ResponseOutputItem['type']
 
 /**
- * The `type` of a stream event. The SDK lacks three: `keepalive` (openai 7.55 internal/responses/response-accumulator.ts
- * knows it), `response.cancelled` (the status exists, the event was seen), and `response.done`, which some backends
- * send in place of `response.completed`.
+ * The `type` of a stream event. The SDK lacks three: `keepalive` (its accumulator knows it, openai 7.55),
+ * `response.cancelled` (the status exists, the event was seen), and `response.done`, which some backends send in place
+ * of `response.completed`.
  */
 export type StreamEventType =
   | ResponseStreamEvent['type']
