@@ -84,7 +84,14 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
     const last = events.at(-1)
     if (first === undefined || last === undefined) return
     const row = { responseId: id, first: first.number, last: last.number, events: box.sealEvents(events) }
-    await tx.insert(storedResponseEvents).values(row).onConflictDoNothing()
+    // A batch whose writing was not acknowledged comes again, with what came after it.
+    await tx
+      .insert(storedResponseEvents)
+      .values(row)
+      .onConflictDoUpdate({
+        target: [storedResponseEvents.responseId, storedResponseEvents.first],
+        set: { last: row.last, events: row.events },
+      })
   }
 
   async function eventsOf(tx: Transaction, id: string): Promise<StoredEvent[]> {
