@@ -57,8 +57,7 @@ export class Recording {
     this.#total += bytes.byteLength
     if (this.#total > MAX_KEPT_BYTES) this.#isWhole = false
     if (!this.#isWhole) {
-      this.#waiting = []
-      this.#waitingBytes = 0
+      this.#forget()
       return undefined
     }
     this.#waiting.push(bytes)
@@ -83,7 +82,8 @@ export class Recording {
     head?: AnswerHead
   }): Promise<{ kept: Promise<void> }> {
     this.#cancelTimer?.()
-    await this.#writing
+    // What gathered while one stretch was written is the next one.
+    while (this.#writing !== undefined) await this.#writing
     const { clock } = this.#options
     const state = !result.complete ? 'failed' : this.#isWhole ? 'complete' : 'unkept'
     const last = { seq: this.#seq, content: this.#seal(this.#take()), ending: result.ending }
@@ -113,10 +113,14 @@ export class Recording {
   }
 
   #take(): Uint8Array {
-    const bytes = this.#isWhole ? Buffer.concat(this.#waiting) : new Uint8Array()
+    const bytes = Buffer.concat(this.#waiting)
+    this.#forget()
+    return bytes
+  }
+
+  #forget(): void {
     this.#waiting = []
     this.#waitingBytes = 0
-    return bytes
   }
 
   #seal(bytes: Uint8Array): Uint8Array {
@@ -125,6 +129,7 @@ export class Recording {
 
   #giveUp(error: unknown): void {
     this.#isWhole = false
+    this.#forget()
     this.#options.log.warn({ err: error, run: this.#options.id }, 'an answer could not be kept')
   }
 

@@ -6,7 +6,7 @@ import { type ResponseStore, responseStore } from '@/stored-responses/store.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 import { createLog } from '@/telemetry/log.ts'
 
-const log = createLog({ level: 'silent', version: 'test' })
+const log = createLog({ level: 'silent', format: 'json' })
 
 let database: TestDatabase
 let store: ResponseStore
