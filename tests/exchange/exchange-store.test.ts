@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { inArray } from 'drizzle-orm'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { exchange } from '@/db/schema.ts'
@@ -113,4 +113,44 @@ test('a row that the database cannot take does not keep the others from being wr
   const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
   expect(rows.map(({ id }) => id).sort()).toEqual(ids.filter((_, index) => index !== 2))
   expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(1)
+})
+
+describe('while the database is away', () => {
+  /** A database that fails so many writes, and whose metrics say how many rows were given up. */
+  function setUp(failures: number) {
+    let left = failures
+    const sql = new Proxy(database.sql, {
+      apply(target, self, args) {
+        if (left === 0) return Reflect.apply(target, self, args)
+        left -= 1
+        return Promise.reject(new Error('write CONNECTION_CLOSED'))
+      },
+    })
+    const metrics = createMetrics({ processMetrics: false })
+    const log = createLog({ level: 'silent', format: 'json' })
+    return { metrics, writer: new ExchangeWriter({ ...database, sql }, log, metrics) }
+  }
+
+  const idsOf = async (ids: string[]) => {
+    const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
+    return rows.map(({ id }) => id).sort()
+  }
+
+  test('rows wait, and are there when it is back', async () => {
+    const { metrics, writer } = setUp(1)
+    const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
+    for (const id of ids) writer.add({ ...FULL, id })
+    await writer.flush()
+    expect(await idsOf(ids)).toEqual(ids)
+    expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(0)
+  })
+
+  test('a process that stops tries once more, and counts what it gives up', async () => {
+    const { metrics, writer } = setUp(Number.POSITIVE_INFINITY)
+    const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
+    for (const id of ids) writer.add({ ...FULL, id })
+    await writer.close()
+    expect(await idsOf(ids)).toEqual([])
+    expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(2)
+  })
 })

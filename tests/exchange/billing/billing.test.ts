@@ -155,6 +155,14 @@ describe('every way a request can end has one rule of what it costs', () => {
     expect(result.chargedNano).toBe(result.input_uncached * INPUT + 200n * OUTPUT)
   })
 
+  test('an answer that says nothing and comes to its end: the prompt, estimated', async () => {
+    answer = () => eventStream(FINISH + DONE)
+    const result = await settled(async () => (await post(body('chat/echo', true))).text())
+    expect(result).toMatchObject({ end_state: 'complete', usage_source: 'estimated', output_text: 0n })
+    expect(result.chargedNano).toBe(result.input_uncached * INPUT)
+    expect(result.chargedNano).toBeGreaterThan(0n)
+  })
+
   test.each([
     ['empty', '{}'],
     ['of nulls', '{"prompt_tokens":null,"completion_tokens":null,"total_tokens":null}'],
