@@ -28,6 +28,8 @@ beforeAll(async () => {
   - { id: "flat", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, per_request: 0.01 } }
   - { id: "dear", max_output_tokens: 100000, channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
   - { id: "unknown", channels: [{ channel: chat, model: "echo" }], prices: { input: 1, output: 1000 } }
+  - { id: "dear-responses", max_output_tokens: 100000, channels: [{ channel: responses, model: "echo" }], prices: { input: 1, output: 1000 } }
+  - { id: "dear-gemini", max_output_tokens: 100000, channels: [{ channel: gemini, model: "echo" }], prices: { input: 1, output: 1000 } }
   - { id: "dearest", max_output_tokens: 2147483647, channels: [{ channel: chat, model: "echo" }], prices: { input: 100000000, output: 100000000 } }`,
   })
 })
@@ -483,6 +485,29 @@ describe('credit', () => {
     const sent = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body))
     expect(sent.max_tokens).toBeGreaterThan(950)
     expect(sent.max_tokens).toBeLessThan(1000)
+  })
+
+  const GEMINI = '/v1beta/models/dear-gemini:streamGenerateContent?alt=sse'
+  const CONTENTS = '"contents":[{"role":"user","parts":[{"text":"hi"}]}]'
+  test.each([
+    ['/v1/responses', '{"model":"dear-responses","stream":true,"input":"hi"}', ['max_output_tokens']],
+    [GEMINI, `{${CONTENTS}}`, ['generationConfig', 'maxOutputTokens']],
+    [GEMINI, `{${CONTENTS},"generationConfig":null}`, ['generationConfig', 'maxOutputTokens']],
+    [GEMINI, `{${CONTENTS},"generationConfig":{"topK":5}}`, ['generationConfig', 'maxOutputTokens']],
+    [GEMINI, `{${CONTENTS},"generation_config":{"topK":5}}`, ['generation_config', 'maxOutputTokens']],
+  ])('limits a request to %s by the name that its format has for it: %s', async (path, text, place) => {
+    const { key } = await poor(10n ** 9n)
+    answer = () => new Response('{"error":{"message":"no"}}', { status: 400 })
+    await fetch(gateway.url + path, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: text,
+    })
+    const sent = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body))
+    const limit = place.reduce((value, name) => value?.[name], sent)
+    expect(limit).toBeGreaterThan(950)
+    expect(limit).toBeLessThan(1000)
+    if (text.includes('topK')) expect(JSON.stringify(sent)).toContain('"topK":5')
   })
 
   test('that running requests have set aside is a 402 with Retry-After', async () => {
