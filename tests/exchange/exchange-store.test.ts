@@ -132,7 +132,10 @@ describe('while the database is away', () => {
   }
 
   const idsOf = async (ids: string[]) => {
-    const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
+    const rows = await database.orm
+      .select({ id: exchange.id })
+      .from(exchange)
+      .where(inArray(exchange.id, ids))
     return rows.map(({ id }) => id).sort()
   }
 

@@ -155,17 +155,21 @@ export function isWorthBeginning(outputTokens: number): boolean {
 const AUDIO_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio']
 const UNUSUAL_KINDS: readonly TokenRateName[] = [...AUDIO_KINDS, 'cache_write_1h']
 
+/** Letters and a digit of what is looked for, escaped: no usual client does that, and it may be anything. */
+const ESCAPED = ['\\u0031', '\\u006', '\\u007']
+
 /** How Anthropic's callers ask for it. */
-const ONE_HOUR = Buffer.from('"1h"')
+const ONE_HOUR = ['"1h"', ...ESCAPED].map(text => Buffer.from(text))
+const SOUND = ['audio', ...ESCAPED].map(text => Buffer.from(text))
 
 /** Those of them that this request cannot use, so that its hold needs not reckon with them: looked for if it matters. */
 function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName[] {
   if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
   const { buffer, byteOffset, length } = body.bytes
-  const kinds: TokenRateName[] = mentions(body, ONE_HOUR) ? [] : ['cache_write_1h']
+  const kinds: TokenRateName[] = ONE_HOUR.some(text => mentions(body, text)) ? [] : ['cache_write_1h']
   // A sound may be told by an address or a type within a long string, so the whole body is searched.
-  const mayHaveSound =
-    areDearer(AUDIO_KINDS, rates, kinds) && Buffer.from(buffer, byteOffset, length).includes('audio')
+  const bytes = Buffer.from(buffer, byteOffset, length)
+  const mayHaveSound = areDearer(AUDIO_KINDS, rates, kinds) && SOUND.some(text => bytes.includes(text))
   return mayHaveSound ? kinds : [...AUDIO_KINDS, ...kinds]
 }
 

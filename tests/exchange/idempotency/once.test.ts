@@ -24,7 +24,8 @@ afterAll(async () => {
 })
 
 const claim = (key: string): RunClaim => ({ accountId: 1, key, fingerprint: new Uint8Array(32) })
-const caller = (signal?: AbortSignal) => new Request('http://tollgate/', signal === undefined ? {} : { signal })
+const caller = (signal?: AbortSignal) =>
+  new Request('http://tollgate/', signal === undefined ? {} : { signal })
 
 test('a request that broke off without an answer may be made again', async () => {
   const made: number[] = []

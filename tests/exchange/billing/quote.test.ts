@@ -1,0 +1,100 @@
+import { expect, test } from 'bun:test'
+import type { Caller } from '@/accounts/account.ts'
+import { systemClock } from '@/clock/clock.ts'
+import { Deadlines } from '@/clock/deadlines.ts'
+import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
+import { Prompt } from '@/exchange/admission/prompt.ts'
+import { quote } from '@/exchange/billing/quote.ts'
+import { weighPrompt } from '@/exchange/billing/token-estimate.ts'
+import { readPrices } from '@/generation/rate-text.ts'
+import type { ConversationSurface } from '@/generation/surface.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Model } from '@/routing/model.ts'
+
+const MODEL: Model = {
+  id: 'm',
+  aliases: [],
+  displayName: 'm',
+  ownedBy: 'test',
+  routes: [],
+  surfaces: undefined,
+  enabledByDefault: true,
+  contextTokens: undefined,
+  maxOutputTokens: 1000,
+  prices: undefined,
+  price: {
+    version: 1n,
+    rates: readPrices({ input: '1', output: '1', cache_write_1h: '2', input_audio: '10' }),
+  },
+  createdAt: new Date(0),
+}
+
+const LIMITS = { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined }
+
+const TERMS = { maxBodyBytes: 10 ** 7, deadlines: new Deadlines(systemClock) }
+
+const CALLER: Caller = {
+  accountId: 1,
+  keyId: 1,
+  accountStatus: 'active',
+  onTrial: false,
+  accountLimits: LIMITS,
+  keyLimits: LIMITS,
+  keyModels: undefined,
+  accountModels: [],
+  allowIps: undefined,
+  storeAllowed: true,
+  expiresAt: undefined,
+  cap: undefined,
+}
+
+/** What a token of the prompt is taken to cost at most, in nano. */
+async function perPromptToken(surface: ConversationSurface, json: JsonObject): Promise<bigint> {
+  return perTokenOf(surface, JSON.stringify(json))
+}
+
+async function perTokenOf(surface: ConversationSurface, text: string): Promise<bigint> {
+  const body = await readBody(new Request('http://tollgate/', { method: 'POST', body: text }), TERMS)
+  const headers = new Headers()
+  const prompt = new Prompt({ surface, body, model: 'm', stream: true, framing: 'sse', headers })
+  const { most } = weighPrompt(outlineOf(body), body.bytes.length, textsOf(body))
+  return quote(prompt, MODEL, CALLER).bound(0) / BigInt(most)
+}
+
+const said = (content: unknown): JsonObject => ({ messages: [{ role: 'user', content }] }) as JsonObject
+const cached = (ttl: string) =>
+  said([{ type: 'text', text: 'hi', cache_control: { type: 'ephemeral', ttl } }])
+const sound = said([{ type: 'input_audio', input_audio: { format: 'wav', data: 'AAAA' } }])
+const soundAt = (uri: string): JsonObject => ({ contents: [{ parts: [{ fileData: { fileUri: uri } }] }] })
+
+test.each<[string, ConversationSurface, JsonObject, bigint]>([
+  ['plain text costs what plain text costs', 'messages', said('hi'), 1000n],
+  ['a cache for five minutes is none for an hour', 'messages', cached('5m'), 1000n],
+  ['a cache for an hour', 'messages', cached('1h'), 2000n],
+  ['sound', 'chat', sound, 10_000n],
+  ['sound by its address', 'gemini', soundAt('https://example.com/audio/1'), 10_000n],
+])('a hold reckons with the dearest that the request can use, however large it is: %s', async (...it) => {
+  const [, surface, json, expected] = it
+  expect(await perPromptToken(surface, json)).toBe(expected)
+  // A large body is looked at without its long strings.
+  expect(await perPromptToken(surface, { ...json, metadata: { long: 'x'.repeat(100_000) } })).toBe(expected)
+})
+
+test('a sound that is told at the end of a long string is found', async () => {
+  const uri = `https://example.com/${'x'.repeat(100_000)}/audio`
+  expect(await perPromptToken('gemini', soundAt(uri))).toBe(10_000n)
+})
+
+test.each([
+  ['messages', cached('1h'), '1h', '1\\u0068'],
+  ['messages', cached('1h'), '1h', '\\u0031h'],
+  ['chat', sound, 'input_audio', 'input_\\u0061udio'],
+  ['gemini', soundAt('https://example.com/audio/1'), 'audio', 'a\\u0075dio'],
+] as const)(
+  'nothing is hidden from a hold on %s by its spelling: %j',
+  async (surface, json, word, spelled) => {
+    const text = JSON.stringify(json).replaceAll(word, spelled)
+    expect(JSON.parse(text)).toEqual(json)
+    expect(await perTokenOf(surface, text)).toBeGreaterThanOrEqual(await perPromptToken(surface, json))
+  },
+)
