@@ -4,6 +4,7 @@ import OpenAI from 'openai'
 import type { ResponsesServerEvent } from 'openai/resources/responses/responses'
 import { ResponsesWS } from 'openai/resources/responses/ws'
 import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { openPayer } from '#tests/support/payer.ts'
 import { simulated } from '#tests/support/simulated.ts'
 import {
   eventStream,
@@ -252,6 +253,34 @@ describe('errors are frames, and the connection goes on', () => {
     expect(textOf(await connection.answer())).toBe('still here')
   })
 
+  test('a frame that is no text', async () => {
+    const connection = await connectWithKey()
+    connection.socket.send(Buffer.from(JSON.stringify(create({ model: 'chat/echo', input: 'hi' }))))
+    const [error] = await connection.answer()
+    expect(error).toMatchObject({ type: 'error', status: 400, param: 'type' })
+    connection.send(create({ model: 'chat/echo', input: 'still here' }))
+    expect(textOf(await connection.answer())).toBe('still here')
+  })
+
+  test('a request too many, which has to come again; those that wait are answered in their order', async () => {
+    const fed = fedStream()
+    fed.write(FIRST_WORDS)
+    answer = () => eventStream(fed.stream)
+    const connection = await connectWithKey()
+    connection.send(create({ model: 'chat/echo', input: 'first' }))
+    await until(() => textOf(connection.frames) === 'first')
+    answer = simulated
+    const waiting = Array.from({ length: 16 }, (_, index) => `(${index})`)
+    for (const input of [...waiting, 'too many']) connection.send(create({ model: 'chat/echo', input }))
+    const [refused] = (await connection.answer()).slice(-1)
+    expect(refused).toMatchObject({ type: 'error', status: 429, code: 'too_many_concurrent' })
+    expect(asObject(refused?.['headers'])?.['retry-after']).toBe('1')
+    fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    fed.close()
+    await connection.answer()
+    for (const input of waiting) expect(textOf(await connection.answer())).toBe(input)
+  })
+
   test('a stream that breaks ends in response.failed', async () => {
     const fed = fedStream()
     fed.write(FIRST_WORDS)
@@ -306,6 +335,15 @@ describe('who may connect', () => {
   })
 })
 
+test('an account that is suspended has its connections ended', async () => {
+  const { accountId, key } = await openPayer(gateway.accounts, { creditNano: 10n ** 9n })
+  const connection = await connectWithKey(key)
+  await gateway.accounts.suspendAccount(accountId)
+  const { code } = await connection.closed
+  expect(code).toBe(1008)
+  expect(connection.frames.at(-1)).toMatchObject({ type: 'error', status: 403, code: 'account_suspended' })
+})
+
 test('every response has its own hold and is charged by itself', async () => {
   const before = (await gateway.exchanges()).length
   const connection = await connectWithKey()
@@ -351,6 +389,26 @@ test('when the process stops, idle connections close at once and the others afte
   fed.close()
   expect(responseOf(await busy.answer())).toMatchObject({ status: 'completed' })
   expect((await busy.closed).code).toBe(1001)
+  await stopped
+}, 60_000)
+
+test('a connection that comes to be open while the process stops is closed at once', async () => {
+  const stopping = await startTestGateway({ upstreams: { chat: upstream.url } })
+  const { authenticate } = stopping.server.gateway
+  const asked = Promise.withResolvers<void>()
+  const known = Promise.withResolvers<void>()
+  stopping.server.gateway.authenticate = async presented => {
+    asked.resolve()
+    await known.promise
+    return authenticate(presented)
+  }
+  const url = `${stopping.url.replace('http', 'ws')}/v1/responses`
+  const late = connect({ authorization: `Bearer ${stopping.key}` }, '', url)
+  await asked.promise
+  const stopped = stopping.close()
+  await until(() => stopping.server.gateway.draining)
+  known.resolve()
+  expect((await (await late).closed).code).toBe(1001)
   await stopped
 }, 60_000)
 
