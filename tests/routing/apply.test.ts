@@ -138,6 +138,49 @@ test('applying a file again writes nothing', async () => {
   expect(await stored()).toEqual(before)
 })
 
+test('a file leaves nothing of what the file before it said of the same names', async () => {
+  const full = `
+channels:
+  - name: main
+    format: openai-responses
+    base_url: https://api.openai.com
+    api_keys: ["\${KEY_ONE}", "\${KEY_TWO}"]
+    headers: { x-team: gateway }
+    timeouts: { connect_ms: 5 }
+    max_concurrent: 7
+    priority: 3
+    weight: 4
+models:
+  - id: gpt
+    display_name: A model
+    owned_by: somebody
+    aliases: [old]
+    channels: [{ channel: main, model: gpt-1, priority: 2, weight: 3 }]
+    surfaces: [chat]
+    enabled_by_default: false
+    context_tokens: 5
+    max_output_tokens: 6
+    prices: { input: 1, output: 2 }
+`
+  const bare = `
+channels: [{ name: main, format: openai-responses, base_url: "https://api.openai.com" }]
+models: [{ id: gpt, channels: [{ channel: main }] }]
+`
+  const told = async () => {
+    const { channels, models } = await stored()
+    const said = ({ id: _, revision: __, createdAt: ___, ...row }: Record<string, unknown>) => row
+    const catalog = await loadCatalog(db, box)
+    const routes = catalog.find('gpt')?.routes.map(({ channel, ...route }) => [route, said({ ...channel })])
+    return { channels: channels.map(said), models: models.map(said), routes, old: catalog.find('old') }
+  }
+  await apply(configFile(bare))
+  const expected = await told()
+  await apply(configFile(full))
+  expect((await told()).models).not.toEqual(expected.models)
+  await apply(configFile(bare))
+  expect(await told()).toEqual(expected)
+})
+
 test('the order of aliases and routes is no change', async () => {
   await apply(configFile(TWO_CHANNELS))
   const shuffled = TWO_CHANNELS.replace('z-latest, a-latest', 'a-latest, z-latest')
