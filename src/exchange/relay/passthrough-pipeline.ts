@@ -57,8 +57,10 @@ export class PassthroughPipeline implements Pipeline {
   #gaveMore = false
   #gaveText = false
   #emit: Emit = () => {}
-  /** Bytes of the last parsed event that were no text of the answer. */
+  /** Bytes of the last parsed event that were neither text of the answer nor padding. */
   #envelope = 0
+  /** Whether it was padded, as OpenAI's events are so that their length says nothing. */
+  #isPadded = false
   /** How the last event with text began, while those like it are counted by their length; undefined: parse the next. */
   #sample: Buffer | undefined
   /** What the upstream left out at the end of its answer. */
@@ -143,7 +145,7 @@ export class PassthroughPipeline implements Pipeline {
       const mark = indexOfMark(run, EMPTY_LINE, start)
       end = mark + EMPTY_LINE.length
       if (mark < 0 || !this.#isLikeSample(run, start, end)) return undefined
-      textBytes += end - start - this.#envelope
+      textBytes += this.#textBytesIn(run, start, end)
     }
     return textBytes
   }
@@ -154,6 +156,12 @@ export class PassthroughPipeline implements Pipeline {
     if (sample === undefined || end - start < this.#envelope) return false
     for (let at = 0; at < sample.length; at += 1) if (bytes[start + at] !== sample[at]) return false
     return true
+  }
+
+  /** How much text an event has that is like the sample. */
+  #textBytesIn(bytes: Uint8Array, start: number, end: number): number {
+    const padding = this.#isPadded ? paddingIn(bytes, start, end) : undefined
+    return Math.max(0, end - start - this.#envelope - (padding ?? 0))
   }
 
   /** Whether these whole events are plain text that was listened to. */
@@ -173,7 +181,7 @@ export class PassthroughPipeline implements Pipeline {
     if (hidesComments && bytes[start] === COLON) return false
     const isTelling = codec.isTelling(viewOf(bytes, start, end))
     if (this.meter.output && !readsAll && !isTelling && this.#isLikeSample(bytes, start, end)) {
-      this.meter.addUnread(end - start - this.#envelope)
+      this.meter.addUnread(this.#textBytesIn(bytes, start, end))
       return true
     }
     const listener = this.#listener
@@ -196,11 +204,18 @@ export class PassthroughPipeline implements Pipeline {
       if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one))) return false
     }
     if (this.#gaveMore) this.#sample = undefined
-    else if (this.#gaveText)
-      this.#sample = Buffer.from(viewOf(bytes, start, Math.min(end, start + SAMPLE_BYTES)))
+    else if (this.#gaveText) this.#sampleOf(bytes, start, end)
     else this.#envelope = known
     if (this.#delta !== undefined && !this.#gaveMore && isTelling) listener?.open(event, this.#delta)
     return this.meter.error === undefined
+  }
+
+  /** Events that begin like this one are counted by their length. */
+  #sampleOf(bytes: Uint8Array, start: number, end: number): void {
+    const padding = paddingIn(bytes, start, end)
+    this.#envelope -= padding ?? 0
+    this.#isPadded = padding !== undefined
+    this.#sample = Buffer.from(viewOf(bytes, start, Math.min(end, start + SAMPLE_BYTES)))
   }
 
   /** Has an event decoded that may be the last of the answer, whose end may lack something. */
@@ -287,6 +302,18 @@ export class PassthroughPipeline implements Pipeline {
     const { codec, requestId } = this.#options
     this.#write(codec.encodeErrorEvent(error, requestId, this.#trail?.lastData()))
   }
+}
+
+const PADDING = Buffer.from('"obfuscation":')
+const QUOTE = Buffer.from('"')
+
+/** The length of an event's padding; undefined if it has none. Within a text the mark's quotes would be escaped. */
+function paddingIn(bytes: Uint8Array, start: number, end: number): number | undefined {
+  const mark = indexOfMark(bytes, PADDING, start)
+  if (mark < 0 || mark >= end) return undefined
+  const opening = indexOfMark(bytes, QUOTE, mark + PADDING.length)
+  const closing = opening < 0 ? -1 : indexOfMark(bytes, QUOTE, opening + 1)
+  return closing < 0 || closing >= end ? undefined : closing - opening - 1
 }
 
 /** As long as it takes to tell what kind of event it is, in formats that say so at its beginning. */

@@ -172,6 +172,39 @@ test('a BOM is a part of the event that it stands in, but for one in front of th
   ])
 })
 
+describe('padding is no text: a cut answer is estimated as it would be without it', () => {
+  const WORDS = ['a', ' very', ' long', ' and', ' "obfuscation":"word"', ' é', ' unconstitutionally', '.']
+  const EVENTS: Partial<Record<Format, (text: string, padding: string) => string>> = {
+    'openai-chat-completions': (text, padding) =>
+      `{"id":"c","object":"chat.completion.chunk","choices":[{"index":0,"delta":{"content":${text}},"finish_reason":null}]${padding}}`,
+    'openai-responses': (text, padding) =>
+      `{"type":"response.output_text.delta","item_id":"m","output_index":0,"content_index":0,"delta":${text},"logprobs":[]${padding}}`,
+  }
+
+  test.each([
+    ['openai-chat-completions', 1],
+    ['openai-chat-completions', 4],
+    ['openai-responses', 1],
+    ['openai-responses', 4],
+  ] as const)('%s, %d events a read', (format, eventsPerRead) => {
+    const estimated = (pad: (text: string, index: number) => string) => {
+      const stream = Array.from({ length: 200 }, (_, index) => {
+        const text = WORDS[index % WORDS.length] ?? ''
+        const data = EVENTS[format]?.(JSON.stringify(text), pad(text, index))
+        return format === 'openai-responses'
+          ? `event: response.output_text.delta\ndata: ${data}\n\n`
+          : `data: ${data}\n\n`
+      })
+      const chunks = reads(Buffer.from(stream.join('')), eventsPerRead)
+      return pass(format, chunks, false).readings.at(-1)?.estimatedOutput
+    }
+    const plain = estimated(() => '')
+    expect(plain).toBeGreaterThan(200)
+    expect(estimated((_text, index) => `,"obfuscation":"${'x'.repeat(index % 60)}"`)).toBe(plain)
+    expect(estimated((_text, index) => `,"obfuscation": "${'x'.repeat(60 - (index % 60))}"`)).toBe(plain)
+  })
+})
+
 describe('plain events that each tell a usage are listened to and not parsed', () => {
   const format = 'gemini-generate-content'
 
