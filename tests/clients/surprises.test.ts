@@ -93,6 +93,48 @@ describe('reasoning that the AI SDK replays by reference', () => {
   })
 })
 
+describe('a model with a slash in its name, which the AI SDK takes for a whole resource name', () => {
+  const body = { contents: [{ role: 'user', parts: [{ text: 'hello' }] }] }
+
+  test.each(['/v1beta', '/v1alpha'])('is called as %s/NAME:generateContent', async version => {
+    const response = await post(`${version}/chat/echo:generateContent`, body)
+    expect(response.status).toBe(200)
+    expect(JSON.stringify(await response.json())).toContain('hello')
+  })
+
+  test.each([
+    '/v1beta/echo:generateContent',
+    '/v1beta/chat/echo:dance',
+    '/v1beta/tunedModels/echo:generateContent',
+    '/v1/chat/echo:generateContent',
+  ])('and %s stays an unknown path', async path => {
+    const response = await post(path, body)
+    expect(response.status).toBe(404)
+    expect(await response.json()).toMatchObject({ error: { code: 'unknown_path' } })
+  })
+})
+
+describe("bytes in the alphabet of URLs, which Google's Python SDK writes", () => {
+  const png =
+    'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
+  const ofUrls = png.replaceAll('+', '-').replaceAll('/', '_')
+
+  test.each(
+    UPSTREAMS.flatMap(upstream => [
+      [upstream, ofUrls],
+      [upstream, ofUrls.replaceAll('=', '')],
+    ]),
+  )('reach %s as it reads them: %s', async (upstream, data) => {
+    expect(data).not.toBe(png)
+    const parts = [{ text: 'what is this?' }, { inlineData: { mimeType: 'image/png', data } }]
+    const response = await post(`/v1beta/models/${upstream}%2Fecho:generateContent`, {
+      contents: [{ parts }],
+    })
+    expect(response.status).toBe(200)
+    expect(JSON.stringify(lastBody())).toContain(upstream === 'gemini' ? `"${data}"` : `${png}"`)
+  })
+})
+
 describe('a search of its own that an agent sends', () => {
   test.each(UPSTREAMS)('Gemini CLI gets a whole answer over %s', async upstream => {
     const given = askingFor(readCase('gemini-cli-web-search'), `${upstream}/echo`)

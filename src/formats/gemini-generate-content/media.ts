@@ -2,6 +2,7 @@ import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { unsayable } from '../invalid.ts'
+import { standardBase64 } from './base64.ts'
 import type { Losses } from './losses.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'
 
@@ -9,7 +10,7 @@ import { FORMAT, present, type WirePart } from './wire.ts'
 export function decodeMedia(part: JsonObject): MediaPart | undefined {
   const { inlineData: blob, fileData: file } = part
   if (isData(blob)) {
-    const source: MediaSource = { type: 'base64', data: asString(blob['data']) ?? '' }
+    const source: MediaSource = { type: 'base64', data: standardBase64(asString(blob['data']) ?? '') }
     return media(blob, source, kindOfType(asString(blob['mimeType'])))
   }
   if (!isData(file)) return undefined

@@ -2,6 +2,7 @@ import type { VideoView } from '@/formats/openai/videos.ts'
 import type { VideoFrame, VideoImage, VideoProgress, VideoRequest, VideoTerms } from '@/generation/video.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { invalidRequest, unsupported } from '../invalid.ts'
+import { standardBase64 } from './base64.ts'
 import { camelKeys } from './keys.ts'
 
 /**
@@ -76,7 +77,9 @@ function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
   const image = asObject(value) ?? {}
   const base64 = asString(image['bytesBase64Encoded']) ?? asString(image['imageBytes'])
   const uri = asString(image['gcsUri']) ?? asString(image['uri'])
-  if (base64 !== undefined) return { mediaType: asString(image['mimeType']) ?? 'image/png', base64 }
+  if (base64 !== undefined) {
+    return { mediaType: asString(image['mimeType']) ?? 'image/png', base64: standardBase64(base64) }
+  }
   if (uri !== undefined) return { url: uri }
   throw invalidRequest('instances[0].image', 'expected bytesBase64Encoded and mimeType')
 }

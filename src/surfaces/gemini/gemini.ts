@@ -17,7 +17,13 @@ import { downloadFile } from './gemini-videos.ts'
 /** Google's SDK 3 and later says `/v1`, the ones before it `/v1beta`, and some callers `/v1alpha`. */
 const VERSIONS = ['/v1', '/v1beta', '/v1alpha'] as const
 
-/** Gemini's native surface: POST {version}/models/{model}:{action}. */
+/** What Google keeps models in that are none of an operator's. */
+const GOOGLES_OWN = /^(?:tunedModels|dynamic|projects|publishers)\//
+
+/**
+ * Gemini's native surface: POST {version}/models/{model}:{action}. For a model whose name holds a slash the AI SDK
+ * leaves `models/` out, since it takes the name for a resource of Google's; `/v1` has paths of others, so there it is needed.
+ */
 export function gemini(gateway: VideoGateway, listener: Listener) {
   const app = new Elysia({ name: 'gemini' })
   for (const version of VERSIONS) {
@@ -26,6 +32,16 @@ export function gemini(gateway: VideoGateway, listener: Listener) {
       ({ request, params }) => answer(gateway, listener, request, params['*']),
       { parse: 'none' },
     )
+    if (version !== '/v1') {
+      app.post(
+        `${version}/*`,
+        ({ request, params }) =>
+          params['*'].includes('/') && !GOOGLES_OWN.test(params['*'])
+            ? answer(gateway, listener, request, params['*'])
+            : unknownPath(request, gateway.newRequestId()),
+        { parse: 'none' },
+      )
+    }
     app.get(`${version}/files/*`, ({ request, params }) =>
       downloadFile(gateway, listener, request, params['*']),
     )
