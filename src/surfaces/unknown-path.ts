@@ -16,11 +16,16 @@ const HINTS: readonly [path: RegExp, hint: string][] = [
   ],
 ]
 
-/** The answer where nothing is served: in OpenAI's shape wherever the path lies, since no surface was called. */
+/**
+ * The answer where nothing is served: in OpenAI's shape wherever the path lies, since no surface was called.
+ * Anthropic's clients find the request's id in it, too.
+ */
 export function unknownPath(request: Request, requestId: string): Response {
   const { pathname } = new URL(request.url)
   const shown = pathname.length > SHOWN_LENGTH ? `${pathname.slice(0, SHOWN_LENGTH)}…` : pathname
   const hint = HINTS.find(([path]) => path.test(pathname))?.[1]
   const message = `Nothing is served at ${request.method} ${shown}${hint === undefined ? '' : `; ${hint}`}`
-  return errorResponse(new GatewayError('unknown_path', message), requestId, undefined)
+  const response = errorResponse(new GatewayError('unknown_path', message), requestId, undefined)
+  if (request.headers.has('anthropic-version')) response.headers.set('request-id', requestId)
+  return response
 }

@@ -27,6 +27,10 @@ describe('models', () => {
     expect(model).toMatchObject({ id: 'messages/echo', type: 'model', display_name: expect.any(String) })
     expect(Date.parse(model.created_at)).toBeGreaterThan(0)
   })
+
+  test('come with the id of their request', async () => {
+    expect((await client.models.retrieve('messages/echo'))._request_id).toEqual(expect.any(String))
+  })
 })
 
 describe('Messages', () => {
@@ -123,7 +127,7 @@ describe('errors', () => {
   test('an unknown path is a NotFoundError', async () => {
     const error = await rejectionOf(client.get('/v1/no/such/path'))
     expect(error).toBeInstanceOf(Anthropic.NotFoundError)
-    expect(error).toMatchObject({ status: 404 })
+    expect(error).toMatchObject({ status: 404, requestID: expect.any(String) })
   })
 
   test.each([

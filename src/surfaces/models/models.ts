@@ -53,18 +53,19 @@ async function respond(
   const requestId = gateway.newRequestId()
   const { pathname, searchParams } = new URL(request.url)
   const isGoogle = !pathname.startsWith('/v1/') || broughtAsGoogle(request, searchParams)
+  const surface = clientSurface(request, isGoogle)
   try {
     const caller = await authenticateCaller(gateway.authenticate, request)
     admitCaller(caller, () => listener.addressOf(request))
     const body = read(visibleModels(gateway, caller), isGoogle ? 'gemini' : 'openai', searchParams)
-    return Response.json(body, { headers: identityHeaders(requestId, undefined) })
+    return Response.json(body, { headers: identityHeaders(requestId, surface) })
   } catch (error) {
-    return errorResponse(asGatewayError(error), requestId, errorSurface(request, isGoogle))
+    return errorResponse(asGatewayError(error), requestId, surface)
   }
 }
 
-/** Clients of the three vendors share the path, so the shape of an error follows whose client it is. */
-function errorSurface(request: Request, isGoogle: boolean): 'gemini' | 'messages' | 'chat' {
+/** Clients of the three vendors share the path: whose headers and errors an answer has follows whose client it is. */
+function clientSurface(request: Request, isGoogle: boolean): 'gemini' | 'messages' | 'chat' {
   if (isGoogle) return 'gemini'
   return request.headers.has('anthropic-version') ? 'messages' : 'chat'
 }
