@@ -324,6 +324,8 @@ export const storedResponse = pgTable(
     input: bytes().notNull(),
     /** Sealed: the response object, JSON. */
     response: bytes().notNull(),
+    /** The ids of the items of its output, by which a later request may refer to them. */
+    itemIds: text().array().notNull().default([]),
     /** Length of `input` and `response` as plain text. */
     plainBytes: integer().notNull(),
     createdAt: moment().notNull(),
@@ -333,6 +335,7 @@ export const storedResponse = pgTable(
   },
   t => [
     index('stored_response_expires').on(t.expiresAt),
+    index('stored_response_items').using('gin', t.itemIds),
     index('stored_response_seen').on(t.seenAt).where(sql`${t.seenAt} is not null`),
     check(
       'stored_response_status',

@@ -1,6 +1,8 @@
-import { and, asc, eq, gt, inArray, isNotNull, lt, lte, sql } from 'drizzle-orm'
+import { and, arrayOverlaps, asc, eq, gt, inArray, isNotNull, lt, lte, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '@/db/connect.ts'
 import { type StoredStatus, storedResponse, storedResponseEvents } from '@/db/schema.ts'
+import { parseObject } from '@/json/json.ts'
+import { sliceItems } from '@/json/slice.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { contentBox } from './content.ts'
 import {
@@ -14,6 +16,9 @@ import {
 
 /** How long a response is kept. */
 export const LIFETIME_MS = 30 * 24 * 60 * 60 * 1000
+
+/** Of an item's id, so that it fits into a page of the index. */
+const MAX_ITEM_ID_LENGTH = 512
 
 /** Rows that one statement of the sweep deletes. */
 const SWEEP_ROWS = 500
@@ -32,6 +37,15 @@ export interface ResponseStore {
    * more); `running`: it has not ended; `too-large`: its turns have more bytes than `maxBytes`.
    */
   conversation(key: ResponseKey, maxBytes: number): Promise<StoredTurn[] | ConversationFault>
+  /**
+   * Items of the output of an account's responses, by their ids; what is not there is left out. `too-large`: they have
+   * more than `maxBytes`.
+   */
+  items(
+    accountId: number,
+    ids: ReadonlySet<string>,
+    maxBytes: number,
+  ): Promise<ReadonlyMap<string, string> | 'too-large'>
   /** False if there was nothing to delete. */
   remove(key: ResponseKey): Promise<boolean>
   /** Some of the events after a number, in order; none if there are none yet. */
@@ -115,6 +129,7 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
           model: response.model,
           input: box.sealList(response.input),
           response: box.seal(response.response),
+          itemIds: itemIds(response.response),
           plainBytes: plainBytes(response),
           createdAt: new Date(response.createdAt),
           expiresAt: new Date(response.createdAt + LIFETIME_MS),
@@ -164,6 +179,30 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
       return rows.map(row => ({ input: box.openList(row.input), response: box.open(row.response) }))
     },
 
+    async items(accountId, ids, maxBytes) {
+      const asked = [...ids].filter(isIndexed)
+      if (asked.length === 0) return new Map()
+      const isMeant = and(
+        eq(storedResponse.accountId, accountId),
+        arrayOverlaps(storedResponse.itemIds, asked),
+        isAlive(),
+      )
+      const rows = await orm.select({ id: storedResponse.id }).from(storedResponse).where(isMeant)
+      const found = new Map<string, string>()
+      let bytes = 0
+      // One after another, so that no more than one is in memory with what is not asked for.
+      for (const { id } of rows) {
+        const stored = await this.find({ accountId, id })
+        for (const [itemId, item] of stored === undefined ? [] : outputById(stored.response)) {
+          if (!ids.has(itemId) || found.has(itemId)) continue
+          found.set(itemId, item)
+          bytes += Buffer.byteLength(item)
+          if (bytes > maxBytes) return 'too-large'
+        }
+      }
+      return found
+    },
+
     async remove(key) {
       const gone = await orm.delete(storedResponse).where(isThis(key)).returning({ id: storedResponse.id })
       return gone.length > 0
@@ -210,6 +249,7 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
             status,
             seenAt: null,
             response: box.seal(response),
+            itemIds: itemIds(response),
             plainBytes: sql`${storedResponse.plainBytes} + ${Buffer.byteLength(response)}`,
           })
           .where(eq(storedResponse.id, id))
@@ -262,6 +302,26 @@ interface ChainRow {
   total: bigint
   input: Uint8Array
   response: Uint8Array
+}
+
+/** The items of a response's output that have an id, as JSON texts. */
+function outputById(response: string): [id: string, item: string][] {
+  const items = sliceItems(Buffer.from(response), 'output') ?? []
+  return items.flatMap((item): [string, string][] => {
+    const id = parseObject(item)?.['id']
+    return typeof id === 'string' ? [[id, item]] : []
+  })
+}
+
+function itemIds(response: string): string[] {
+  return outputById(response)
+    .map(([id]) => id)
+    .filter(isIndexed)
+}
+
+/** Whether items are found by an id: what no index takes is no id that a vendor gives. */
+function isIndexed(id: string): boolean {
+  return id.length <= MAX_ITEM_ID_LENGTH && !id.includes('\0')
 }
 
 function plainBytes({ input, response }: Pick<NewResponse, 'input' | 'response'>): number {

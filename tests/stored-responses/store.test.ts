@@ -75,6 +75,27 @@ test('it is there for thirty days to the millisecond, and then swept with its ev
   ).toHaveLength(0)
 })
 
+test('items are found by their ids, by their account alone, as long as their response is there', async () => {
+  const item = (id: string, text: string) => JSON.stringify({ id, type: 'message', text })
+  const made = response({ response: `{"output":[${item('msg_a', 'A')},${item('msg_b', 'B')}]}` })
+  const running = response({ status: 'queued' })
+  await store.add(made)
+  await store.add(running)
+  const end = { status: 'completed', response: `{"output":[${item('msg_c', 'C')}]}`, events: [] } as const
+  await store.finish(running.id, end)
+  const asked = new Set(['msg_b', 'msg_c', 'msg_none'])
+  expect(await store.items(1, asked, MB)).toEqual(
+    new Map([
+      ['msg_b', item('msg_b', 'B')],
+      ['msg_c', item('msg_c', 'C')],
+    ]),
+  )
+  expect(await store.items(1, asked, 60)).toBe('too-large')
+  expect(await store.items(2, asked, MB)).toEqual(new Map())
+  now += LIFETIME_MS
+  expect(await store.items(1, asked, MB)).toEqual(new Map())
+})
+
 test('a conversation is its turns, oldest first', async () => {
   const first = response()
   const second = response({ previousId: first.id })

@@ -9,13 +9,14 @@ import { sliceMember } from '@/json/slice.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
 import type { BackgroundRun } from './background-run.ts'
+import { outputItems } from './items.ts'
 import type { ResponseGateway } from './kept-responses.ts'
+import { refersToItems, takesForStored } from './references.ts'
 import { eventResponse } from './response-events.ts'
 import {
   carriesCompaction,
   NOTHING_KEPT,
   openTurn,
-  outputItems,
   readReference,
   readStateFields,
   type StateFields,
@@ -33,7 +34,7 @@ export async function runResponse(
   call: IncomingCall,
   memory?: TurnMemory,
 ): Promise<Response> {
-  const state = new ResponseState(gateway, memory)
+  const state = new ResponseState(gateway, memory, takesForStored(call.request.headers))
   const answer = runExchange(gateway, { ...call, state }).then(response => state.finish(response))
   return Promise.race([answer, state.detached])
 }
@@ -43,10 +44,16 @@ export function stateForReading(gateway: ResponseGateway): CallState {
   return {
     resolve(body, record) {
       const fields = readReference(outlineOf(body))
-      if (fields.previousId === undefined && !carriesCompaction(outlineOf(body), textsOf(body))) return body
+      if (fields.previousId === undefined && isWhole(body)) return body
       return openTurn(gateway, record, body, fields, undefined).then(opened => opened.body)
     },
   }
+}
+
+/** Whether the items of a body are all there, for anybody to read. */
+function isWhole(body: RequestBody): boolean {
+  const [json, texts] = [outlineOf(body), textsOf(body)]
+  return !carriesCompaction(json, texts) && !refersToItems(json, texts)
 }
 
 class ResponseState implements CallState {
@@ -54,13 +61,15 @@ class ResponseState implements CallState {
   readonly detached: Promise<Response>
   readonly #gateway: ResponseGateway
   readonly #memory: TurnMemory | undefined
+  readonly #isStoreImplied: boolean
   #detach: (response: Response) => void = () => {}
   #turn: Turn | undefined
   #run: BackgroundRun | undefined
 
-  constructor(gateway: ResponseGateway, memory: TurnMemory | undefined) {
+  constructor(gateway: ResponseGateway, memory: TurnMemory | undefined, isStoreImplied: boolean) {
     this.#gateway = gateway
     this.#memory = memory
+    this.#isStoreImplied = isStoreImplied
     this.detached = new Promise(resolve => {
       this.#detach = resolve
     })
@@ -75,9 +84,9 @@ class ResponseState implements CallState {
   }
 
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
-    const fields = readStateFields(outlineOf(body))
+    const fields = readStateFields(outlineOf(body), this.#isStoreImplied)
     if (fields !== undefined) return this.#open(body, record, fields)
-    const isPlain = this.#memory === undefined && !carriesCompaction(outlineOf(body), textsOf(body))
+    const isPlain = this.#memory === undefined && isWhole(body)
     return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
   }
 

@@ -9,7 +9,9 @@ import { sliceItems } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { type Compactions, isOurs } from '@/stored-responses/compaction.ts'
 import type { StoredTurn } from '@/stored-responses/stored-response.ts'
+import { outputItems } from './items.ts'
 import type { ResponseGateway } from './kept-responses.ts'
+import { resolveReferences } from './references.ts'
 
 /** A request of the Responses surface that goes on from kept state, or asks for some to be kept. */
 export interface Turn {
@@ -47,15 +49,17 @@ const MAX_KEPT_INPUT_BYTES = 16 * 1024 * 1024
 /** What of a body touches kept state. */
 export interface StateFields {
   previousId: string | undefined
-  keeps: boolean
+  /** `implied`: the caller says nothing, and takes the answer for stored; what may not be kept is then just not kept. */
+  keeps: boolean | 'implied'
   background: boolean
 }
 
 /**
  * Whether a request touches kept state at all.
+ * @param isStoreImplied whether a caller who says nothing of `store` takes the answer for stored
  * @throws GatewayError `invalid_request`, `unsupported_parameter`
  */
-export function readStateFields(json: JsonObject): StateFields | undefined {
+export function readStateFields(json: JsonObject, isStoreImplied: boolean): StateFields | undefined {
   const previousId = textField(json, 'previous_response_id')
   const store = flagField(json, 'store')
   const background = flagField(json, 'background') === true
@@ -68,7 +72,8 @@ export function readStateFields(json: JsonObject): StateFields | undefined {
   if (background && store === false) {
     throw unsupported('background', 'cannot go with store: false, since its answer is fetched later')
   }
-  const keeps = store === true || background
+  const isImplied = store === undefined && isStoreImplied
+  const keeps = store === true || background || (isImplied && 'implied')
   if (previousId === undefined && !keeps) return undefined
   return { previousId, keeps, background }
 }
@@ -78,7 +83,7 @@ export function readStateFields(json: JsonObject): StateFields | undefined {
  * @throws GatewayError as `readStateFields` does
  */
 export function readReference(json: JsonObject): StateFields {
-  return { ...NOTHING_KEPT, previousId: readStateFields(json)?.previousId }
+  return { ...NOTHING_KEPT, previousId: readStateFields(json, false)?.previousId }
 }
 
 /** A request that neither goes on from what is kept nor asks for anything to be kept. */
@@ -98,15 +103,16 @@ export async function openTurn(
   purpose: 'answer' | 'compact' = 'answer',
 ): Promise<{ turn: Turn; body: RequestBody }> {
   const { accountId, storeAllowed } = callerOf(record)
-  const { previousId, keeps, background } = fields
-  if (keeps && !storeAllowed) {
+  const { previousId, background } = fields
+  if (fields.keeps === true && !storeAllowed) {
     throw unsupported(
       background ? 'background' : 'store',
       'is not allowed: no content is kept for this account or key',
     )
   }
   const input = ownItems(body)
-  if (keeps) assertKeepable(input)
+  if (fields.keeps === true) assertKeepable(input)
+  const keeps = fields.keeps === 'implied' ? storeAllowed && isKeepable(input) : fields.keeps
   const earlier = previousId === undefined ? [] : await earlierItems(gateway, accountId, previousId, memory)
   const turn: Turn = {
     id: responseId(record.id),
@@ -121,9 +127,8 @@ export async function openTurn(
     wire: body.json,
     createdAt: record.startedAt,
   }
-  const items = [...earlier, ...input].map(item =>
-    readCompaction(item, accountId, gateway.responses.compactions),
-  )
+  const whole = await resolveReferences(gateway, accountId, [...earlier, ...input])
+  const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
   return { turn, body: withoutState(body, turn, items, gateway.maxBodyBytes, purpose) }
 }
 
@@ -173,9 +178,12 @@ function ownItems({ bytes, json }: RequestBody): string[] {
   return sliceItems(bytes, 'input') ?? []
 }
 
+function isKeepable(input: readonly string[]): boolean {
+  return input.reduce((sum, item) => sum + Buffer.byteLength(item), 0) <= MAX_KEPT_INPUT_BYTES
+}
+
 function assertKeepable(input: readonly string[]): void {
-  const size = input.reduce((sum, item) => sum + Buffer.byteLength(item), 0)
-  if (size <= MAX_KEPT_INPUT_BYTES) return
+  if (isKeepable(input)) return
   throw new GatewayError(
     'body_too_large',
     `The input is larger than the ${MAX_KEPT_INPUT_BYTES} bytes that are kept of one turn: send it without store`,
@@ -222,21 +230,6 @@ function tooLarge(maxBytes: number): GatewayError {
 /** What a turn adds to its conversation. */
 function itemsOf({ input, response }: StoredTurn): string[] {
   return [...input, ...outputItems(response)]
-}
-
-/** The output of a response as input of the next turn. */
-export function outputItems(response: string): string[] {
-  return (sliceItems(Buffer.from(response), 'output') ?? []).filter(isReadable)
-}
-
-/** Reasoning of which only a summary is there cannot be read again by anybody, and its own vendor refuses it. */
-function isReadable(item: string): boolean {
-  if (!item.includes('"reasoning"')) return true
-  const json = parseObject(item)
-  if (json?.['type'] !== 'reasoning') return true
-  const encrypted = json['encrypted_content']
-  const { content } = json
-  return (typeof encrypted === 'string' && encrypted !== '') || (Array.isArray(content) && content.length > 0)
 }
 
 /** The body as an upstream may see it: nothing in it is kept anywhere, nor refers to what is. */

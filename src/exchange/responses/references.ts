@@ -1,0 +1,64 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
+import { isReadable } from './items.ts'
+import type { ResponseGateway } from './kept-responses.ts'
+
+/** A reference is no longer than this; what is need not be parsed to know that it is none. */
+const MAX_REFERENCE_LENGTH = 1024
+
+/** The AI SDK of every version that knows Responses: `ai/6.0.1 ai-sdk/provider-utils/4.0.1`, `ai/7.0.1 ai-sdk-provider-utils/5.0.1`. */
+const AI_SDK = /\bai-sdk[-/]/
+
+/**
+ * Whether a caller takes what it is answered for stored unless it says otherwise. The AI SDK does: of what a model
+ * said it sends only ids in the next turn, whatever an answer says of `store`.
+ */
+export function takesForStored(headers: Headers): boolean {
+  return AI_SDK.test(headers.get('user-agent') ?? '')
+}
+
+/** Whether a body, which may be an outline, names items by their ids alone. */
+export function refersToItems(json: JsonObject, texts: Texts): boolean {
+  return asArray(json['input']).some(item => referredId(item, texts) !== undefined)
+}
+
+/**
+ * Puts the items that are stored for an account in the place of references to them. Others stay: whoever converts or
+ * passes them on knows which of them may be left out.
+ * @throws GatewayError `body_too_large`
+ */
+export async function resolveReferences(
+  gateway: ResponseGateway,
+  accountId: number,
+  items: readonly string[],
+): Promise<readonly string[]> {
+  const ids = items.map(item =>
+    item.length > MAX_REFERENCE_LENGTH ? undefined : referredId(parseObject(item), PLAIN_TEXTS),
+  )
+  const named = new Set(ids.filter(id => id !== undefined))
+  if (named.size === 0) return items
+  const found = await gateway.responses.store.items(accountId, named, gateway.maxBodyBytes)
+  if (found === 'too-large') {
+    throw new GatewayError(
+      'body_too_large',
+      `The items that the request refers to are larger than this gateway's limit of ${gateway.maxBodyBytes} bytes`,
+      { param: 'input' },
+    )
+  }
+  return items.map((item, index) => {
+    const stored = found.get(ids[index] ?? '')
+    return stored !== undefined && isReadable(stored) ? stored : item
+  })
+}
+
+/** The id that an item consists of; undefined if it is an item itself. */
+function referredId(value: JsonValue | undefined, texts: Texts): string | undefined {
+  const item = asObject(value)
+  const id = item?.['id']
+  if (item === undefined || typeof id !== 'string') return undefined
+  const { type } = item
+  const isBare =
+    (type === undefined || type === null) && item['role'] === undefined && item['content'] === undefined
+  return type === 'item_reference' || isBare ? texts.whole(id) : undefined
+}

@@ -1,0 +1,151 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import { START_MS } from '../calls.ts'
+
+/**
+ * The AI SDK takes every answer of Responses for stored, unless it is told `store: false`, and says in the next turn no
+ * more than the ids of what it was answered.
+ */
+const AI_SDKS = [
+  'ai/6.0.326 ai-sdk/provider-utils/4.0.66 runtime/node.js/v20.20.2',
+  'ai/7.0.173 ai-sdk-provider-utils/5.0.81 bun/1.4.5',
+] as const
+const [AI_SDK] = AI_SDKS
+
+let gateway: TestGateway
+beforeAll(async () => {
+  gateway = await startTestGateway()
+}, START_MS)
+afterAll(() => gateway.close())
+
+interface Asked {
+  key?: string
+  userAgent?: string
+}
+
+async function ask(fields: JsonObject, { key = gateway.key, userAgent = 'curl/8' }: Asked = {}) {
+  const response = await fetch(`${gateway.url}/v1/responses`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', 'user-agent': userAgent },
+    body: JSON.stringify(fields),
+  })
+  return { status: response.status, json: asObject((await response.json()) as JsonValue) ?? {} }
+}
+
+const user = (text: string): JsonObject => ({ role: 'user', content: [{ type: 'input_text', text }] })
+
+/** The ids of an answer's items, in the words of the AI SDK. */
+function references(answer: JsonObject): JsonObject[] {
+  return asArray(answer['output']).map(item => ({
+    type: 'item_reference',
+    id: asObject(item)?.['id'] ?? null,
+  }))
+}
+
+/** What the upstream was sent last. */
+function lastBody(): JsonObject {
+  const recording = gateway.simulator.simulator.recordings.all().at(-1)
+  return parseObject(Buffer.from(recording?.bodyBase64 ?? '', 'base64').toString()) ?? {}
+}
+
+async function newKey(email: string, storeAllowed = true): Promise<string> {
+  const account = await gateway.accounts.createAccount({
+    email,
+    creditNano: 1_000_000_000_000n,
+    onTrial: false,
+    models: [],
+    storeAllowed,
+  })
+  return (await gateway.accounts.createKey({ accountId: account.id, name: '', storeAllowed: true })).key
+}
+
+describe.each(AI_SDKS)('%s goes on by references', userAgent => {
+  test.each(UPSTREAMS)('over %s', async upstream => {
+    const model = `${upstream}/reason`
+    const first = await ask({ model, input: [user('one')], reasoning: { effort: 'low' } }, { userAgent })
+    expect(first).toMatchObject({ status: 200, json: { store: true } })
+    expect(JSON.stringify(first.json['output'])).toContain('one')
+
+    const input = [user('two'), ...references(first.json), user('three')]
+    const second = await ask({ model, input, reasoning: { effort: 'low' } }, { userAgent })
+    expect(second.status).toBe(200)
+    const sent = JSON.stringify(lastBody())
+    expect(sent).toContain('two')
+    expect(sent).toContain('one')
+    expect(sent).not.toContain('item_reference')
+  })
+})
+
+test('whoever says store: true goes on by references, too', async () => {
+  const first = await ask({ model: 'chat/echo', input: 'a word', store: true })
+  const second = await ask({
+    model: 'messages/echo',
+    input: [user('before'), ...references(first.json), user('after')],
+  })
+  expect(second).toMatchObject({ status: 200, json: { store: false } })
+  expect(JSON.stringify(lastBody())).toContain('a word')
+})
+
+test('a conversation that is gone on with by its id may hold references', async () => {
+  const first = await ask({ model: 'chat/echo', input: 'a word', store: true })
+  const input = [user('before'), ...references(first.json), user('after')]
+  const second = await ask({ model: 'chat/echo', input, store: true })
+  const third = await ask({
+    model: 'messages/echo',
+    input: 'at last',
+    previous_response_id: second.json['id'] ?? null,
+  })
+  expect(third.status).toBe(200)
+  expect(JSON.stringify(lastBody())).toContain('a word')
+})
+
+test('prompts that refer are counted with what they refer to', async () => {
+  const first = await ask({ model: 'chat/echo', input: 'word '.repeat(50), store: true })
+  const count = async (input: JsonValue) => {
+    const response = await fetch(`${gateway.url}/v1/responses/input_tokens`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ model: 'chat/echo', input }),
+    })
+    return Number(asObject((await response.json()) as JsonValue)?.['input_tokens'])
+  }
+  expect(await count([...references(first.json), user('y')])).toBeGreaterThan((await count([user('y')])) + 20)
+})
+
+describe('a reference to what is not there is refused', () => {
+  const refusal = { status: 400, json: { error: { code: 'unsupported_parameter', param: 'input[0]' } } }
+  const refer = (answer: JsonObject, asked: Asked = {}) =>
+    ask({ model: 'chat/echo', input: [...references(answer), user('x')] }, asked)
+
+  test('to an answer that nobody asked to be stored', async () => {
+    const { json } = await ask({ model: 'chat/echo', input: 'a word' })
+    expect(await refer(json)).toMatchObject(refusal)
+  })
+
+  test('to an answer of the AI SDK that says store: false', async () => {
+    const { json } = await ask({ model: 'chat/echo', input: 'a word', store: false }, { userAgent: AI_SDK })
+    expect(json).toMatchObject({ store: false })
+    expect(await refer(json, { userAgent: AI_SDK })).toMatchObject(refusal)
+  })
+
+  test('to an answer of another account', async () => {
+    const { json } = await ask({ model: 'chat/echo', input: 'a word', store: true })
+    expect(await refer(json, { key: await newKey('item-stranger@example.com') })).toMatchObject(refusal)
+  })
+
+  test('by an account of which nothing is kept; its AI SDK is answered without', async () => {
+    const asked = { key: await newKey('item-no-store@example.com', false), userAgent: AI_SDK }
+    const { status, json } = await ask({ model: 'chat/echo', input: 'a word' }, asked)
+    expect({ status, json }).toMatchObject({ status: 200, json: { store: false } })
+    expect(await refer(json, asked)).toMatchObject(refusal)
+  })
+
+  test.each([
+    ['a NUL', 'msg_\u0000'],
+    ['more than an id', `msg_${'x'.repeat(900)}`],
+  ])('by %s', async (_, id) => {
+    const input = [{ type: 'item_reference', id }, user('x')]
+    expect(await ask({ model: 'chat/echo', input })).toMatchObject(refusal)
+  })
+})
