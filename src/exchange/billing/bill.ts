@@ -102,8 +102,9 @@ export class Bill {
     const { quote } = this
     const available = least(result.availableNano, result.keyAvailableNano)
     const affordable = quote.affordable(available)
-    const isUnlimited = quote.statedOutput === undefined && result.reason === 'credit_exhausted'
-    if (!isUnlimited || affordable === undefined || !isWorthBeginning(this.#ofEach(affordable)))
+    const isShort = result.reason === 'credit_exhausted' || result.reason === 'key_budget_exhausted'
+    const mayBeLess = quote.statedOutput === undefined && isShort
+    if (!mayBeLess || affordable === undefined || !isWorthBeginning(this.#ofEach(affordable)))
       throw this.#denied(result.reason, affordable, result)
     const second = await this.#hold(holdOf(quote.bound(affordable)))
     if (!second.granted) throw this.#denied(second.reason, affordable, second)

@@ -170,6 +170,27 @@ describe('a key with a spending cap', () => {
     expect(text).toContain('key_budget_exhausted')
   })
 
+  test.each([
+    ['stream', CHAT],
+    ['whole answer', [CHAT[0], '"messages":[{"role":"user","content":"hi"}]']],
+  ] as const)('limits a %s also where it pays for less than is set aside at first', async (_what, call) => {
+    const { key } = await capped(10n ** 9n)
+    const answer = open(key, call)
+    fed.write(END)
+    fed.close()
+    const response = await answer
+    expect(response.status).toBe(200)
+    await response.text()
+    const limit = JSON.parse(new TextDecoder().decode(upstream.seen.at(-1)?.body)).max_tokens
+    expect(limit).toBeGreaterThan(900)
+    expect(limit).toBeLessThan(1000)
+    // What is left pays for less than 256 tokens.
+    const poor = await capped(2n * 10n ** 8n)
+    const refused = await open(poor.key, call)
+    expect(refused.status).toBe(402)
+    expect(await refused.json()).toMatchObject({ error: { code: 'key_budget_exhausted' } })
+  })
+
   test('refuses a stated limit that the cap does not pay for, and sets nothing aside', async () => {
     const { key, accountId } = await capped(3n * 10n ** 9n)
     const response = await open(key, [CHAT[0], `"max_tokens":3100,${CHAT[1]}`])
