@@ -1,7 +1,7 @@
 import type { Role } from '@/db/schema.ts'
 import type { Console } from './deployment.ts'
 import { hashToken, newToken } from './tokens.ts'
-import { type StoredUser, userStore } from './user-store.ts'
+import { type StoredSession, type StoredUser, userStore } from './user-store.ts'
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -66,6 +66,12 @@ export async function isStillSignedIn(
 ): Promise<boolean> {
   const found = await readSession(console, request)
   return found !== undefined && (least === null || hasRank(found.user.role, least))
+}
+
+/** Where a user is signed in, newest first. */
+export function listSessions({ database, clock }: Console, userId: number): Promise<StoredSession[]> {
+  const now = clock.now()
+  return userStore(database.orm).listSessions(userId, new Date(now), new Date(now - IDLE_MS))
 }
 
 async function readSession(console: Console, request: Request) {

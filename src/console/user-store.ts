@@ -116,12 +116,13 @@ export function userStore(rows: Rows) {
         .where(eq(consoleSession.tokenHash, tokenHash))
       return row
     },
-    /** Newest first. */
-    listSessions(userId: number, now: Date): Promise<StoredSession[]> {
+    /** Those that were in use since, newest first. */
+    listSessions(userId: number, now: Date, seenSince: Date): Promise<StoredSession[]> {
+      const isUsable = and(gt(consoleSession.expiresAt, now), gt(consoleSession.seenAt, seenSince))
       return rows
         .select()
         .from(consoleSession)
-        .where(and(eq(consoleSession.userId, userId), gt(consoleSession.expiresAt, now)))
+        .where(and(eq(consoleSession.userId, userId), isUsable))
         .orderBy(desc(consoleSession.id))
         .limit(100)
     },

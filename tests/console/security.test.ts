@@ -102,6 +102,9 @@ describe('the session cookie', () => {
       await site.call(busy, 'GET /api/sessions', {})
     }
     expect((await site.send(idle, 'GET /api/sessions')).status).toBe(401)
+    const cookie = (await signIn(idle.email, PASSWORD)).headers.get('set-cookie')?.split(';')[0]
+    // What cannot be used any more is nowhere that one is signed in.
+    expect((await site.call({ ...idle, cookie }, 'GET /api/sessions', {})).items).toHaveLength(1)
     for (let day = 0; day < 22; day += 1) {
       clock.advance(86_399_000)
       await site.send(busy, 'GET /api/sessions')

@@ -4,7 +4,7 @@ import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid, notFound } from '../failure.ts'
 import { acceptLink, createUser, linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { checkSecondFactor, hashRecoveryCode, newRecoveryCodes, newSecret, stepOf } from '../second-factor.ts'
-import { endedCookie, openSession, type SignedIn } from '../sessions.ts'
+import { endedCookie, listSessions, openSession, type SignedIn } from '../sessions.ts'
 import type { Attempt } from '../throttle.ts'
 import { hashToken } from '../tokens.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
@@ -75,7 +75,7 @@ export function sessionApi(console: Console, listener: Listener) {
       return OK
     },
     'GET /api/sessions': async ({ signedIn }) => {
-      const sessions = await users.listSessions(signedIn.user.id, new Date(clock.now()))
+      const sessions = await listSessions(console, signedIn.user.id)
       return {
         items: sessions.map(session => ({
           id: session.id,
