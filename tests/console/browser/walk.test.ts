@@ -67,6 +67,15 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     key = await createKey(customer, 'laptop')
     expect(key).toMatch(/^sk-/)
     expect(await customer.page.content()).not.toContain(key)
+  })
+
+  step('the first request is on the first page, to be copied, until there was one', async () => {
+    await customer.page.goto('/')
+    const steps = customer.page.getByRole('region', { name: 'From here to your first answer' })
+    const request = (await steps.locator('pre').textContent()) ?? ''
+    expect(request).toContain(`${stage.server.apiUrl}/v1/chat/completions`)
+    expect(request).toContain('Bearer YOUR_KEY')
+    expect(request).toContain('"model":"acme/echo"')
     const answer = await stage.ask(key, 'acme/echo')
     expect(answer.status).toBe(200)
     expect(answer.text).toContain('data: [DONE]')

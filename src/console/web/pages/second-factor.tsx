@@ -84,7 +84,12 @@ function BeginFactor({ onClose }: { onClose(): void }) {
           <p>Scan this with your authenticator app, or type the secret.</p>
           <QrCode text={begun.uri} />
           <Code text={begun.secret} what="the secret" />
-          <CodeField value={code} onValue={setCode} error={confirm.errorOf('code')} />
+          <CodeField
+            hint="The six digits that the app shows now."
+            value={code}
+            onValue={setCode}
+            error={confirm.errorOf('code')}
+          />
         </Form>
       )}
     </Dialog>
@@ -126,14 +131,7 @@ function RemoveFactor({ onClose }: { onClose(): void }) {
     <Dialog title="Turn off the second factor" onClose={onClose}>
       <Form action={remove} verb="Turn off" onCancel={onClose}>
         <OwnPassword value={password} onValue={setPassword} error={remove.errorOf('password')} />
-        <TextField
-          label="Code"
-          autoComplete="one-time-code"
-          hint="The six digits of your authenticator app, or one of your recovery codes."
-          value={code}
-          onValue={setCode}
-          error={remove.errorOf('code')}
-        />
+        <CodeField value={code} onValue={setCode} error={remove.errorOf('code')} />
       </Form>
     </Dialog>
   )

@@ -90,7 +90,7 @@ export function AccountsPage() {
           )
         }
       </Answer>
-      {state.new === '' ? null : (
+      {state.new === '' || !mayAdminister ? null : (
         <CreateAccount onClose={() => change({ new: '' })} onCreated={accounts.reload} />
       )}
     </Page>

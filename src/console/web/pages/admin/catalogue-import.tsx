@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { wrong } from '../../api/failure.ts'
-import { useQuery } from '../../api/query.ts'
+import { type Query, useQuery } from '../../api/query.ts'
 import { compactNumber, counted } from '../../format/number.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CheckField, SegmentsField, SelectField } from '../../parts/field.tsx'
@@ -13,7 +14,7 @@ import { ShortPrices } from '../price-list.tsx'
 import { NoChannel } from './no-channel.tsx'
 
 export interface ImportDialogProps {
-  channels: readonly Channel[]
+  channels: Query<ConsoleOutput<'GET /api/admin/channels'>>
   /** What the page before suggests; empty if nothing. */
   wanted: { vendor: string; channel: string }
   onClose(): void
@@ -25,13 +26,17 @@ export function ImportDialog(props: ImportDialogProps) {
   const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
   return (
     <Dialog title="Choose models from the catalogue" shape="dialog wide" onClose={props.onClose}>
-      {props.channels.length === 0 ? (
-        <NoChannel />
-      ) : (
-        <Answer query={catalogue} what="the catalogue">
-          {({ items }) => <Choose {...props} vendors={items} />}
-        </Answer>
-      )}
+      <Answer query={props.channels} what="the channels">
+        {({ items: channels }) =>
+          channels.length === 0 ? (
+            <NoChannel />
+          ) : (
+            <Answer query={catalogue} what="the catalogue">
+              {({ items }) => <Choose {...props} channels={channels} vendors={items} />}
+            </Answer>
+          )
+        }
+      </Answer>
     </Dialog>
   )
 }
@@ -42,7 +47,7 @@ function Choose({
   wanted,
   onClose,
   onDone,
-}: ImportDialogProps & { vendors: readonly Vendor[] }) {
+}: Omit<ImportDialogProps, 'channels'> & { channels: readonly Channel[]; vendors: readonly Vendor[] }) {
   const first =
     vendors.find(({ name }) => name === wanted.vendor) ?? vendorOf(channels, vendors) ?? vendors[0]
   const [vendorName, setVendorName] = useState(first?.name ?? '')

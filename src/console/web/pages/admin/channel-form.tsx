@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { useRevision, useTexts } from '../../api/form-state.ts'
+import type { Query } from '../../api/query.ts'
 import { channelTexts, readChannelTexts } from '../../format/channel-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { type Option, SegmentsField, SelectField, TextArea, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { Answer } from '../../parts/page.tsx'
 import { KeptKeys, MoreFields } from './channel-fields.tsx'
 
 const FORMATS: readonly Option<Channel['format']>[] = [
@@ -20,15 +23,28 @@ const OTHER = 'other'
 export interface ChannelDialogProps {
   /** The one to change; absent to add one. */
   channel?: Channel
-  vendors: readonly Vendor[]
+  /** The vendors that one can be added of. */
+  catalogue: Query<ConsoleOutput<'GET /api/admin/catalogue'>>
   onClose(): void
   onDone(channel: Channel, vendor: Vendor | undefined): void
 }
 
-export function ChannelDialog({ channel, vendors, onClose, onDone }: ChannelDialogProps) {
+export function ChannelDialog({ channel, catalogue, onClose, onDone }: ChannelDialogProps) {
+  const form = (vendors: readonly Vendor[]) => (
+    <ChannelForm channel={channel} vendors={vendors} onClose={onClose} onDone={onDone} />
+  )
+  if (channel !== undefined) {
+    return (
+      <Dialog title={`Edit ${channel.name}`} onClose={onClose}>
+        {form([])}
+      </Dialog>
+    )
+  }
   return (
-    <Dialog title={channel === undefined ? 'Add a channel' : `Edit ${channel.name}`} onClose={onClose}>
-      <ChannelForm channel={channel} vendors={vendors} onClose={onClose} onDone={onDone} />
+    <Dialog title="Add a channel" onClose={onClose}>
+      <Answer query={catalogue} what="the vendors">
+        {({ items }) => form(items)}
+      </Answer>
     </Dialog>
   )
 }
@@ -38,7 +54,10 @@ function ChannelForm({
   vendors,
   onClose,
   onDone,
-}: Omit<ChannelDialogProps, 'channel'> & { channel: Channel | undefined }) {
+}: Omit<ChannelDialogProps, 'channel' | 'catalogue'> & {
+  channel: Channel | undefined
+  vendors: readonly Vendor[]
+}) {
   const [vendorName, setVendorName] = useState(channel === undefined ? (vendors[0]?.name ?? OTHER) : OTHER)
   const vendor = vendors.find(({ name }) => name === vendorName)
   const [texts, set] = useTexts(() => channelTexts(channel, vendor))

@@ -23,7 +23,6 @@ export function ChannelsPage() {
   const [address, change] = useAddressState(CLOSED)
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
-  const vendors = catalogue.data?.items ?? []
   const [editing, setEditing] = useState<Channel>()
   const [testing, setTesting] = useState<Channel>()
   const [added, setAdded] = useState<{ channel: Channel; vendor: Vendor | undefined }>()
@@ -47,32 +46,18 @@ export function ChannelsPage() {
               Choose a vendor and paste your key there. It is encrypted, and never shown again.
             </Empty>
           ) : (
-            <ul class="columns wide">
-              {items.map(channel => (
-                <li key={channel.name} class="card">
-                  <ChannelCard channel={channel} />
-                  {mayAdminister ? (
-                    <div class="actions">
-                      <Button small onClick={() => setTesting(channel)}>
-                        Test now<span class="unseen"> {channel.name}</span>
-                      </Button>
-                      <Button small onClick={() => setEditing(channel)}>
-                        Edit<span class="unseen"> {channel.name}</span>
-                      </Button>
-                      <Button small kind="danger" onClick={() => setRemoving(channel)}>
-                        Remove<span class="unseen"> {channel.name}</span>
-                      </Button>
-                    </div>
-                  ) : null}
-                </li>
-              ))}
-            </ul>
+            <ChannelCards
+              channels={items}
+              {...(mayAdminister
+                ? { acts: { test: setTesting, edit: setEditing, remove: setRemoving } }
+                : {})}
+            />
           )
         }
       </Answer>
-      {address.new === '' || catalogue.data === undefined ? null : (
+      {address.new === '' || !mayAdminister ? null : (
         <ChannelDialog
-          vendors={vendors}
+          catalogue={catalogue}
           onClose={() => change({ new: '' })}
           onDone={(channel, vendor) => {
             change({ new: '' })
@@ -84,7 +69,7 @@ export function ChannelsPage() {
       {editing === undefined ? null : (
         <ChannelDialog
           channel={editing}
-          vendors={vendors}
+          catalogue={catalogue}
           onClose={() => setEditing(undefined)}
           onDone={() => {
             setEditing(undefined)
@@ -115,30 +100,71 @@ export function ChannelsPage() {
         />
       )}
       {removing === undefined ? null : (
-        <Confirm
-          title={`Remove ${removing.name}?`}
-          verb="Remove channel"
-          danger
-          onClose={() => setRemoving(undefined)}
-          action={async () => {
-            const { models_without_channel: left } = await call('DELETE /api/admin/channels/:name', {
-              params: { name: removing.name },
-            })
-            channels.reload()
-            toast(
-              left.length === 0
-                ? 'The channel is removed'
-                : `The channel is removed; nothing serves ${left.join(', ')} now`,
-            )
-          }}
-        >
-          <p>
-            Its keys are forgotten, and {counted(removing.models.length, 'model')} can no more be served
-            through it.
-          </p>
-        </Confirm>
+        <RemoveChannel channel={removing} onClose={() => setRemoving(undefined)} onDone={channels.reload} />
       )}
     </Page>
+  )
+}
+
+interface ChannelActs {
+  test(channel: Channel): void
+  edit(channel: Channel): void
+  remove(channel: Channel): void
+}
+
+/** Each channel with what may be done about it; without `acts` nothing may. */
+function ChannelCards({ channels, acts }: { channels: readonly Channel[]; acts?: ChannelActs }) {
+  return (
+    <ul class="columns wide">
+      {channels.map(channel => (
+        <li key={channel.name} class="card">
+          <ChannelCard channel={channel} />
+          {acts === undefined ? null : (
+            <div class="actions">
+              <Button small onClick={() => acts.test(channel)}>
+                Test now<span class="unseen"> {channel.name}</span>
+              </Button>
+              <Button small onClick={() => acts.edit(channel)}>
+                Edit<span class="unseen"> {channel.name}</span>
+              </Button>
+              <Button small kind="danger" onClick={() => acts.remove(channel)}>
+                Remove<span class="unseen"> {channel.name}</span>
+              </Button>
+            </div>
+          )}
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+function RemoveChannel({
+  channel: { name, models },
+  onClose,
+  onDone,
+}: {
+  channel: Channel
+  onClose(): void
+  onDone(): void
+}) {
+  const toast = useToast()
+  return (
+    <Confirm
+      title={`Remove ${name}?`}
+      verb="Remove channel"
+      danger
+      onClose={onClose}
+      action={async () => {
+        const { models_without_channel: left } = await call('DELETE /api/admin/channels/:name', {
+          params: { name },
+        })
+        onDone()
+        const alone = left.length === 0 ? '' : `; nothing serves ${left.join(', ')} now`
+        toast(`The channel is removed${alone}`)
+      }}
+    >
+      <p>Its keys are forgotten, and {counted(models.length, 'model')} can no more be served through it.</p>
+    </Confirm>
   )
 }
 

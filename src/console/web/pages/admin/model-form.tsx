@@ -1,13 +1,16 @@
 import { useState } from 'preact/hooks'
 import type { Channel, Model } from '../../../api/contract/admin-catalog.ts'
+import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { useRevision, useTexts } from '../../api/form-state.ts'
+import type { Query } from '../../api/query.ts'
 import { modelTexts, readModelTexts, routeTexts } from '../../format/model-texts.ts'
 import { priceTexts } from '../../format/price-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { CheckField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
+import { Answer } from '../../parts/page.tsx'
 import { Routes } from './model-routes.tsx'
 import { NoChannel } from './no-channel.tsx'
 import { PriceFields } from './price-fields.tsx'
@@ -15,7 +18,7 @@ import { PriceFields } from './price-fields.tsx'
 export interface ModelDialogProps {
   /** The one to change; absent to add one. */
   model?: Model
-  channels: readonly Channel[]
+  channels: Query<ConsoleOutput<'GET /api/admin/channels'>>
   onClose(): void
   onDone(model: Model): void
 }
@@ -29,12 +32,19 @@ export function ModelDialog(props: ModelDialogProps) {
       shape="dialog wide"
       onClose={onClose}
     >
-      {channels.length === 0 ? <NoChannel /> : <ModelForm {...props} />}
+      <Answer query={channels} what="the channels">
+        {({ items }) => (items.length === 0 ? <NoChannel /> : <ModelForm {...props} channels={items} />)}
+      </Answer>
     </Dialog>
   )
 }
 
-function ModelForm({ model, channels, onClose, onDone }: ModelDialogProps) {
+function ModelForm({
+  model,
+  channels,
+  onClose,
+  onDone,
+}: Omit<ModelDialogProps, 'channels'> & { channels: readonly Channel[] }) {
   const [texts, set] = useTexts(() => modelTexts(model))
   const [routes, setRoutes] = useState(() => routeTexts(model, channels))
   const [prices, setPrices] = useState(() => priceTexts(model?.prices ?? null))

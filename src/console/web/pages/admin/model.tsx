@@ -107,10 +107,10 @@ export function ModelPage() {
                 onDone={() => onDone('The change is taken back')}
               />
             ) : null}
-            {dialog === 'edit' && channels.data !== undefined ? (
+            {dialog === 'edit' ? (
               <ModelDialog
                 model={model}
-                channels={channels.data.items}
+                channels={channels}
                 onClose={close}
                 onDone={() => onDone('The model is changed')}
               />

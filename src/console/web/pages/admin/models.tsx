@@ -67,19 +67,14 @@ export function AdminModelsPage() {
                   onValue={search => change({ search })}
                 />
               </search>
-              <Table
-                label="Models"
-                columns={COLUMNS}
-                rows={items.filter(model => matches(model, address.search))}
-                keyOf={model => model.id}
-              />
+              <Found models={items.filter(model => matches(model, address.search))} />
             </>
           )
         }
       </Answer>
-      {address.import === '' || channels.data === undefined ? null : (
+      {address.import === '' || !mayAdminister ? null : (
         <ImportDialog
-          channels={channels.data.items}
+          channels={channels}
           wanted={{ vendor: address.vendor, channel: address.channel }}
           onClose={() => change(NOTHING_OPEN)}
           onDone={names => {
@@ -89,9 +84,9 @@ export function AdminModelsPage() {
           }}
         />
       )}
-      {address.new === '' || channels.data === undefined ? null : (
+      {address.new === '' || !mayAdminister ? null : (
         <ModelDialog
-          channels={channels.data.items}
+          channels={channels}
           onClose={() => change(NOTHING_OPEN)}
           onDone={model => {
             change(NOTHING_OPEN)
@@ -101,6 +96,14 @@ export function AdminModelsPage() {
         />
       )}
     </Page>
+  )
+}
+
+function Found({ models }: { models: readonly Model[] }) {
+  return models.length === 0 ? (
+    <Empty title="No model matches">Search for a part of a name, an alias, a vendor or a channel.</Empty>
+  ) : (
+    <Table label="Models" columns={COLUMNS} rows={models} keyOf={model => model.id} />
   )
 }
 

@@ -24,7 +24,12 @@ export function EmailField({ value, onValue, error, hint }: FieldOf & { hint?: s
 }
 
 /** Six digits from an authenticator, or a recovery code. Takes the focus, since it is all that is asked for now. */
-export function CodeField({ value, onValue, error }: FieldOf) {
+export function CodeField({
+  value,
+  onValue,
+  error,
+  hint = 'The six digits of your authenticator app, or one of your recovery codes.',
+}: FieldOf & { hint?: string }) {
   return (
     <TextField
       label="Code"
@@ -33,7 +38,7 @@ export function CodeField({ value, onValue, error }: FieldOf) {
       inputMode="text"
       spellcheck={false}
       autoFocus
-      hint="The six digits of your authenticator app, or one of your recovery codes."
+      hint={hint}
       value={value}
       onValue={onValue}
       error={error}

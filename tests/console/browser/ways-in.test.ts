@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect } from 'bun:test'
+import { Secret, TOTP } from 'otpauth'
+import type { Page } from 'playwright-core'
+import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { inOrder } from './in-order.ts'
+import { becomeOwner, OWNER, openStage, type Stage } from './stage.ts'
+
+const NEW_PASSWORD = 'a password that is chosen anew'
+
+/** Every way to sign in, and back in for those who have lost theirs. Each step stands on those before it. */
+describe.skipIf(!HAS_BROWSER)('the ways in', () => {
+  let stage: Stage
+  let owner: Visitor
+  let ada: Visitor
+  let secret = ''
+  let recovery: string[] = []
+
+  beforeAll(async () => {
+    stage = await openStage()
+    owner = await stage.visitor()
+    ada = await stage.visitor()
+    await becomeOwner(owner, stage)
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
+
+  const step = inOrder(BROWSER_TIMEOUT_MS)
+  /** As the app shows it in the half minute that far from now: each is taken once, and only after the last one. */
+  const codeAt = (halfMinutes: number) =>
+    new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + halfMinutes * 30_000 })
+
+  step('an administrator is invited, and signs in', async () => {
+    await owner.page.goto('/admin/users')
+    await owner.page.getByRole('button', { name: 'Invite administrator' }).click()
+    await owner.page.getByLabel('Email').fill('ada@example.com')
+    await owner.page.getByRole('button', { name: 'Make the link' }).click()
+    await ada.page.goto((await owner.page.getByTestId('link').textContent()) ?? '')
+    await ada.page.getByLabel('Password').fill(OWNER.password)
+    await ada.page.getByRole('button', { name: 'Accept the invitation' }).click()
+    await ada.page.getByRole('navigation', { name: 'Administration' }).waitFor()
+    await owner.page.getByRole('button', { name: 'Done' }).click()
+  })
+
+  step('the second factor is on after a first code, and not after a wrong one', async () => {
+    const { page } = ada
+    await page.goto('/settings')
+    await page.getByRole('button', { name: 'Turn on' }).click()
+    await page.getByLabel('Your password').fill(OWNER.password)
+    await page.getByRole('button', { name: 'Continue' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Turn on the second factor' })
+    secret = (await dialog.locator('pre').textContent())?.trim() ?? ''
+    const code = dialog.getByRole('textbox', { name: 'Code' })
+    await code.fill('000000')
+    await dialog.getByRole('button', { name: 'Turn on' }).click()
+    await dialog.getByText('This code is wrong').waitFor()
+    expect(await code.getAttribute('aria-invalid')).toBe('true')
+    await code.fill(codeAt(0))
+    await dialog.getByRole('button', { name: 'Turn on' }).click()
+    const codes = page.getByRole('dialog', { name: 'Recovery codes' })
+    recovery = ((await codes.locator('pre').textContent()) ?? '').split('\n')
+    expect(recovery).toHaveLength(10)
+    await codes.getByRole('button', { name: 'I have kept them' }).click()
+    await page.getByRole('button', { name: 'Turn off' }).waitFor()
+  })
+
+  step('signing in asks for the code after the password', async () => {
+    await signOut(ada.page)
+    await signIn(ada.page, OWNER.password)
+    await ada.page.getByLabel('Code').fill(codeAt(1))
+    await ada.page.getByRole('button', { name: 'Sign in' }).click()
+    await ada.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+  })
+
+  step('a session that has ended asks for the code as well, over the page', async () => {
+    await ada.page.goto('/keys?new=yes')
+    await ada.page.getByLabel('Name', { exact: true }).fill('kept')
+    await ada.context.clearCookies()
+    await ada.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    const again = ada.page.getByRole('dialog', { name: 'Sign in again' })
+    await again.getByLabel('Password').fill(OWNER.password)
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await again.getByLabel('Code').fill(recovery[0] ?? '')
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click()
+    await ada.page.getByRole('button', { name: 'I have copied it' }).click()
+    await ada.page.getByRole('cell').getByText('kept').first().waitFor()
+  })
+
+  step('a recovery code takes the place of a lost device, once', async () => {
+    const { page } = ada
+    await signOut(page)
+    await signIn(page, OWNER.password)
+    await page.getByLabel('Code').fill(recovery[0] ?? '')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByText('wrong or was used already').waitFor()
+    await page.getByLabel('Code').fill(recovery[1]?.toLowerCase() ?? '')
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+    await signOut(page)
+  })
+
+  step(
+    'who has forgotten the password asks for a link, and an administrator who is asked makes it',
+    async () => {
+      await ada.page.getByRole('link', { name: 'Forgotten your password?' }).click()
+      await ada.page.getByLabel('Email').fill('ada@example.com')
+      await ada.page.getByRole('button', { name: 'Ask for a link' }).click()
+      await ada.page.getByText('your administrator now sees').waitFor()
+      await owner.page.reload()
+      await owner.page.getByRole('row', { name: /ada@example.com.*Waits for a link/ }).waitFor()
+      await manage(owner.page)
+      await owner.page.getByRole('button', { name: 'Make a link to a new password' }).click()
+      const link = (await owner.page.getByTestId('link').textContent()) ?? ''
+      await owner.page.getByRole('button', { name: 'Done' }).click()
+
+      await ada.page.goto(link)
+      await ada.page.getByLabel('Password').fill(NEW_PASSWORD)
+      await ada.page.getByRole('button', { name: 'Set the password' }).click()
+      // A link proves a mailbox, which is no second factor.
+      await ada.page.getByLabel('Code').fill(recovery[2] ?? '')
+      await ada.page.getByRole('button', { name: 'Set the password' }).click()
+      await ada.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+    },
+  )
+
+  step('who has lost everything is let in by an owner, who takes the second factor away', async () => {
+    await signOut(ada.page)
+    await manage(owner.page)
+    await owner.page.getByRole('button', { name: 'Take away the second factor' }).click()
+    await owner.page.getByRole('dialog').waitFor({ state: 'detached' })
+    await signIn(ada.page, NEW_PASSWORD)
+    await ada.page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+  })
+
+  step('who was disabled is at the sign-in with the next thing they do, and stays there', async () => {
+    await manage(owner.page)
+    await owner.page.getByRole('button', { name: 'Disable' }).click()
+    await owner.page.getByRole('button', { name: 'Disable user' }).click()
+    await owner.page.getByRole('dialog').waitFor({ state: 'detached' })
+    await ada.page.goto('/keys')
+    await ada.page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+    await signIn(ada.page, NEW_PASSWORD)
+    await ada.page.getByRole('alert').getByText('The address or the password is wrong').waitFor()
+  })
+
+  step('nothing went wrong in any page', async () => {
+    expect(owner.faults).toEqual([])
+    expect(ada.faults).toEqual([])
+  })
+})
+
+async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Sign out', exact: true }).first().click()
+  await page.getByRole('heading', { name: 'Sign in', exact: true }).waitFor()
+}
+
+async function signIn(page: Page, password: string): Promise<void> {
+  await page.getByLabel('Email').fill('ada@example.com')
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+async function manage(page: Page): Promise<void> {
+  await page
+    .getByRole('row', { name: /ada@example.com/ })
+    .getByRole('button', { name: /Manage/ })
+    .click()
+  await page.getByRole('dialog', { name: 'ada@example.com' }).waitFor()
+}
