@@ -1,6 +1,7 @@
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { GatewayError } from '@/errors/gateway-error.ts'
 
 /** Bytes that are in memory at once, of each reader. */
 const CHUNK_BYTES = 64 * 1024
@@ -19,15 +20,20 @@ export class Spool {
     return this.#size
   }
 
+  /** @throws GatewayError `overloaded` where the disk has no room, or cannot be written */
   async append(bytes: Uint8Array): Promise<void> {
     if (this.#isClosed) throw closed()
-    this.#file ??= openNameless()
-    const file = await this.#file
-    let done = 0
-    while (done < bytes.length) {
-      const { bytesWritten } = await file.write(bytes, done, bytes.length - done, this.#size)
-      done += bytesWritten
-      this.#size += bytesWritten
+    try {
+      this.#file ??= openNameless()
+      const file = await this.#file
+      let done = 0
+      while (done < bytes.length) {
+        const { bytesWritten } = await file.write(bytes, done, bytes.length - done, this.#size)
+        done += bytesWritten
+        this.#size += bytesWritten
+      }
+    } catch (error) {
+      throw noRoom(error)
     }
   }
 
@@ -48,13 +54,20 @@ export class Spool {
   async close(): Promise<void> {
     if (this.#isClosed) return
     this.#isClosed = true
-    const file = await this.#file
+    const file = await this.#file?.catch(() => undefined)
     await file?.close()
   }
 }
 
 function closed(): Error {
   return new Error('the spool is closed')
+}
+
+function noRoom(error: unknown): GatewayError {
+  return new GatewayError('overloaded', 'This gateway has no room for files at the moment', {
+    detail: error instanceof Error ? error.message : String(error),
+    cause: error,
+  })
 }
 
 async function openNameless(): Promise<FileHandle> {

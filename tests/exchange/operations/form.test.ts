@@ -195,3 +195,22 @@ describe('what is no form is a 400 that echoes nothing', () => {
     expect((await errorOf(readForm(bomb, termsOf(1_000_000)))).kind).toBe('body_too_large')
   })
 })
+
+test('a disk that takes no files is no fault of the form', async () => {
+  const before = process.env['TMPDIR']
+  process.env['TMPDIR'] = join(tmpdir(), 'nobody-made-this')
+  try {
+    const body = new FormData()
+    body.set('file', new File([noise(100_000)], 'a.mp3'))
+    const request = new Request('http://x', { method: 'POST', body })
+    const error = await errorOf(readForm(request, termsOf(MAX)))
+    expect(error).toMatchObject({
+      kind: 'overloaded',
+      status: 503,
+      detail: expect.stringContaining('ENOENT'),
+    })
+  } finally {
+    if (before === undefined) delete process.env['TMPDIR']
+    else process.env['TMPDIR'] = before
+  }
+})
