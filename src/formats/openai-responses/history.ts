@@ -40,13 +40,23 @@ export function encodeHistory(
   return new HistoryWriter(request.turns, options, losses).write()
 }
 
+/** A call that was written and has no output yet. */
+interface OpenCall {
+  /** As it was written. */
+  callId: string
+  part: ToolCallPart
+  turn: number
+}
+
 class HistoryWriter {
   readonly #turns: readonly Turn[]
   readonly #options: HistoryOptions
   readonly #losses: Loss[]
   readonly #items: JsonObject[] = []
-  readonly #called = new Set<string>()
-  readonly #answered = new Set<string>()
+  /** The ids that are taken: the API takes an id once in a conversation. */
+  readonly #taken = new Set<string>()
+  /** The calls that wait for their output, by their own id: some models count their calls anew in every answer. */
+  readonly #open = new Map<string, OpenCall[]>()
   /** The last turn in which each call is answered. */
   readonly #answers = new Map<string, number>()
 
@@ -62,35 +72,32 @@ class HistoryWriter {
   write(): JsonObject[] {
     for (const [index, turn] of this.#turns.entries()) {
       if (turn.role === 'assistant') this.#assistant(turn.parts, index)
-      else this.#prompt(turn)
+      else this.#prompt(turn, index)
     }
+    for (const call of [...this.#open.values()].flat()) this.#answer(noResult(call.part), call)
     return this.#items
   }
 
-  #prompt(turn: Turn): void {
+  #prompt(turn: Turn, index: number): void {
     let content: JsonObject[] = []
     const flush = () => {
       if (content.length > 0) this.#items.push({ type: 'message', role: turn.role, content })
       content = []
     }
     for (const part of turn.parts) {
-      if (part.type === 'tool-result' && this.#answersCall(part)) {
+      const call = part.type === 'tool-result' ? this.#open.get(part.callId)?.shift() : undefined
+      if (part.type === 'tool-result' && call !== undefined) {
         flush()
-        this.#items.push(this.#output(part))
+        this.#answer(part, call)
       } else if (part.type === 'opaque') {
         flush()
         this.#opaque(part)
-      } else content.push(...this.#promptContent(part))
+      } else content.push(...this.#promptContent(part, index))
     }
     flush()
   }
 
-  /** Whether a result has a call before it and no other result did. */
-  #answersCall(part: ToolResultPart): boolean {
-    return this.#called.has(part.callId) && !this.#answered.has(part.callId)
-  }
-
-  #promptContent(part: Part): JsonObject[] {
+  #promptContent(part: Part, turn: number): JsonObject[] {
     switch (part.type) {
       case 'text':
         return part.text === '' ? [] : [this.#inputText(part)]
@@ -99,25 +106,24 @@ class HistoryWriter {
       case 'media':
         return [this.#media(part)]
       case 'tool-result':
-        return this.#orphan(part)
+        return this.#orphan(part, turn)
       case 'reasoning':
         this.#lose('reasoningHistory')
         return []
       default:
         // A call is the model's, in whatever turn it stands; opaque items were written before.
-        if (part.type === 'tool-call') this.#call(part)
+        if (part.type === 'tool-call') this.#call(part, turn)
         return []
     }
   }
 
   /** A result whose call is gone: still worth reading. */
-  #orphan(part: ToolResultPart): JsonObject[] {
+  #orphan(part: ToolResultPart, turn: number): JsonObject[] {
     const label = textPart(`Result of tool call ${part.name ?? part.callId}:`)
-    return [label, ...part.content].flatMap(content => this.#promptContent(content))
+    return [label, ...part.content].flatMap(content => this.#promptContent(content, turn))
   }
 
   #assistant(parts: readonly Part[], turn: number): void {
-    const unanswered: ToolCallPart[] = []
     let message: { content: JsonObject[]; phase: string | undefined } | undefined
     for (const [place, part] of parts.entries()) {
       if (this.#seal(part)) message = undefined
@@ -137,12 +143,17 @@ class HistoryWriter {
       if (part.type === 'reasoning') this.#reasoning(part, parts.slice(place + 1))
       else if (part.type === 'opaque') this.#opaque(part)
       else if (part.type === 'media') this.#image(part)
-      else if (part.type === 'tool-call') {
-        this.#call(part)
-        if ((this.#answers.get(part.callId) ?? -1) <= turn) unanswered.push(part)
-      }
+      else if (part.type === 'tool-call') this.#call(part, turn)
     }
-    for (const call of unanswered) this.#items.push(this.#output(noResult(call)))
+    this.#answerLost(turn)
+  }
+
+  /** Gives the calls of a turn whose results are not to come a made-up one. */
+  #answerLost(turn: number): void {
+    for (const [id, calls] of this.#open) {
+      if ((this.#answers.get(id) ?? -1) > turn) continue
+      for (const call of calls.splice(0)) this.#answer(noResult(call.part), call)
+    }
   }
 
   /**
@@ -188,10 +199,14 @@ class HistoryWriter {
     })
   }
 
-  #call(part: ToolCallPart): void {
-    this.#called.add(part.callId)
+  #call(part: ToolCallPart, turn: number): void {
+    const waiting = this.#open.get(part.callId) ?? []
+    // A call of the same id in an earlier answer has lost its result.
+    const [lost, open] = [waiting.filter(call => call.turn < turn), waiting.filter(call => call.turn >= turn)]
+    for (const call of lost) this.#answer(noResult(call.part), call)
     if (part.cache !== undefined) this.#lose('cacheMark')
-    const callId = fitCallId(part.callId, CALL_ID)
+    const callId = this.#freeId(fitCallId(part.callId, CALL_ID))
+    this.#open.set(part.callId, [...open, { callId, part, turn }])
     // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
     const kind = part.kind === 'custom' ? 'custom' : 'function'
     const input = kind === 'function' && part.input === '' ? '{}' : part.input
@@ -199,8 +214,19 @@ class HistoryWriter {
     this.#items.push(item)
   }
 
-  #output(part: ToolResultPart): JsonObject {
-    this.#answered.add(part.callId)
+  #freeId(id: string): string {
+    let free = id
+    for (let count = 2; this.#taken.has(free); count += 1)
+      free = `${id.slice(0, CALL_ID.maxLength - 6)}_${count}`
+    this.#taken.add(free)
+    return free
+  }
+
+  #answer(part: ToolResultPart, call: OpenCall): void {
+    this.#items.push(this.#output(part, call.callId))
+  }
+
+  #output(part: ToolResultPart, callId: string): JsonObject {
     const type = part.kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output'
     const content = part.isError ? markError(part.content) : part.content
     const texts = content.filter(piece => piece.type === 'text')
@@ -209,7 +235,7 @@ class HistoryWriter {
     if (plain && marked !== undefined) this.#lose('cacheMark')
     return {
       type,
-      call_id: fitCallId(part.callId, CALL_ID),
+      call_id: callId,
       output: plain
         ? texts.map(text => text.text).join('\n')
         : content.map(piece => (piece.type === 'text' ? this.#inputText(piece) : this.#media(piece))),
@@ -227,7 +253,8 @@ class HistoryWriter {
     if (part.kind !== 'image' || part.source.type !== 'base64') return this.#lose('media')
     const { data } = part.source
     const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
-    this.#items.push({ type: 'image_generation_call', id: `ig_${hash}`, status: 'completed', result: data })
+    const id = this.#freeId(`ig_${hash}`)
+    this.#items.push({ type: 'image_generation_call', id, status: 'completed', result: data })
   }
 
   #inputText(part: TextPart): JsonObject {

@@ -12,7 +12,7 @@ import {
   textPart,
 } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import { asArray, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { request } from './support.ts'
 
 const TARGET = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
@@ -74,6 +74,10 @@ test('is stateless: nothing stored, encrypted reasoning asked for', () => {
   expect(encode({}, { ...TARGET, model: 'gpt-4o' }).body['include']).toBeUndefined()
 })
 
+function idAndOutput(item: JsonValue): unknown[] {
+  return [asObject(item)?.['call_id'], asObject(item)?.['output']]
+}
+
 describe('edge 49: calls and outputs that lack each other', () => {
   test('a call without output gets one, an output without call becomes text', () => {
     const turns = [
@@ -96,6 +100,45 @@ describe('edge 49: calls and outputs that lack each other', () => {
       { type: 'function_call_output', call_id: 'c2', output: 'two' },
       { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'and?' }] },
     ])
+  })
+
+  test('ids that several turns use are told apart, each call with its own output', () => {
+    const again = [
+      assistant(call('c'), call('c')),
+      user(result('c', textPart('2')), result('c', textPart('3'))),
+    ]
+    const turns = [assistant(call('c')), user(result('c', textPart('1'))), ...again]
+    const items = inputOf({ turns })
+    expect(items.map(idAndOutput)).toEqual([
+      ['c', undefined],
+      ['c', '1'],
+      ['c_2', undefined],
+      ['c_3', undefined],
+      ['c_2', '2'],
+      ['c_3', '3'],
+    ])
+    // Caches live on it.
+    expect(items.slice(0, 2)).toEqual(inputOf({ turns: turns.slice(0, 2) }))
+  })
+
+  test('a call whose id the next answer used again, too, is not left without an output', () => {
+    const items = inputOf({
+      turns: [assistant(call('c')), assistant(call('c')), user(result('c', textPart('1')))],
+    })
+    expect(items.map(idAndOutput)).toEqual([
+      ['c', undefined],
+      ['c', 'No result was given for this tool call.'],
+      ['c_2', undefined],
+      ['c_2', '1'],
+    ])
+  })
+
+  test('an image that was made twice is two items', () => {
+    const image = media('image', 'image/png', { type: 'base64', data: 'AAAA' })
+    const ids = inputOf({ turns: [assistant(image), user(textPart('again')), assistant(image)] }).flatMap(
+      item => asObject(item)?.['id'] ?? [],
+    )
+    expect(new Set(ids).size).toBe(2)
   })
 
   test('ids that do not fit are replaced alike on both sides', () => {
