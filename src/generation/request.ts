@@ -13,6 +13,11 @@ export interface Turn {
   parts: readonly Part[]
 }
 
+/** Whether a turn has no part that says anything, so that no format has a message for it. */
+export function isSilent({ parts }: Turn): boolean {
+  return parts.every(part => part.type === 'text' && part.text === '' && part.signature === undefined)
+}
+
 /** All efforts, weakest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 /** How hard to think. */

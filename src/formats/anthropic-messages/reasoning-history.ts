@@ -1,7 +1,7 @@
 import type { Target } from '@/formats/codec.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart } from '@/generation/part.ts'
-import type { Turn } from '@/generation/request.ts'
+import { isSilent, type Turn } from '@/generation/request.ts'
 import { FORMAT } from './wire.ts'
 
 /** Which thoughts of the conversation may go back to this upstream. */
@@ -28,10 +28,11 @@ export function reasoningHistory(turns: readonly Turn[], target: Target): Reason
     if (own) for (const index of stretch) kept.add(index)
     else if (thoughts.length > 0) lost = true
     const called = stretch.some(index => turns[index]?.parts.some(part => part.type === 'tool-call'))
-    lacking = called && !own
+    if (stretch.length > 0) lacking = called && !own
   }
-  const last = turns.findLast(turn => turn.role !== 'system')
-  return { kept, lost, openLoopLacksThought: lacking && last !== undefined && answersCalls(last) }
+  // What the user says behind results stands in one message with them.
+  const answer = turns.findLastIndex(turn => turn.role === 'assistant' && !isSilent(turn))
+  return { kept, lost, openLoopLacksThought: lacking && turns.slice(answer + 1).some(answersCalls) }
 }
 
 /** The signature to send, if this upstream made it. One of ours without content is nobody's. */
@@ -44,7 +45,7 @@ export function ownSignature(part: ReasoningPart, target: Target): string | unde
 function stretches(turns: readonly Turn[]): number[][] {
   const found: number[][] = [[]]
   for (const [index, turn] of turns.entries()) {
-    if (turn.role === 'assistant') found.at(-1)?.push(index)
+    if (turn.role === 'assistant' && !isSilent(turn)) found.at(-1)?.push(index)
     else if (turn.role === 'user' && !answersCalls(turn)) found.push([])
   }
   return found

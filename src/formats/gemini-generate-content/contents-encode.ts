@@ -1,5 +1,5 @@
 import type { MediaPart, Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
-import type { Turn } from '@/generation/request.ts'
+import { isSilent, type Turn } from '@/generation/request.ts'
 import { encodeResult, resultText } from './function-response.ts'
 import { encodeMedia } from './media.ts'
 import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-encode.ts'
@@ -47,6 +47,8 @@ export function encodeContents(turns: readonly Turn[], to: PartDestination): Wir
 function groupTurns(turns: readonly Turn[]): Group[] {
   const groups: Group[] = []
   for (const turn of turns) {
+    // One that says nothing stands between nobody.
+    if (isSilent(turn)) continue
     const model = turn.role === 'assistant'
     const last = groups.at(-1)
     if (last?.model === model) last.parts.push(...turn.parts)

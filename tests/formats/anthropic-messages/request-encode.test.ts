@@ -396,8 +396,13 @@ describe('thoughts of the history', () => {
     ).toBe(1)
   })
 
-  test('budget thinking pauses while the thought before the open calls is missing', () => {
-    const turns = [turn('user', 'a'), turn('assistant', call('x')), turn('user', result('x', 'r'))]
+  const open = [turn('user', 'a'), turn('assistant', call('x')), turn('user', result('x', 'r'))]
+
+  test.each([
+    ['', open],
+    [', though the user says more', [...open, turn('user', 'and?')]],
+    [', though an answer of nothing was in between', [...open, turn('assistant', ''), turn('user', 'and?')]],
+  ])('budget thinking pauses while the thought before the open calls is missing%s', (_, turns) => {
     const reasoning = { effort: 'high', budgetTokens: undefined, summary: undefined } as const
     const asked = encode({ turns, reasoning, tools: [tool('f')] })
     expect(asked.body['thinking']).toEqual({ type: 'disabled' })

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { textPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { CALL, codec, target } from './fixtures.ts'
 
@@ -28,6 +29,17 @@ describe('the stand-in for a signature', () => {
     const { body, losses } = codec.encodeRequest(request, target('gemini-3-pro'))
     expect(JSON.stringify(body)).toContain(`"thoughtSignature":"${BYPASS}"`)
     expect(losses).toEqual([])
+  })
+
+  test('an answer that says nothing does not end the turn that waits for it', () => {
+    const request = codec.decodeRequest(talk([{ text: 'hi' }], [call('a')], [result('a')]), CALL)
+    const silent = { role: 'assistant', parts: [] } as const
+    const again = { role: 'user', parts: [textPart('and?')] } as const
+    const { body } = codec.encodeRequest(
+      { ...request, turns: [...request.turns, silent, again] },
+      target('gemini-3-pro'),
+    )
+    expect(JSON.stringify(body)).toContain(BYPASS)
   })
 
   test('text beside a result does not begin a turn, so that the call before it has one', () => {
