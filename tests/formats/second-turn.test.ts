@@ -3,6 +3,7 @@ import { decodeContext, replyContext, TARGETS, USUAL_HABITS } from '#tests/trans
 import type { Target } from '@/formats/codec.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
+import { carriesWrappedSignature } from '@/formats/signatures/signature.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 
@@ -238,4 +239,35 @@ describe('what its maker wants back of an answer is given back, in its place', (
       expect(secondTurn('openai-chat-completions', caller)).toEqual([kept])
     },
   )
+})
+
+test("another vendor's sources, shown to a caller of Messages, are not brought to Claude, who holds no key to them", () => {
+  const answer = CODECS['gemini-generate-content'].decodeResponse(
+    {
+      candidates: [
+        {
+          content: { role: 'model', parts: [{ text: 'hello' }] },
+          finishReason: 'STOP',
+          groundingMetadata: {
+            groundingChunks: [{ web: { uri: 'https://a.example', title: 'A' } }],
+            groundingSupports: [{ segment: { endIndex: 5 }, groundingChunkIndices: [0] }],
+          },
+        },
+      ],
+    },
+    decodeContext('gemini-generate-content'),
+  )
+  const { first, second } = CALLERS['anthropic-messages']
+  const messages = CODECS['anthropic-messages']
+  const reply = messages.encodeResponse(answer, replyContext('anthropic-messages', first))
+  expect(reply['content']).toMatchObject([{ citations: [{ url: 'https://a.example' }] }])
+  const body = second(reply)
+  expect(carriesWrappedSignature(Buffer.from(JSON.stringify(body)))).toBe(true)
+  const request = messages.decodeRequest(body, { model: 'm', stream: false })
+  const lowered = lowerRequest(request, messages, UPSTREAMS['anthropic-messages'], USUAL_HABITS)
+  expect(asArray(lowered.body['messages'])[1]).toEqual({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'hello' }],
+  })
+  expect(lowered.losses).toContainEqual({ field: 'citations', name: undefined })
 })

@@ -1,4 +1,5 @@
-import type { Citation } from '@/generation/part.ts'
+import { unwrapSignature, wrapSignature } from '@/formats/signatures/signature.ts'
+import type { Citation, Signature } from '@/generation/part.ts'
 import { asArray, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
@@ -21,6 +22,12 @@ export function decodeCitation(wire: JsonObject): Citation {
 }
 
 /**
+ * Stands for the vendor's own key to a source. Wrapped like a signature: a conversation with sources of ours is then never
+ * handed on as it is, since the API refuses a key that it did not make.
+ */
+const NO_KEY: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
+
+/**
  * A citation for the caller. Another vendor's source becomes a web search result; without an address there is no kind
  * of citation here that could hold it.
  */
@@ -32,12 +39,14 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
     url: citation.url,
     title: citation.title ?? null,
     cited_text: citation.citedText ?? '',
-    encrypted_index: '',
+    encrypted_index: wrapSignature(NO_KEY, FORMAT),
   }
 }
 
-/** A citation as history for an upstream: only what it wrote itself, since `encrypted_index` is its own secret. */
+/** A citation as history for an upstream: only what it wrote itself, as `encrypted_index` says. */
 export function encodeCitationHistory(citation: Citation): JsonObject | undefined {
   const wire = citation.wire?.format === FORMAT ? citation.wire.value : undefined
-  return wire?.['encrypted_index'] === '' ? undefined : wire
+  const key = asString(wire?.['encrypted_index'])
+  const isOurs = key === '' || (key !== undefined && unwrapSignature(key, FORMAT).vendor === NO_KEY.vendor)
+  return isOurs ? undefined : wire
 }

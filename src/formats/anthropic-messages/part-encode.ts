@@ -34,7 +34,7 @@ export interface PartContext {
 export function encodePart(part: Part, context: PartContext): JsonObject[] {
   switch (part.type) {
     case 'text':
-      return encodeText(part)
+      return encodeText(part, context.losses)
     case 'refusal':
       return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
     case 'media':
@@ -59,9 +59,10 @@ function isBlock(value: unknown): value is JsonObject {
 }
 
 /** Blocks of nothing but white space are refused by the API. */
-function encodeText(part: TextPart): JsonObject[] {
+function encodeText(part: TextPart, losses: Losses): JsonObject[] {
   if (part.text.trim() === '') return []
   const citations = part.citations.map(encodeCitationHistory).filter(citation => citation !== undefined)
+  if (citations.length < part.citations.length) losses.add('citations')
   const block = { type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }
   return [marked(block, part.cache)]
 }
@@ -94,7 +95,7 @@ function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
   const [only] = part.content
   const plain = part.content.length === 1 && only?.type === 'text' && only.cache === undefined
   const blocks = part.content.flatMap(inner =>
-    inner.type === 'text' ? encodeText({ ...inner, citations: [] }) : [resultMedia(inner, losses)],
+    inner.type === 'text' ? encodeText({ ...inner, citations: [] }, losses) : [resultMedia(inner, losses)],
   )
   const block = {
     type: 'tool_result',

@@ -166,7 +166,7 @@ describe('whole answers', () => {
             url: 'https://x.org',
             title: 'T',
             cited_text: '',
-            encrypted_index: '',
+            encrypted_index: expect.any(String),
           },
         ],
       },
