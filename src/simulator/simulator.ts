@@ -1,4 +1,4 @@
-import { createAnswerer } from './answer.ts'
+import { Answerer } from './answer.ts'
 import type { DeliveryObserver, Sleep } from './delivery.ts'
 import { createRecordings, type Recordings } from './recordings.ts'
 
@@ -49,7 +49,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       counts[how]++
     },
   }
-  const answer = createAnswerer({
+  const answerer = new Answerer({
     now: options.now ?? Date.now,
     sleep: options.sleep ?? sleepFor,
     cutError: 'cutError' in options ? options.cutError : new Error('The simulator cut this connection.'),
@@ -66,7 +66,7 @@ export function createSimulator(options: SimulatorOptions = {}): Simulator {
       const asked = request.headers.has('x-simulator-record') || url.searchParams.has('simulator-record')
       if (options.record === true || asked) recordings.add(request, body)
       counts.started++
-      return answer(request, url, body, counts.started)
+      return answerer.answer(request, url, body, counts.started)
     },
   }
 }
