@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
-import { lowerRequest, nameLosses } from '@/formats/lowering/lowering.ts'
+import { nameLosses } from '@/formats/lowering/caller-words.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'

@@ -3,13 +3,8 @@ import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'
 import { PassthroughPipeline } from '@/exchange/relay/passthrough-pipeline.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
-import {
-  inCallersWords,
-  type LoweredRequest,
-  lowerRequest,
-  nameLosses,
-  type UpstreamHabits,
-} from '@/formats/lowering/lowering.ts'
+import { inCallersWords, nameLosses } from '@/formats/lowering/caller-words.ts'
+import { type LoweredRequest, lowerRequest, type UpstreamHabits } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'

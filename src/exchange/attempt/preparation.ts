@@ -2,13 +2,8 @@ import { freeBytes, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
 import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
-import {
-  inCallersWords,
-  lowerRequest,
-  nameLosses,
-  type Raiser,
-  refuseLosses,
-} from '@/formats/lowering/lowering.ts'
+import { inCallersWords, nameLosses, refuseLosses } from '@/formats/lowering/caller-words.ts'
+import { lowerRequest, type Raiser } from '@/formats/lowering/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { GenerationRequest } from '@/generation/request.ts'

@@ -1,6 +1,5 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Codec, Target, TokenCountCodec } from '@/formats/codec.ts'
-import { respelled, unsayable, unsupported } from '@/formats/invalid.ts'
+import { unsayable, unsupported } from '@/formats/invalid.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
@@ -10,13 +9,13 @@ import { ownClientSettings } from '@/formats/tools/own-settings.ts'
 import { raiseTools } from '@/formats/tools/raise.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Format } from '@/generation/format.ts'
-import type { Loss, RequestField } from '@/generation/loss.ts'
+import type { Loss } from '@/generation/loss.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { ClientTool } from '@/generation/tool.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { emulateStop, unwrapOutputTool } from './emulation.ts'
 import { splitThinkTags } from './think-tags.ts'
 
@@ -76,18 +75,6 @@ export function lowerRequest(
       isLowered || outputTool !== undefined || stop.length > 0 || thinkTags !== undefined
         ? () => createRaiser(thinkTags, outputTool, isLowered ? table : undefined, stop)
         : undefined,
-  }
-}
-
-/**
- * Does what lowers a request of this caller, and has it complain in the caller's words.
- * @throws GatewayError as `lower` does
- */
-export function inCallersWords<T>(caller: Codec, wire: JsonObject, lower: () => T): T {
-  try {
-    return lower()
-  } catch (error) {
-    throw respelled(error, field => spelledIn(wire, caller.fieldNames[field]))
   }
 }
 
@@ -213,50 +200,4 @@ function foreignSignatures({ turns }: GenerationRequest, { format }: Codec, { ve
   return turns.some(turn => turn.parts.some(isForeign))
     ? [{ field: 'reasoningHistory', name: undefined }]
     : []
-}
-
-/** The names go into a header, a log line and a row, and unknown fields may be called anything: together they stay below 4 KB. */
-const MAX_LOSSES = 40
-const MAX_NAME_LENGTH = 100
-
-/** Losses in the words of the caller's own request, each once, in a stable order; of very many, the first and their number. */
-export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObject): string[] {
-  const names = losses.map(({ field, name }) => {
-    if (field === 'extension') return name ?? 'unknown'
-    // A hosted tool can be a field of its own (Chat's web_search_options).
-    if (name !== undefined && Object.hasOwn(wire, name)) return name
-    const spelled = spelledIn(wire, caller.fieldNames[field])
-    return name === undefined ? spelled : `${spelled}.${name}`
-  })
-  const sorted = [...new Set(names.map(shortened))].sort()
-  const more = sorted.length - MAX_LOSSES
-  return more <= 0 ? sorted : [...sorted.slice(0, MAX_LOSSES), `and ${more} more`]
-}
-
-function shortened(name: string): string {
-  return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH - 3)}...`
-}
-
-/** The name that this request uses, where a field has several. */
-function spelledIn(wire: JsonObject, names: Codec['fieldNames'][RequestField]): string {
-  if (typeof names === 'string') return names
-  return names.find(name => holds(wire, name.split('.'))) ?? names[0]
-}
-
-function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
-  const inner = value[key]
-  return rest.length === 0 || !isJsonObject(inner) ? inner !== undefined : holds(inner, rest)
-}
-
-/**
- * Holds a request to strict mode, in which a loss is a 400.
- * @throws GatewayError `unsupported_parameter` naming the losses
- */
-export function refuseLosses(names: readonly string[]): void {
-  if (names.length === 0) return
-  throw new GatewayError(
-    'unsupported_parameter',
-    `The model's upstream cannot be told: ${names.join(', ')}. Leave these out, or leave out x-tollgate-strict`,
-    { param: names[0] },
-  )
 }
