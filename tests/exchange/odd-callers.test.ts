@@ -1,11 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
-
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 
 const MESSAGE = JSON.stringify({
   id: 'msg_1',
@@ -19,19 +14,11 @@ const CANDIDATE = JSON.stringify({
   candidates: [{ content: { parts: [{ text: 'hi' }] }, finishReason: 'STOP' }],
 })
 
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    models: `
+const { gateway, upstream } = await scriptedGateway({
+  models: `
   - { id: "claude", channels: [{ channel: messages, model: "claude-sonnet-4-5" }] }
   - { id: "tuned", channels: [{ channel: gemini, model: "tunedModels/mine:v1" }] }
   - { id: "vendor/with:colon", channels: [{ channel: gemini, model: "vendor/with:colon" }] }`,
-  })
-}, 60_000)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
 })
 
 function post(
@@ -54,7 +41,7 @@ const HELLO = { model: 'claude', max_tokens: 9, messages: [{ role: 'user', conte
 
 describe('edge 61: versions and credentials of Messages', () => {
   test('the temperature of a Chat caller goes out under the version that takes it', async () => {
-    answer = () => new Response(MESSAGE)
+    upstream.answer = () => new Response(MESSAGE)
     const headers = { authorization: `Bearer ${gateway.key}`, 'anthropic-version': '2026-10-21' }
     const response = await post(
       '/v1/chat/completions',
@@ -67,7 +54,7 @@ describe('edge 61: versions and credentials of Messages', () => {
   })
 
   test('a Bearer key, an x-api-key, and a Bearer key beside another one are taken', async () => {
-    answer = () => new Response(MESSAGE)
+    upstream.answer = () => new Response(MESSAGE)
     const bearer = { authorization: `Bearer ${gateway.key}` }
     for (const headers of [
       bearer,
@@ -87,7 +74,7 @@ describe('edge 79: the model in the path', () => {
     ['vendor/with:colon', 'models/vendor/with:colon'],
     ['tuned', 'tunedModels/mine:v1'],
   ])('%s stands before the last colon, and is %s at the upstream', async (model, there) => {
-    answer = () => new Response(CANDIDATE)
+    upstream.answer = () => new Response(CANDIDATE)
     const path = `/v1beta/models/${model}`
     const body = JSON.stringify({ contents: [{ parts: [{ text: 'hi' }] }] })
     const response = await post(`${path}:generateContent`, body, { 'x-goog-api-key': gateway.key })
@@ -96,7 +83,7 @@ describe('edge 79: the model in the path', () => {
   })
 
   test('a key in the query reaches neither the upstream nor the log', async () => {
-    answer = () => new Response(CANDIDATE)
+    upstream.answer = () => new Response(CANDIDATE)
     const body = JSON.stringify({ contents: [{ parts: [{ text: 'hi' }] }] })
     const path = `/v1beta/models/gemini/echo:generateContent?key=${gateway.key}`
     expect((await post(path, body, {})).status).toBe(200)
@@ -120,7 +107,7 @@ describe('edge 87: request bodies', () => {
     ['as it is', text, {}],
     ['in gzip', gzipSync(text), { 'content-encoding': 'gzip' }],
   ])('a 20 MB image %s', async (_how, body, headers) => {
-    answer = () => new Response(MESSAGE)
+    upstream.answer = () => new Response(MESSAGE)
     const response = await post('/v1/chat/completions', body, {
       authorization: `Bearer ${gateway.key}`,
       ...headers,
@@ -142,7 +129,7 @@ describe('edge 87: request bodies', () => {
   })
 
   test('of duplicate keys the last counts for both of us, and __proto__ is a key', async () => {
-    answer = () => new Response(MESSAGE)
+    upstream.answer = () => new Response(MESSAGE)
     const body = '{"model":"nobody","model":"claude","__proto__":{"model":"x"},"max_tokens":9,"messages":[]}'
     const response = await post('/v1/messages', body, { 'x-api-key': gateway.key })
     expect(response.status).toBe(200)

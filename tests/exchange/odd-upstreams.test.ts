@@ -1,27 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({ upstreams: upstream.url })
-}, 60_000)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+const { gateway, upstream } = await scriptedGateway()
 
 /** A caller of Chat or Messages, over an upstream of Chat: passthrough, and a conversion. */
 const CALLERS = {
@@ -55,7 +37,7 @@ describe.each(callers)('a %s caller', caller => {
   test('edge 11: `event: error` is an error, `event: message` the default name', async () => {
     const error = JSON.stringify({ error: { message: 'over capacity', type: 'server_error', code: 503 } })
     const fed = fedStream()
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     fed.write(`event: message\n${STREAM.split('\n\n')[0]}\n\n`)
     const response = await ask(caller, true)
     fed.write(`event: error\ndata: ${error}\n\n`)
@@ -63,9 +45,9 @@ describe.each(callers)('a %s caller', caller => {
     expect(text).toContain('héllo 😀')
     expect(text).toContain('over capacity')
     expect(text).not.toContain(TERMINAL[caller])
-    answer = () => eventStream(`event: error\ndata: ${error}\n\n`)
+    upstream.answer = () => eventStream(`event: error\ndata: ${error}\n\n`)
     expect((await ask(caller, true)).status).toBe(503)
-    answer = () => eventStream(STREAM.replaceAll('data:', 'event: message\ndata:'))
+    upstream.answer = () => eventStream(STREAM.replaceAll('data:', 'event: message\ndata:'))
     expect(await (await ask(caller, true)).text()).toContain(TERMINAL[caller])
   })
 
@@ -75,7 +57,7 @@ describe.each(callers)('a %s caller', caller => {
     ['the type application/octet-stream', { 'content-type': 'application/octet-stream' }, STREAM],
     ['no type', {}, STREAM],
   ])('edge 12: a stream that comes with %s is a stream', async (_name, headers, body) => {
-    answer = () => new Response(body, { headers: { ...headers } })
+    upstream.answer = () => new Response(body, { headers: { ...headers } })
     const response = await ask(caller, true)
     expect(response.headers.get('content-encoding')).toBeNull()
     expect(response.headers.get('content-type')).toStartWith('text/event-stream')
@@ -85,11 +67,11 @@ describe.each(callers)('a %s caller', caller => {
   })
 
   test('edge 13: a whole answer where a stream was asked for is told as one, and the other way round', async () => {
-    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
     const streamed = await (await ask(caller, true)).text()
     expect(streamed).toContain('héllo 😀')
     expect(streamed).toContain(TERMINAL[caller])
-    answer = () => eventStream(STREAM)
+    upstream.answer = () => eventStream(STREAM)
     const whole = await ask(caller, false)
     expect(whole.headers.get('content-type')).toStartWith('application/json')
     expect(JSON.stringify(await whole.json())).toContain('héllo 😀')
@@ -104,7 +86,7 @@ describe.each(callers)('a %s caller', caller => {
       `${STREAM}data: {"choices":[],"usage":{"prompt_tokens":1,"completion_tokens":1}}\n\n`,
     ],
   ])('edge 14: [DONE] %s makes no difference to whether the answer is whole', async (_name, stream) => {
-    answer = () => eventStream(stream)
+    upstream.answer = () => eventStream(stream)
     const text = await (await ask(caller, true)).text()
     expect(text).not.toContain('error')
     expect(text).toContain('stop')
@@ -123,7 +105,7 @@ describe.each(callers)('a %s caller', caller => {
       'inner trouble',
     ],
   ])('edge 83: an error body of %s', async (_name, body, said) => {
-    answer = () => new Response(body, { status: 500 })
+    upstream.answer = () => new Response(body, { status: 500 })
     for (const stream of [false, true]) {
       const response = await ask(caller, stream)
       expect(response.status).toBe(502)
@@ -136,7 +118,7 @@ describe.each(callers)('a %s caller', caller => {
 
   test('edge 83: an error body without an end is read as far as it says something, and let go', async () => {
     const fed = fedStream()
-    answer = () => new Response(fed.stream, { status: 500 })
+    upstream.answer = () => new Response(fed.stream, { status: 500 })
     fed.write('trouble '.repeat(10_000))
     const abortedBefore = upstream.aborted
     expect((await ask(caller, false)).status).toBe(502)
@@ -144,17 +126,17 @@ describe.each(callers)('a %s caller', caller => {
   })
 
   test('edge 84: the delay of a 429 is passed on in whole seconds, rounded up', async () => {
-    answer = () =>
+    upstream.answer = () =>
       new Response('{"error":{"message":"slow down"}}', { status: 429, headers: { 'retry-after': '2.2' } })
     const response = await ask(caller, false)
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('3')
-    answer = () => new Response('{"error":{"message":"slow down"}}', { status: 429 })
+    upstream.answer = () => new Response('{"error":{"message":"slow down"}}', { status: 429 })
     expect((await ask(caller, false)).headers.get('retry-after')).toBe('1')
   })
 
   test.each([401, 403])('edge 85: %i because of our own key is 502 to the caller', async status => {
-    answer = () =>
+    upstream.answer = () =>
       new Response('{"error":{"message":"Incorrect API key provided: upstream-key-chat"}}', { status })
     const response = await ask(caller, true)
     expect(response.status).toBe(502)
@@ -166,7 +148,8 @@ describe('edge 89: a caller who', () => {
   test('leaves before the head, in the middle, or after the end, takes the upstream along', async () => {
     for (const phase of ['before the head', 'in the middle'] as const) {
       const fed = fedStream()
-      answer = () => (phase === 'in the middle' ? eventStream(fed.stream) : new Promise<Response>(() => {}))
+      upstream.answer = () =>
+        phase === 'in the middle' ? eventStream(fed.stream) : new Promise<Response>(() => {})
       fed.write(STREAM.split('data: {"choices":[{"index":0,"delta":{},')[0] ?? '')
       const abort = new AbortController()
       const { seen, aborted } = { seen: upstream.seen.length, aborted: upstream.aborted }
@@ -178,7 +161,7 @@ describe('edge 89: a caller who', () => {
       await until(() => upstream.aborted > aborted)
       await until(async () => (await gateway.exchanges()).at(-1)?.['end_state'] === 'client_gone')
     }
-    answer = () => eventStream(STREAM)
+    upstream.answer = () => eventStream(STREAM)
     const abort = new AbortController()
     await (await ask('messages', true, abort.signal)).text()
     abort.abort()
@@ -190,7 +173,7 @@ describe('edge 89: a caller who', () => {
     const event = `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`
     const events = 1000
     let pulled = 0
-    answer = () =>
+    upstream.answer = () =>
       eventStream(
         new ReadableStream<Uint8Array>({
           pull(controller) {

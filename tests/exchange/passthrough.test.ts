@@ -1,25 +1,13 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { eventStream, type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { eventStream } from '#tests/support/upstream.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    models: `
+const { gateway, upstream } = await scriptedGateway({
+  models: `
   - { id: "same", channels: [{ channel: chat, model: "same" }], prices: { input: 1, output: 2 } }
   - { id: "msame", channels: [{ channel: messages, model: "msame" }], prices: { input: 1, output: 2 } }
   - { id: "vendor/with:odd/name", channels: [{ channel: gemini, model: "vendor/with:odd/name" }], prices: { input: 1, output: 2 } }`,
-  })
-})
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
 })
 
 function post(path: string, body: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -69,7 +57,7 @@ const { value: oddValue } = fc.letrec<{ value: string }>(tie => ({
 
 describe('the request on its way up', () => {
   test('arrives byte for byte as it was sent when the model has the same name there', async () => {
-    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(oddString, oddValue), { maxLength: 4 }), async entries => {
         const extra = entries.filter(
@@ -86,7 +74,7 @@ describe('the request on its way up', () => {
   })
 
   test('changes in the value of the model alone when its name differs there', async () => {
-    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
     const body =
       '{"temperature":1.0,  "model" :\t"chat/echo" ,"metadata":{"model":"chat/echo"},"x":1e21,"messages":[]}'
     await (await post('/v1/chat/completions', body)).arrayBuffer()
@@ -94,13 +82,13 @@ describe('the request on its way up', () => {
   })
 
   test('asks a streaming Chat upstream for usage and changes nothing else', async () => {
-    answer = () => eventStream('data: [DONE]\n\n')
+    upstream.answer = () => eventStream('data: [DONE]\n\n')
     await (await post('/v1/chat/completions', '{"model":"same","stream":true,"n":1.0}')).arrayBuffer()
     expect(lastBody()).toBe('{"model":"same","stream":true,"n":1.0,"stream_options":{"include_usage":true}}')
   })
 
   test('keeps what Codex says of itself and of the machine it runs on', async () => {
-    answer = () => new Response('{"object":"response","output":[]}')
+    upstream.answer = () => new Response('{"object":"response","output":[]}')
     const metadata = '{"session_id":"s-1","x-codex-turn-metadata":"{\\"workspaces\\":[\\"/home/me\\"]}"}'
     const body = `{"model":"responses/echo","client_metadata" : ${metadata}, "input":"hi"}`
     await (await post('/v1/responses', body)).arrayBuffer()
@@ -108,7 +96,7 @@ describe('the request on its way up', () => {
   })
 
   test('carries the channel key and never the caller key, cookies or session headers', async () => {
-    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
     await post('/v1/chat/completions', '{"model":"same","messages":[]}', {
       cookie: 'secret=1',
       'x-codex-turn-metadata': '{"path":"/home/me"}',
@@ -128,7 +116,7 @@ describe('the request on its way up', () => {
   })
 
   test('keeps anthropic-version and anthropic-beta towards a Messages upstream', async () => {
-    answer = () =>
+    upstream.answer = () =>
       new Response(
         '{"type":"message","content":[],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":1}}',
       )
@@ -147,7 +135,7 @@ describe('the request on its way up', () => {
   test.each(['vendor/with:odd/name', 'vendor%2Fwith%3Aodd%2Fname'])(
     'finds the Gemini model %s behind the last colon',
     async name => {
-      answer = () =>
+      upstream.answer = () =>
         new Response('{"candidates":[{"content":{"parts":[{"text":"x"}]},"finishReason":"STOP"}]}')
       const response = await post(`/v1beta/models/${name}:generateContent`, '{"contents":[]}')
       expect(response.status).toBe(200)
@@ -159,7 +147,7 @@ describe('the request on its way up', () => {
 
 describe('the answer on its way down', () => {
   test('arrives byte for byte, odd numbers and unknown fields included', async () => {
-    answer = () =>
+    upstream.answer = () =>
       new Response(WHOLE, {
         headers: { 'content-type': 'application/json', 'set-cookie': 'a=b', 'x-upstream-secret': '1' },
       })
@@ -194,7 +182,7 @@ describe('the answer on its way down', () => {
   }
 
   test('arrives byte for byte when it is split at every byte, usage chunk asked for', async () => {
-    answer = () => eventStream(inPieces(() => 1))
+    upstream.answer = () => eventStream(inPieces(() => 1))
     const response = await post(
       '/v1/chat/completions',
       '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
@@ -204,7 +192,7 @@ describe('the answer on its way down', () => {
 
   test('arrives byte for byte for any split in two', async () => {
     for (let cut = 1; cut < bytes.length; cut += 7) {
-      answer = () => eventStream(inPieces(rest => (rest === bytes.length ? cut : rest)))
+      upstream.answer = () => eventStream(inPieces(rest => (rest === bytes.length ? cut : rest)))
       const response = await post(
         '/v1/chat/completions',
         '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
@@ -214,7 +202,7 @@ describe('the answer on its way down', () => {
   })
 
   test('lacks the usage chunk, and nothing else, when the caller did not ask for it; usage is metered all the same', async () => {
-    answer = () => eventStream(inPieces(() => 3))
+    upstream.answer = () => eventStream(inPieces(() => 3))
     const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
     expect(await response.text()).toBe(STREAM.filter(event => !event.includes('"usage"')).join(''))
     const last = (await gateway.exchanges()).at(-1)
@@ -229,7 +217,7 @@ describe('the answer on its way down', () => {
   test('keeps a last event that lacks its empty line', async () => {
     const text =
       'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: [DONE]'
-    answer = () => eventStream(text)
+    upstream.answer = () => eventStream(text)
     const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
     expect(await response.text()).toBe(text)
   })
@@ -256,7 +244,7 @@ describe('the answer on its way down', () => {
       ['nothing', START + FINISH + USAGE + DONE, START + FINISH + USAGE + DONE],
     ])('%s', async (_what, given, expected) => {
       for (const pieces of [[given], given.match(/.{1,40}|\n/gs) ?? []]) {
-        answer = () => eventStream(inOrder(pieces))
+        upstream.answer = () => eventStream(inOrder(pieces))
         const response = await post(
           '/v1/chat/completions',
           '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
@@ -267,7 +255,7 @@ describe('the answer on its way down', () => {
     })
 
     test('but not of an answer that was cut', async () => {
-      answer = () => eventStream(START)
+      upstream.answer = () => eventStream(START)
       const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
       const text = await response.text()
       expect(text).toContain('"error"')
@@ -278,7 +266,7 @@ describe('the answer on its way down', () => {
 
   test('whose last event lacks its empty line has its error in an event of its own', async () => {
     const event = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}'
-    answer = () => eventStream(`${event}\n\n${event}`)
+    upstream.answer = () => eventStream(`${event}\n\n${event}`)
     const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
     expect(await response.text()).toMatch(/"x"\}\}\]\}\n\ndata: .*"x"\}\}\]\}\n\ndata: \{"error"/)
   })
@@ -288,7 +276,7 @@ describe('the answer on its way down', () => {
       '{"candidates":[{"content":{"parts":[{"text":"a"}],"role":"model"}}], "odd":1.0}',
       '{"candidates":[{"content":{"parts":[{"text":"b"}],"role":"model"},"finishReason":"STOP"}],"usageMetadata":{"promptTokenCount":2,"candidatesTokenCount":1,"totalTokenCount":3}}',
     ]
-    answer = request => {
+    upstream.answer = request => {
       expect(request.query).toBe('?alt=sse')
       return eventStream(parts.map(part => `data: ${part}\r\n\r\n`).join(''))
     }
@@ -300,7 +288,7 @@ describe('the answer on its way down', () => {
   })
 
   test('never hands comments on to a Gemini stream', async () => {
-    answer = () =>
+    upstream.answer = () =>
       eventStream(
         ': hello\n\ndata: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}\n\n: bye\n\n',
       )
@@ -311,7 +299,7 @@ describe('the answer on its way down', () => {
   })
 
   test('is told as a stream when the upstream answers whole, and whole when it streams', async () => {
-    answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
+    upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })
     const streamed = await post(
       '/v1/chat/completions',
       '{"model":"same","stream":true,"messages":[{"role":"user","content":"hi"}]}',
@@ -319,7 +307,7 @@ describe('the answer on its way down', () => {
     const text = await streamed.text()
     expect(text).toContain('"content":"hi"')
     expect(text).toEndWith('data: [DONE]\n\n')
-    answer = () => eventStream(STREAM.join(''))
+    upstream.answer = () => eventStream(STREAM.join(''))
     const whole = await post(
       '/v1/chat/completions',
       '{"model":"same","messages":[{"role":"user","content":"hi"}]}',

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { eventStream, type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { expect, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { eventStream, type Script } from '#tests/support/upstream.ts'
 
 /** As no vendor's keys look. */
 const OPERATOR_HEADERS = {
@@ -9,20 +9,8 @@ const OPERATOR_HEADERS = {
   'x-team': 'a team with a long name',
 }
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    channelOptions: `headers: ${JSON.stringify(OPERATOR_HEADERS)}`,
-  })
-})
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
+const { gateway, upstream } = await scriptedGateway({
+  channelOptions: `headers: ${JSON.stringify(OPERATOR_HEADERS)}`,
 })
 
 /** What was sent to the upstream, in words of its own. */
@@ -41,7 +29,7 @@ test.each<[string, Script]>([
   ['an error as the first event', () => eventStream(`data: ${ERROR}\n\n`)],
   ['an error in the middle of a stream', () => eventStream(`${DELTA}data: ${ERROR}\n\n`)],
 ])('what was sent to an upstream in secret and comes back in %s is told to nobody', async (_, script) => {
-  answer = script
+  upstream.answer = script
   gateway.logLines.length = 0
   let told = ''
   for (const [path, stream] of [

@@ -16,9 +16,12 @@ export interface ScriptedUpstream {
   /** Requests whose connection was closed by the other side before the answer's end. */
   aborted: number
   server: Server<undefined>
+  /** What it answers from now on. */
+  answer: Script
   stop(): Promise<void>
 }
 
+/** What an upstream answers to a request; the signal fires when the other side closes. */
 export type Script = (request: SeenRequest, signal: AbortSignal) => Response | Promise<Response>
 
 export function scriptedUpstream(script: Script): ScriptedUpstream {
@@ -43,7 +46,7 @@ export function scriptedUpstream(script: Script): ScriptedUpstream {
       request.signal.addEventListener('abort', () => {
         upstream.aborted += 1
       })
-      return script(saw, request.signal)
+      return upstream.answer(saw, request.signal)
     },
   })
   const upstream: ScriptedUpstream = {
@@ -51,6 +54,7 @@ export function scriptedUpstream(script: Script): ScriptedUpstream {
     seen,
     aborted: 0,
     server,
+    answer: script,
     stop: () => server.stop(true),
   }
   return upstream

@@ -1,40 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { startNeighbour } from '#tests/support/gateway.ts'
 import { openPayer } from '#tests/support/payer.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstream.ts'
-import { CALLS, call, readError, START_MS, SURFACES, type Surface } from '#tests/surfaces/calls.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
+import { CALLS, call, readError, SURFACES, type Surface } from '#tests/surfaces/calls.ts'
 import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
 let key: string
 
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-    models: [
-      '  - { id: whisper, channels: [{ channel: chat, model: echo }], prices: { per_audio_second: 0.0001 } }',
-      '  - { id: voice, channels: [{ channel: chat, model: echo }], prices: { per_million_characters: 1 } }',
-    ].join('\n'),
-  })
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
+const { gateway, upstream } = await scriptedGateway({
+  models: [
+    '  - { id: whisper, channels: [{ channel: chat, model: echo }], prices: { per_audio_second: 0.0001 } }',
+    '  - { id: voice, channels: [{ channel: chat, model: echo }], prices: { per_million_characters: 1 } }',
+  ].join('\n'),
 })
 beforeEach(() => {
   key = crypto.randomUUID()
-  answer = simulated
+  upstream.answer = simulated
   upstream.seen.length = 0
 })
 
@@ -135,7 +118,7 @@ describe.each([...SURFACES])('%s', surface => {
 
   test('runs once when two arrive together', async () => {
     const gate = Promise.withResolvers<void>()
-    answer = async (request, signal) => {
+    upstream.answer = async (request, signal) => {
       await gate.promise
       return simulated(request, signal)
     }
@@ -155,7 +138,7 @@ describe.each([...SURFACES])('%s', surface => {
 
   test.each([false, true])('goes on when the caller leaves, streamed: %p', async stream => {
     const gate = Promise.withResolvers<void>()
-    answer = async (request, signal) => {
+    upstream.answer = async (request, signal) => {
       if (!stream) await gate.promise
       const response = await simulated(request, signal)
       return stream ? new Response(heldBack(response, gate.promise), response) : response
@@ -184,7 +167,7 @@ describe.each([...SURFACES])('%s', surface => {
 test('lets the second read along while the first streams, in this process or another', async () => {
   const neighbour = await startNeighbour(gateway)
   const feed = fedStream()
-  answer = () => eventStream(feed.stream)
+  upstream.answer = () => eventStream(feed.stream)
   feed.write(chunkOf('one'))
   const one = await ask('chat', { stream: true })
   const others = [
@@ -221,9 +204,9 @@ test('runs once when two arrive together at two processes', async () => {
 
 describe('the key is free again', () => {
   test.each([400, 401, 429, 500, 503])('after an upstream %p', async status => {
-    answer = () => new Response('{"error":{"message":"no"}}', { status })
+    upstream.answer = () => new Response('{"error":{"message":"no"}}', { status })
     expect((await ask('chat')).ok).toBe(false)
-    answer = simulated
+    upstream.answer = simulated
     const second = await ask('chat')
     expect(second.status).toBe(200)
     expect(second.headers.get('idempotent-replayed')).toBeNull()
@@ -248,10 +231,10 @@ describe('the key is free again', () => {
 
   test('when the process that had it is dead', async () => {
     const stuck = Promise.withResolvers<Response>()
-    answer = () => stuck.promise
+    upstream.answer = () => stuck.promise
     const lost = ask('chat')
     await until(() => upstream.seen.length === 1)
-    answer = simulated
+    upstream.answer = simulated
     await gateway.database
       .sql`update idempotent_run set leased_until = now() - interval '1 second' where key = ${key}`
     const taken = await readAll(await ask('chat'))
@@ -354,7 +337,7 @@ test('keeps no content that can be read, and nothing at all without a key', asyn
 
 test('does not keep an answer that is too large, and says so instead of running it again', async () => {
   const large = 'x'.repeat(17 * 1024 * 1024)
-  answer = () =>
+  upstream.answer = () =>
     Response.json({
       id: 'c',
       object: 'chat.completion',

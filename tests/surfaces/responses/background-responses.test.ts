@@ -1,35 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { UPSTREAMS } from '#tests/support/gateway.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstream.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-let openai: OpenAI
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({ upstreams: upstream.url })
-  openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+const { gateway, upstream } = await scriptedGateway()
+const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 beforeEach(() => {
-  answer = simulated
+  upstream.answer = simulated
 })
 
 async function ended(id: string) {
@@ -65,7 +46,7 @@ function begun() {
   fed.write(
     'data: {"id":"1","choices":[{"index":0,"delta":{"role":"assistant","content":"first words"}}]}\n\n',
   )
-  answer = () => eventStream(fed.stream)
+  upstream.answer = () => eventStream(fed.stream)
   const finish = () => {
     fed.write('data: {"choices":[{"index":0,"delta":{"content":" and last"}}]}\n\n')
     fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')

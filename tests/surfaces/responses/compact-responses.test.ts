@@ -1,29 +1,16 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { UPSTREAMS } from '#tests/support/gateway.ts'
 import { openPayer } from '#tests/support/payer.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
-import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-let openai: OpenAI
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({ upstreams: upstream.url })
-  openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+const { gateway, upstream } = await scriptedGateway()
+const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
 beforeEach(() => {
-  answer = simulated
+  upstream.answer = simulated
   upstream.seen.length = 0
 })
 
@@ -85,7 +72,7 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
       total_tokens: 1500,
     },
   }
-  answer = () => Response.json(compaction)
+  upstream.answer = () => Response.json(compaction)
   const compacted = await openai.responses.compact({ model: 'responses/echo', input: TALK })
   expect(compacted).toMatchObject(compaction as never)
   expect(upstream.seen.map(({ path }) => path)).toEqual(['/v1/responses/compact'])

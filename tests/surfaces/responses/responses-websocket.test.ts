@@ -1,38 +1,23 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { connect as connectSocket } from 'node:net'
 import OpenAI from 'openai'
 import type { ResponsesServerEvent } from 'openai/resources/responses/responses'
 import { ResponsesWS } from 'openai/resources/responses/ws'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { startTestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
 import { openPayer } from '#tests/support/payer.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
-import {
-  eventStream,
-  fedStream,
-  type Script,
-  type ScriptedUpstream,
-  scriptedUpstream,
-  until,
-} from '#tests/support/upstream.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
 const open: Connection[] = []
 
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({ upstreams: upstream.url })
-}, START_MS)
-afterAll(async () => {
+const { gateway, upstream } = await scriptedGateway()
+afterAll(() => {
   for (const connection of open) connection.socket.close()
-  await gateway.close()
-  await upstream.stop()
 })
 beforeEach(() => {
-  answer = simulated
+  upstream.answer = simulated
 })
 
 /** A connection, as a program without any SDK sees it. */
@@ -265,11 +250,11 @@ describe('errors are frames, and the connection goes on', () => {
   test('a request too many, which has to come again; those that wait are answered in their order', async () => {
     const fed = fedStream()
     fed.write(FIRST_WORDS)
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     const connection = await connectWithKey()
     connection.send(create({ model: 'chat/echo', input: 'first' }))
     await until(() => textOf(connection.frames) === 'first')
-    answer = simulated
+    upstream.answer = simulated
     const waiting = Array.from({ length: 16 }, (_, index) => `(${index})`)
     for (const input of [...waiting, 'too many']) connection.send(create({ model: 'chat/echo', input }))
     const [refused] = (await connection.answer()).slice(-1)
@@ -284,7 +269,7 @@ describe('errors are frames, and the connection goes on', () => {
   test('a stream that breaks ends in response.failed', async () => {
     const fed = fedStream()
     fed.write(FIRST_WORDS)
-    answer = () => eventStream(fed.stream)
+    upstream.answer = () => eventStream(fed.stream)
     const connection = await connectWithKey()
     connection.send(create({ model: 'chat/echo', input: 'hi' }))
     await until(() => textOf(connection.frames) === 'first')
@@ -362,7 +347,7 @@ test('every response has its own hold and is charged by itself', async () => {
 test('a caller who leaves ends what runs for them', async () => {
   const fed = fedStream()
   fed.write(FIRST_WORDS)
-  answer = () => eventStream(fed.stream)
+  upstream.answer = () => eventStream(fed.stream)
   const connection = await connectWithKey()
   connection.send(create({ model: 'chat/echo', input: 'hi' }))
   await until(() => connection.frames.some(({ type }) => type === 'response.output_text.delta'))
@@ -378,7 +363,7 @@ test('when the process stops, idle connections close at once and the others afte
   const headers = { authorization: `Bearer ${stopping.key}` }
   const fed = fedStream()
   fed.write(FIRST_WORDS)
-  answer = () => eventStream(fed.stream)
+  upstream.answer = () => eventStream(fed.stream)
   const idle = await connect(headers, '', url)
   const busy = await connect(headers, '', url)
   busy.send(create({ model: 'chat/echo', input: 'hi' }))
@@ -423,7 +408,7 @@ test('a caller who does not read holds back the upstream', async () => {
   const delta = JSON.stringify({ choices: [{ index: 0, delta: { content: 'x'.repeat(64 * 1024) } }] })
   const MB = 1024 * 1024
   let produced = 0
-  answer = () =>
+  upstream.answer = () =>
     eventStream(
       new ReadableStream<Uint8Array>({
         pull(controller) {

@@ -1,34 +1,18 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { Response as ModelResponse, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { UPSTREAMS } from '#tests/support/gateway.ts'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
-import { type Script, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
-import { START_MS } from '#tests/surfaces/calls.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 
-let upstream: ScriptedUpstream
-let gateway: TestGateway
-let answer: Script
-let openai: OpenAI
+const { gateway, upstream } = await scriptedGateway()
+const openai = clientOf(gateway.key)
 /** Of another account. */
-let strangersKey: string
-
-beforeAll(async () => {
-  upstream = scriptedUpstream((request, signal) => answer(request, signal))
-  gateway = await startTestGateway({
-    upstreams: upstream.url,
-  })
-  openai = clientOf(gateway.key)
-  strangersKey = await newKey('stranger@example.com')
-}, START_MS)
-afterAll(async () => {
-  await gateway.close()
-  await upstream.stop()
-})
+const strangersKey = await newKey('stranger@example.com')
 beforeEach(() => {
-  answer = simulated
+  upstream.answer = simulated
   upstream.seen.length = 0
 })
 
