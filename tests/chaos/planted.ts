@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { openEmbedded } from '@/db/embedded.ts'
 
 const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
+const HOLD_BATCH = 'drizzle/0019_key_reserved.sql'
+const POST = 'drizzle/0017_payments_given_back.sql'
 const CLOSE = 'drizzle/0016_ledger_bounds.sql'
 const HOLD_MANY = 'drizzle/0014_hold_many.sql'
 
@@ -48,21 +50,21 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'an extension is not counted in the wallet',
-    file: FUNCTIONS,
+    file: HOLD_BATCH,
     find: '    v_needs[r.n] := v_need;',
     replace: '    v_needs[r.n] := CASE WHEN r.extends THEN 0 ELSE v_need END;',
     caughtBy: 'tests/ledger/hold.test.ts',
   },
   {
     bug: 'the budget of a key does not count what was spent',
-    file: FUNCTIONS,
-    find: 'k.cap_nano - b.spent - b.pending AS budget',
-    replace: 'k.cap_nano - b.pending AS budget',
+    file: HOLD_BATCH,
+    find: 'k.cap_nano - b.spent - b.pending AS budget, k.cap_nano - b.spent AS unspent',
+    replace: 'k.cap_nano - b.pending AS budget, k.cap_nano AS unspent',
     caughtBy: 'tests/ledger/hold.test.ts',
   },
   {
     bug: 'wallets are locked in the order of the batch',
-    file: FUNCTIONS,
+    file: HOLD_BATCH,
     find: 'PERFORM FROM wallet w WHERE w.account_id = ANY (p_accounts) ORDER BY w.account_id FOR NO KEY UPDATE;\n  v_capped',
     replace:
       'PERFORM FROM wallet w WHERE w.account_id = ANY (p_accounts) ORDER BY array_position(p_accounts, w.account_id) FOR NO KEY UPDATE;\n  v_capped',
@@ -98,7 +100,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'refunds of a request have no bound together',
-    file: FUNCTIONS,
+    file: POST,
     find: 'IF v_charged IS NULL OR v_refunded + p_amount > v_charged THEN',
     replace: 'IF v_charged IS NULL OR p_amount > v_charged THEN',
     caughtBy: 'tests/ledger/post.test.ts',

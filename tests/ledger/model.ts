@@ -412,8 +412,9 @@ function refusalOf(model: Model, exchange: ModelExchange, need: bigint, own: big
   const key = at(model.keys, exchange.key)
   const available = account.credits - account.debits - account.pending
   if (account.suspended) return 'account_suspended'
-  if (key.cap !== undefined && key.cap - key.spent - key.pending < need) return 'key_budget_exhausted'
-  if (available >= need) return undefined
+  if (key.cap !== undefined && key.cap - key.spent < own + need) return 'key_budget_exhausted'
+  const isWithinCap = key.cap === undefined || key.cap - key.spent - key.pending >= need
+  if (available >= need && isWithinCap) return undefined
   return available + account.pending - own >= need ? 'credit_reserved' : 'credit_exhausted'
 }
 

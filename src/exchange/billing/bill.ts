@@ -158,7 +158,8 @@ export class Bill {
     const available = least(result.availableNano, result.keyAvailableNano)
     const affordable = quote.affordable(available + holdOf(quote.bound(this.#paidOutput))) ?? 0
     if (affordable > this.#paidOutput) this.#reach = affordable
-    else this.#refusal = result.reason
+    // Its stream ends now, whoever else runs: what tells most is whose limit it is.
+    else this.#refusal = available < result.availableNano ? 'key_budget_exhausted' : result.reason
   }
 
   /** Notes what an answer that still flows has cost: what is charged if this process dies. */
@@ -281,7 +282,7 @@ function denied(
     case 'credit_reserved':
       return new GatewayError(
         'credit_reserved',
-        'The credit of this account is set aside for its running requests; try again when one of them has ended',
+        'The credit of this account, or what this API key may spend, is set aside for running requests; try again when one of them has ended',
         { retryAfterMs: 2000 },
       )
     case 'key_budget_exhausted':

@@ -191,6 +191,19 @@ describe('a key with a spending cap', () => {
     expect(await refused.json()).toMatchObject({ error: { code: 'key_budget_exhausted' } })
   })
 
+  test('that only its own running request is in the way of is a 402 with Retry-After, soon', async () => {
+    const { key } = await capped(5n * 10n ** 9n)
+    const first = await open(key, [CHAT[0], `"max_tokens":3000,${CHAT[1]}`])
+    const running = fed
+    const second = await open(key, [CHAT[0], `"max_tokens":3000,${CHAT[1]}`])
+    expect(second.status).toBe(402)
+    expect(await second.json()).toMatchObject({ error: { code: 'credit_reserved' } })
+    expect(Number(second.headers.get('retry-after'))).toBeLessThan(10)
+    running.write(END)
+    running.close()
+    await first.text()
+  })
+
   test('refuses a stated limit that the cap does not pay for, and sets nothing aside', async () => {
     const { key, accountId } = await capped(3n * 10n ** 9n)
     const response = await open(key, [CHAT[0], `"max_tokens":3100,${CHAT[1]}`])
