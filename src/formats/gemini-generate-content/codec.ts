@@ -1,6 +1,6 @@
+import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
 import { hasMark } from '@/json/mark.ts'
-import type { Codec } from '../codec.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { canFetch } from './media.ts'
 import { modelTraits } from './models.ts'

@@ -1,6 +1,6 @@
+import { describedSchema } from '@/formats/described-schema.ts'
+import { unsayable } from '@/formats/invalid.ts'
 import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
-import { describedSchema } from '../described-schema.ts'
-import { unsayable } from '../invalid.ts'
 import type { Losses } from './losses.ts'
 import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
 import { lowerSchema } from './schema.ts'

@@ -1,3 +1,4 @@
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
 import { readCount } from '@/generation/usage.ts'
 import {
@@ -9,7 +10,6 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
-import { invalidRequest, unsupported } from '../invalid.ts'
 import { callerPath, camelKeys } from './keys.ts'
 
 /**

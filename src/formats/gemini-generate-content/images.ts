@@ -1,7 +1,7 @@
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { nearestRatio } from '@/formats/media/aspect-ratio.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest, unsupported } from '../invalid.ts'
 import { decodeFinishReason } from './finish.ts'
 import { callerPath, camelKeys } from './keys.ts'
 import { readUsage } from './usage.ts'

@@ -1,5 +1,5 @@
+import { invalidRequest } from '@/formats/invalid.ts'
 import { asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest } from '../invalid.ts'
 
 /** Values that belong to the caller: their keys are data and stay as they are. */
 const USER_DATA = new Set([

@@ -1,7 +1,7 @@
+import { unsayable } from '@/formats/invalid.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import { unsayable } from '../invalid.ts'
 import { standardBase64 } from './base64.ts'
 import type { Losses } from './losses.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'

@@ -1,6 +1,6 @@
+import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
-import { type EncodedRequest, NO_EMULATION, type Target } from '../codec.ts'
 import { encodeConfig } from './config-encode.ts'
 import { encodeContents } from './contents-encode.ts'
 import { Losses } from './losses.ts'

@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { DecodeContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
@@ -21,7 +22,6 @@ import {
   parseJson,
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import type { DecodeContext } from '../codec.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations, type SaidText } from './grounding.ts'

@@ -1,5 +1,5 @@
+import type { TokenCountCodec } from '@/formats/codec.ts'
 import { asNumber } from '@/json/json.ts'
-import type { TokenCountCodec } from '../codec.ts'
 import { encodeRequest } from './request-encode.ts'
 
 /** `countTokens`: with instructions and tools counted, which only the long form of its request does. */

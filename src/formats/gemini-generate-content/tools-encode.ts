@@ -1,7 +1,7 @@
+import { unsayable } from '@/formats/invalid.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { unsayable } from '../invalid.ts'
 import type { Losses } from './losses.ts'
 import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'

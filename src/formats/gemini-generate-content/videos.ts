@@ -1,7 +1,7 @@
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import type { VideoView } from '@/formats/openai/videos.ts'
 import type { VideoFrame, VideoImage, VideoProgress, VideoRequest, VideoTerms } from '@/generation/video.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { invalidRequest, unsupported } from '../invalid.ts'
 import { standardBase64 } from './base64.ts'
 import { camelKeys } from './keys.ts'
 
