@@ -29,7 +29,7 @@ export class Deadlines {
   /** Has `task` done once `ms` from now, unless it is cancelled. */
   after(ms: number, task: () => void): Deadline {
     this.#stopTicking ??= this.#clock.every(TICK_MS, () => this.#tick())
-    return this.#open.add({ dueAt: this.#clock.now() + ms, task })
+    return this.#open.add({ dueAt: this.#clock.elapsed() + ms, task })
   }
 
   cancel(deadline: Deadline): void {
@@ -37,7 +37,7 @@ export class Deadlines {
   }
 
   #tick(): void {
-    const now = this.#clock.now()
+    const now = this.#clock.elapsed()
     for (const deadline of this.#open) {
       const waiting = deadline.item
       if (waiting === undefined || waiting.dueAt > now) continue

@@ -18,12 +18,12 @@ interface Waiting {
  * requests. So the sockets are looked at in between, and the next request is with its upstream while the rest go out.
  */
 export class AnswerQueue {
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Pick<Clock, 'elapsed'>
   #waiting: Waiting[] = []
   /** So many have begun since the sockets were looked at. */
   #begun = 0
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'elapsed'>) {
     this.#clock = clock
   }
 
@@ -35,12 +35,12 @@ export class AnswerQueue {
       return undefined
     }
     return new Promise(go => {
-      this.#waiting.push({ since: this.#clock.now(), go })
+      this.#waiting.push({ since: this.#clock.elapsed(), go })
     })
   }
 
   readonly #next = (): void => {
-    const longAgo = this.#clock.now() - LONGEST_WAIT_MS
+    const longAgo = this.#clock.elapsed() - LONGEST_WAIT_MS
     let going = AT_ONCE
     while ((this.#waiting[going]?.since ?? Number.POSITIVE_INFINITY) <= longAgo) going += 1
     const next = this.#waiting.splice(0, going)

@@ -7,6 +7,7 @@ import type { Stop } from '@/ledger/types.ts'
 export interface Watched {
   /** Of its exchange. */
   readonly id: string
+  /** @param now as the clock's `elapsed` says it */
   tick(now: number): void
   /** Ends it in an error of ours: its key was revoked, its account suspended. */
   stop(error: GatewayError): void
@@ -22,7 +23,7 @@ export class Watchdog {
 
   constructor(clock: Clock) {
     this.#stop = clock.every(TICK_MS, () => {
-      const now = clock.now()
+      const now = clock.elapsed()
       for (const { item } of this.#open.values()) item?.tick(now)
     })
   }

@@ -141,7 +141,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     const failedAt = holds.failedAt()
     return {
       holdWaitMs: holds.waitMs(),
-      holdFailureAgoMs: failedAt === undefined ? undefined : clock.now() - failedAt,
+      holdFailureAgoMs: failedAt === undefined ? undefined : clock.elapsed() - failedAt,
       openHolds: running.size,
       settlementsWaiting: settles.size(),
       journal: journalState(spill),
@@ -183,7 +183,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     healthy: () =>
       !closing &&
       spill?.journal.healthy() !== false &&
-      clock.now() - upkeep.beatAt < timings.deadAfterMs &&
+      clock.elapsed() - upkeep.beatAt < timings.deadAfterMs &&
       holds.waitMs() < timings.holdPatienceMs,
     state,
     processes: () => presence.alive(),

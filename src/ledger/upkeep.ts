@@ -36,10 +36,10 @@ export class Upkeep {
 
   constructor(options: UpkeepOptions) {
     this.#options = options
-    this.#beatAt = options.clock.now()
+    this.#beatAt = options.clock.elapsed()
   }
 
-  /** When the last heartbeat reached the database, in ms since 1970; before the first, when this began. */
+  /** When the last heartbeat reached the database, as the clock's `elapsed` says it; before the first, when this began. */
   get beatAt(): number {
     return this.#beatAt
   }
@@ -76,7 +76,7 @@ export class Upkeep {
     const { spill, presence, clock, settleAll } = this.#options
     await spill?.journal.probe()
     await presence.beat()
-    this.#beatAt = clock.now()
+    this.#beatAt = clock.elapsed()
     spill?.notes.tidy()
     await eachByItself([
       () => this.#checkpoint(),

@@ -71,7 +71,7 @@ export class BatchWriter<Item, Result> {
 
   submit(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const since = this.#clock.now()
+    const since = this.#clock.elapsed()
     const dueAt = since + this.#options.patienceMs
     this.#queue.push({ item, since, resolve, reject, dueAt, isLate: false, done: false })
     this.#open += 1
@@ -90,11 +90,11 @@ export class BatchWriter<Item, Result> {
 
   /** How long the oldest of them has waited, in ms. */
   waitMs(): number {
-    for (const { done, since } of this.#queue) if (!done) return this.#clock.now() - since
+    for (const { done, since } of this.#queue) if (!done) return this.#clock.elapsed() - since
     return 0
   }
 
-  /** When a batch last failed, in ms since 1970; undefined: never. */
+  /** When a batch last failed, as the clock's `elapsed` says it; undefined: never. */
   failedAt(): number | undefined {
     return this.#failedAt
   }
@@ -108,9 +108,9 @@ export class BatchWriter<Item, Result> {
   #watch(): void {
     let soonest = Number.POSITIVE_INFINITY
     for (const { dueAt, done } of this.#queue) if (!done && dueAt < soonest) soonest = dueAt
-    this.#stopTimer = this.#clock.after(Math.max(0, soonest - this.#clock.now()), () => {
+    this.#stopTimer = this.#clock.after(Math.max(0, soonest - this.#clock.elapsed()), () => {
       this.#stopTimer = NOTHING
-      const now = this.#clock.now()
+      const now = this.#clock.elapsed()
       for (const entry of this.#queue) if (!entry.done && entry.dueAt <= now) this.#tellLate(entry, now)
       if (this.#open > 0) this.#watch()
     })
@@ -144,9 +144,9 @@ export class BatchWriter<Item, Result> {
 
   /** Not while somebody waits for the queue to be empty. */
   async #gather(): Promise<void> {
-    const waitMs = this.#startedAt + this.#gatherMs - this.#clock.now()
+    const waitMs = this.#startedAt + this.#gatherMs - this.#clock.elapsed()
     if (waitMs > 0 && this.#drained.size === 0) await this.#wait(waitMs)
-    this.#startedAt = this.#clock.now()
+    this.#startedAt = this.#clock.elapsed()
   }
 
   #wait(ms: number): Promise<void> {
@@ -191,7 +191,7 @@ export class BatchWriter<Item, Result> {
   }
 
   #fail(error: unknown): void {
-    this.#failedAt = this.#clock.now()
+    this.#failedAt = this.#clock.elapsed()
     this.#pauseMs = Math.min(Math.max(this.#pauseMs * 2, FIRST_PAUSE_MS), LONGEST_PAUSE_MS)
     this.#options.onFailure?.(error)
   }

@@ -65,3 +65,16 @@ test('time is looked at only while something waits', () => {
   clock.advance(200)
   expect([done, ticking]).toEqual([[true], 0])
 })
+
+test.each([3_600_000, -3_600_000])('a clock that is set by %d ms changes nothing', ms => {
+  const clock = manualClock()
+  const deadlines = new Deadlines(clock)
+  const done: boolean[] = []
+  deadlines.after(1_000, () => done.push(true))
+  clock.advance(500)
+  clock.set(ms)
+  clock.advance(400)
+  expect(done).toEqual([])
+  clock.advance(200)
+  expect(done).toEqual([true])
+})

@@ -81,6 +81,17 @@ describe('a writer that gathers', () => {
     expect(batches.at(-1)).toEqual([4])
   })
 
+  test('gathers no longer when the clock is set back', async () => {
+    const clock = manualClock()
+    const { writer } = testWriter({ clock, gatherMs: 5 })
+    await writer.submit(0)
+    const next = writer.submit(1)
+    clock.set(-3_600_000)
+    await Bun.sleep(0)
+    clock.advance(5)
+    expect(await next).toBe(2)
+  })
+
   test('writes at once what a queue waits for that is to be empty', async () => {
     const { writer, batches } = testWriter({ clock: manualClock(), gatherMs: 5 })
     await writer.submit(0)
@@ -179,7 +190,7 @@ test('who waited too long gets what onLate says, is not written again, and the q
   let now = 0
   const clock: Clock = {
     ...hastyClock,
-    now: () => now,
+    elapsed: () => now,
     after(ms, task) {
       if (ms === 60_000) late.push(task)
       else setImmediate(task)

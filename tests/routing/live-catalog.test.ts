@@ -30,6 +30,7 @@ beforeEach(async () => {
     secretBox: box,
     clock: {
       now: () => 0,
+      elapsed: () => 0,
       after: () => () => undefined,
       every: (_, task) => {
         tick = task

@@ -4,6 +4,8 @@ import type { Clock } from '@/clock/clock.ts'
 export interface ManualClock extends Clock {
   /** Moves on by `ms`, running what falls due on the way in its order. */
   advance(ms: number): void
+  /** Sets the clock on by `ms`, or back: it says another time, and no time has passed. */
+  set(ms: number): void
 }
 
 interface Task {
@@ -15,6 +17,7 @@ interface Task {
 
 export function manualClock(start = 1_700_000_000_000): ManualClock {
   let now = start
+  let offset = 0
   const tasks = new Set<Task>()
   const add = (ms: number, every: number | undefined, run: () => void) => {
     const task: Task = { due: now + ms, every, run }
@@ -26,9 +29,13 @@ export function manualClock(start = 1_700_000_000_000): ManualClock {
   const next = (until: number) =>
     [...tasks].filter(task => task.due <= until).sort((one, other) => one.due - other.due)[0]
   return {
-    now: () => now,
+    now: () => now + offset,
+    elapsed: () => now,
     every: (ms, run) => add(ms, ms, run),
     after: (ms, run) => add(ms, undefined, run),
+    set(ms) {
+      offset += ms
+    },
     advance(ms) {
       const until = now + ms
       for (let task = next(until); task !== undefined; task = next(until)) {

@@ -48,14 +48,14 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     seat.worker = worker
     worker.serving.then(
       () => {
-        servingSince = clock.now()
+        servingSince = clock.elapsed()
       },
       () => undefined,
     )
     worker.exited.then(code => {
       seat.worker = undefined
       if (isStopping || !seat.isKept) return
-      seat.failures = failuresOf(seat.failures, servingSince && clock.now() - servingSince)
+      seat.failures = failuresOf(seat.failures, servingSince && clock.elapsed() - servingSince)
       const afterMs = restartDelayMs(seat.failures)
       log.error({ worker: worker.pid, exit_code: code, restart_after_ms: afterMs }, 'a worker ended')
       seat.cancel = clock.after(afterMs, () => {

@@ -79,7 +79,7 @@ export class Outlet {
 
   constructor(options: OutletOptions) {
     this.#options = options
-    this.#startedAt = options.clock.now()
+    this.#startedAt = options.clock.elapsed()
     this.#lastRead = this.#startedAt
     this.#lastWrite = this.#startedAt
     this.opened = new Promise(resolve => {
@@ -132,7 +132,7 @@ export class Outlet {
     this.#concluded = false
     this.#pipeline = pipeline
     this.#idleMs = idleMs
-    this.#lastRead = this.#options.clock.now()
+    this.#lastRead = this.#options.clock.elapsed()
     let cause: unknown
     try {
       this.#attempt?.signal.throwIfAborted()
@@ -269,7 +269,7 @@ export class Outlet {
   #take(chunk: Uint8Array): void {
     const pipeline = this.#pipeline
     if (pipeline === undefined || this.#closed) return
-    this.#lastRead = this.#options.clock.now()
+    this.#lastRead = this.#options.clock.elapsed()
     try {
       pipeline.push(chunk, this.#emit)
     } catch (error) {
@@ -327,14 +327,14 @@ export class Outlet {
   #commit(): void {
     if (this.#committed) return
     this.#committed = true
-    this.#firstOutputAt = this.#options.clock.now()
+    this.#firstOutputAt = this.#options.clock.elapsed()
     this.#events?.onFirstOutput()
     this.#open()
     for (const bytes of this.#held) this.#write(bytes)
     this.#held = []
   }
 
-  #write(bytes: Uint8Array, now = this.#options.clock.now()): void {
+  #write(bytes: Uint8Array, now = this.#options.clock.elapsed()): void {
     if (this.#closed) return
     this.#lastWrite = now
     if (!this.#caller.write(bytes)) this.abandon()

@@ -50,11 +50,11 @@ async function* followEvents(
     const events = await store.eventsAfter(key, last)
     last = events.at(-1)?.number ?? last
     if (events.length > 0) {
-      silentSince = clock.now()
+      silentSince = clock.elapsed()
       yield events.map(eventText).join('')
     } else if (found === undefined || !isRunning(found.status)) return undefined
-    else if (clock.now() - silentSince >= KEEPALIVE_MS) {
-      silentSince = clock.now()
+    else if (clock.elapsed() - silentSince >= KEEPALIVE_MS) {
+      silentSince = clock.elapsed()
       yield CODECS['openai-responses'].keepalive
     } else await responses.news(key.id, LOOK_MS)
   }

@@ -26,7 +26,7 @@ function lineOf(ended: ExchangeRecord): string {
 function end(ended: ExchangeRecord, metrics: Metrics): string[] {
   const lines: string[] = []
   settle(ended, {
-    clock: { now: () => 1_250, every: () => () => {}, after: () => () => {} },
+    clock: { now: () => 1_250, elapsed: () => 1_250, every: () => () => {}, after: () => () => {} },
     log: createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) }),
     metrics,
     spans: undefined,

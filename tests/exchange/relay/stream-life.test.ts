@@ -283,6 +283,23 @@ describe('an upstream that is silent', () => {
     expect(stream.text).toContain('no such thing (request id: ')
   })
 
+  test('only by a clock that is set on by an hour: the stream goes on', async () => {
+    const fed = fedStream()
+    answer = () => eventStream(fed.stream)
+    fed.write(SURFACES.chat.first)
+    const stream = reading(await open('chat'))
+    await stream.until('one')
+    clock.set(3_600_000)
+    clock.advance(1000)
+    fed.write(SURFACES.chat.first.replace('one', 'two'))
+    await stream.until('two')
+    fed.write('data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n')
+    fed.close()
+    expect(await stream.toEnd()).toBe('clean')
+    expect(stream.text).not.toContain('"error":{')
+    clock.set(-3_600_000)
+  })
+
   test('for longer than the channel allows: the stream ends in an error and the exchange is stalled', async () => {
     const fed = fedStream()
     answer = () => eventStream(fed.stream)
