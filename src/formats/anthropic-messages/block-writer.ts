@@ -15,18 +15,18 @@ type Emit = (text: string) => void
 export type BlockEvent = Extract<GenerationEvent, { block: number }>
 
 /**
- * The block being written. `shown`: its content_block_start is out. Text and thoughts wait for their first words, a
- * tool call for its second delta (`held` is the first): a call that comes whole may end in a signature, whose block
+ * The block being written. `shown`: its content_block_start is out. Text and thoughts wait for their first words (`held`
+ * is the white space before a text's), a tool call for its second delta (`held` is the first): a call that comes whole may end in a signature, whose block
  * must stand before it.
  */
 type Current =
-  | { kind: 'text'; block: number; shown: boolean }
+  | { kind: 'text'; block: number; shown: boolean; held: string }
   | { kind: 'thinking'; block: number; shown: boolean; redacted: boolean; paragraphs: number }
   | { kind: 'tool'; block: number; shown: boolean; tool: ToolCallKind; start: string; held: string }
 
 /**
- * Writes content blocks one after the other, numbered from 0. Blocks that would be empty are left out, since no API
- * takes an empty text block back in the history.
+ * Writes content blocks one after the other, numbered from 0. Blocks that would be empty, or hold white space alone,
+ * are left out, since the API does not take such a text back in the history.
  */
 export class BlockWriter {
   /** What the answer holds so far. */
@@ -59,12 +59,12 @@ export class BlockWriter {
       case 'text-start':
       case 'refusal-start':
         this.written.refusal ||= event.type === 'refusal-start'
-        this.#current = { kind: 'text', block: event.block, shown: false }
+        this.#current = { kind: 'text', block: event.block, shown: false, held: '' }
         return
       case 'text-citation': {
         const citation = encodeCitation(event.citation)
         if (citation === undefined || this.#current?.kind !== 'text') return
-        this.#show(this.#current, TEXT_BLOCK, emit)
+        this.#showText(this.#current, '', emit)
         return this.#delta({ type: 'citations_delta', citation }, emit)
       }
       case 'reasoning-start': {
@@ -126,8 +126,22 @@ export class BlockWriter {
   }
 
   #text(text: string, emit: Emit): void {
-    if (text === '' || this.#current?.kind !== 'text') return
-    if (!this.#current.shown) this.#show(this.#current, TEXT_BLOCK, emit)
+    const current = this.#current
+    if (text === '' || current?.kind !== 'text') return
+    if (current.shown) return this.#textDelta(text, emit)
+    if (text.trim() === '') current.held += text
+    else this.#showText(current, text, emit)
+  }
+
+  /** Begins a text with what was held back of it, if it has not begun yet. */
+  #showText(current: Extract<Current, { kind: 'text' }>, text: string, emit: Emit): void {
+    this.#show(current, TEXT_BLOCK, emit)
+    const begun = current.held + text
+    current.held = ''
+    if (begun !== '') this.#textDelta(begun, emit)
+  }
+
+  #textDelta(text: string, emit: Emit): void {
     emit(
       `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`,
     )

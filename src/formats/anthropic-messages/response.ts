@@ -110,13 +110,13 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
   }
 }
 
-/** A part as content blocks; empty text is left out, since no API takes it back. */
+/** A part as content blocks; text without a word is left out, since the API does not take it back. */
 function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
   switch (part.type) {
     case 'text':
       return encodeText(part)
     case 'refusal':
-      return part.text === '' ? [] : [{ type: 'text', text: part.text }]
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
@@ -134,7 +134,7 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
 
 function encodeText(part: TextPart): JsonObject[] {
   const citations = part.citations.map(encodeCitation).filter(citation => citation !== undefined)
-  if (part.text === '' && citations.length === 0) return []
+  if (part.text.trim() === '' && citations.length === 0) return []
   return [{ type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }]
 }
 

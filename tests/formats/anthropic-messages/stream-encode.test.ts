@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import { signatureFor, unwrapSignature } from '@/formats/signatures/signature.ts'
+import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { STOP_REASONS, type StopReason } from '@/generation/response.ts'
@@ -393,4 +395,22 @@ test.each([
   const start = dataOf(written([{ type: 'start', id: undefined, model: undefined, serviceTier }]))[0]
   expect(start).toMatchObject({ message: { usage: { input_tokens: 17 } } })
   expect(JSON.stringify(start).includes(`"service_tier":"${told}"`)).toBe(told !== undefined)
+})
+
+test('white space alone is no text, and none is lost before words: streamed as well as whole', async () => {
+  const events = [
+    START,
+    ...text(0, '\n', '\n'),
+    toolStart(1),
+    input(1, '{}'),
+    toolEnd(1),
+    ...text(2, ' \n', 'word', ' '),
+    finish(),
+  ]
+  const content = [
+    { type: 'tool_use', id: 'call_1', name: 'f', input: {} },
+    { type: 'text', text: ' \nword ' },
+  ]
+  expect((await accumulate(written(events))).content).toMatchObject(content)
+  expect(anthropicMessages.encodeResponse(collect(events), replyContext())['content']).toEqual(content)
 })
