@@ -4,8 +4,12 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 /** Longer paths are cut in the message. */
 const SHOWN_LENGTH = 100
 
-/** What the message adds where the caller's base address is wrong in one of the two usual ways. */
+/** What the message adds where the caller's base address is wrong in one of the usual ways. */
 const HINTS: readonly [path: RegExp, hint: string][] = [
+  [
+    /^\/models\/.*:[A-Za-z]+$/,
+    'the path begins with /v1beta, so the base address of this client of Gemini ends in it',
+  ],
   [
     /^\/(?:chat\/completions|responses|messages|embeddings|models|images\/|audio\/|videos)/,
     "the path begins with /v1, so the base address of OpenAI's clients ends in it",

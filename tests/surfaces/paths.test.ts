@@ -177,6 +177,11 @@ describe('the message of an unknown path', () => {
     async path => expect(await messageAt('POST', path)).toContain('; the path begins with /v1, so'),
   )
 
+  test('says where Gemini is called that the base address lacks /v1beta', async () => {
+    const told = await messageAt('POST', '/models/chat/echo:generateContent')
+    expect(told).toContain('; the path begins with /v1beta, so')
+  })
+
   test.each(['/v1/v1/messages', '/v1/v1beta/models/demo:generateContent', '/v1beta/v1/models/demo'])(
     'says at %s that the version is there twice',
     async path => expect(await messageAt('POST', path)).toContain('; the version is in the path twice'),
