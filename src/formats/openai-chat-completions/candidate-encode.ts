@@ -186,7 +186,7 @@ export class CandidateEncoder {
 
   finish(finish: Finish, emit: Emit): void {
     this.#role('', emit)
-    this.#calls.flush(emit)
+    this.#calls.finish(emit)
     if (this.#textSignature !== undefined)
       this.#delta({ extra_content: signatureHolder(this.#textSignature) }, emit)
     const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }

@@ -18,6 +18,8 @@ interface WrittenCall {
   half: string
   /** False while it is held back. */
   isStarted: boolean
+  /** How it ended, if it did while it waited for the one before it. */
+  ended: Pick<EventOf<'tool-input-end'>, 'signature'> | undefined
   /** The two halves of a chunk around a piece of the input. */
   around: Around
 }
@@ -26,12 +28,19 @@ interface WrittenCall {
  * Writes the tool calls of one choice. A call is held back until its second delta: clients (AI SDK) read a thought
  * signature only from the chunk that starts the call, and the neutral events tell it last. From Gemini, the vendor
  * with signatures on calls, the input is whole in one delta, so start and end are known together.
+ *
+ * Calls that come at once are written one after another: OpenAI's SDKs take a call for whole when a chunk of the next
+ * one comes, and then parse the input of a strict tool.
  */
 export class ToolCallEncoder {
   readonly isLegacy: boolean
   readonly #candidate: number
   readonly #chunks: ChunkWriter
   readonly #calls: (WrittenCall | undefined)[] = []
+  /** The call that is being written. */
+  #current: WrittenCall | undefined
+  readonly #waiting: WrittenCall[] = []
+  /** The current call, while it is held back. */
   #held: WrittenCall | undefined
   #count = 0
 
@@ -62,17 +71,18 @@ export class ToolCallEncoder {
       input: '',
       half: '',
       isStarted: false,
+      ended: undefined,
       around: this.#around(event, index),
     }
     this.#calls[event.block] = call
-    this.#held = call
+    this.#waiting.push(call)
+    if (this.#current === undefined) this.#advance(emit)
   }
 
   delta(event: EventOf<'tool-input-delta'>, emit: Emit): void {
     const call = this.#calls[event.block]
     if (call === undefined || event.text === '') return
-    const isFirst = call.input === ''
-    if (this.#held !== undefined && (this.#held !== call || !isFirst)) this.flush(emit)
+    if (this.#held === call && call.input !== '') this.flush(emit)
     call.input += event.text
     if (call.isStarted) this.#write(call, event.text, emit)
   }
@@ -80,6 +90,35 @@ export class ToolCallEncoder {
   end(event: EventOf<'tool-input-end'>, emit: Emit): void {
     const call = this.#calls[event.block]
     if (call === undefined) return
+    if (call !== this.#current) {
+      call.ended = event
+      return
+    }
+    this.#end(call, event.signature, emit)
+    this.#advance(emit)
+  }
+
+  /** Writes all that waits, because the answer is over. */
+  finish(emit: Emit): void {
+    while (this.#current !== undefined) {
+      this.flush(emit)
+      this.#advance(emit)
+    }
+  }
+
+  /** The next call becomes the current one, and those after it that are whole by now are written, too. */
+  #advance(emit: Emit): void {
+    for (;;) {
+      const call = this.#waiting.shift()
+      this.#current = call
+      this.#held = call
+      if (call?.ended === undefined) break
+      this.#end(call, call.ended.signature, emit)
+    }
+    if (this.#held?.input !== '') this.flush(emit)
+  }
+
+  #end(call: WrittenCall, signature: Signature | undefined, emit: Emit): void {
     // An empty string of arguments is not JSON, and clients parse it.
     if (call.input === '' && !isCustom(call.start.kind)) {
       call.input = '{}'
@@ -87,12 +126,12 @@ export class ToolCallEncoder {
     }
     if (this.#held === call) {
       this.#held = undefined
-      this.#begin(call, event.signature, emit)
-    } else if (event.signature !== undefined && this.#isWritten(call)) {
+      this.#begin(call, signature, emit)
+    } else if (signature !== undefined && this.#isWritten(call)) {
       const entry = {
         index: call.index,
         function: { arguments: '' },
-        extra_content: signatureHolder(event.signature),
+        extra_content: signatureHolder(signature),
       }
       this.#delta({ tool_calls: [entry] }, emit)
     }

@@ -285,6 +285,31 @@ describe('tool calls', () => {
     expect({ names, texts }).toEqual({ names: ['f', 'g'], texts: ['a1a2', 'b1b2'] })
   })
 
+  test('are written one after another when they come at once, since SDKs take a call for whole when the next begins', () => {
+    const events = [
+      START,
+      callStart(0),
+      callStart(1, 'g'),
+      callStart(2, 'h'),
+      input(1, 'b1'),
+      input(0, 'a1'),
+      input(2, 'c1'),
+      input(1, 'b2'),
+      callEnd(1),
+      input(0, 'a2'),
+      callEnd(0),
+      input(2, 'c2'),
+      finish('tool-calls'),
+    ]
+    const written = deltasOf(encodeEvents(events)).flatMap(delta =>
+      asArray(delta['tool_calls']).map(call => {
+        const body = asObject(asObject(call)?.['function'])
+        return `${asObject(call)?.['index']}:${body?.['name'] ?? ''}${body?.['arguments']}`
+      }),
+    )
+    expect(written).toEqual(['0:f', '0:a1', '0:a2', '1:g', '1:b1b2', '2:h', '2:c1', '2:c2'])
+  })
+
   test('edge 23: without input have {} and never an empty string', () => {
     const deltas = deltasOf(encodeEvents([START, callStart(0), callEnd(0), finish('tool-calls')]))
     expect(deltas[2]).toEqual({ tool_calls: [{ index: 0, function: { arguments: '{}' } }] })
