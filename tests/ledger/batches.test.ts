@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
+import { until } from '#tests/support/upstream.ts'
+import { connect, type Database } from '@/db/connect.ts'
+import { openBatches } from '@/ledger/batches.ts'
+import { type LedgerPool, openPool } from '@/ledger/pool.ts'
+import { type Presence, register } from '@/ledger/presence.ts'
+import { TIMINGS } from '@/ledger/timings.ts'
+import { createLog } from '@/telemetry/log.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer, verdict } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const other = connect(fixture.database.url, { max: 2 })
+let clock: ManualClock
+let pool: LedgerPool
+let presence: Presence
+
+beforeAll(async () => {
+  pool = openPool(fixture.database.url, TIMINGS, manualClock())
+  presence = await register({ store: pool.store, newId, address: 'test' })
+})
+afterAll(async () => {
+  await pool.close()
+  await other.close()
+  await fixture.close()
+})
+beforeEach(() => {
+  clock = manualClock()
+})
+
+/** Batches over a network on which the first statement waits until it is let go. */
+function setUp() {
+  const lines: string[] = []
+  const log = createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) })
+  const gate = Promise.withResolvers<void>()
+  const network = { statements: 0, letGo: gate.resolve }
+  const slow: LedgerPool = {
+    ...pool,
+    async guard(act) {
+      network.statements += 1
+      if (network.statements === 1) await gate.promise
+      return pool.guard(act)
+    },
+  }
+  const batches = openBatches({ pool: slow, presence, spill: undefined, clock, log, timings: TIMINGS })
+  return { batches, lines, network }
+}
+
+/** What a promise was rejected with; undefined if it was not. */
+const failureOf = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+
+const balanceOf = ({ accountId }: Payer) => pool.store().balance(accountId)
+
+test('a hold that was refused because it came too late, and is committed after all, is freed', async () => {
+  const payer = await fixture.payer(100n)
+  const { batches, network } = setUp()
+  const held = batches.holds.submit(holdOf(payer, 7n))
+  const refused = failureOf(held)
+  await until(() => network.statements === 1)
+  clock.advance(TIMINGS.holdPatienceMs)
+  expect(await refused).toMatchObject({ kind: 'billing_unavailable' })
+  // It is freed at once, before there is anything to be freed.
+  clock.advance(TIMINGS.settleGatherMs)
+  await batches.settles.drain()
+  network.letGo()
+  await until(async () => (await balanceOf(payer))?.pendingNano === 7n)
+  clock.advance(TIMINGS.statementTimeoutMs + TIMINGS.connectionTimeoutMs)
+  clock.advance(TIMINGS.settleGatherMs)
+  await until(async () => (await balanceOf(payer))?.pendingNano === 0n)
+  expect(await balanceOf(payer)).toMatchObject({ balanceNano: 100n })
+  await batches.close()
+})
+
+describe('what a journal holds', () => {
+  test('is not given up while the database does not answer', async () => {
+    const payer = await fixture.payer(100n)
+    const { batches, network } = setUp()
+    const settled = batches.settleAll([costOf({ ...payer, id: newId() }, 7n)])
+    const refused = failureOf(settled)
+    await until(() => network.statements === 1)
+    clock.advance(TIMINGS.connectionTimeoutMs)
+    expect(await refused).toMatchObject({ kind: 'billing_unavailable' })
+    network.letGo()
+    await batches.close()
+  })
+
+  test('does not stand in the way of the rest where the database refuses it', async () => {
+    const payer = await fixture.payer(100n)
+    const { batches, lines, network } = setUp()
+    network.letGo()
+    const [good, bad] = [holdOf(payer, 7n), holdOf(payer, 8n)]
+    expect((await Promise.all([good, bad].map(batches.holds.submit, batches.holds))).map(verdict)).toEqual([
+      'granted',
+      'granted',
+    ])
+    await batches.settleAll([costOf(bad, -1n), costOf(good, 5n)])
+    expect(await balanceOf(payer)).toMatchObject({ balanceNano: 95n, pendingNano: 8n })
+    expect(lines.filter(line => line.includes(bad.id))).toHaveLength(1)
+    expect(lines.join('')).not.toContain(good.id)
+    await batches.close()
+  })
+})
+
+/** Keeps others from a wallet until the returned function is called. */
+async function lockWallet({ sql }: Database, { accountId }: Payer): Promise<() => Promise<void>> {
+  const wallet = await sql.reserve()
+  await wallet`begin`
+  await wallet`select from wallet where account_id = ${accountId} for update`
+  return async () => {
+    await wallet`rollback`
+    wallet.release()
+  }
+}
+
+test('statements without an answer are given up with their connections, and what comes after has new ones', async () => {
+  const [stuck, free] = [await fixture.payer(100n), await fixture.payer(100n)]
+  const own = openPool(fixture.database.url, { ...TIMINGS, statementTimeoutMs: 60_000 }, clock)
+  const unlock = await lockWallet(other, stuck)
+  const first = own.store()
+  const hold = (payer: Payer) => own.guard(store => store.hold(presence.owner(), [holdOf(payer, 7n)]))
+  const hung = [hold(stuck), hold(stuck)].map(failureOf)
+  clock.advance(TIMINGS.connectionTimeoutMs)
+  for (const failure of await Promise.all(hung)) expect(failure).toBeInstanceOf(Error)
+  const second = own.store()
+  expect(second === first).toBe(false)
+  const [held] = await hold(free)
+  expect(held).toMatchObject({ granted: true })
+  // What came in time takes nothing from those who come later.
+  clock.advance(TIMINGS.connectionTimeoutMs)
+  expect(own.store() === second).toBe(true)
+  await unlock()
+  await own.close()
+})
