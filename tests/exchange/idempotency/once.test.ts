@@ -2,17 +2,19 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
-import { type RunClaim, runStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/idempotency-store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 let database: TestDatabase
 let idempotency: Idempotency
+let store: RunStore
 
 beforeAll(async () => {
   database = await testDatabase()
+  store = runStore(database)
   idempotency = new Idempotency({
-    store: runStore(database),
+    store,
     box: secretBox('a secret for tests, long enough for everybody'),
     clock: manualClock(),
     log: createLog({ level: 'silent', format: 'json' }),
@@ -53,4 +55,34 @@ test('whoever leaves while another has the key gets no run of their own', async 
   await expect(second).rejects.toMatchObject({ kind: 'client_closed' })
   answer.resolve(new Response('said'))
   expect(await (await first).text()).toBe('said')
+})
+
+test('is quiet when the last answer is there that is fetched for nobody but a retry', async () => {
+  const left = new AbortController()
+  const answer = Promise.withResolvers<Response>()
+  const begun = Promise.withResolvers<void>()
+  const asked = idempotency.once(claim('left'), caller(left.signal), () => {
+    begun.resolve()
+    return { request: caller(), answer: () => answer.promise }
+  })
+  await begun.promise
+  left.abort()
+  let isQuiet = false
+  const quiet = idempotency.quiet().then(() => {
+    isQuiet = true
+  })
+  await new Promise(resolve => setImmediate(resolve))
+  expect(isQuiet).toBe(false)
+  answer.resolve(new Response('said'))
+  await asked
+  await quiet
+})
+
+test('of an answer that cannot be given again no byte is kept', async () => {
+  const id = Bun.randomUUIDv7()
+  expect(await store.claim(id, claim('unkept'))).toBe('begun')
+  await store.append(id, { seq: 0, content: Buffer.from('the beginning of it'), ending: undefined })
+  await store.end(id, { state: 'unkept', head: undefined, last: undefined })
+  expect(await store.find(id)).toMatchObject({ state: 'unkept' })
+  expect(await store.chunks(id, 0)).toEqual([])
 })

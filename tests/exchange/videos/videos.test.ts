@@ -101,6 +101,34 @@ async function show(id: string): Promise<Body> {
   return (await send('GET', `/v1/videos/${id}`)).json()
 }
 
+describe('the list', () => {
+  test('is the newest first, or the oldest first where that is asked for', async () => {
+    const ids = [(await order('sora')).id, (await order('sora')).id]
+    const listed = async (query: string): Promise<string[]> => {
+      const { data }: Body = await (await send('GET', `/v1/videos?${query}`)).json()
+      return data.map(({ id }: Body) => id)
+    }
+    for (const query of ['limit=2', 'limit=2&order=desc', 'limit=2&order=']) {
+      expect(await listed(query)).toEqual(ids.toReversed())
+    }
+    const oldest = await listed('limit=100&order=asc')
+    expect(oldest).toEqual((await listed('limit=100')).toReversed())
+    expect(oldest.slice(-2)).toEqual(ids)
+  })
+
+  test.each([
+    ['limit', '0'],
+    ['limit', '101'],
+    ['limit', '1.5'],
+    ['limit', 'all'],
+    ['order', 'newest'],
+  ])('cannot be asked for with %s=%s', async (name, value) => {
+    const response = await send('GET', `/v1/videos?${name}=${value}`)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({ error: { param: name } })
+  })
+})
+
 const audited = async () => (await gateway.server.gateway.ledger.audit()).ok
 
 describe('nobody asks after it', () => {

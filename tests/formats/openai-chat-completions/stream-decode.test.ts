@@ -590,3 +590,11 @@ test('a tier that only the last chunk tells is the tier of the answer', () => {
   const chunks = [text('a'), { ...finish('stop'), service_tier: 'flex' }, DONE]
   expect(collect(decodeChunks(chunks)).serviceTier).toBe('flex')
 })
+
+test.each(['message', 'msg', 'detail'])(
+  'a chunk that says something under %j beside its choices is no error',
+  name => {
+    const chunks = [{ ...chunk({ content: 'hi' }), [name]: 'all is well' }, finish('stop')]
+    expect(said(chunks)).toEqual(['text: hi'])
+  },
+)

@@ -280,6 +280,21 @@ describe('the tool choice follows', () => {
     })
   })
 
+  test('an allowed tool goes by the name that it was given', () => {
+    const { request: lowered } = lower({
+      tools: [functionTool('fs.read')],
+      toolChoice: { type: 'allowed', mode: 'auto', tools: [{ name: 'fs.read', namespace: undefined }] },
+    })
+    const [tool] = lowered.tools
+    const name = tool?.type === 'function' ? tool.name : ''
+    expect(name).not.toBe('fs.read')
+    expect(lowered.toolChoice).toEqual({
+      type: 'allowed',
+      mode: 'auto',
+      tools: [{ name, namespace: undefined }],
+    })
+  })
+
   test('a forced hosted tool is left alone', () => {
     const toolChoice = {
       type: 'tool',
