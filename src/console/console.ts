@@ -12,6 +12,8 @@ import { adminUsersApi } from './api/admin-users.ts'
 import { billingApi } from './api/billing.ts'
 import type { Listener } from './api/controller.ts'
 import { keysApi } from './api/keys.ts'
+import { linksApi } from './api/links.ts'
+import { meApi } from './api/me.ts'
 import { modelsApi } from './api/models.ts'
 import { requestsApi } from './api/requests.ts'
 import { sessionApi } from './api/session.ts'
@@ -27,6 +29,8 @@ export function createConsoleApi(console: Console, listener: Listener) {
   return new Elysia({ name: 'console', handler: { standardHostname: false }, normalize: false })
     .onError(({ error, code }) => failureResponse(consoleErrorOf(console, error, code)))
     .use(sessionApi(console, listener))
+    .use(linksApi(console, listener))
+    .use(meApi(console, listener))
     .use(keysApi(console, listener))
     .use(usageApi(console, listener))
     .use(requestsApi(console, listener))

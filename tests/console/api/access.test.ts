@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { type RouteName, startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { consoleRoutes } from '@/console/api/contract/api.ts'
+import type { RouteContract } from '@/console/api/contract/route.ts'
 import { createConsoleApi } from '@/console/console.ts'
 
 /** Who may call a route, as it was decided; the contracts say the same, or one of the two is wrong. */
@@ -134,6 +136,14 @@ test('the table has every route that is served, and no other', () => {
   const served = createConsoleApi(site.console, { addressOf: () => undefined, takesTime: () => {} }).routes
   const names = served.map(({ method, path }) => `${method} ${path}`)
   expect(names.sort()).toEqual(Object.keys(TABLE).sort())
+})
+
+test.each(ROUTES.map(({ name }) => name))('%s takes no field that its contract does not name', name => {
+  const { body, query, params }: RouteContract = consoleRoutes[name]
+  for (const part of [body, query, params]) {
+    if (part === undefined || name === 'POST /api/stripe/webhook') continue
+    expect(part['additionalProperties']).toBe(false)
+  }
 })
 
 describe.each([

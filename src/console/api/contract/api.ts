@@ -7,12 +7,14 @@ import { keyRoutes } from './keys.ts'
 import { modelRoutes } from './models.ts'
 import { requestRoutes } from './requests.ts'
 import type { Input, Output } from './route.ts'
-import { sessionRoutes } from './session.ts'
+import { linkRoutes, meRoutes, sessionRoutes } from './session.ts'
 import { usageRoutes } from './usage.ts'
 
 /** Every route of the console's API. */
 export const consoleRoutes = {
   ...sessionRoutes,
+  ...linkRoutes,
+  ...meRoutes,
   ...keyRoutes,
   ...usageRoutes,
   ...requestRoutes,

@@ -79,7 +79,9 @@ export const sessionRoutes = contracts({
   'DELETE /api/sessions/:id': { access: 'holder', params: byId, response: done },
   /** Signs out everywhere, here included. */
   'DELETE /api/sessions': { access: 'holder', response: done },
+})
 
+export const linkRoutes = contracts({
   /** With mail: always `mail_sent`, whoever asks. Without: the account is made and signed in. */
   'POST /api/signup': {
     access: 'anyone',
@@ -113,7 +115,9 @@ export const sessionRoutes = contracts({
     }),
     response: signedIn,
   },
+})
 
+export const meRoutes = contracts({
   /** Signs out everywhere else. */
   'PUT /api/me/password': {
     access: 'holder',

@@ -1,0 +1,69 @@
+import type { Console } from '../deployment.ts'
+import { ConsoleError, invalid } from '../failure.ts'
+import { checkSecondFactor, hashRecoveryCode, newRecoveryCodes, newSecret, stepOf } from '../second-factor.ts'
+import type { Attempt } from '../throttle.ts'
+import { type StoredUser, userStore } from '../user-store.ts'
+import { meRoutes } from './contract/session.ts'
+import { controller, type Listener } from './controller.ts'
+
+const OK = { ok: true } as const
+
+/** What a user changes of the own way in: the password, and the second factor. */
+export function meApi(console: Console, listener: Listener) {
+  const { clock, database, passwords, throttle } = console
+  const users = userStore(database.orm)
+
+  /** @throws ConsoleError `wrong_credentials` */
+  async function confirmPassword(user: StoredUser, password: string, field = 'password'): Promise<void> {
+    const attempts: Attempt[] = [['sign-in', `user ${user.id}`]]
+    throttle.take(...attempts)
+    if (!(await passwords.verify(password, user.passwordHash))) {
+      throw new ConsoleError('wrong_credentials', 'The password is wrong', { field })
+    }
+    throttle.giveBack(...attempts)
+  }
+
+  return controller('console-me', console, listener, meRoutes, {
+    'PUT /api/me/password': async ({ signedIn: { user, sessionId }, body }) => {
+      await confirmPassword(user, body.current, 'current')
+      const passwordHash = await passwords.hash(body.password)
+      await database.orm.transaction(async tx => {
+        const store = userStore(tx)
+        await store.change(user.id, { passwordHash, resetRequestedAt: null })
+        await store.voidLinks(user.email, ['password_reset'])
+        await store.endSessions(user.id, sessionId)
+      })
+      return OK
+    },
+    'POST /api/me/totp': async ({ signedIn: { user }, body }) => {
+      await confirmPassword(user, body.password)
+      if (user.totpSecret !== null)
+        throw new ConsoleError('refused', 'There is a second factor already: remove it first')
+      const { secret, uri } = newSecret(console.random, user.email)
+      await users.change(user.id, { totpPending: console.secretBox.seal(secret) })
+      return { secret, uri }
+    },
+    'POST /api/me/totp/confirm': async ({ signedIn: { user, sessionId }, body }) => {
+      if (user.totpPending === null) throw new ConsoleError('refused', 'There is nothing to confirm')
+      throttle.take(['second-factor', String(user.id)])
+      const step = stepOf(console.secretBox.open(user.totpPending), body.code, clock.now())
+      if (step === undefined) throw invalid('code', 'This code is wrong')
+      const codes = newRecoveryCodes(console.random)
+      await database.orm.transaction(async tx => {
+        const store = userStore(tx)
+        await store.change(user.id, { totpSecret: user.totpPending, totpPending: null, totpStep: step })
+        await store.setRecoveryCodes(user.id, codes.map(hashRecoveryCode))
+        await store.endSessions(user.id, sessionId)
+      })
+      return { recovery_codes: codes }
+    },
+    'POST /api/me/totp/remove': async ({ signedIn: { user }, body }) => {
+      await confirmPassword(user, body.password)
+      if (user.totpSecret === null) throw new ConsoleError('refused', 'There is no second factor')
+      await checkSecondFactor(console, database.orm, user, body.code)
+      await users.change(user.id, { totpSecret: null, totpPending: null })
+      await users.setRecoveryCodes(user.id, [])
+      return OK
+    },
+  })
+}
