@@ -63,13 +63,23 @@ export function SessionProvider({ children }: { children: ComponentChildren }) {
   useEffect(() => {
     whenSignedOut(() => {
       if (user.current === null) return Promise.resolve(false)
-      setEnded(true)
-      waiting.current ??= Promise.withResolvers<boolean>()
-      return waiting.current.promise
+      if (waiting.current !== undefined) return waiting.current.promise
+      waiting.current = Promise.withResolvers<boolean>()
+      const { promise } = waiting.current
+      // The refusal may be an old one, of before somebody signed in again, here or on another page.
+      call('GET /api/deployment', {}).then(
+        found => (found.user === null ? setEnded(true) : learn(found)),
+        () => setEnded(true),
+      )
+      return promise
     })
     load()
-  }, [load])
-  const tellOthers = useOtherPages(load)
+  }, [load, learn])
+  // Without an answer the page stays as it is: its next call is told who is signed in.
+  const learnAgain = useCallback(() => {
+    call('GET /api/deployment', {}).then(learn, () => undefined)
+  }, [learn])
+  const tellOthers = useOtherPages(learnAgain)
   if (failure !== undefined) {
     return (
       <main class="gate">

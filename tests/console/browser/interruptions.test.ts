@@ -145,6 +145,47 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByText('renamed').first().waitFor()
   })
 
+  guarantee('the back button closes what was opened over a page, and leaves the page', async () => {
+    await page.goto('/keys')
+    await page.getByRole('button', { name: 'Create key' }).first().click()
+    const dialog = page.getByRole('dialog', { name: 'Create a key' })
+    await dialog.waitFor()
+    await page.goBack()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByRole('heading', { name: 'Keys', exact: true }).waitFor()
+    await page.goForward()
+    await dialog.waitFor()
+    await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+  })
+
+  guarantee('an address that names no account says so once, and leads on', async () => {
+    for (const id of ['999999', 'nobody']) {
+      await page.goto(`/admin/accounts/${id}`)
+      await page.getByRole('heading', { name: 'There is no such account', exact: true }).waitFor()
+      expect(await page.getByRole('button', { name: 'Try again' }).count()).toBe(0)
+    }
+    await page.getByRole('link', { name: 'All accounts' }).click()
+    await page.getByRole('heading', { name: 'Accounts', exact: true }).waitFor()
+  })
+
+  guarantee('of two administrators the second is told, and what they typed stays', async () => {
+    await page.goto(`/admin/accounts/${accountId}`)
+    await page.getByRole('button', { name: 'Limits', exact: true }).click()
+    const dialog = page.getByRole('dialog', { name: 'Limits' })
+    await dialog.getByLabel('Requests at once').fill('7')
+    await stage.database.sql`update account set requests_per_minute = 3 where id = ${accountId}`
+    await dialog.getByRole('button', { name: 'Save limits' }).click()
+    await dialog.getByRole('alert').getByText('Somebody else has changed this account').waitFor()
+    expect(await dialog.getByLabel('Requests at once').inputValue()).toBe('7')
+    await page.reload()
+    await page.getByText('3 requests a minute').waitFor()
+    await page.getByRole('button', { name: 'Limits', exact: true }).click()
+    await dialog.getByLabel('Requests a minute').fill('')
+    await dialog.getByRole('button', { name: 'Save limits' }).click()
+    await dialog.waitFor({ state: 'detached' })
+  })
+
   guarantee('two pages of one browser are always of one person', async () => {
     const other = await owner.context.newPage()
     await other.goto('/settings')

@@ -1,19 +1,22 @@
 import { useCallback, useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'preact-iso'
 
+type Changes<Names extends string> = (changes: Partial<Record<Names, string>>) => void
+
 /**
  * A few words of a page's state in its address, so that a reload, a link and the back button keep them. What equals
- * its default is left out.
+ * its default is left out. The first function changes them in place; the second one takes a step, from which the back
+ * button leads back: for what opens over the page.
  */
 export function useAddressState<Names extends string>(
   defaults: Readonly<Record<Names, string>>,
-): [Record<Names, string>, (changes: Partial<Record<Names, string>>) => void] {
+): [state: Record<Names, string>, change: Changes<Names>, open: Changes<Names>] {
   const { query, path, route } = useLocation()
   const names = namesOf(defaults)
   const state: Record<Names, string> = { ...defaults }
   for (const name of names) state[name] = query[name] ?? defaults[name]
-  const change = useCallback(
-    (changes: Partial<Record<Names, string>>) => {
+  const go = useCallback(
+    (changes: Partial<Record<Names, string>>, isInPlace: boolean) => {
       const search = new URLSearchParams(location.search)
       for (const name of names) {
         const value = changes[name]
@@ -22,11 +25,13 @@ export function useAddressState<Names extends string>(
         else search.set(name, value)
       }
       const text = search.toString()
-      route(text === '' ? path : `${path}?${text}`, true)
+      route(text === '' ? path : `${path}?${text}`, isInPlace)
     },
     [path, route, names, defaults],
   )
-  return [state, change]
+  const change = useCallback<Changes<Names>>(changes => go(changes, true), [go])
+  const open = useCallback<Changes<Names>>(changes => go(changes, false), [go])
+  return [state, change, open]
 }
 
 function namesOf<Names extends string>(defaults: Readonly<Record<Names, string>>): Names[] {

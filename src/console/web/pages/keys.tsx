@@ -22,14 +22,14 @@ const ask = (cursor: string | undefined, signal: AbortSignal) =>
   call('GET /api/keys', { query: pageQuery(cursor) }, signal)
 
 export function KeysPage() {
-  const [address, change] = useAddressState(CLOSED)
+  const [address, change, open] = useAddressState(CLOSED)
   const [revoking, setRevoking] = useState<Key>()
   const [editing, setEditing] = useState<Key>()
   const toast = useToast()
   const keys = useCursorList('keys', idOf, ask)
   const isCreating = address.new !== ''
   const create = (
-    <Button kind="primary" onClick={() => change({ new: 'yes' })}>
+    <Button kind="primary" onClick={() => open({ new: 'yes' })}>
       <Icon name="plus" size={18} /> Create key
     </Button>
   )

@@ -1,20 +1,18 @@
-import { useState } from 'preact/hooks'
 import type { ReachedModel } from '../../api/contract/models.ts'
 import { call } from '../api/client.ts'
+import { useTexts } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
-import { counted, readCount } from '../format/number.ts'
-import { duration } from '../format/time.ts'
+import { limitError } from '../format/limit-texts.ts'
+import { readCount } from '../format/number.ts'
 import { Button } from '../parts/button.tsx'
-import { Dialog } from '../parts/dialog.tsx'
 import { CheckField, type Option, SegmentsField, SelectField, TextArea, TextField } from '../parts/field.tsx'
-import { Empty, FailureNotice } from '../parts/notice.tsx'
+import { Empty } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { useMayAdminister } from '../session.tsx'
 import type { PlaygroundSurface } from '../stream/answer-text.ts'
-import type { RawEvent } from '../stream/event-reader.ts'
 import { requestBody } from '../stream/request-body.ts'
-import { type Run, useRun } from '../stream/run.ts'
-import { ReceiptOf } from './receipt.tsx'
+import { isRunning, useRun } from '../stream/run.ts'
+import { AnswerOf } from './playground-answer.tsx'
 
 const SURFACES: readonly (Option<PlaygroundSurface> & { path(model: string): string })[] = [
   { value: 'chat', label: 'Chat', path: () => '/v1/chat/completions' },
@@ -66,24 +64,34 @@ function surfacesOf(model: ReachedModel) {
   return SURFACES.filter(({ value }) => model.surfaces.some(surface => surface === value))
 }
 
-/** How many events are kept on the page; a long answer has thousands. */
-const SHOWN_EVENTS = 500
+/** What is asked, as it is typed. */
+interface Question {
+  modelId: string
+  surface: PlaygroundSurface
+  message: string
+  system: string
+  maxTokens: string
+  isStrict: boolean
+}
 
 function Playground({ models }: { models: readonly ReachedModel[] }) {
-  const [modelId, setModelId] = useState(models[0]?.id ?? '')
-  const model = models.find(({ id }) => id === modelId) ?? models[0]
+  const [question, change] = useTexts<Question>(() => ({
+    modelId: models[0]?.id ?? '',
+    surface: 'chat',
+    message: 'Say hello in five languages.',
+    system: '',
+    maxTokens: '',
+    isStrict: false,
+  }))
+  const model = models.find(({ id }) => id === question.modelId) ?? models[0]
   const surfaces = model === undefined ? [] : surfacesOf(model)
-  const [chosen, setChosen] = useState<PlaygroundSurface>('chat')
-  const surface = surfaces.find(({ value }) => value === chosen) ?? surfaces[0]
-  const [system, setSystem] = useState('')
-  const [message, setMessage] = useState('Say hello in five languages.')
-  const [maxTokens, setMaxTokens] = useState('')
-  const [isStrict, setStrict] = useState(false)
+  const surface = surfaces.find(({ value }) => value === question.surface) ?? surfaces[0]
   const { run, start, stop } = useRun()
-  const isBusy = run.state === 'asking' || run.state === 'streaming'
-  const [isReceiptOpen, setReceiptOpen] = useState(false)
+  const isBusy = isRunning(run)
   const send = () => {
-    if (model === undefined || surface === undefined || isBusy || message.trim() === '') return
+    const { message, system, maxTokens, isStrict } = question
+    if (model === undefined || surface === undefined || isBusy) return
+    if (message.trim() === '' || limitError(maxTokens) !== undefined) return
     const prompt = { model: model.id, system: system.trim(), message, maxTokens: readCount(maxTokens) }
     start(surface.value, {
       path: surface.path(model.id),
@@ -105,43 +113,15 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           label="Model"
           value={model?.id ?? ''}
           options={models.map(({ id }) => ({ value: id, label: id }))}
-          onValue={setModelId}
+          onValue={modelId => change({ modelId })}
         />
         <SegmentsField
           label="Surface"
           value={surface?.value ?? 'chat'}
           options={surfaces}
-          onValue={setChosen}
+          onValue={value => change({ surface: value })}
         />
-        <TextArea
-          label="Message"
-          rows={4}
-          value={message}
-          onValue={setMessage}
-          hint="Ctrl and Enter sends it."
-          onKeyDown={event => {
-            if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) send()
-          }}
-        />
-        <details>
-          <summary>More</summary>
-          <div class="stack">
-            <TextArea label="System prompt" optional rows={2} value={system} onValue={setSystem} />
-            <TextField
-              label="Most output tokens"
-              optional
-              inputMode="numeric"
-              value={maxTokens}
-              onValue={setMaxTokens}
-            />
-            <CheckField
-              label="Strict"
-              hint="What the model's upstream cannot say is an error instead of being left out."
-              checked={isStrict}
-              onValue={setStrict}
-            />
-          </div>
-        </details>
+        <QuestionFields question={question} change={change} onSend={send} />
         <div class="dialog-foot">
           {isBusy ? <Button onClick={stop}>Stop</Button> : null}
           <Button type="submit" kind="primary" busy={isBusy}>
@@ -149,77 +129,58 @@ function Playground({ models }: { models: readonly ReachedModel[] }) {
           </Button>
         </div>
       </form>
-      <div class="stack">
-        <FailureNotice failure={run.failure} />
-        <div class="answers">
-          <section class="stack tight" aria-labelledby="answer-title">
-            <h2 id="answer-title">Answer</h2>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-            <div class="answer" tabIndex={0} data-testid="answer" aria-busy={isBusy}>
-              {run.thinking === '' ? null : <div class="thinking">{run.thinking}</div>}
-              {run.text}
-              {run.state === 'idle' ? (
-                <span class="soft">The answer appears here as it is written.</span>
-              ) : null}
-            </div>
-          </section>
-          <section class="stack tight" aria-labelledby="events-title">
-            <h2 id="events-title">Events</h2>
-            <RawEvents events={run.events} />
-          </section>
-        </div>
-        <p role="status" class="soft">
-          {statusText(run)}
-        </p>
-        {run.requestId === undefined || isBusy ? null : (
-          <div>
-            <Button onClick={() => setReceiptOpen(true)}>Show the receipt</Button>
-          </div>
-        )}
-      </div>
-      {isReceiptOpen && run.requestId !== undefined ? (
-        <Dialog title="Receipt" shape="drawer" onClose={() => setReceiptOpen(false)}>
-          <ReceiptOf
-            id={run.requestId}
-            source={(id, signal) => call('GET /api/requests/:id', { params: { id } }, signal)}
-          />
-        </Dialog>
-      ) : null}
+      <AnswerOf run={run} />
     </div>
   )
 }
 
-function RawEvents({ events }: { events: readonly RawEvent[] }) {
-  const shown = events.slice(-SHOWN_EVENTS)
+function QuestionFields({
+  question,
+  change,
+  onSend,
+}: {
+  question: Question
+  change(changes: Partial<Question>): void
+  onSend(): void
+}) {
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class="answer raw" tabIndex={0} data-testid="events" aria-label="Raw events">
-      {events.length > shown.length ? (
-        <div class="soft">{counted(events.length - shown.length, 'earlier event')} not shown</div>
-      ) : null}
-      {shown.map((event, index) => (
-        <div key={`${events.length - shown.length + index}`}>
-          {event.name === '' ? '' : `event: ${event.name}\n`}
-          {`data: ${event.data}\n`}
+    <>
+      <TextArea
+        label="Message"
+        rows={4}
+        value={question.message}
+        onValue={message => change({ message })}
+        hint="Ctrl and Enter sends it."
+        onKeyDown={event => {
+          if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) onSend()
+        }}
+      />
+      <details>
+        <summary>More</summary>
+        <div class="stack">
+          <TextArea
+            label="System prompt"
+            optional
+            rows={2}
+            value={question.system}
+            onValue={system => change({ system })}
+          />
+          <TextField
+            label="Most output tokens"
+            optional
+            inputMode="numeric"
+            value={question.maxTokens}
+            error={limitError(question.maxTokens)}
+            onValue={maxTokens => change({ maxTokens })}
+          />
+          <CheckField
+            label="Strict"
+            hint="What the model's upstream cannot say is an error instead of being left out."
+            checked={question.isStrict}
+            onValue={isStrict => change({ isStrict })}
+          />
         </div>
-      ))}
-      {events.length === 0 ? <span class="soft">Each event as it came from the gateway.</span> : null}
-    </section>
+      </details>
+    </>
   )
-}
-
-function statusText(run: Run): string {
-  const first = run.firstMs === undefined ? '' : `, the first after ${duration(run.firstMs)}`
-  switch (run.state) {
-    case 'idle':
-      return ''
-    case 'asking':
-      return 'Waiting for the first event'
-    case 'streaming':
-      return 'Streaming'
-    case 'stopped':
-      return 'Stopped by you; what was written until then is charged'
-    case 'done':
-      return `${counted(run.events.length, 'event')} in ${duration(run.totalMs ?? 0)}${first}`
-  }
 }

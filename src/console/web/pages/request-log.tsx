@@ -46,7 +46,7 @@ const idOf = (line: RequestLine) => line.id
 /** The log of requests: searched, paged, live, each with its receipt. */
 export function RequestLog(props: RequestLogProps) {
   const { ask, receipt, liveAddress, isForAll = false, empty } = props
-  const [state, change] = useAddressState(NO_FILTER)
+  const [state, change, open] = useAddressState(NO_FILTER)
   const { receipt: shown, ...now } = state
   const filter = useSettled(now.id.length > 0 && now.id.length < 4 ? { ...now, id: '' } : now)
   const key = JSON.stringify(filter)
@@ -87,7 +87,7 @@ export function RequestLog(props: RequestLogProps) {
           items.length > 0 ? (
             <Table
               label="Requests"
-              columns={columnsOf(isForAll, id => change({ receipt: id }))}
+              columns={columnsOf(isForAll, id => open({ receipt: id }))}
               rows={items}
               keyOf={idOf}
               more={list.more}

@@ -16,6 +16,10 @@ export interface Run {
   failure: ApiFailure | undefined
 }
 
+export function isRunning({ state }: Run): boolean {
+  return state === 'asking' || state === 'streaming'
+}
+
 const IDLE: Run = {
   state: 'idle',
   thinking: '',

@@ -37,6 +37,7 @@ export function AccountPage() {
     setAct(undefined)
     setChanges(count => count + 1)
   }
+  if (account.data === undefined && [400, 404].includes(account.failure?.status ?? 0)) return <NoAccount />
   return (
     <Page
       title={account.data?.email ?? `Account ${id}`}
@@ -71,6 +72,23 @@ export function AccountPage() {
       <p>
         <a href={`/admin/traffic?account=${id}`}>Requests of this account</a>
       </p>
+    </Page>
+  )
+}
+
+function NoAccount() {
+  return (
+    <Page title="There is no such account">
+      <Empty
+        title="Nothing is here"
+        action={
+          <a class="button primary" href="/admin/accounts">
+            All accounts
+          </a>
+        }
+      >
+        The address names no account of this gateway.
+      </Empty>
     </Page>
   )
 }

@@ -31,7 +31,7 @@ const NO_FILTER = { search: '', status: '', new: '' }
 const idOf = (account: Account) => account.id
 
 export function AccountsPage() {
-  const [state, change] = useAddressState(NO_FILTER)
+  const [state, change, open] = useAddressState(NO_FILTER)
   const mayAdminister = useMayAdminister()
   const search = useSettled(state.search.trim())
   const status = statusOf(state.status)
@@ -56,7 +56,7 @@ export function AccountsPage() {
     ),
   )
   const create = mayAdminister ? (
-    <Button kind="primary" onClick={() => change({ new: 'yes' })}>
+    <Button kind="primary" onClick={() => open({ new: 'yes' })}>
       <Icon name="plus" size={18} /> New account
     </Button>
   ) : undefined

@@ -20,7 +20,7 @@ const CLOSED = { new: '' }
 
 export function ChannelsPage() {
   const mayAdminister = useMayAdminister()
-  const [address, change] = useAddressState(CLOSED)
+  const [address, change, open] = useAddressState(CLOSED)
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const catalogue = useQuery('catalogue', signal => call('GET /api/admin/catalogue', {}, signal))
   const [editing, setEditing] = useState<Channel>()
@@ -29,7 +29,7 @@ export function ChannelsPage() {
   const [removing, setRemoving] = useState<Channel>()
   const toast = useToast()
   const add = mayAdminister ? (
-    <Button kind="primary" onClick={() => change({ new: 'yes' })}>
+    <Button kind="primary" onClick={() => open({ new: 'yes' })}>
       <Icon name="plus" size={18} /> Add channel
     </Button>
   ) : undefined

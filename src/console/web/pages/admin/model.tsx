@@ -20,16 +20,17 @@ import { PriceDialog, TakeBack } from './model-prices.tsx'
 type Found = ConsoleOutput<'GET /api/admin/models/:id'>
 type Version = Found['versions'][number]
 
+/** What is open over the page. */
+type Dialog = 'prices' | 'edit' | 'remove' | { takeBack: string }
+
 /** One model: who serves it, what it costs, and what it cost before. */
 export function ModelPage() {
   const id = useRoute().params['id'] ?? ''
-  const { route } = useLocation()
   const mayAdminister = useMayAdminister()
   const found = useQuery(`model ${id}`, signal =>
     call('GET /api/admin/models/:id', { params: { id } }, signal),
   )
-  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
-  const [dialog, setDialog] = useState<'prices' | 'edit' | 'remove' | { takeBack: string }>()
+  const [dialog, setDialog] = useState<Dialog>()
   const toast = useToast()
   const close = () => setDialog(undefined)
   const onDone = (said: string) => {
@@ -60,30 +61,10 @@ export function ModelPage() {
           <>
             <div class="columns wide">
               <Facts model={model} />
-              <section class="card" aria-labelledby="prices-title">
-                <div class="card-head">
-                  <h2 id="prices-title">Prices in force</h2>
-                  {model.price_version === null ? null : (
-                    <Badge kind="plain">Version {model.price_version}</Badge>
-                  )}
-                </div>
-                {model.prices === null ? (
-                  <Notice kind="warn">It has no price, so every call of it is refused.</Notice>
-                ) : (
-                  <FullPrices prices={model.prices} />
-                )}
-                {model.prices?.changes?.map(change => (
-                  <section key={change.from} class="stack tight">
-                    <div class="card-head">
-                      <h3>From {change.from}</h3>
-                      {mayAdminister ? (
-                        <Button onClick={() => setDialog({ takeBack: change.from })}>Take back</Button>
-                      ) : null}
-                    </div>
-                    <FullPrices prices={change} />
-                  </section>
-                ))}
-              </section>
+              <PricesInForce
+                model={model}
+                onTakeBack={mayAdminister ? day => setDialog({ takeBack: day }) : undefined}
+              />
             </div>
             <section class="stack" aria-labelledby="versions-title">
               <h2 id="versions-title">Versions</h2>
@@ -97,43 +78,114 @@ export function ModelPage() {
                 keyOf={version => version.version}
               />
             </section>
-            {dialog === 'prices' ? <PriceDialog model={model} onClose={close} onDone={onDone} /> : null}
-            {typeof dialog === 'object' && model.prices !== null ? (
-              <TakeBack
-                model={model}
-                prices={model.prices}
-                from={dialog.takeBack}
-                onClose={close}
-                onDone={() => onDone('The change is taken back')}
-              />
-            ) : null}
-            {dialog === 'edit' ? (
-              <ModelDialog
-                model={model}
-                channels={channels}
-                onClose={close}
-                onDone={() => onDone('The model is changed')}
-              />
-            ) : null}
-            {dialog === 'remove' ? (
-              <Confirm
-                title={`Remove ${id}?`}
-                verb="Remove model"
-                danger
-                onClose={close}
-                action={async () => {
-                  await call('DELETE /api/admin/models/:id', { params: { id } })
-                  toast('The model is removed')
-                  route('/admin/models')
-                }}
-              >
-                <p>Calls of it are refused from now on. Receipts and price versions stay.</p>
-              </Confirm>
-            ) : null}
+            {dialog === undefined ? null : (
+              <DialogOf dialog={dialog} model={model} onClose={close} onDone={onDone} />
+            )}
           </>
         )}
       </Answer>
     </Page>
+  )
+}
+
+function DialogOf({
+  dialog,
+  model,
+  onClose,
+  onDone,
+}: {
+  dialog: Dialog
+  model: Model
+  onClose(): void
+  onDone(said: string): void
+}) {
+  if (dialog === 'prices') return <PriceDialog model={model} onClose={onClose} onDone={onDone} />
+  if (dialog === 'edit') return <EditModel model={model} onClose={onClose} onDone={onDone} />
+  if (dialog === 'remove') return <RemoveModel id={model.id} onClose={onClose} />
+  if (model.prices === null) return null
+  return (
+    <TakeBack
+      model={model}
+      prices={model.prices}
+      from={dialog.takeBack}
+      onClose={onClose}
+      onDone={() => onDone('The change is taken back')}
+    />
+  )
+}
+
+function EditModel({
+  model,
+  onClose,
+  onDone,
+}: {
+  model: Model
+  onClose(): void
+  onDone(said: string): void
+}) {
+  const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
+  return (
+    <ModelDialog
+      model={model}
+      channels={channels}
+      onClose={onClose}
+      onDone={() => onDone('The model is changed')}
+    />
+  )
+}
+
+function RemoveModel({ id, onClose }: { id: string; onClose(): void }) {
+  const { route } = useLocation()
+  const toast = useToast()
+  return (
+    <Confirm
+      title={`Remove ${id}?`}
+      verb="Remove model"
+      danger
+      onClose={onClose}
+      action={async () => {
+        await call('DELETE /api/admin/models/:id', { params: { id } })
+        toast('The model is removed')
+        route('/admin/models')
+      }}
+    >
+      <p>Calls of it are refused from now on. Receipts and price versions stay.</p>
+    </Confirm>
+  )
+}
+
+/** What it costs now, and what is planned. */
+function PricesInForce({
+  model,
+  onTakeBack,
+}: {
+  model: Model
+  /** Of the change that begins on a day; undefined: nothing may be changed. */
+  onTakeBack: ((day: string) => void) | undefined
+}) {
+  return (
+    <section class="card" aria-labelledby="prices-title">
+      <div class="card-head">
+        <h2 id="prices-title">Prices in force</h2>
+        {model.price_version === null ? null : <Badge kind="plain">Version {model.price_version}</Badge>}
+      </div>
+      {model.prices === null ? (
+        <Notice kind="warn">It has no price, so every call of it is refused.</Notice>
+      ) : (
+        <FullPrices prices={model.prices} />
+      )}
+      {model.prices?.changes?.map(change => (
+        <section key={change.from} class="stack tight">
+          <div class="card-head">
+            <h3>From {change.from}</h3>
+            {onTakeBack === undefined ? null : (
+              <Button onClick={() => onTakeBack(change.from)}>Take back</Button>
+            )}
+          </div>
+          <FullPrices prices={change} />
+        </section>
+      ))}
+    </section>
   )
 }
 

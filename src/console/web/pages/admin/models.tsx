@@ -20,17 +20,17 @@ const NOTHING_OPEN = { import: '', vendor: '', channel: '', new: '' }
 
 export function AdminModelsPage() {
   const mayAdminister = useMayAdminister()
-  const [address, change] = useAddressState(CLOSED)
+  const [address, change, open] = useAddressState(CLOSED)
   const models = useQuery('models', signal => call('GET /api/admin/models', {}, signal))
   const channels = useQuery('channels', signal => call('GET /api/admin/channels', {}, signal))
   const [added, setAdded] = useState<readonly string[]>()
   const toast = useToast()
   const actions = mayAdminister ? (
     <>
-      <Button kind="primary" onClick={() => change({ import: 'yes' })}>
+      <Button kind="primary" onClick={() => open({ import: 'yes' })}>
         <Icon name="plus" size={18} /> Choose from the catalogue
       </Button>
-      <Button onClick={() => change({ new: 'yes' })}>Add by hand</Button>
+      <Button onClick={() => open({ new: 'yes' })}>Add by hand</Button>
     </>
   ) : undefined
   return (
