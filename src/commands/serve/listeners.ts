@@ -1,3 +1,4 @@
+import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
@@ -57,15 +58,31 @@ export async function orElse<T>(close: () => Promise<void>, open: () => T | Prom
 }
 
 /** Why a balancer should send work elsewhere; undefined: it need not. */
-export async function unreadiness(gateway: ApiGateway, database: Database): Promise<string | undefined> {
+export async function unreadiness(
+  gateway: Pick<ApiGateway, 'draining' | 'ledger' | 'clock'>,
+  database: Pick<Database, 'sql'>,
+): Promise<string | undefined> {
   if (gateway.draining) return 'shutting down'
-  try {
-    await database.sql`select 1`
-  } catch {
-    return 'the database does not answer'
-  }
+  if (!(await answersInTime(database, gateway.clock))) return 'the database does not answer'
   if (gateway.ledger.healthy()) return undefined
   return gateway.ledger.state().journal === 'full'
     ? 'the journal cannot be written'
     : 'billing is unavailable'
+}
+
+/** A database that hangs is told of sooner than its statements give up, and within the time in which a supervisor asks. */
+const PROBE_MS = 1_500
+
+async function answersInTime({ sql }: Pick<Database, 'sql'>, clock: Clock): Promise<boolean> {
+  const late = Promise.withResolvers<boolean>()
+  const cancel = clock.after(PROBE_MS, () => late.resolve(false))
+  const answered = sql`select 1`.then(
+    () => true,
+    () => false,
+  )
+  try {
+    return await Promise.race([answered, late.promise])
+  } finally {
+    cancel()
+  }
 }

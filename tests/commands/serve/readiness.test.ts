@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { unreadiness } from '@/commands/serve/listeners.ts'
+import type { Database } from '@/db/connect.ts'
+import type { ApiGateway } from '@/surfaces/api-host.ts'
+
+/** A gateway of which nothing but this is asked. */
+function gatewayWith(clock: ApiGateway['clock']): Pick<ApiGateway, 'draining' | 'ledger' | 'clock'> {
+  return { draining: false, clock, ledger: { healthy: () => true } as ApiGateway['ledger'] }
+}
+
+/** A database whose statements end as this does. */
+function databaseWith(answer: () => Promise<unknown>): Pick<Database, 'sql'> {
+  return { sql: answer as unknown as Database['sql'] }
+}
+
+test('a database that hangs makes a process unready before whoever probes has given up', async () => {
+  const clock = manualClock()
+  const reason = unreadiness(
+    gatewayWith(clock),
+    databaseWith(() => new Promise(() => {})),
+  )
+  clock.advance(1_500)
+  expect(await reason).toBe('the database does not answer')
+})
+
+test.each([
+  ['answers', async () => [], undefined],
+  ['fails', () => Promise.reject(new Error('away')), 'the database does not answer'],
+])('a database that %s is told of at once', async (_does, answer, reason) => {
+  expect(await unreadiness(gatewayWith(manualClock()), databaseWith(answer))).toBe(reason)
+})
