@@ -2,7 +2,7 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Milliseconds since some moment, for how long something took or may take: setting the machine's clock does not change it. */
+  /** Whole milliseconds since some moment, for how long something took or may take: setting the machine's clock does not change it. */
   elapsed(): number
   /** Calls `task` every `ms` until the returned function is called. Keeps no process alive. */
   every(ms: number, task: () => void): () => void
@@ -13,7 +13,7 @@ export interface Clock {
 /** The time of the machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
-  elapsed: () => performance.now(),
+  elapsed: () => Math.floor(performance.now()),
   every(ms, task) {
     const timer = setInterval(task, ms)
     timer.unref()
