@@ -31,6 +31,8 @@ interface HeldText {
   text: string
   thought: boolean
   signature: string | undefined
+  /** Hidden thoughts came behind it: what follows them is another text, and their signature is not its own. */
+  isOver: boolean
 }
 
 interface CandidateState {
@@ -178,6 +180,7 @@ class ChunkEncoder implements StreamEncoder {
     const thought = open.type === 'reasoning'
     const { held, index, pending } = open.of
     if (typeof held !== 'object' || held.thought !== thought || held.signature !== undefined) return undefined
+    if (held.isOver) return undefined
     if (!held.text.isWellFormed() || (!thought && pending !== undefined)) return undefined
     return {
       before: `data: {"candidates":[{"content":{"parts":[{"text":"`,
@@ -242,13 +245,14 @@ class ChunkEncoder implements StreamEncoder {
   #write(of: CandidateState, text: string, thought: boolean, emit: Emit): void {
     if (text === '') return
     const { held } = of
-    const grows = typeof held === 'object' && held.thought === thought && held.signature === undefined
+    const grows =
+      typeof held === 'object' && held.thought === thought && held.signature === undefined && !held.isOver
     if (!grows) this.#flush(of, emit)
     const whole = grows ? held.text + text : text
     const cut = whole.length - lastCharacterLength(whole)
     of.saidAnything = true
     if (grows) held.text = cut === 0 ? whole : whole.slice(cut)
-    else of.held = { text: whole.slice(cut), thought, signature: undefined }
+    else of.held = { text: whole.slice(cut), thought, signature: undefined, isOver: false }
     if (cut > 0) this.#writeText(of, whole.slice(0, cut), thought, emit)
   }
 
@@ -287,8 +291,9 @@ class ChunkEncoder implements StreamEncoder {
     const { held } = of
     of.held = undefined
     if (typeof held !== 'object') return held
-    const signature = held.signature ?? (held.thought ? undefined : signatureValue(of.pending))
-    if (!held.thought) of.pending = undefined
+    if (held.thought || held.isOver) return textJson(held.text, held.thought, held.signature)
+    const signature = held.signature ?? signatureValue(of.pending)
+    of.pending = undefined
     return textJson(held.text, held.thought, signature)
   }
 
@@ -331,8 +336,10 @@ class ChunkEncoder implements StreamEncoder {
     if (travelsOnCall(thought)) block.of.thoughts.push(thought)
     const carried = carriedSignature(thought, thoughts)
     const { held } = block.of
-    if (thoughts !== 'shown') block.of.pending = carried
-    else if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)
+    if (thoughts !== 'shown') {
+      block.of.pending = carried
+      if (carried !== undefined && typeof held === 'object') held.isOver = true
+    } else if (typeof held === 'object' && held.thought) held.signature = signatureValue(carried)
   }
 
   #endCall(index: number, signature: Signature | undefined, emit: Emit): void {

@@ -322,6 +322,32 @@ test('sources of an empty text, which is no part of the answer, are told of none
   expect(lastCandidate(chunks)).not.toHaveProperty('groundingMetadata')
 })
 
+test('the signature of hidden thoughts stands on what follows them, not on the text before', () => {
+  const sealed = { format: 'openai-responses', vendor: 'openai', value: 'E' } as const
+  const parts = (...more: GenerationEvent[]) =>
+    asArray(
+      encodeEvents([
+        START,
+        ...text(0, 'first'),
+        ...thoughts(1, '', sealed),
+        ...more,
+        finish('end'),
+      ]).chunks.flatMap(chunk =>
+        asArray(asObject(asObject(asArray(chunk['candidates'])[0])?.['content'])?.['parts']),
+      ),
+    ).map(part => [asObject(part)?.['text'], asObject(part)?.['thoughtSignature'] !== undefined])
+  expect(parts(...text(2, 'second'))).toEqual([
+    ['firs', false],
+    ['t', false],
+    ['secon', true],
+    ['d', false],
+  ])
+  expect(parts()).toEqual([
+    ['firs', false],
+    ['t', false],
+  ])
+})
+
 test('sources name the place of their text among the parts that were written', () => {
   const citation = {
     url: 'https://a.example',
