@@ -111,7 +111,8 @@ test('what is appended at once is on disk when it answers, and what comes during
   await journal.close()
 })
 
-const IMPATIENT = { settlePatienceMs: 50, holdPatienceMs: 50 }
+/** Holds before the cut must have the time that a busy machine needs. */
+const IMPATIENT = { settlePatienceMs: 50, holdPatienceMs: 2_000 }
 
 /** Connections that were cut fail once more before they are opened anew. */
 async function beatUntilWell(ledger: Ledger): Promise<void> {
