@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 
-/** `bun run chaos NAME [...]` runs tests/chaos/NAME.ts: a long trial, which prints its figure and exits 0 only if it held. */
+/** `bun run chaos NAME [...]` runs the program of that name in tests/chaos/: a long trial, which prints its figure and exits 0 only if it held. */
 export interface Trial {
   /** True when everything held. */
   run(args: readonly string[]): Promise<boolean>

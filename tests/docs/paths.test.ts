@@ -43,7 +43,7 @@ describe('what is named is there', () => {
 
   test('in comments of the sources', async () => {
     const stale: string[] = []
-    for (const file of scan('src/**/*.{ts,tsx}')) {
+    for (const file of scan('{.ci,src,tests}/**/*.{ts,tsx}')) {
       const source = await Bun.file(ROOT + file).text()
       for (const path of unknownPaths(commentsOf(source))) stale.push(`${file}: ${path}`)
     }

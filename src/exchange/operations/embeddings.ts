@@ -39,7 +39,8 @@ export function embeddingOperation(call: EmbeddingCall): WholeOperation {
     stream: false,
     price: { work: 'embedding', ceiling: { inputTokens: withMargin(estimate), outputTokens: 0 } },
     objection: route => objectionOf(call, route),
-    prepare: route => (isOwn(call, route) ? passOn(call, route, estimate) : convert(call, route, estimate)),
+    prepare: route =>
+      isOwn(call, route) ? passOn(call, route, estimate) : writeForeign(call, route, estimate),
   }
 }
 
@@ -50,7 +51,7 @@ function isOwn({ action }: EmbeddingCall, { channel }: Route): boolean {
 
 function objectionOf(call: EmbeddingCall, route: Route): GatewayError | undefined {
   if (dialectOf(route.channel.format) === undefined) return noSuchThing(call.model)
-  return isOwn(call, route) ? undefined : objectionIn(() => convert(call, route, 0))
+  return isOwn(call, route) ? undefined : objectionIn(() => writeForeign(call, route, 0))
 }
 
 function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
@@ -82,7 +83,8 @@ function renameInside({ bytes, json }: RequestBody, { upstreamModel }: Route): U
   )
 }
 
-function convert(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
+/** The call of an upstream of the other vendor, and the way back for its answer. */
+function writeForeign(call: EmbeddingCall, route: Route, estimate: number): PreparedWhole {
   const { action, body, model } = call
   if (action === undefined) {
     const request = openai.decodeEmbeddingRequest(body.json)

@@ -58,7 +58,7 @@ export function videoOperation(order: VideoOrder): WholeOperation {
     objection: ({ channel }) => objectionOf(order, wire, dialectOf(channel.format)),
     prepare: async (route, context) => {
       const isOwn = dialectOf(route.channel.format) === dialect
-      const sent = isOwn ? passOn(order, route) : await convert(order, wire, route)
+      const sent = isOwn ? passOn(order, route) : await writeForeign(order, wire, route)
       return { ...sent, read: reader(order, terms, context, undefined) }
     },
     ...(body instanceof Form ? { dispose: () => body.close() } : {}),
@@ -154,7 +154,8 @@ function passOn({ dialect, body }: VideoOrder, route: Route) {
   return { call, body: sent, headers: {}, losses: [] }
 }
 
-async function convert({ dialect, body }: VideoOrder, wire: JsonObject, { upstreamModel }: Route) {
+/** An order at an upstream of the other vendor. */
+async function writeForeign({ dialect, body }: VideoOrder, wire: JsonObject, { upstreamModel }: Route) {
   const image = body instanceof Form ? await imageIn(body) : undefined
   const { json, losses } = encode(dialect, wire, image, upstreamModel)
   const kind = CREATE[dialect === 'openai' ? 'gemini' : 'openai']
