@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
-import { becomeOwner, goTo, openStage, type Stage } from './stage.ts'
+import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
 
 const WIDE = { width: 1440, height: 900 }
 const NARROW = { width: 390, height: 844 }
@@ -56,9 +56,15 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     for (const place of GATES) await look(stranger.page, place)
     for (const place of signedIn()) await look(owner.page, place)
     await owner.page.setViewportSize(WIDE)
-    // What is shown once has no address.
+    // What is shown once has no address, and neither has the sign-in over a page whose session has ended.
     await owner.page.goto('/keys?new=yes')
+    await owner.page.getByRole('dialog').getByLabel('Name').waitFor()
+    await owner.context.clearCookies()
     await owner.page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    const again = owner.page.getByRole('dialog', { name: 'Sign in again' })
+    await again.getByLabel('Password').fill(OWNER.password)
+    serious.push(...(await faultsOf(owner.page, '{}')))
+    await again.getByRole('button', { name: 'Sign in', exact: true }).click()
     await owner.page.getByRole('dialog', { name: 'Your new key' }).waitFor()
     serious.push(...(await faultsOf(owner.page, '{}')))
     await owner.page.getByRole('button', { name: 'I have copied it' }).click()

@@ -159,6 +159,15 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await dialog.waitFor({ state: 'detached' })
   })
 
+  guarantee('a live log that was refused is asked for again', async () => {
+    await page.route('**/api/admin/live/requests', fail)
+    await page.goto('/admin/traffic')
+    await page.getByLabel(/^Live/).check()
+    await page.getByText('Connecting', { exact: true }).waitFor()
+    await page.unroute('**/api/admin/live/requests')
+    await page.getByText('Live', { exact: true }).waitFor()
+  })
+
   guarantee('an address that names no account says so once, and leads on', async () => {
     for (const id of ['999999', 'nobody']) {
       await page.goto(`/admin/accounts/${id}`)
