@@ -1,3 +1,4 @@
+import { functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
@@ -39,7 +40,9 @@ function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
     function: {
       name,
       ...(description === undefined ? {} : { description }),
-      ...(parameters === undefined ? {} : { parameters }),
+      ...(parameters === undefined
+        ? {}
+        : { parameters: rules.vendor.isOpenai ? functionParameters(parameters) : parameters }),
       ...(strict === undefined ? {} : { strict }),
     },
     // OpenAI's breakpoints stand on content parts only.

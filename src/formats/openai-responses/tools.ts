@@ -1,4 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, placeOf } from '@/formats/tools/web-search.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type {
@@ -184,7 +185,7 @@ function encodeTool(tool: Tool, losses: Loss[]): JsonObject | undefined {
         type: 'function',
         name: tool.name,
         ...(tool.description === undefined ? {} : { description: tool.description }),
-        parameters: tool.parameters ?? { type: 'object', properties: {} },
+        parameters: functionParameters(tool.parameters ?? {}),
         // Silence means true here and false in every other format.
         strict: tool.strict ?? false,
       }

@@ -41,7 +41,10 @@ describe('a custom tool', () => {
         custom: { name: 'exec', description: 'Runs', format: { type: 'grammar', grammar } },
       },
       { type: 'custom', custom: { name: 'say' } },
-      { type: 'function', function: { name: 'read', parameters: {}, strict: false } },
+      {
+        type: 'function',
+        function: { name: 'read', parameters: { type: 'object', properties: {} }, strict: false },
+      },
     ])
     expect(body['tool_choice']).toEqual({ type: 'custom', custom: { name: 'exec' } })
     expect(asArray(body['messages']).slice(1)).toEqual([
