@@ -21,7 +21,7 @@ import type { Model } from '@/routing/model.ts'
 import { converse } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
 import { callerLeft, type Interruption, interruptionBy } from './interruption.ts'
-import { admitFree, admitPaid } from './pass.ts'
+import { admitPaid } from './pass.ts'
 import { callerOf, type ExchangeRecord, endStateOf, openRecord } from './record.ts'
 
 /** A call as a surface received it. */
@@ -121,11 +121,6 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
     const { asked: operation, model, strict } = received
     const work = { ...undertake(gateway, record, operation, model, strict), operation }
     const interruption = interruptionOf(call)
-    if (operation.price === undefined) {
-      const pass = await admitFree(gateway, record)
-      const free = { ...work, pass, interruption, reservation: undefined }
-      return relayOperation(free, () => close(gateway, record))
-    }
     const order = quoteOperation(operation.price, model)
     const { pass, reservation } = await admitPaid(gateway, record, order, interruption)
     return await billed(gateway, record, reservation, onEnd =>

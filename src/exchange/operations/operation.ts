@@ -22,8 +22,8 @@ interface OperationOf<P extends Prepared> {
   model: string
   /** The caller's format: an upstream that speaks it is tried before one that needs conversion. */
   format: Format
-  /** What it may cost; undefined for what is free, such as looking at something that was paid for when it was made. */
-  price: OperationPrice | undefined
+  /** What it may cost. */
+  price: OperationPrice
   /** Why a route cannot serve this; undefined: it can. `noSuchThing` where its format has nothing like it. */
   objection(route: Route): GatewayError | undefined
   /** The part of a route that may be used; undefined: all of it. What belongs to one key of a channel goes with that one. */
@@ -59,7 +59,7 @@ export interface PrepareContext {
   now: number
   /** True: a loss is a 400. */
   strict: boolean
-  /** The prices in force, for what is counted as they count it; undefined only for what is free. */
+  /** The prices in force, for what is counted as they count it; undefined for a model that has none and is not served. */
   rates: Rates | undefined
   /** Their version. */
   priceVersion: bigint | undefined

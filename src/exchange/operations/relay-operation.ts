@@ -21,8 +21,7 @@ import type {
 interface AdmittedOperation<O extends Operation> extends Undertaking {
   operation: O
   pass: Pass
-  /** Undefined for what is free. */
-  reservation: Reservation | undefined
+  reservation: Reservation
   interruption: Interruption
 }
 
@@ -49,11 +48,11 @@ async function relayWholeOperation(
   const answer = await overCandidates(prepared, one =>
     fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers, one.candidate)),
   )
-  if (reservation !== undefined) charge(record, answer.used, reservation.bill)
-  await reservation?.granted
+  charge(record, answer.used, reservation.bill)
+  await reservation.granted
   if (answer.entrust !== undefined) {
     await answer.entrust(record)
-    reservation?.bill.entrusted()
+    reservation.bill.entrusted()
   }
   onEnd()
   return new Response(answer.body, {
@@ -87,7 +86,7 @@ function relayStreamedOperation(
       used: pipeline => pipeline.used(),
       look: pipeline => {
         const used = pipeline.used()
-        if (used !== undefined) reservation?.bill.note(used)
+        if (used !== undefined) reservation.bill.note(used)
         return undefined
       },
       headers: pipeline =>

@@ -26,7 +26,7 @@ export interface Flow<P extends Prepared, F extends Pipeline> {
 }
 
 /** An admitted exchange and its money; undefined for one that is free. */
-type Metered<P extends Prepared> = Admitted<P> & { reservation: Reservation | undefined }
+type Metered<P extends Prepared> = Admitted<P> & { reservation: Reservation }
 
 /**
  * Relays an answer that flows. Returns when the head must be sent: with the first output of a route, or when the
@@ -42,13 +42,13 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   const outlet = new Outlet(flow.outlet)
   const running = new Running(record.id, outlet, flow)
   gateway.watchdog.add(running)
-  const leave = () => (reservation?.isRefused === true ? outlet.refuse() : outlet.abandon())
+  const leave = () => (reservation.isRefused ? outlet.refuse() : outlet.abandon())
   interruption.listen(leave)
   const work = carry(admitted, flow, running, outlet, leave)
   await outlet.opened
   const failure = outlet.isDue ? undefined : await work
   if (failure !== undefined) throw failure
-  await reservation?.granted
+  await reservation.granted
   finishInBand(work, outlet, record, onEnd)
   const headers = answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline))
   // Told now, and to nobody later: an answer that takes minutes need not keep them.
@@ -188,7 +188,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
 
   onConclusion(): void {
     const used = this.#used()
-    if (used !== undefined) this.#admitted.reservation?.bill.conclude(used)
+    if (used !== undefined) this.#admitted.reservation.bill.conclude(used)
   }
 
   /** Sends, and opens the answer once its turn has come. */
@@ -214,7 +214,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
     const { record, reservation } = this.#admitted
     takeReadings(record, this.#pipeline?.meter, this.#outlet)
     // What there is no money for was not given, whatever of it had come by then.
-    if (reservation?.isRefused === false) charge(record, this.#used(), reservation.bill)
+    if (!reservation.isRefused) charge(record, this.#used(), reservation.bill)
   }
 }
 

@@ -186,6 +186,17 @@ describe('in the same format', () => {
     expect(await lastExchange()).toMatchObject({ input_uncached: 1n, output_text: 2n })
   })
 
+  test.each([
+    ['breaks off', '{"created":1,"data":[{"b64_json":"AA'],
+    ['is no answer', '{"created":1,"data":[]}'],
+  ])('a whole answer that %s where a stream was asked for is an error, and free', async (_what, body) => {
+    answer = () => new Response(body, { headers: { 'content-type': 'application/json' } })
+    const response = await post('/v1/images/generations', { model: 'up/tokens', prompt: 'x', stream: true })
+    expect(response.status).toBe(502)
+    expect(await response.json()).toMatchObject({ error: { code: 'upstream_error' } })
+    expect(await lastExchange()).toMatchObject({ status: 502, cost_nano: null, usage_source: 'missing' })
+  })
+
   test('a stream that breaks off ends in an error, and what was shown is charged', async () => {
     answer = () =>
       new Response(
