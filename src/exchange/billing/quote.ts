@@ -69,7 +69,7 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
     stated === undefined
       ? (model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
       : Math.min(stated, model.maxOutputTokens ?? UNKNOWN_STATED_OUTPUT)
-  const maxOutput = answers * ofEach
+  const maxOutput = answers * ofEach + predictedOutput(prompt)
   // What cannot be cut, and whoever has not paid yet, sets all of it aside.
   const isWhole = !prompt.stream || caller.onTrial
   return {
@@ -88,6 +88,13 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
       return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
     },
   }
+}
+
+/** Output that a caller of OpenAI foretells; what of it turns out otherwise is charged as output all the same. */
+function predictedOutput({ format, body }: Prompt): number {
+  const { prediction } = outlineOf(body)
+  if (format !== 'openai-chat-completions' || !isJsonObject(prediction)) return 0
+  return weighPrompt({ input: [prediction] }, body.bytes.length, textsOf(body)).most
 }
 
 /** What decides the quote of an operation. */

@@ -431,6 +431,23 @@ describe('credit', () => {
     await Promise.all(answers.map(response => response.text()))
   })
 
+  test('must pay for the output that the request foretells, which is charged also where it turns out otherwise', async () => {
+    const { key } = await poor(10n ** 9n)
+    const foretold = (content: unknown) =>
+      post(
+        body(
+          'dear',
+          false,
+          `,"max_tokens":100,"prediction":{"type":"content","content":${JSON.stringify(content)}}`,
+        ),
+        key,
+      )
+    answer = () => eventStream(DELTA + FINISH + USAGE + DONE)
+    for (const content of ['word '.repeat(4000), [{ type: 'text', text: 'word '.repeat(4000) }]]) {
+      expect((await foretold(content)).status).toBe(402)
+    }
+  })
+
   test('must pay for the stated limit of a model of which nobody says how much it writes', async () => {
     const { key } = await poor(20n * 10n ** 9n)
     expect((await post(body('unknown', false, ',"max_tokens":25000'), key)).status).toBe(402)
