@@ -28,7 +28,7 @@ typedef struct conn {
   long due;                               // when its next request is to be sent; 0: it has one, or none is to come
 } conn;
 
-static int ep, conns = 10, quit_after_ms, slow, stop_opening, pause_ms;
+static int ep, conns = 10, quit_after_ms, slow, stop_opening, pause_ms, ramp_ms;
 static double secs = 5; static long limit_n;
 static char *req; static size_t req_len;
 static struct sockaddr_in addr;
@@ -159,7 +159,7 @@ static void report(double wall) {
 }
 int main(int argc, char **argv) {
   char *body = 0, hdrs[16384] = "", *url = 0; int o; double warm = 0;
-  while ((o = getopt(argc, argv, "c:d:n:w:b:f:H:a:s:p:")) != -1) switch (o) {
+  while ((o = getopt(argc, argv, "c:d:n:w:b:f:H:a:s:p:r:")) != -1) switch (o) {
     case 'c': conns = atoi(optarg); break;
     case 'd': secs = atof(optarg); break;
     case 'n': limit_n = atol(optarg); break;
@@ -170,12 +170,13 @@ int main(int argc, char **argv) {
     case 'a': quit_after_ms = atoi(optarg); break;
     case 's': slow = atoi(optarg); break;
     case 'p': pause_ms = atoi(optarg); break;
+    case 'r': ramp_ms = atoi(optarg); break;
     default: url = 0; goto usage;
   }
   url = argv[optind];
   if (!url || strncmp(url, "http://", 7)) { usage:
     fprintf(stderr, "load [-c connections] [-d seconds] [-n max requests] [-w warm-up seconds] [-b body | -f file] [-H 'k: v']...\n"
-                    "     [-a ms: hang up each request after ms, mid-stream] [-s bytes: slow reader, that many bytes per 100 ms]\n     [-p ms: pause before each request, of any length up to that] http://ip:port/path\n"); return 1; }
+                    "     [-a ms: hang up each request after ms, mid-stream] [-s bytes: slow reader, that many bytes per 100 ms]\n     [-p ms: pause before each request, of any length up to that]\n     [-r ms: the connections begin one after another over that time] http://ip:port/path\n"); return 1; }
   char host[64]; char *p = url + 7, *path = strchr(p, '/'); if (!path) path = "/";
   snprintf(host, sizeof host, "%.*s", (int)(path > p ? path - p : (long)strlen(p)), p);
   char *colon = strchr(host, ':'); addr.sin_family = AF_INET; addr.sin_port = htons(colon ? atoi(colon + 1) : 80);
@@ -196,9 +197,10 @@ int main(int argc, char **argv) {
   for (;;) {
     for (int i = 0; i < 64 && opened < conns && !(limit_n && started >= limit_n); i++) {
       conn *c = &all[opened++];
-      if (pause_ms) { c->fd = -1; c->due = after_pause(); } else open_conn(c);
+      if (ramp_ms) { c->fd = -1; c->due = t0 + (long)(ramp_ms * 1e6 / conns * (opened - 1)); }
+      else if (pause_ms) { c->fd = -1; c->due = after_pause(); } else open_conn(c);
     }
-    int n = epoll_wait(ep, evs, 1024, opened < conns ? 0 : quit_after_ms || slow || pause_ms ? 1 : 50);
+    int n = epoll_wait(ep, evs, 1024, opened < conns ? 0 : quit_after_ms || slow || pause_ms || ramp_ms ? 1 : 50);
     for (int i = 0; i < n; i++) {
       conn *c = evs[i].data.ptr;
       if (c->fd < 0) continue;
@@ -206,7 +208,7 @@ int main(int argc, char **argv) {
       if (evs[i].events & (EPOLLIN | EPOLLHUP | EPOLLERR)) readable(c);
     }
     long now = now_ns();
-    if (pause_ms) for (int i = 0; i < opened; i++) {
+    if (pause_ms || ramp_ms) for (int i = 0; i < opened; i++) {
       conn *c = &all[i];
       if (!c->due || c->due > now) continue;
       c->due = 0;

@@ -75,7 +75,15 @@ async function run(secs: number, warm: number, streams: number): Promise<Result>
   const gateway = await deployment.start()
   try {
     const before = descriptors(processTree(gateway.pid).own)
-    const load = startLoad({ binaries, directory, url: gateway.url, key: deployment.key, secs, streams })
+    const load = startLoad({
+      binaries,
+      directory,
+      url: gateway.url,
+      key: deployment.key,
+      secs,
+      warm,
+      streams,
+    })
     const readings = await readWhile(gateway, Promise.all(load.map(({ ended }) => ended)))
     // Connections of clients that are gone are closed by now, those to the upstream are idle.
     await Bun.sleep(2_000)
@@ -103,22 +111,38 @@ interface LoadOptions {
   url: string
   key: string
   secs: number
+  warm: number
   streams: number
 }
 
-/** Callers who stay, a fifth who hang up every three seconds, and a few who read slowly. */
-function startLoad({ binaries, directory, url, key, secs, streams }: LoadOptions) {
+/**
+ * Callers who stay, a fifth who hang up every three seconds, and a few who read slowly. Those of a kind begin one after
+ * another over the time that one of their answers takes, so that they keep no step: waves of a thousand streams that
+ * begin and end at once would move memory by more than what is looked for.
+ */
+function startLoad({ binaries, directory, url, key, secs, warm, streams }: LoadOptions) {
   const aborting = Math.round(streams / 5)
   const kinds = [
-    { name: 'staying', stub: SOAK_STUBS.paced, words: ['-c', String(streams - aborting)] },
-    { name: 'hanging up', stub: SOAK_STUBS.paced, words: ['-c', String(aborting), '-a', '3000'] },
-    { name: 'slow', stub: SOAK_STUBS.long, words: ['-c', String(SLOW_READERS), '-s', '2048'] },
+    { name: 'staying', stub: SOAK_STUBS.paced, lastsMs: 30_000, words: ['-c', String(streams - aborting)] },
+    {
+      name: 'hanging up',
+      stub: SOAK_STUBS.paced,
+      lastsMs: 3_000,
+      words: ['-c', String(aborting), '-a', '3000'],
+    },
+    {
+      name: 'slow',
+      stub: SOAK_STUBS.long,
+      lastsMs: 60_000,
+      words: ['-c', String(SLOW_READERS), '-s', '2048'],
+    },
   ]
-  return kinds.map(({ name, stub, words }) => {
+  return kinds.map(({ name, stub, lastsMs, words }) => {
+    const ramp = ['-r', String(Math.min(lastsMs, warm * 1000))]
     const call = callOf('chat', SCENARIOS.paced, modelName('messages', stub))
     const body = join(directory, `${name.replace(' ', '-')}.json`)
     const file = Bun.write(body, call.body)
-    const command = [join(binaries, 'load'), ...words, '-d', String(secs), '-f', body]
+    const command = [join(binaries, 'load'), ...words, ...ramp, '-d', String(secs), '-f', body]
     const ended = file.then(() => {
       const child = Bun.spawn([...command, '-H', `authorization: Bearer ${key}`, url + call.path], {
         stdout: 'pipe',
