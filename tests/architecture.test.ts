@@ -12,7 +12,7 @@ const ROWS: readonly (readonly string[])[] = [
   ['exchange'],
   ['accounts', 'limits', 'routing', 'upstream', 'formats', 'pricing', 'ledger', 'stored-responses'],
   ['generation', 'sse', 'telemetry', 'db', 'redis', 'config', 'secrets'],
-  ['errors', 'json', 'clock'],
+  ['errors', 'json', 'clock', 'net'],
 ]
 
 /** Pairs that may meet although their rows say no. */

@@ -67,7 +67,7 @@ export interface Caller {
   keyModels: readonly string[] | undefined
   /** Models given to the account explicitly, beside those that every account has. */
   accountModels: readonly string[]
-  /** Addresses and ranges the key may be used from; undefined is anywhere (ip-range.ts). */
+  /** Addresses and ranges the key may be used from; undefined is anywhere (net/ip-range.ts). */
   allowIps: readonly string[] | undefined
   /** Whether content may be kept where the request asks for it: neither account nor key forbids it. */
   storeAllowed: boolean

@@ -1,8 +1,8 @@
 import type { ApiKey, SpendCap } from '@/accounts/account.ts'
-import { isRange } from '@/accounts/ip-range.ts'
 import { accountStore, type NewKey } from '@/accounts/store.ts'
 import type { CapPeriod } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { isRange } from '@/net/ip-range.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import {
   type Command,

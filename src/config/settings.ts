@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { isRange } from '@/net/ip-range.ts'
 import { redactUrl } from './redact.ts'
 
 /** Where a listener binds. Port 0 asks the system for a free one. */
@@ -49,6 +50,8 @@ export interface Settings {
   readonly publicConsoleUrl: string | undefined
   /** Where spans are exported to; undefined: nowhere. */
   readonly otlpEndpoint: string | undefined
+  /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed, on the API host and the console. */
+  readonly trustedProxies: readonly string[]
 }
 
 /** Variables by name, as `process.env` has them. A deployment's settings are read from one and from nowhere else. */
@@ -90,6 +93,7 @@ export function readSettings(env: Environment, terminal = false): Settings {
     publicApiUrl: read.httpUrl('PUBLIC_API_URL'),
     publicConsoleUrl: read.httpUrl('PUBLIC_CONSOLE_URL'),
     otlpEndpoint: read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT'),
+    trustedProxies: read.ranges('TRUSTED_PROXIES'),
   })
   const lines = [...read.lines, ...contradictions(settings, read.lines)]
   if (lines.length > 0) throw new SettingsError(lines)
@@ -177,6 +181,15 @@ class Reader {
     const url = URL.canParse(value) ? new URL(value) : undefined
     if (url?.protocol === 'http:' || url?.protocol === 'https:') return value.replace(/\/+$/, '')
     return this.#wrong(name, redactUrl(value), 'an http:// or https:// address')
+  }
+
+  ranges(name: string): readonly string[] {
+    const value = this.text(name)
+    const ranges = value?.split(',').map(range => range.trim()) ?? []
+    if (ranges.every(isRange)) return ranges
+    return (
+      this.#wrong(name, JSON.stringify(value), 'addresses and CIDR ranges, with commas between them') ?? []
+    )
   }
 
   secret(name: string, minBytes: number): string | undefined {

@@ -2,6 +2,7 @@ import type { Server } from 'bun'
 import { Elysia, ParseError } from 'elysia'
 import { ConfigFileError } from '@/config/file.ts'
 import { Refusal } from '@/errors/refusal.ts'
+import { callerAddress } from '@/net/caller-address.ts'
 import { adminAccountsApi } from './api/admin-accounts.ts'
 import { adminChannelsApi } from './api/admin-channels.ts'
 import { adminKeysApi } from './api/admin-keys.ts'
@@ -58,12 +59,13 @@ const MAX_BODY_BYTES = 16 * 1024 * 1024
 export function serveConsole(
   console: Console,
   bundle: Promise<Bundle>,
-  address: { hostname: string; port: number; idleS?: number },
+  address: { hostname: string; port: number; trustedProxies: readonly string[]; idleS?: number },
 ): ConsoleServer {
   let server: Server<undefined> | undefined
   const idleS = address.idleS ?? IDLE_S
   const api = createConsoleApi(console, {
-    addressOf: request => server?.requestIP(request)?.address,
+    addressOf: request =>
+      callerAddress(server?.requestIP(request)?.address, request.headers, address.trustedProxies),
     // A model thinks, an audit counts and a live log is silent for longer than a connection may be idle.
     takesTime: request => server?.timeout(request, 0),
   })

@@ -8,6 +8,7 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
+import { callerAddress } from '@/net/caller-address.ts'
 import { gemini } from '@/surfaces/gemini/gemini.ts'
 import { models } from '@/surfaces/models/models.ts'
 import type { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
@@ -64,6 +65,8 @@ export interface ApiAddress {
   isShared: boolean
   /** Whether Responses are served over WebSocket, too. */
   webSocket: boolean
+  /** Addresses and CIDR ranges of proxies in front of it. */
+  trustedProxies: readonly string[]
   /** How long a connection may rest after an error. */
   restAfterErrorS?: number
 }
@@ -80,7 +83,11 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     return request
   }
   const listener: Listener = {
-    addressOf: request => server?.requestIP(received.get(request) ?? request)?.address,
+    addressOf: request => {
+      const original = received.get(request) ?? request
+      const socket = server?.requestIP(original)?.address
+      return callerAddress(socket, original.headers, address.trustedProxies)
+    },
   }
   // Whoever was refused may be nobody's client: what is left of their body, and their silence, are not waited for for ever.
   // Other answers may be longer than any time that the runtime can be told, which it counts from here on.

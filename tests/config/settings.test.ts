@@ -32,6 +32,7 @@ test('an empty environment gives the documented defaults', () => {
     publicApiUrl: undefined,
     publicConsoleUrl: undefined,
     otlpEndpoint: undefined,
+    trustedProxies: [],
   })
 })
 
@@ -73,6 +74,7 @@ describe('a good value is read', () => {
     [{ MAX_BODY_BYTES: '1048576' }, { maxBodyBytes: 1_048_576 }],
     [{ RESPONSES_WEBSOCKET: 'off' }, { responsesWebSocket: false }],
     [{ SHUTDOWN_GRACE_MS: '0' }, { shutdownGraceMs: 0 }],
+    [{ TRUSTED_PROXIES: '10.0.0.0/8, ::1' }, { trustedProxies: ['10.0.0.0/8', '::1'] }],
     [{ PUBLIC_API_URL: 'https://api.example.com/' }, { publicApiUrl: 'https://api.example.com' }],
     [
       { PUBLIC_CONSOLE_URL: 'http://console.example.com/t' },
@@ -108,6 +110,10 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     [
       { LOG_LEVEL: 'INFO' },
       'LOG_LEVEL is "INFO" but must be one of fatal, error, warn, info, debug, trace, silent',
+    ],
+    [
+      { TRUSTED_PROXIES: '10.0.0.0/8,balancer' },
+      'TRUSTED_PROXIES is "10.0.0.0/8,balancer" but must be addresses and CIDR ranges, with commas between them',
     ],
     [{ LOG_FORMAT: 'text' }, 'LOG_FORMAT is "text" but must be one of json, pretty'],
     [

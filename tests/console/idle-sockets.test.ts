@@ -11,7 +11,12 @@ beforeAll(async () => {
   gateway = await startTestGateway()
   site = await startTestConsole(gateway)
   const noPages = new Promise<never>(() => {})
-  hasty = serveConsole(site.console, noPages, { hostname: '127.0.0.1', port: 0, idleS: 1 })
+  hasty = serveConsole(site.console, noPages, {
+    hostname: '127.0.0.1',
+    port: 0,
+    trustedProxies: [],
+    idleS: 1,
+  })
 }, 60_000)
 afterAll(async () => {
   await hasty.stop()

@@ -245,6 +245,26 @@ describe('signing in', () => {
     expect((await signIn('slow@example.com', PASSWORD)).status).toBe(200)
   })
 
+  test('is slowed down for one address of those behind a trusted proxy, and not for the others', async () => {
+    const proxied = await startTestConsole(gateway, { clock, trustedProxies: ['127.0.0.0/8', '::1'] })
+    const tryFrom = (address: string, email: string, password: string) =>
+      proxied.send(
+        undefined,
+        'POST /api/session',
+        { body: { email, password } },
+        { headers: { 'x-forwarded-for': address } },
+      )
+    const ada = await proxied.signUp('proxied@example.com')
+    for (let time = 0; time < 50; time += 1) {
+      expect((await tryFrom('192.0.2.1', `nobody-${time}@example.com`, 'wrong password')).status).toBe(401)
+    }
+    expect((await tryFrom('192.0.2.1', ada.email, PASSWORD)).status).toBe(429)
+    expect((await tryFrom('192.0.2.1, 192.0.2.2', ada.email, PASSWORD)).status).toBe(200)
+    const { items } = await proxied.call(ada, 'GET /api/sessions', {})
+    expect(items.map(({ ip }) => ip)).toContain('192.0.2.2')
+    await proxied.stop()
+  })
+
   test('with the right password counts for nothing, however often', async () => {
     await site.signUp('often@example.com')
     clock.advance(3_600_000)

@@ -15,6 +15,8 @@ import type { TestGateway } from './gateway.ts'
 export interface TestConsoleOptions {
   clock?: Clock
   publicConsoleUrl?: string
+  /** Proxies whose word on a visitor's address counts; none unless given. */
+  trustedProxies?: readonly string[]
   stripe?: (secretKey: string) => Promise<Stripe>
   /** The mail server does not answer. */
   mailFails?: boolean
@@ -67,6 +69,7 @@ export async function startTestConsole(
       console: { host: '127.0.0.1', port: 0 },
       publicApiUrl: undefined,
       publicConsoleUrl: options.publicConsoleUrl,
+      trustedProxies: options.trustedProxies ?? [],
     },
     database,
     secretBox: secretBox('a secret for tests, long enough for everybody'),

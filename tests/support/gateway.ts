@@ -17,6 +17,8 @@ export interface TestGatewayOptions {
   maxBodyBytes?: number
   /** PUBLIC_API_URL; else what a caller's own request says. */
   publicApiUrl?: string
+  /** Proxies whose word on a caller's address counts; none unless given. */
+  trustedProxies?: readonly string[]
   /** False: an upgrade is a 426. */
   responsesWebSocket?: boolean
   /** Upstream addresses by format, or one for all; the simulator where none is given. */
@@ -112,6 +114,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       sharesPort: false,
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       responsesWebSocket: options.responsesWebSocket ?? true,
+      trustedProxies: options.trustedProxies ?? [],
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: options.otlpEndpoint,
@@ -176,6 +179,7 @@ export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
       sharesPort: false,
       maxBodyBytes: 64 * 1024 * 1024,
       responsesWebSocket: true,
+      trustedProxies: [],
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: undefined,

@@ -152,7 +152,14 @@ test('a small body may come slowly, too', async () => {
 })
 
 describe('a connection after an error', () => {
-  const address = { hostname: '127.0.0.1', port: 0, isShared: false, webSocket: false, restAfterErrorS: 1 }
+  const address = {
+    hostname: '127.0.0.1',
+    port: 0,
+    isShared: false,
+    webSocket: false,
+    trustedProxies: [],
+    restAfterErrorS: 1,
+  }
 
   test.each([
     ['an unknown path', 'GET / HTTP/1.1\r\nhost: gateway\r\n\r\n', 404],

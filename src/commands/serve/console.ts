@@ -24,7 +24,7 @@ import { orElse } from './listeners.ts'
 
 /** What a console needs of the process that has it. */
 export interface ConsoleOptions {
-  settings: Pick<Settings, 'console' | 'publicApiUrl' | 'publicConsoleUrl'>
+  settings: Pick<Settings, 'console' | 'publicApiUrl' | 'publicConsoleUrl' | 'trustedProxies'>
   database: Database
   secretBox: SecretBox
   clock: Clock
@@ -85,6 +85,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     version: readVersion(),
     startedAt: clock.now(),
   }
+  const { trustedProxies } = settings
   const { host, port } = settings.console
   const bundle = buildBundle()
   bundle.catch(error => log.error({ err: error }, 'the pages of the console could not be built'))
@@ -92,7 +93,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     () => catalog.close(),
     () =>
       bind({ host: 'CONSOLE_HOST', port: 'CONSOLE_PORT' }, { host, port }, () =>
-        serveConsole(console, bundle, { hostname: host, port }),
+        serveConsole(console, bundle, { hostname: host, port, trustedProxies }),
       ),
   )
   const url = server.url.href.replace(/\/$/, '')

@@ -8,7 +8,7 @@ import { serveApiHost } from '@/surfaces/api-host.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 
 /** Where a server's process listens. */
-export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket'> {
+export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket' | 'trustedProxies'> {
   /** Undefined: a worker, whose supervisor has that listener. */
   ops: Settings['ops'] | undefined
   /** Whether other processes of this deployment listen on the same API port. */
@@ -28,6 +28,7 @@ export async function listen(
       port: settings.api.port,
       isShared: settings.sharesPort,
       webSocket: settings.responsesWebSocket,
+      trustedProxies: settings.trustedProxies,
     }),
   )
   if (settings.ops === undefined) return { api, ops: undefined }

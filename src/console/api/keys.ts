@@ -1,7 +1,7 @@
 import type { ApiKey, SpendCap } from '@/accounts/account.ts'
-import { isRange } from '@/accounts/ip-range.ts'
 import { accountStore, type LimitChanges, type NewKey } from '@/accounts/store.ts'
 import { keySpending } from '@/ledger/store.ts'
+import { isRange } from '@/net/ip-range.ts'
 import { parseMoney } from '@/pricing/money.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'

@@ -1,9 +1,9 @@
 import type { Caller } from '@/accounts/account.ts'
-import { isAddressAllowed } from '@/accounts/ip-range.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Surface } from '@/generation/surface.ts'
 import { retryAfterSeconds } from '@/limits/headers.ts'
 import type { Load } from '@/limits/load.ts'
+import { isWithin } from '@/net/ip-range.ts'
 import type { Catalog, Model } from '@/routing/model.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 
@@ -45,7 +45,7 @@ export function admitCaller(caller: Caller, address: () => string | undefined): 
   if (caller.accountStatus !== 'active') {
     throw new GatewayError('account_suspended', 'This account is suspended')
   }
-  if (caller.allowIps !== undefined && !isAddressAllowed(address() ?? '', caller.allowIps)) {
+  if (caller.allowIps !== undefined && !isWithin(address() ?? '', caller.allowIps)) {
     throw new GatewayError('ip_not_allowed', 'This API key may not be used from this address')
   }
 }

@@ -34,6 +34,8 @@ export class ResponseSocket {
   readonly #gateway: ResponseGateway
   /** What the connection was opened with: its credentials go for every request on it. */
   readonly #opened: Pick<Request, 'url' | 'headers'>
+  /** Where it came from. */
+  readonly #address: string | undefined
   readonly #memory: SocketMemory
   readonly #waiting: string[] = []
   #ws: ServerWebSocket<ResponseSocket> | undefined
@@ -42,10 +44,11 @@ export class ResponseSocket {
   #drained: (() => void) | undefined
   #isLeaving = false
 
-  constructor(gateway: ResponseGateway, opened: Request) {
+  constructor(gateway: ResponseGateway, opened: Request, address: string | undefined) {
     this.#gateway = gateway
     this.#memory = new SocketMemory(gateway.maxBodyBytes)
     this.#opened = { url: opened.url, headers: requestHeaders(opened.headers) }
+    this.#address = address
   }
 
   /** A request as this connection would send it, for looking at its credentials again. */
@@ -125,7 +128,7 @@ export class ResponseSocket {
     const body = spliceJson(Buffer.from(frame), [...edits, { path: ['stream'], value: true }])
     return {
       request: this.request(body),
-      listener: { addressOf: () => this.#ws?.remoteAddress },
+      listener: { addressOf: () => this.#address },
       surface: 'responses',
       readCall: readBodyCall,
     }

@@ -54,8 +54,9 @@ export class ResponseSockets {
     try {
       if (gateway.draining) throw new GatewayError('shutting_down', 'This gateway is shutting down')
       const caller = await authenticateCaller(gateway.authenticate, request)
-      admitCaller(caller, () => listener.addressOf(request))
-      const data = new ResponseSocket(gateway, request)
+      const address = listener.addressOf(request)
+      admitCaller(caller, () => address)
+      const data = new ResponseSocket(gateway, request, address)
       if (server.upgrade(request, { data, headers: { 'x-request-id': requestId } })) return undefined
       throw new GatewayError('invalid_request', 'The WebSocket handshake is not complete')
     } catch (error) {

@@ -9,9 +9,8 @@ interface Address {
 const BITS = 128
 const MAPPED = 0xffffn << 32n
 
-/** Whether the address is in one of the ranges. What is no address is in none; undefined ranges admit everybody. */
-export function isAddressAllowed(address: string, ranges: readonly string[] | undefined): boolean {
-  if (ranges === undefined) return true
+/** Whether the address is in one of the ranges. What is no address is in none. */
+export function isWithin(address: string, ranges: readonly string[]): boolean {
   const parsed = parseAddress(address)
   return parsed !== undefined && ranges.some(range => contains(range, parsed))
 }
