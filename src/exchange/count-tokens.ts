@@ -40,7 +40,7 @@ type Counting = Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | '
  * then says. Admitted like an exchange, but free: nothing is stored.
  */
 export async function countTokens(gateway: Gateway, call: IncomingCall): Promise<Response> {
-  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
+  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
   const { signal } = call.request
   try {
     const { asked: prompt, model } = await receive(gateway, record, call, () =>
@@ -229,7 +229,7 @@ function report(gateway: Gateway, record: ExchangeRecord, countedBy: TokenCount[
     status,
     counted_by: countedBy,
     attempts: record.attempts,
-    total_ms: gateway.clock.now() - record.startedAt,
+    total_ms: gateway.clock.elapsed() - record.begunAt,
     error: error && { kind: error.kind, message: error.message, detail: error.detail },
   }
   if (error?.kind === 'internal_error') gateway.log.error({ ...line, err: error.cause }, 'token count')

@@ -148,7 +148,7 @@ async function conduct(
   call: Call,
   serve: (way: Way) => Promise<Response>,
 ): Promise<Response> {
-  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
+  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
   gateway.idempotency.observe(call.request, record)
   gateway.open.begin()
   try {

@@ -1,4 +1,5 @@
 import type { Caller } from '@/accounts/account.ts'
+import type { Clock } from '@/clock/clock.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
@@ -33,6 +34,8 @@ export interface ExchangeRecord {
   readonly surface: Surface
   /** Milliseconds since 1970. */
   readonly startedAt: number
+  /** The same as the clock's `elapsed` says it, for how long the exchange takes. */
+  readonly begunAt: number
   caller: Caller | undefined
   /** The model's id in the catalog. */
   model: string | undefined
@@ -73,11 +76,16 @@ export interface ExchangeRecord {
 }
 
 /** The record of an exchange of which nothing is known yet. */
-export function openRecord(id: string, surface: Surface, startedAt: number): ExchangeRecord {
+export function openRecord(
+  id: string,
+  surface: Surface,
+  clock: Pick<Clock, 'now' | 'elapsed'>,
+): ExchangeRecord {
   return {
     id,
     surface,
-    startedAt,
+    startedAt: clock.now(),
+    begunAt: clock.elapsed(),
     caller: undefined,
     model: undefined,
     channel: undefined,

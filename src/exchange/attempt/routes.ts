@@ -78,7 +78,7 @@ export async function overCandidates<P extends Prepared, T>(
     }
     failure = result.error
     if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
-    if (gateway.clock.now() - record.startedAt >= MAX_FAILOVER_MS) throw failure
+    if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
     const outcome = outcomeOf(failure)
     if (outcome.kind !== 'ok' && outcome.kind !== 'ignored')
       rest = afterFailure(rest, candidate, outcome.kind)

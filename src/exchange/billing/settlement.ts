@@ -36,7 +36,7 @@ export function settle(
   charged?: Promise<void>,
 ): void {
   const { store, settling } = dependencies
-  const totalMs = dependencies.clock.now() - record.startedAt
+  const totalMs = dependencies.clock.elapsed() - record.begunAt
   count(record, totalMs, dependencies.metrics)
   report(record, totalMs, dependencies.log)
   dependencies.spans?.add(spanOf(record, totalMs))

@@ -49,7 +49,7 @@ export async function fetchWhole<P extends Prepared, Answer>(
     const options = { client, pass, now: clock.now, deadlines, attempt, lane }
     const response = await send(preparation, candidate, options)
     const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
-    record.firstByteMs = clock.now() - record.startedAt
+    record.firstByteMs = clock.elapsed() - record.begunAt
     return read(bytes, response.headers)
   } catch (error) {
     throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)

@@ -19,7 +19,7 @@ export async function warmUp(
   call: IncomingCall,
   memory: TurnMemory,
 ): Promise<JsonObject[]> {
-  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock.now())
+  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
   let turn: Turn | undefined
   const state: IncomingCall['state'] = {
     async resolve(body) {

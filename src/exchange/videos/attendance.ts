@@ -25,7 +25,7 @@ export async function attend(
   act: (attendance: Attendance) => Promise<Response>,
 ): Promise<Response> {
   const { request, listener, surface } = call
-  const record = openRecord(gateway.newRequestId(), surface, gateway.clock.now())
+  const record = openRecord(gateway.newRequestId(), surface, gateway.clock)
   try {
     admitWork(gateway)
     const caller = await authenticateCaller(gateway.authenticate, request)

@@ -11,7 +11,10 @@ import { scrub } from '@/telemetry/scrub.ts'
 const KEY = 'sk-0Ab9cD8e7F6a5B4c3D2e1F0a9B8c7D6e5F4a3B2c1D0e9F8a7B6c5D4e3'
 
 function record(parts: Partial<ExchangeRecord> = {}): ExchangeRecord {
-  const open = openRecord('01a1fa0b-596b-723f-a306-ec1ac18fcd63', 'chat', 1_000)
+  const open = openRecord('01a1fa0b-596b-723f-a306-ec1ac18fcd63', 'chat', {
+    now: () => 1_000_000,
+    elapsed: () => 1_000,
+  })
   return { ...open, model: 'vendor/model', channel: 'main', usage: { ...NO_USAGE, outputText: 3 }, ...parts }
 }
 
@@ -35,6 +38,10 @@ function end(ended: ExchangeRecord, metrics: Metrics): string[] {
   })
   return lines
 }
+
+test('how long an exchange took is the time that passed, whatever the clock was set to meanwhile', () => {
+  expect(JSON.parse(lineOf(record()))).toMatchObject({ total_ms: 250 })
+})
 
 describe('the line of an exchange carries no credential', () => {
   test.each<[string, Partial<ExchangeRecord>]>([
