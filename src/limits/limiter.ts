@@ -37,8 +37,6 @@ export interface LimiterOptions {
   redis: RedisConnection | undefined
   clock: Clock
   log: Pick<Log, 'info' | 'warn'>
-  /** Milliseconds of a clock that nobody sets, for buckets of this process. */
-  steadyMs?: () => number
   /** Gateway processes that are alive, for the shares while Redis is away. */
   processes?: () => number
   /** `limits.on_redis_down`; `share` unless said otherwise. */
@@ -75,15 +73,14 @@ export class Limiter {
   readonly #timers: (() => void)[] = []
 
   constructor(options: LimiterOptions) {
-    const steadyMs = options.steadyMs ?? (() => performance.now())
-    const nowUs = () => Math.floor(steadyMs() * 1_000)
+    const nowUs = () => options.clock.elapsed() * 1_000
     this.#options = options
     this.#namespace = options.namespace ?? NAMESPACE
     this.#local = new LocalBuckets(nowUs)
     this.#blocks = new BlockList(nowUs)
     this.#arrears = new Arrears(nowUs)
     this.#shared = this.#guard()
-    this.#leases = new OpenLeases(this.#local, this.#shared, steadyMs)
+    this.#leases = new OpenLeases(this.#local, this.#shared, options.clock)
   }
 
   async start(): Promise<void> {

@@ -3,9 +3,7 @@ import type { Clock } from '@/clock/clock.ts'
 
 /** What a process measures itself by. */
 export interface LoadOptions {
-  clock: Clock
-  /** Milliseconds of a clock that nobody sets. */
-  steadyMs: () => number
+  clock: Pick<Clock, 'elapsed' | 'every'>
   /** Numbers in [0, 1). */
   random: () => number
   /** Sockets of callers and to upstreams that are open now. */
@@ -50,7 +48,7 @@ export class Load {
 
   constructor(options: LoadOptions) {
     this.#options = options
-    this.#sampledAt = options.steadyMs()
+    this.#sampledAt = options.clock.elapsed()
     this.#stop = options.clock.every(SAMPLE_MS, () => this.#sample())
   }
 
@@ -71,7 +69,7 @@ export class Load {
   }
 
   #sample(): void {
-    const now = this.#options.steadyMs()
+    const now = this.#options.clock.elapsed()
     this.#lags.push(Math.max(0, now - this.#sampledAt - SAMPLE_MS))
     this.#sampledAt = now
     if (this.#lags.length > SAMPLES) this.#lags.shift()

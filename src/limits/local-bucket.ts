@@ -17,7 +17,7 @@ export class LocalBuckets implements BucketStore {
   readonly #leases = new Map<string, Map<string, number>>()
   readonly #markers = new Map<string, number>()
 
-  /** `nowUs`: whole microseconds of a clock that nobody sets. */
+  /** `nowUs`: time that passed, in whole microseconds. */
   constructor(nowUs: () => number) {
     this.#nowUs = nowUs
   }

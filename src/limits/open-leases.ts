@@ -1,3 +1,4 @@
+import type { Clock } from '@/clock/clock.ts'
 import type { Place } from '@/clock/roll.ts'
 import type { LimitLease } from './answer.ts'
 import { type Delta, LEASE_TTL_US } from './bucket.ts'
@@ -15,7 +16,7 @@ const NONE: Correction = () => []
 
 interface Owed {
   readonly plan: Plan
-  /** When Redis has freed them by itself. */
+  /** When Redis has freed them by itself, as the clock's `elapsed` says it. */
   readonly untilMs: number
 }
 
@@ -23,16 +24,16 @@ interface Owed {
 export class OpenLeases {
   readonly #local: LocalBuckets
   readonly #shared: GuardedBuckets | undefined
-  readonly #steadyMs: () => number
+  readonly #clock: Pick<Clock, 'elapsed'>
   /** By id; a place is emptied when it is given back, for the reason that clock/roll.ts has. So are the owed ones. */
   readonly #open = new Map<string, Place<LimitLease>>()
   /** What is over but may still hold slots in Redis. */
   readonly #owed = new Map<string, Place<Owed>>()
 
-  constructor(local: LocalBuckets, shared: GuardedBuckets | undefined, steadyMs: () => number) {
+  constructor(local: LocalBuckets, shared: GuardedBuckets | undefined, clock: Pick<Clock, 'elapsed'>) {
     this.#local = local
     this.#shared = shared
-    this.#steadyMs = steadyMs
+    this.#clock = clock
   }
 
   get size(): number {
@@ -69,7 +70,7 @@ export class OpenLeases {
   async releaseInRedis(plan: Plan, correction: Correction = NONE): Promise<void> {
     const shared = this.#shared
     if (shared === undefined) return
-    this.#owed.set(plan.id, { item: { plan, untilMs: this.#steadyMs() + LEASE_TTL_MS } })
+    this.#owed.set(plan.id, { item: { plan, untilMs: this.#clock.elapsed() + LEASE_TTL_MS } })
     if (shared.isAway) return
     const calls = plan.slots.map(slot => {
       const deltas = correction(slot)
@@ -99,7 +100,7 @@ export class OpenLeases {
   }
 
   async #releaseOwed(shared: GuardedBuckets): Promise<void> {
-    const now = this.#steadyMs()
+    const now = this.#clock.elapsed()
     const owed = [...this.#owed.values()].flatMap(({ item }) => item ?? [])
     for (const { plan, untilMs } of owed) if (untilMs <= now) this.#forgive(plan.id)
     if (shared.isAway) return

@@ -45,7 +45,6 @@ async function rig(options: Partial<LimiterOptions> = {}) {
     redis,
     clock,
     log: SILENT,
-    steadyMs: clock.now,
     processes: () => 4,
     namespace: '',
     ...options,

@@ -42,7 +42,6 @@ describe.each(modes)('limits counted %s', mode => {
     openLimiter({
       redis: mode === 'on Redis' ? redis : undefined,
       clock: manualClock(),
-      steadyMs: () => 0,
       log: SILENT,
       namespace: `${server?.namespace}${mode}-${opened++}:`,
       ...options,
@@ -311,5 +310,17 @@ test.skipIf(redis === undefined)('a request asks Redis twice: when it begins and
   expect(asked).toEqual(['take', 'finish', 'take', 'finish'])
   const { limits } = granted(await limiter.take({ ...request, id: 'c' }))
   expect(limits.find(({ kind }) => kind === 'requests')?.remaining).toBe(8)
+  await limiter.close()
+})
+
+test("a bucket of this process fills with time, and not because the machine's clock is set", async () => {
+  const clock = manualClock()
+  const limiter = await openLimiter({ redis: undefined, clock, log: SILENT })
+  const request = () => ask({ accountLimits: { requestsPerMinute: 1 } })
+  granted(await limiter.take(request()))
+  clock.set(3_600_000)
+  refused(await limiter.take(request()))
+  clock.advance(60_000)
+  granted(await limiter.take(request()))
   await limiter.close()
 })

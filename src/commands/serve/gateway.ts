@@ -115,7 +115,6 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   const spans = await openSpansOf(options)
   const load = new Load({
     clock,
-    steadyMs: () => performance.now(),
     random: options.random,
     openSockets: () => openRequests() + selection.concurrency.total,
     maxSockets: socketLimit(),
