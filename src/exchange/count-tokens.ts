@@ -144,7 +144,7 @@ function prepareCount(
 ): PreparedCount {
   const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
   if (isPassthrough(prompt, route)) {
-    const { body, headers } = passOn(prompt, route)
+    const { body, headers } = passOn(prompt, { target: targetOf(model, route), purpose: 'count-tokens' })
     return { call, headers, body: renameInside(body, prompt, route) }
   }
   const { functionToolsOnly } = route.channel

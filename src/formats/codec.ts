@@ -7,6 +7,8 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { JsonObject } from '@/json/json.ts'
+import type { Texts } from '@/json/outline.ts'
+import type { JsonEdit } from '@/json/splice.ts'
 
 /**
  * All that Tollgate knows about one wire format. decode is wire to generation, encode is generation to wire; both
@@ -101,6 +103,54 @@ export interface Codec {
 
   /** Counting the tokens of a prompt; undefined where the format has no call for it. */
   readonly tokenCount: TokenCountCodec | undefined
+
+  /** What is done where callers and upstreams speak this format, and bytes are handed on. */
+  readonly passthrough: PassthroughCodec
+}
+
+/** The same format on both sides: what the gateway owns of the bytes, and nothing else. */
+export interface PassthroughCodec {
+  /**
+   * Makes a caller's body one for this upstream: the model's name, what the gateway wants to know or limit, and what
+   * another upstream left in the conversation that this one is known to refuse. All other bytes stay.
+   */
+  edits(body: PassedBody, passage: Passage): JsonEdit[]
+
+  /** Request headers that an upstream may see. Everything else stays here. */
+  readonly headers: readonly string[]
+
+  /** What nearly all callers say in them, or would if they said anything: always the same frozen object. */
+  readonly usualHeaders: Readonly<Record<string, string>>
+
+  /** How a stream of the upstream's own events is read, and what of it the caller did not ask for. */
+  listening(body: JsonObject): PassthroughListening
+}
+
+/** A caller's body that is handed on. */
+export interface PassedBody {
+  readonly bytes: Uint8Array
+  /** What it says; of a large body the long strings may be marks, which `texts` knows. */
+  readonly json: JsonObject
+  readonly texts: Texts
+}
+
+/** Where a body is handed on to, and what for. */
+export interface Passage {
+  target: Target
+  purpose: 'answer' | 'compact' | 'count-tokens'
+  stream: boolean
+  /** A limit of the answer that the caller did not set. */
+  outputLimit: number | undefined
+}
+
+/** See `PassthroughCodec.listening`. */
+export interface PassthroughListening {
+  /** The caller did not ask for the usage that the gateway asked for. */
+  hidesUsage: boolean
+  /** Several answers at once, of which each may begin and end at any time: no event may go by unread. */
+  readsAll: boolean
+  /** Clients of the format die of comments. */
+  hidesComments: boolean
 }
 
 /** What of a call is not in its body in every format. */

@@ -10,7 +10,7 @@ import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { isPassthrough, passOn, type SentRequest, statelessEdits } from './passthrough-request.ts'
+import { isPassthrough, passOn, type SentRequest } from './passthrough-request.ts'
 import { summarising } from './summary.ts'
 
 /** A prompt made ready for one route: what to send, and how to read what comes back. */
@@ -62,10 +62,10 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     reply: () => replyContext(prompt, options),
   }
   if (isPassthrough(prompt, route)) {
-    const isCompaction = prompt.purpose === 'compact'
-    const call = isCompaction ? ({ ...common.call, kind: 'compact' } as const) : common.call
-    const edits = isCompaction ? [] : statelessEdits(prompt, route)
-    return { ...common, call, ...passOn(prompt, route, edits), losses: [], conversion: undefined }
+    const purpose = prompt.purpose === 'compact' ? 'compact' : 'answer'
+    const call = purpose === 'compact' ? ({ ...common.call, kind: 'compact' } as const) : common.call
+    const sent = passOn(prompt, { target: targetOf(model, route), purpose })
+    return { ...common, call, ...sent, losses: [], conversion: undefined }
   }
   const caller = CODECS[prompt.format]
   const lowered = inCallersWords(caller, prompt.body.json, () =>

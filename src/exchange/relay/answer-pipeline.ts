@@ -2,7 +2,6 @@ import type { GatewayError } from '@/errors/gateway-error.ts'
 import { outlineOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
-import { asksForSeveral, asksForUsage } from '@/exchange/attempt/passthrough-request.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
@@ -94,14 +93,11 @@ function streaming(source: Source): Pipeline {
   const { prompt, preparation } = source
   if (preparation.conversion !== undefined) return hub(source)
   const { codec, decodeContext, requestId } = preparation
-  const isChat = prompt.format === 'openai-chat-completions'
   return new PassthroughPipeline({
     codec,
     decoder: codec.createStreamDecoder(decodeContext),
     requestId,
-    hidesUsage: isChat && !asksForUsage(outlineOf(prompt.body)),
-    readsAll: isChat && asksForSeveral(outlineOf(prompt.body)),
-    hidesComments: prompt.format === 'gemini-generate-content',
+    ...codec.passthrough.listening(outlineOf(prompt.body)),
     framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
   })
 }

@@ -2,6 +2,7 @@ import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
 import { hasMark } from '@/json/mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
+import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
@@ -73,4 +74,5 @@ export const anthropicMessages: Codec = {
   toolNames: { pattern: /^[a-zA-Z0-9_-]{1,128}$/, maxLength: 128 },
   takesUrl: () => true,
   tokenCount,
+  passthrough,
 }

@@ -4,6 +4,7 @@ import { hasMark } from '@/json/mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { canFetch } from './media.ts'
 import { modelTraits } from './models.ts'
+import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
@@ -78,6 +79,7 @@ export const geminiGenerateContent: Codec = {
   toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
   takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model).fetchesUrls),
   tokenCount,
+  passthrough,
 }
 
 const TELLING = [

@@ -21,8 +21,10 @@ export interface ModelTraits {
   mixedTools: boolean
   /** Takes a JSON answer beside function declarations. */
   jsonBesideTools: boolean
-  /** Gives calls an id and wants it back; refuses calls of the current turn without a signature. */
+  /** Gives calls an id and wants it back; may refuse calls of the current turn without a signature. */
   callIds: boolean
+  /** Is known to refuse them. */
+  refusesUnsignedCalls: boolean
   /** Takes media inside a functionResponse. */
   mediaInResults: boolean
   /** Fetches public https addresses itself. */
@@ -36,6 +38,7 @@ const OLDER: ModelTraits = {
   mixedTools: false,
   jsonBesideTools: false,
   callIds: false,
+  refusesUnsignedCalls: false,
   mediaInResults: false,
   fetchesUrls: false,
   maxCandidates: 8,
@@ -49,6 +52,7 @@ const GEMINI_3: ModelTraits = {
   mixedTools: true,
   jsonBesideTools: true,
   callIds: true,
+  refusesUnsignedCalls: true,
   mediaInResults: true,
   fetchesUrls: true,
   maxCandidates: 8,
@@ -57,7 +61,7 @@ const GEMINI_3: ModelTraits = {
 const NO_THINKING: Thinking = { type: 'none' }
 
 /** A name that says nothing: a built-in tool can be done without, so it is not risked beside functions. */
-const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false }
+const UNKNOWN: ModelTraits = { ...GEMINI_3, mixedTools: false, refusesUnsignedCalls: false }
 
 /**
  * By name, the first row that fits. https://ai.google.dev/gemini-api/docs/thinking has the ranges. A Gemini that

@@ -3,6 +3,7 @@ import { decodeFault } from '@/formats/faults/fault.ts'
 import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { encodeErrorEvent } from './error.ts'
 import { modelTraits } from './models.ts'
+import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
@@ -74,4 +75,5 @@ export const openaiChatCompletions: Codec = {
   takesUrl: ({ kind }, _url, target) =>
     kind === 'image' || kind === 'video' || (kind === 'document' && vendorTraits(target.vendor).isOpenrouter),
   tokenCount: undefined,
+  passthrough,
 }

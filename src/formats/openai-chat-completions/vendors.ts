@@ -13,6 +13,8 @@ export interface VendorTraits {
   refuses: ReadonlySet<RequestField>
   /** It knows `stream_options`; the others send usage unasked. */
   takesStreamOptions: boolean
+  /** It is known to refuse ids of tool calls that are not like its own. */
+  checksCallIds: boolean
   /** A tool call's id as the vendor takes it. */
   fitCallId: (id: string) => string
 }
@@ -47,6 +49,7 @@ export function vendorTraits(vendor: string): VendorTraits {
     needsReasoning: /(?:^|\.)(?:moonshot|deepseek)\.(?:ai|cn|com)$|^(?:moonshot|deepseek)$/.test(host),
     refuses: new Set(isOpenai ? ['topK'] : (strict?.[1] ?? [])),
     takesStreamOptions: !isMistral,
+    checksCallIds: isOpenai || isMistral,
     fitCallId: isMistral ? nineCharacters : fortyCharacters,
   }
 }

@@ -4,6 +4,7 @@ import { encodeOpenaiError } from '@/formats/openai/error.ts'
 import { asNumber } from '@/json/json.ts'
 import { hasMark } from '@/json/mark.ts'
 import { encodeErrorEvent } from './error.ts'
+import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeCountRequest, encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
@@ -38,6 +39,7 @@ export const openaiResponses: Codec = {
     decodeResponse: body => asNumber(body['input_tokens']),
     encodeResponse: tokens => ({ object: 'response.input_tokens', input_tokens: tokens }),
   },
+  passthrough,
   fieldNames: {
     instructions: 'instructions',
     tools: 'tools',

@@ -1,0 +1,70 @@
+import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { JsonEdit } from '@/json/splice.ts'
+import { modelTraits } from './models.ts'
+import { SIGNATURE_BYPASS } from './signature-bypass.ts'
+
+/** See PassthroughCodec. */
+export const passthrough: PassthroughCodec = {
+  edits,
+  headers: [],
+  usualHeaders: Object.freeze({}),
+  listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: true }),
+}
+
+function edits({ json }: PassedBody, { target, purpose, outputLimit }: Passage): JsonEdit[] {
+  const found: JsonEdit[] = []
+  if (outputLimit !== undefined) {
+    const config = 'generation_config' in json ? 'generation_config' : 'generationConfig'
+    found.push({ path: [config, 'maxOutputTokens'], value: outputLimit })
+  }
+  if (purpose === 'answer' && modelTraits(target.model).refusesUnsignedCalls)
+    found.push(...signingEdits(json))
+  return found
+}
+
+/**
+ * What stands for the signature of calls that another upstream made in the turn that the model is still working on: it
+ * refuses a step there whose first call has none.
+ */
+function signingEdits(json: JsonObject): JsonEdit[] {
+  const contents = asArray(json['contents']).map(readContent)
+  const begins = contents.findLastIndex((content, place) => beginsTurn(content, contents[place - 1]))
+  const found: JsonEdit[] = []
+  let isAnswered = true
+  for (const [place, { isModel, parts }] of contents.entries()) {
+    const index = parts.findIndex(isCall)
+    if (!isModel) isAnswered = true
+    else if (index >= 0) {
+      const name = 'thought_signature' in (parts[index] ?? {}) ? 'thought_signature' : 'thoughtSignature'
+      const isSigned = (asString(parts[index]?.[name]) ?? '') !== ''
+      const path = ['contents', place, 'parts', index, name]
+      if (place > begins && isAnswered && !isSigned) found.push({ path, value: SIGNATURE_BYPASS })
+      isAnswered = false
+    }
+  }
+  return found
+}
+
+interface Content {
+  isModel: boolean
+  parts: readonly (JsonObject | undefined)[]
+}
+
+function readContent(value: JsonValue): Content {
+  const content = asObject(value)
+  return { isModel: content?.['role'] === 'model', parts: asArray(content?.['parts']).map(asObject) }
+}
+
+function isCall(part: JsonObject | undefined): boolean {
+  return part !== undefined && ('functionCall' in part || 'function_call' in part)
+}
+
+function isResult(part: JsonObject | undefined): boolean {
+  return part !== undefined && ('functionResponse' in part || 'function_response' in part)
+}
+
+/** As where the conversation is written anew (contents-encode.ts): text beside results does not count. */
+function beginsTurn({ isModel, parts }: Content, before: Content | undefined): boolean {
+  return !isModel && !parts.some(isResult) && before?.parts.some(isCall) !== true
+}

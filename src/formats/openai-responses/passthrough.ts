@@ -1,0 +1,60 @@
+import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import type { Texts } from '@/json/outline.ts'
+import { sliceItems } from '@/json/slice.ts'
+import type { JsonEdit } from '@/json/splice.ts'
+import { modelRules } from './model-rules.ts'
+
+/** See PassthroughCodec. */
+export const passthrough: PassthroughCodec = {
+  edits,
+  headers: ['openai-beta'],
+  usualHeaders: Object.freeze({}),
+  listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
+}
+
+function edits(body: PassedBody, { target, purpose, outputLimit }: Passage): JsonEdit[] {
+  const { json } = body
+  const found: JsonEdit[] = []
+  if (json['model'] !== undefined && json['model'] !== target.model) {
+    found.push({ path: ['model'], value: target.model })
+  }
+  if (outputLimit !== undefined) found.push({ path: ['max_output_tokens'], value: outputLimit })
+  // Codex tells its vendor of the caller's machine here: session ids, local paths.
+  if (json['client_metadata'] !== undefined) found.push({ path: ['client_metadata'], value: {} })
+  return purpose === 'answer' ? [...found, ...statelessEdits(body, target.model)] : found
+}
+
+const ENCRYPTED = 'reasoning.encrypted_content'
+
+/**
+ * Keeps an upstream from keeping anything: what is kept is kept here, and a store that all of the gateway's callers
+ * share is nobody's. So reasoning has to travel with the conversation, and references to what the upstream
+ * would have kept lead nowhere: those to reasoning, which the AI SDK
+ * sends since it takes the vendor to keep everything, are taken out, as for any other upstream.
+ */
+function statelessEdits({ bytes, json, texts }: PassedBody, model: string): JsonEdit[] {
+  const found: JsonEdit[] = []
+  if (json['store'] !== false) found.push({ path: ['store'], value: false })
+  const include = asArray(json['include'])
+  if (!include.includes(ENCRYPTED) && modelRules(model).reasons === true) {
+    const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
+    found.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
+  }
+  const items = asArray(json['input'])
+  const isLost = (item: JsonValue | undefined) => isLostReasoning(asObject(item), texts)
+  if (items.some(isLost)) {
+    const spelled = sliceItems(bytes, 'input') ?? []
+    const kept = spelled.filter((_, index) => !isLost(items[index]))
+    found.push({ path: ['input'], text: `[${kept.join(',')}]` })
+  }
+  return found
+}
+
+/** Reasoning by reference only: its text, if any, is no use without what the upstream would have kept. */
+function isLostReasoning(item: JsonObject | undefined, texts: Texts): boolean {
+  const id = item?.['id']
+  if (typeof id !== 'string' || !texts.whole(id).startsWith('rs_')) return false
+  if (item?.['type'] === 'item_reference') return true
+  return item?.['type'] === 'reasoning' && !item['encrypted_content'] && asArray(item['content']).length === 0
+}
