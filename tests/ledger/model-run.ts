@@ -13,29 +13,45 @@ export interface ModelRun {
   seed?: number
   /** How many sequences run at a time. */
   lanes?: number
+  /** No sequence begins after this long, and no smaller one that fails is looked for; undefined: as long as it takes. */
+  limitMs?: number
+  /** Told after each sequence. */
+  onSequence?(done: ModelTally): void
+}
+
+/** What was run. */
+export interface ModelTally {
+  sequences: number
+  commands: number
 }
 
 /** More keep no second core busier; each waits for the answer to its command. */
 const LANES = 6
 
 /**
- * Runs random commands on models and on a ledger, and returns how many that were; throws with the shortest sequence on
+ * Runs random commands on models and on a ledger, and tells how many that were; throws with the shortest sequence on
  * which they differ. Sequences run side by side on one database, each on accounts of its own; what they share is what
  * real processes share: the reaper, and the tables.
  */
-export async function runModel(url: string, run: ModelRun): Promise<number> {
+export async function runModel(url: string, run: ModelRun): Promise<ModelTally> {
   const lanes = Math.min(run.lanes ?? LANES, run.sequences)
   const database = await openLazily(url, lanes)
+  const done: ModelTally = { sequences: 0, commands: 0 }
+  const tell = (commands: number) => {
+    done.sequences += 1
+    done.commands += commands
+    run.onSequence?.(done)
+  }
   try {
-    const counts = await Promise.all(
+    await Promise.all(
       Array.from({ length: lanes }, (_, lane) => {
         const sequences = Math.floor(run.sequences / lanes) + (lane < run.sequences % lanes ? 1 : 0)
         const seed = run.seed === undefined ? {} : { seed: run.seed + lane }
-        return runLane(database, { sequences, commandsPerSequence: run.commandsPerSequence, ...seed })
+        return runLane(database, { ...run, sequences, ...seed }, tell)
       }),
     )
     await settleLeftovers(database)
-    return counts.reduce((sum, count) => sum + count, 0)
+    return done
   } finally {
     await database.close()
   }
@@ -49,24 +65,23 @@ async function openLazily(url: string, connections: number): Promise<Database> {
   return connect(url, { max: connections })
 }
 
-async function runLane(database: Database, run: ModelRun): Promise<number> {
+async function runLane(database: Database, run: ModelRun, tell: (commands: number) => void): Promise<void> {
   const stock = worldStock(database)
-  let count = 0
   await fc.assert(
     fc.asyncProperty(ledgerCommands(2 * run.commandsPerSequence), async commands => {
       const setup = await enter(database, await stock.take())
       await fc.asyncModelRun(() => setup, commands)
       await compare(setup.model, setup.real)
-      count += setup.real.steps
       await leave(database, setup.real.owners)
+      tell(setup.real.steps)
     }),
     {
       numRuns: run.sequences,
       endOnFailure: false,
       ...(run.seed === undefined ? {} : { seed: run.seed }),
+      ...(run.limitMs === undefined ? {} : { interruptAfterTimeLimit: run.limitMs }),
     },
   )
-  return count
 }
 
 /** The processes of a sequence that is over are dead: what it left open is anybody's to settle. */

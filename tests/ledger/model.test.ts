@@ -12,7 +12,7 @@ const COMMANDS = 100
 
 test('random commands leave the ledger where a plain model of it is, and the audit finds nothing', async () => {
   const started = performance.now()
-  const commands = await runModel(fixture.database.url, {
+  const { commands } = await runModel(fixture.database.url, {
     sequences: SEQUENCES,
     commandsPerSequence: COMMANDS,
   })
