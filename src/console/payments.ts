@@ -91,19 +91,20 @@ export async function receiveWebhook(
     .catch((error: unknown) => {
       throw new ConsoleError('forbidden', 'The signature is wrong', { cause: error })
     })
+  const told = { at: event.created, client }
   switch (event.type) {
     case 'checkout.session.completed':
     // Where the money comes days later.
     case 'checkout.session.async_payment_succeeded':
       return postCheckout(console, event.data.object)
     case 'charge.refunded':
-      return { posted: await postRefund(console, event.data.object) }
+      return { posted: await postRefund(console, event.data.object, told) }
     case 'refund.failed':
-      return { posted: await postFailedRefund(console, event.data.object) }
+      return { posted: await postFailedRefund(console, event.data.object, told) }
     case 'charge.dispute.funds_withdrawn':
-      return { posted: await postDispute(console, event.data.object, 'withdrawn') }
+      return { posted: await postDispute(console, event.data.object, 'withdrawn', told) }
     case 'charge.dispute.funds_reinstated':
-      return { posted: await postDispute(console, event.data.object, 'reinstated') }
+      return { posted: await postDispute(console, event.data.object, 'reinstated', told) }
     default:
       return { posted: false }
   }

@@ -16,13 +16,24 @@ let ada: Visitor
 beforeAll(async () => {
   gateway = await startTestGateway()
   await gateway.apply(`console: { stripe: { secret_key: sk_test_1, webhook_secret: ${SECRET} } }`)
-  stripe = scriptedUpstream(() =>
-    Response.json({ id: 'cs_1', object: 'checkout.session', url: 'https://checkout.stripe.com/c/pay/cs_1' }),
+  stripe = scriptedUpstream(({ path }) =>
+    path.startsWith('/v1/payment_intents/')
+      ? ownerOf(path.slice('/v1/payment_intents/'.length))
+      : Response.json({
+          ...{ id: 'cs_1', object: 'checkout.session' },
+          url: 'https://checkout.stripe.com/c/pay/cs_1',
+        }),
   )
   const { hostname, port } = new URL(stripe.url)
   site = await startTestConsole(gateway, {
     stripe: async key =>
-      new Stripe(key, { host: hostname, port: Number(port), protocol: 'http', telemetry: false }),
+      new Stripe(key, {
+        host: hostname,
+        port: Number(port),
+        protocol: 'http',
+        telemetry: false,
+        maxNetworkRetries: 0,
+      }),
   })
   ada = await site.signUp('payer@example.com')
 })
@@ -45,8 +56,25 @@ function eventOf(session: object, type = 'checkout.session.completed'): string {
   })
 }
 
-function signable(type: string, object: object): string {
-  return JSON.stringify({ id: `evt_${crypto.randomUUID()}`, object: 'event', type, data: { object } })
+/** Seconds since 1970 at Stripe. */
+let stripeTime = 1_795_000_000
+
+function signable(type: string, object: object, created = stripeTime++): string {
+  return JSON.stringify({
+    id: `evt_${crypto.randomUUID()}`,
+    object: 'event',
+    type,
+    created,
+    data: { object },
+  })
+}
+
+/** What Stripe says of a payment: by its id it was begun here, elsewhere, or nobody can say now. */
+function ownerOf(intent: string): Response {
+  if (intent.startsWith('pi_away')) return Response.json({ error: { message: 'away' } }, { status: 500 })
+  if (intent.startsWith('pi_no')) return Response.json({ error: { message: 'no such' } }, { status: 404 })
+  const metadata = intent.startsWith('pi_other') ? {} : { tollgate_account: String(ada.accountId) }
+  return Response.json({ id: intent, object: 'payment_intent', metadata })
 }
 
 async function deliver(payload: string, signature?: string): Promise<{ status: number; posted: unknown }> {
@@ -155,20 +183,24 @@ test.each([
 
 describe('money that went back to its payer', () => {
   /** A payment of 25.00, and what Stripe tells of it afterwards. */
-  async function pay() {
-    const intent = `pi_${crypto.randomUUID()}`
+  async function pay(whose = '') {
+    const intent = `pi_${whose}${crypto.randomUUID()}`
     const paid = eventOf({ payment_intent: intent })
     const before = await balance()
     const metadata = { tollgate_account: String(ada.accountId) }
     const told = { payment_intent: intent, currency: 'usd' }
     return {
       deliverPayment: () => deliver(paid),
-      refundedTo: (amount_refunded: number, more: object = {}) =>
+      refundedTo: (amount_refunded: number, more: object = {}, at?: number) =>
         deliver(
-          signable('charge.refunded', { id: `ch_${intent}`, ...told, amount_refunded, metadata, ...more }),
+          signable(
+            'charge.refunded',
+            { id: `ch_${intent}`, ...told, amount_refunded, metadata, ...more },
+            at,
+          ),
         ),
-      refundFailed: (amount: number) =>
-        deliver(signable('refund.failed', { id: `re_${intent}`, ...told, amount })),
+      refundFailed: (amount: number, which = 1) =>
+        deliver(signable('refund.failed', { id: `re_${intent}_${which}`, ...told, amount })),
       dispute: (what: string, amount: number) =>
         deliver(signable(`charge.dispute.funds_${what}`, { id: `dp_${intent}`, ...told, amount })),
       gained: async () => (await balance()) - before,
@@ -209,18 +241,35 @@ describe('money that went back to its payer', () => {
     expect(await gained()).toBe(0n)
   })
 
-  test('comes back when its refund failed, once, and may be refunded anew', async () => {
+  test('comes back when its refund failed, once, and may be refunded anew for the same total', async () => {
     const { deliverPayment, refundedTo, refundFailed, gained } = await pay()
     await deliverPayment()
     expect((await refundFailed(500)).status).toBe(503)
+    const first = stripeTime
     await refundedTo(500)
-    await Promise.all([refundFailed(500), refundFailed(500)])
+    const all = await Promise.all([refundFailed(500), refundFailed(500)])
+    expect(all.map(({ status }) => status)).toEqual([200, 200])
+    expect(all.filter(({ posted }) => posted === true)).toHaveLength(1)
     expect(await gained()).toBe(25_000_000_000n)
     // Late, and told before already.
-    await refundedTo(500)
+    expect(await refundedTo(500, {}, first)).toEqual({ status: 200, posted: false })
     expect(await gained()).toBe(25_000_000_000n)
-    await refundedTo(700)
+    expect(await refundedTo(500)).toEqual({ status: 200, posted: true })
+    expect(await refundedTo(500)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(20_000_000_000n)
+    await refundFailed(500, 2)
+    expect(await refundedTo(700)).toEqual({ status: 200, posted: true })
     expect(await gained()).toBe(18_000_000_000n)
+  })
+
+  test('in two parts of which the first failed is what the second was, if the first is told last', async () => {
+    const { deliverPayment, refundedTo, refundFailed, gained } = await pay()
+    await deliverPayment()
+    const first = stripeTime++
+    await refundedTo(700)
+    await refundFailed(500)
+    expect(await refundedTo(500, {}, first)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(23_000_000_000n)
   })
 
   test('is taken off by a dispute, and given back when it is won: once each, and never the second alone', async () => {
@@ -236,9 +285,27 @@ describe('money that went back to its payer', () => {
     expect(await gained()).toBe(25_000_000_000n)
   })
 
-  test('of a payment that is none of ours, or in another currency, changes nothing', async () => {
-    const { deliverPayment, refundedTo, dispute, gained } = await pay()
+  test('by a dispute or a failed refund that is told before the payment is to be told again, as long as the payment may be ours', async () => {
+    const { deliverPayment, dispute, refundedTo, refundFailed, gained } = await pay()
+    expect((await dispute('withdrawn', 2000)).status).toBe(503)
+    expect((await refundFailed(500)).status).toBe(503)
+    await deliverPayment()
+    expect(await dispute('withdrawn', 2000)).toEqual({ status: 200, posted: true })
+    await refundedTo(500)
+    expect(await refundFailed(500)).toEqual({ status: 200, posted: true })
+    expect(await gained()).toBe(5_000_000_000n)
+    expect((await (await pay('away_')).dispute('withdrawn', 500)).status).toBe(503)
+  })
+
+  test.each(['other_', 'no_'])('of a payment that is none of ours (%s) changes nothing', async whose => {
+    const { dispute, refundFailed, gained } = await pay(whose)
     expect(await dispute('withdrawn', 500)).toEqual({ status: 200, posted: false })
+    expect(await refundFailed(500)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(0n)
+  })
+
+  test('in another currency changes nothing', async () => {
+    const { deliverPayment, refundedTo, gained } = await pay()
     await deliverPayment()
     expect(await refundedTo(500, { currency: 'eur' })).toEqual({ status: 200, posted: false })
     expect(await gained()).toBe(25_000_000_000n)
