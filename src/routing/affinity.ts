@@ -72,12 +72,12 @@ const MAX_HOMES = 50_000
  * that.
  */
 export class Homes {
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Pick<Clock, 'elapsed'>
   readonly #limit: number
   /** The most recently served last. */
   readonly #places = new Map<string, Place & { servedAt: number }>()
 
-  constructor(clock: Pick<Clock, 'now'>, limit = MAX_HOMES) {
+  constructor(clock: Pick<Clock, 'elapsed'>, limit = MAX_HOMES) {
     this.#clock = clock
     this.#limit = limit
   }
@@ -85,7 +85,7 @@ export class Homes {
   /** Where the conversation was served last. */
   of(conversation: string): Place | undefined {
     const place = this.#places.get(conversation)
-    if (place === undefined || this.#clock.now() - place.servedAt > HOME_MS) return undefined
+    if (place === undefined || this.#clock.elapsed() - place.servedAt > HOME_MS) return undefined
     return { channelId: place.channelId, keyId: place.keyId }
   }
 
@@ -95,7 +95,7 @@ export class Homes {
    */
   served(conversation: string, { channelId, keyId }: Place): void {
     this.#places.delete(conversation)
-    this.#places.set(conversation, { channelId, keyId, servedAt: this.#clock.now() })
+    this.#places.set(conversation, { channelId, keyId, servedAt: this.#clock.elapsed() })
     if (this.#places.size <= this.#limit) return
     for (const oldest of this.#places.keys()) {
       this.#places.delete(oldest)

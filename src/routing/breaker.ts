@@ -1,10 +1,13 @@
+import type { Clock } from '@/clock/clock.ts'
+
 /**
  * A circuit breaker for one channel or one key of a channel's pool. Own rather than cockatiel's: what opens it here is
  * the vendor's words (a 429 pauses, a 401 takes out, Retry-After is a least time), an opening can come from another
  * process, and whoever orders candidates must be able to look without taking the probe. A library's breaker wraps a
  * function call and knows none of that; what is left of it is the few lines of counting below.
  *
- * Holds a fixed number of counters, whatever happens. Time is an argument; randomness is injected.
+ * Holds a fixed number of counters, whatever happens. Time is an argument (`now` is what the clock's `elapsed` says);
+ * randomness is injected.
  */
 
 /** Why a breaker is open. */
@@ -15,7 +18,7 @@ export type Standing =
   | { kind: 'ready' }
   /** Half-open: one attempt may find out whether it works again. */
   | { kind: 'probe' }
-  /** `until` is when to ask again, in ms since 1970. */
+  /** `until` is when to ask again, as the clock's `elapsed` says it. */
   | { kind: 'paused'; until: number }
 
 /** Every attempt may go. One object, since every candidate of every request has a standing. */
@@ -154,11 +157,17 @@ export class Breaker {
     this.#open = { cause, reason, at: this.#open?.at ?? now, until }
   }
 
-  view(now: number): BreakerView {
+  /** How it stands, for people: they are told the time of day. */
+  view(clock: Pick<Clock, 'now' | 'elapsed'>): BreakerView {
+    const now = clock.elapsed()
     const { succeeded, failed } = this.#window.counts(now)
     const open = this.#open
-    const state = open === undefined ? 'closed' : now < open.until ? 'open' : 'half-open'
-    return { state, cause: open?.cause, reason: open?.reason, until: open?.until, succeeded, failed }
+    if (open === undefined) {
+      return { state: 'closed', cause: undefined, reason: undefined, until: undefined, succeeded, failed }
+    }
+    const { cause, reason } = open
+    const state = now < open.until ? 'open' : 'half-open'
+    return { state, cause, reason, until: clock.now() + open.until - now, succeeded, failed }
   }
 
   /** A success that began before the opening is old news. */

@@ -46,7 +46,7 @@ export interface ChannelHealth {
 
 /** What the health of channels is judged with. */
 export interface HealthOptions {
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'now' | 'elapsed'>
   /** Numbers in [0, 1). */
   random: () => number
   /** What other processes see, where there are any. */
@@ -89,7 +89,7 @@ export class Health {
     channel: Channel,
     key: ChannelKey | undefined,
     model: string,
-    now = this.#options.clock.now(),
+    now = this.#options.clock.elapsed(),
   ): Standing {
     const ofKey = keySubject(channel.id, key?.id)
     const standing = worse(
@@ -102,7 +102,7 @@ export class Health {
 
   /** Begins an attempt; undefined if it may not be made, since another took the probe in the meantime. */
   begin(channel: Channel, key: ChannelKey | undefined, model: string): HealthTicket | undefined {
-    const now = this.#options.clock.now()
+    const now = this.#options.clock.elapsed()
     const isPaused = this.standing(channel, key, model, now).kind === 'paused'
     return isPaused ? undefined : this.beginAnyway(channel, key, model, now)
   }
@@ -112,7 +112,7 @@ export class Health {
     channel: Channel,
     key: ChannelKey | undefined,
     model: string,
-    now = this.#options.clock.now(),
+    now = this.#options.clock.elapsed(),
   ): HealthTicket {
     const keyId = key?.id
     const ofKey = keySubject(channel.id, keyId)
@@ -123,7 +123,7 @@ export class Health {
     let keyTicket = ticketOf(this.#entries.get(ofKey), plain)
     return {
       report: (outcome, timings) => {
-        const toldAt = this.#options.clock.now()
+        const toldAt = this.#options.clock.elapsed()
         const signals = signalsOf(outcome)
         const entry = this.#entry(channelSubject(channel.id), channel.baseUrl)
         const opened = entry.breaker.report(channelTicket, signals.channel, toldAt)
@@ -196,7 +196,7 @@ export class Health {
     const name = modelName(keySubject(channel.id, id), model)
     if (signal.kind !== 'pause' && !this.#models.has(name)) return
     const { breaker } = this.#modelEntry(channel.id, id, model, channel.baseUrl)
-    const opened = breaker.report(ticket, signal, this.#options.clock.now())
+    const opened = breaker.report(ticket, signal, this.#options.clock.elapsed())
     if (opened !== undefined) this.#tell(opened, channel, { id }, model)
     else if (signal.kind === 'ok') this.#models.delete(name)
   }
@@ -214,7 +214,7 @@ export class Health {
       model === undefined
         ? this.#entry(subject, UNKNOWN)
         : this.#modelEntry(channelId, key?.id, model, UNKNOWN)
-    entry.breaker.openFor(opening, this.#options.clock.now())
+    entry.breaker.openFor(opening, this.#options.clock.elapsed())
   }
 
   #entry(subject: number, address: string): Entry {
@@ -245,14 +245,13 @@ export class Health {
   }
 
   #refusedModels(key: number): { model: string; breaker: BreakerView }[] {
-    const now = this.#options.clock.now()
     return [...this.#models.values()]
       .filter(({ ofKey }) => ofKey === key)
-      .map(({ model, breaker }) => ({ model, breaker: breaker.view(now) }))
+      .map(({ model, breaker }) => ({ model, breaker: breaker.view(this.#options.clock) }))
   }
 
   #view(subject: number): BreakerView {
-    return (this.#entries.get(subject)?.breaker ?? UNTOUCHED).view(this.#options.clock.now())
+    return (this.#entries.get(subject)?.breaker ?? UNTOUCHED).view(this.#options.clock)
   }
 }
 

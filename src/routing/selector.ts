@@ -11,7 +11,7 @@ export interface SelectorOptions {
   health: Health
   concurrency: Concurrency
   homes: Homes
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'elapsed'>
   /** Numbers in [0, 1): the seed of a request that belongs to no conversation. */
   random: () => number
 }
@@ -41,7 +41,7 @@ export class Selector {
 
   select(routes: readonly Route[], traits: ConversationTraits): Selection {
     const { clock, random } = this.#options
-    const now = clock.now()
+    const now = clock.elapsed()
     const candidates = this.#candidates(routes, now)
     const [only] = candidates
     // The way of most: nothing to draw, and where there is nothing to choose it does not matter whose conversation it is.

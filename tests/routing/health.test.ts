@@ -224,6 +224,18 @@ describe('what is shown', () => {
   })
 })
 
+test("a pause lasts as long as it was to, though the machine's clock is set meanwhile", () => {
+  const { attempt, health, clock, standing } = underTest()
+  const channel = channelOf(1)
+  attempt(channel, 0, REFUSED)
+  clock.set(-86_400_000)
+  expect(health.state([channel])[0]?.keys[0]?.breaker.until).toBe(clock.now() + PAUSES.refused.firstMs)
+  clock.advance(PAUSES.refused.firstMs - 1)
+  expect(standing(channel)).toBe('paused')
+  clock.advance(1)
+  expect(standing(channel)).toBe('probe')
+})
+
 describe('the catalog changes', () => {
   test('a key that was entered anew starts anew, and so does a channel at another address', () => {
     const { attempt, health, standing } = underTest()

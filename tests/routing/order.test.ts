@@ -197,6 +197,41 @@ describe('the draw', () => {
   })
 })
 
+test.each<[string, readonly [Standing, isFull: boolean][], number]>([
+  ['the end of the pause', [[{ kind: 'paused', until: NOW + 5_000 }, false]], 5_000],
+  ['a second, if only places are missing', [[{ kind: 'ready' }, true]], 1_000],
+  ['the longer of both for the same channel', [[{ kind: 'paused', until: NOW + 300 }, true]], 1_000],
+  [
+    'whatever is soonest',
+    [
+      [{ kind: 'ready' }, true],
+      [{ kind: 'paused', until: NOW + 300 }, false],
+    ],
+    300,
+  ],
+  ['no less than a millisecond', [[{ kind: 'paused', until: NOW }, false]], 1],
+])('who finds nothing ready is told to wait for %s', (_, states, waitMs) => {
+  const candidates = states.flatMap(([standing, isFull], index) =>
+    candidatesOf([routeOf(channelOf(index + 1))], standing, isFull),
+  )
+  expect(orderCandidates(candidates, options(), NOW).retryAfterMs).toBe(waitMs)
+})
+
+test("a format that stands on the same API counts as the caller's own", () => {
+  const routes = [
+    channelOf(1, { format: 'anthropic-messages' }),
+    channelOf(2, { format: 'openai-responses' }),
+  ]
+  const order = (more: Partial<OrderOptions>) => {
+    const candidates = candidatesOf(routes.map(channel => routeOf(channel)))
+    return ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'].map(
+      seed => channels(orderCandidates(candidates, options({ seed, ...more }), NOW).ready)[0],
+    )
+  }
+  expect(new Set(order({}))).toEqual(new Set([1, 2]))
+  expect(new Set(order({ alike: ['openai-responses'] }))).toEqual(new Set([2]))
+})
+
 describe('after a failure', () => {
   const rest = candidatesOf([routeOf(channelOf(1, {}, 2)), routeOf(channelOf(2, {}, 2))])
   const [failed, ...others] = rest
@@ -208,6 +243,15 @@ describe('after a failure', () => {
       expect(channels(afterFailure(others, failed, kind))).toEqual([2, 2, 1])
     },
   )
+
+  test('model_refused: that key is not asked for that model again, and all else stays in its order', () => {
+    if (failed === undefined) throw new Error('no candidate')
+    const otherModel = { ...failed, route: routeOf(failed.route.channel, { upstreamModel: 'another' }) }
+    expect(afterFailure([...others, failed, otherModel], failed, 'model_refused')).toEqual([
+      ...others,
+      otherModel,
+    ])
+  })
 
   test.each(['upstream_auth', 'upstream_rate_limited'] as const)(
     '%s: the next key of the same channel is next, and the same key nowhere',
