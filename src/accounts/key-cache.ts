@@ -1,3 +1,4 @@
+import type { Clock } from '@/clock/clock.ts'
 import type { KeyRecord } from './account.ts'
 
 /** What is known about presented keys, for a short while, in this process. */
@@ -19,8 +20,7 @@ export interface KeyCache {
 /** Where the keys come from, and how many of them are kept. */
 export interface KeyCacheOptions {
   load(hash: string): Promise<KeyRecord | undefined>
-  /** In ms. */
-  now(): number
+  clock: Pick<Clock, 'elapsed'>
   /** From 0 up to 1; spreads expiry, so that keys loaded together do not all come back together. */
   random(): number
   /** Most keys that are known to exist. */
@@ -55,11 +55,11 @@ export function keyCache(options: KeyCacheOptions): KeyCache {
 
   function isFresh(entry: Entry<unknown>): boolean {
     const until = deaf ? Math.min(entry.expiresAt, entry.loadedAt + DEAF_MS) : entry.expiresAt
-    return options.now() < until
+    return options.clock.elapsed() < until
   }
 
   function keep(hash: string, record: KeyRecord | undefined): void {
-    const loadedAt = options.now()
+    const loadedAt = options.clock.elapsed()
     if (record === undefined) {
       put(unknown, hash, { value: record, loadedAt, expiresAt: loadedAt + UNKNOWN_MS }, UNKNOWN_CAPACITY)
       return

@@ -27,7 +27,7 @@ export interface LiveKeys {
 /** Begins to hear of changes. Fails if the database cannot be listened to. */
 export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions): Promise<LiveKeys> {
   const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), now: clock.now, random })
+  const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), clock, random })
   const listener = await openListener(database.url, {
     channel: KEYS_CHANNEL,
     onMessage: cache.onMessage,

@@ -10,7 +10,7 @@ export type Lookup = (hostname: string) => Promise<readonly string[]>
 
 /** How names are looked up, and by whom. */
 export interface AddressGuardOptions {
-  clock: Pick<Clock, 'now'>
+  clock: Pick<Clock, 'elapsed'>
   lookup?: Lookup
   /** True: requests go through a proxy, which resolves names by itself; then only addresses can be judged. */
   proxied?: boolean
@@ -78,7 +78,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
   const dials = new Map<string, { dial: Dial; host: Host }>()
 
   function hostAt(hostname: string): Host {
-    const now = clock.now()
+    const now = clock.elapsed()
     const known = hosts.get(hostname)
     if (known !== undefined && now < known.until) return known
     const host = { addresses: lookup(hostname), until: now + FRESH_MS }
@@ -118,7 +118,7 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
     recall(channel, url) {
       if (channel.allowPrivate) return asItIs(url)
       const known = proxied ? undefined : dials.get(url)
-      return known !== undefined && clock.now() < known.host.until ? known.dial : undefined
+      return known !== undefined && clock.elapsed() < known.host.until ? known.dial : undefined
     },
     forget(url) {
       const hostname = hostOf(url)

@@ -46,12 +46,12 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
       const init = initOf(request, dial, headers)
       // A pooled connection that its other end has closed by now says nothing about the upstream.
       const mayBePooled = connections.wasHeard(channel.baseUrl)
-      const sentAt = clock.now()
+      const sentAt = clock.elapsed()
       let response: Response
       try {
         response = await fetch(dial.url, init)
       } catch (error) {
-        const isDead = mayBePooled && isClosedConnection(error) && clock.now() - sentAt < DEAD_SOCKET_MS
+        const isDead = mayBePooled && isClosedConnection(error) && clock.elapsed() - sentAt < DEAD_SOCKET_MS
         if (!isDead || attempt.signal.aborted) throw error
         // Once more, over a new one: nothing of an answer has come by then.
         response = await fetch(dial.url, { ...initOf(request, dial, headers), keepalive: false })

@@ -18,16 +18,16 @@ const MAX_ADDRESSES = 1_000
  * stand. By the base address of a channel.
  */
 export class Connections {
-  readonly #clock: Pick<Clock, 'now'>
+  readonly #clock: Pick<Clock, 'elapsed'>
   readonly #heardAt = new Map<string, number>()
 
-  constructor(clock: Pick<Clock, 'now'>) {
+  constructor(clock: Pick<Clock, 'elapsed'>) {
     this.#clock = clock
   }
 
   /** The head of an answer came. */
   heard(address: string): void {
-    this.#heardAt.set(address, this.#clock.now())
+    this.#heardAt.set(address, this.#clock.elapsed())
     if (this.#heardAt.size <= MAX_ADDRESSES) return
     for (const oldest of this.#heardAt.keys()) {
       this.#heardAt.delete(oldest)
@@ -43,7 +43,7 @@ export class Connections {
   /** Whether it most likely does, so that nothing has to be connected. */
   isWarm(address: string): boolean {
     const heardAt = this.#heardAt.get(address)
-    return heardAt !== undefined && this.#clock.now() - heardAt < WARM_MS
+    return heardAt !== undefined && this.#clock.elapsed() - heardAt < WARM_MS
   }
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { testDatabase } from '#tests/support/database.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { authenticator } from '@/accounts/authenticate.ts'
 import { keyCache } from '@/accounts/key-cache.ts'
 import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
@@ -10,14 +11,14 @@ const database = await testDatabase()
 const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
 let asked = 0
 let heard = Promise.withResolvers<void>()
-let now = Date.parse('2026-01-01T00:00:00Z')
+const clock = manualClock(Date.parse('2026-01-01T00:00:00Z'))
 
 const cache = keyCache({
   load: hash => {
     asked += 1
     return store.findKey(Buffer.from(hash, 'hex'))
   },
-  now: () => now,
+  clock,
   random: () => 0.5,
 })
 const listener = await openListener(database.url, {
@@ -28,7 +29,7 @@ const listener = await openListener(database.url, {
     heard.resolve()
   },
 })
-const authenticate = authenticator(cache, () => now)
+const authenticate = authenticator(cache, clock.now)
 
 afterAll(async () => {
   await listener.close()
@@ -68,9 +69,9 @@ test('refuses a well-formed key that nobody has', async () => {
 })
 
 test('refuses an expired key from the moment on, also one it has cached', async () => {
-  const { key } = await createKey(new Date(now + 1_000))
+  const { key } = await createKey(new Date(clock.now() + 1_000))
   expect((await authenticate(key)).ok).toBe(true)
-  now += 1_000
+  clock.advance(1_000)
   expect(await authenticate(key)).toEqual({ ok: false, reason: 'expired' })
   expect(asked).toBe(1)
 })

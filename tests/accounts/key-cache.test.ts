@@ -1,15 +1,16 @@
 import { beforeEach, expect, test } from 'bun:test'
+import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import type { Caller, KeyRecord } from '@/accounts/account.ts'
 import { type KeyCache, keyCache } from '@/accounts/key-cache.ts'
 
-let now: number
+let clock: ManualClock
 let stored: Map<string, KeyRecord>
 let loads: string[]
 let answer: (hash: string) => Promise<KeyRecord | undefined>
 let cache: KeyCache
 
 beforeEach(() => {
-  now = 1_000_000
+  clock = manualClock()
   stored = new Map()
   loads = []
   answer = async hash => stored.get(hash)
@@ -23,19 +24,20 @@ function build(random = 0.5, capacity = 100): KeyCache {
       loads.push(hash)
       return answer(hash)
     },
-    now: () => now,
+    clock,
     random: () => random,
     capacity,
   })
 }
 
-test('asks once for a known key and again after 30 s', async () => {
+test('asks once for a known key and again after 30 s, whatever the clock of the machine is set to', async () => {
   stored.set('a', record(1))
   await cache.find('a')
-  now += 29_999
+  clock.set(-86_400_000)
+  clock.advance(29_999)
   expect(await cache.find('a')).toEqual(record(1))
   expect(loads).toEqual(['a'])
-  now += 1
+  clock.advance(1)
   await cache.find('a')
   expect(loads).toEqual(['a', 'a'])
 })
@@ -47,7 +49,7 @@ test('what it believes is known at once, and nothing else is', async () => {
   await cache.find('nobody')
   expect(cache.known('a')).toEqual(record(1))
   expect(cache.known('nobody')).toBeUndefined()
-  now += 29_999
+  clock.advance(29_999)
   expect(cache.known('a')).toEqual(record(1))
   cache.onLost()
   expect(cache.known('a')).toBeUndefined()
@@ -56,7 +58,7 @@ test('what it believes is known at once, and nothing else is', async () => {
   cache.onMessage('key:a')
   expect(cache.known('a')).toBeUndefined()
   await cache.find('a')
-  now += 30_000
+  clock.advance(30_000)
   expect(cache.known('a')).toBeUndefined()
 })
 
@@ -67,10 +69,10 @@ test.each([
   cache = build(random)
   stored.set('a', record(1))
   await cache.find('a')
-  now += lifetime - 1
+  clock.advance(lifetime - 1)
   await cache.find('a')
   expect(loads).toHaveLength(1)
-  now += 1
+  clock.advance(1)
   await cache.find('a')
   expect(loads).toHaveLength(2)
 })
@@ -78,9 +80,9 @@ test.each([
 test('believes for 5 s that a key does not exist', async () => {
   expect(await cache.find('a')).toBeUndefined()
   stored.set('a', record(1))
-  now += 4_999
+  clock.advance(4_999)
   expect(await cache.find('a')).toBeUndefined()
-  now += 1
+  clock.advance(1)
   expect(await cache.find('a')).toEqual(record(1))
 })
 
@@ -165,10 +167,10 @@ test('believes nothing for longer than 2 s while it hears nothing', async () => 
   stored.set('a', record(1))
   await cache.find('a')
   cache.onLost()
-  now += 1_999
+  clock.advance(1_999)
   await cache.find('a')
   expect(loads).toHaveLength(1)
-  now += 1
+  clock.advance(1)
   await cache.find('a')
   expect(loads).toHaveLength(2)
 })

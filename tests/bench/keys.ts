@@ -28,7 +28,7 @@ const CALLER: Caller = {
 export function keyCheck(): () => Promise<unknown> {
   const { key } = mintKey(bytes => new Uint8Array(bytes).fill(7))
   const record = { hash: hashKey(key), revoked: false, caller: CALLER }
-  const cache = keyCache({ load: async () => record, now: () => 0, random: () => 0.5 })
+  const cache = keyCache({ load: async () => record, clock: { elapsed: () => 0 }, random: () => 0.5 })
   const authenticate = authenticator(cache, () => 0)
   return async () => authenticate(key)
 }

@@ -180,7 +180,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,
     limits: () => catalog.defaults().limits,
-    credit: new CreditWatch(clock.now),
+    credit: new CreditWatch(clock),
     idempotency: new Idempotency({
       store: runStore(database),
       box: secretBox,

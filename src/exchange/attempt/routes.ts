@@ -130,6 +130,8 @@ class Teller {
   readonly #channel: string
   readonly #place: Attempt
   readonly #startedAt: number
+  /** The same as the clock's `elapsed` says it. */
+  readonly #begunAt: number
   #gaveOutput = false
 
   constructor(gateway: Gateway, record: ExchangeRecord, channel: string, place: Attempt) {
@@ -138,13 +140,14 @@ class Teller {
     this.#channel = channel
     this.#place = place
     this.#startedAt = gateway.clock.now()
+    this.#begunAt = gateway.clock.elapsed()
   }
 
   /** To the breakers. An answer that flows to its end has told already, and counts once. */
   report(outcome: Outcome): void {
     if (outcome.kind === 'ok' && this.#gaveOutput) return
     this.#gaveOutput = outcome.kind === 'ok'
-    this.#place.report(outcome, { firstByteMs: this.#gateway.clock.now() - this.#startedAt })
+    this.#place.report(outcome, { firstByteMs: this.#gateway.clock.elapsed() - this.#begunAt })
   }
 
   /** To everybody, when it is over. */

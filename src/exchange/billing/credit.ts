@@ -1,3 +1,5 @@
+import type { Clock } from '@/clock/clock.ts'
+
 /** How long what is known of an account's credit is believed. */
 const FRESH_MS = 5_000
 
@@ -20,17 +22,17 @@ interface Standing {
 /** What this process last heard of accounts' credit: good enough to begin early, never to admit. */
 export class CreditWatch {
   readonly #accounts = new Map<number, Standing>()
-  readonly #now: () => number
+  readonly #clock: Pick<Clock, 'elapsed'>
 
-  constructor(now: () => number) {
-    this.#now = now
+  constructor(clock: Pick<Clock, 'elapsed'>) {
+    this.#clock = clock
   }
 
   /** Whether the credit is so ample and so fresh that the upstream may be called while the hold is on its way. */
   isAmple(accountId: number, amountNano: bigint): boolean {
     const standing = this.#accounts.get(accountId)
     if (standing === undefined) return false
-    const now = this.#now()
+    const now = this.#clock.elapsed()
     const isKnown = now - standing.knownAt < FRESH_MS && now >= standing.serialUntil
     return isKnown && standing.availableNano >= MARGIN * (amountNano + standing.unansweredNano)
   }
@@ -45,12 +47,12 @@ export class CreditWatch {
     standing.unansweredNano = standing.unansweredNano > amountNano ? standing.unansweredNano - amountNano : 0n
     if (availableNano === undefined) return
     standing.availableNano = availableNano
-    standing.knownAt = this.#now()
+    standing.knownAt = this.#clock.elapsed()
   }
 
   /** The account's credit did not last for what was begun early. */
   distrust(accountId: number): void {
-    this.#of(accountId).serialUntil = this.#now() + SERIAL_MS
+    this.#of(accountId).serialUntil = this.#clock.elapsed() + SERIAL_MS
   }
 
   #of(accountId: number): Standing {
