@@ -71,6 +71,12 @@ export interface Codec {
   /** Reads an error body of an upstream: the format's own shape, other vendors', HTML, nothing. */
   decodeFault(status: number, body: string): UpstreamFault
 
+  /**
+   * True where a reply cannot leave out how much was used: what an upstream did not report is told as it was counted for
+   * the charge. Elsewhere a reply is silent where the upstream was.
+   */
+  readonly alwaysTellsUsage: boolean
+
   /** What goes between two events after a silence, so that every client of the format survives it. */
   readonly keepalive: string
 

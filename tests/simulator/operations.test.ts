@@ -66,6 +66,20 @@ describe('operations through the official SDKs', () => {
     )
   })
 
+  test.each([
+    ['/v1/images/generations', { model: 'echo' }],
+    ['/v1/images/generations', { model: 'echo', prompt: 5 }],
+    ['/v1beta/models/echo:predict', {}],
+    ['/v1beta/models/echo:predict', { instances: [] }],
+    ['/v1beta/models/echo:predict', { instances: [{ prompt: 'x' }, {}] }],
+  ])('%s refuses %j, which says nothing to paint', async (path, body) => {
+    const response = await post(path, body)
+    expect(response.status).toBe(400)
+    expect(await response.json()).toMatchObject({
+      error: { message: expect.stringMatching(/prompt|instance/) },
+    })
+  })
+
   test('predict gives as many images as asked for', async () => {
     const response = await post('/v1beta/models/echo:predict', {
       instances: [{ prompt: 'x' }],

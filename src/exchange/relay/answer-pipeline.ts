@@ -7,7 +7,7 @@ import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
 import { withDigits } from '@/json/exact.ts'
 import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
-import { HubPipeline } from './hub-pipeline.ts'
+import { type Count, HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 import { eventsOfWhole } from './whole-answer.ts'
@@ -36,8 +36,8 @@ export class AnswerPipeline implements Pipeline {
   /** Of an answer that has not begun. */
   #noAnswer: Meter | undefined
 
-  constructor(prompt: Prompt, preparation: Preparation) {
-    this.#source = { prompt, preparation }
+  constructor(prompt: Prompt, preparation: Preparation, count?: Count) {
+    this.#source = { prompt, preparation, count }
   }
 
   get meter(): Meter {
@@ -87,6 +87,7 @@ export class AnswerPipeline implements Pipeline {
 interface Source {
   prompt: Prompt
   preparation: Preparation
+  count: Count | undefined
 }
 
 function streaming(source: Source): Pipeline {
@@ -106,12 +107,14 @@ function whole(source: Source): Pipeline {
   return new WholePipeline(hub(source), source.preparation)
 }
 
-function hub({ prompt, preparation }: Source): HubPipeline {
+function hub({ prompt, preparation, count }: Source): HubPipeline {
   const { codec, decodeContext, conversion, reply } = preparation
+  const caller = conversion?.caller ?? codec
   return new HubPipeline({
     decoder: codec.createStreamDecoder(decodeContext),
     raiser: conversion?.createRaiser?.(),
-    encoder: (conversion?.caller ?? codec).createStreamEncoder(reply()),
+    encoder: caller.createStreamEncoder(reply()),
+    count: caller.alwaysTellsUsage ? count : undefined,
     framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
   })
 }

@@ -10,6 +10,7 @@ import {
 } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
+import type { Usage } from '@/generation/usage.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, endOfEvent, readEvent } from '@/sse/parser.ts'
 import { eventTooLong, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
@@ -24,7 +25,12 @@ export interface HubMachines {
   encoder: StreamEncoder
   /** Turns events into another framing of the same format (Gemini's JSON array). */
   framer: StreamMachine<string, string> | undefined
+  /** What an answer has used that reports no usage, for callers who must be told some. */
+  count?: Count | undefined
 }
+
+/** What an answer has used by our own count; undefined: nothing, or it is not known. */
+export type Count = (meter: Meter) => Usage | undefined
 
 const utf8 = new TextEncoder()
 /** For whole events. A BOM is none of theirs, and stays. */
@@ -44,6 +50,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   readonly #raiser: Raiser | undefined
   readonly #writer: StreamMachine<GenerationEvent, string>
   readonly #framer: StreamMachine<string, string> | undefined
+  readonly #count: Count | undefined
   /** The short way of text; undefined where all of it must be looked at. */
   #lane: PlainLane | undefined
   /** True when all that the parser was given are whole events. */
@@ -58,11 +65,12 @@ export class HubPipeline implements Pipeline, PlainSink {
   #text = ''
   #emit: Emit = () => {}
 
-  constructor({ decoder, raiser, encoder, framer }: HubMachines) {
+  constructor({ decoder, raiser, encoder, framer, count }: HubMachines) {
     this.#decoder = decoder
     this.#raiser = raiser
     this.#writer = framer === undefined ? encoder : compose(encoder, framer)
     this.#framer = framer
+    this.#count = count
     const { plain } = decoder
     if (plain !== undefined && raiser?.readsText !== true) this.#lane = new PlainLane(plain, encoder)
   }
@@ -122,8 +130,17 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   #endAnswer(): void {
     this.#raiser?.end(this.#onRaised)
+    this.#tellCounted()
     this.#writer.end(this.#onText)
     this.#flush()
+  }
+
+  /** Only to the caller: by the meter the upstream reported nothing. */
+  #tellCounted(): void {
+    const { meter } = this
+    if (this.#count === undefined || meter.error !== undefined || meter.wholeUsage !== undefined) return
+    const usage = this.#count(meter)
+    if (usage !== undefined) this.#writer.push({ type: 'usage', usage }, this.#onText)
   }
 
   /** Plain events go past the parser; all others go there one by one. */

@@ -68,7 +68,7 @@ class ConversationFlow implements Flow<Preparation, AnswerPipeline>, OutletOptio
 
   open(preparation: Preparation): AnswerPipeline {
     freeSent(preparation, this.#prompt)
-    return new AnswerPipeline(this.#prompt, preparation)
+    return new AnswerPipeline(this.#prompt, preparation, meter => this.#bill.usedUp(meter)?.usage)
   }
 
   committed(preparation: Preparation): void {

@@ -19,7 +19,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
   const answer = await overCandidates(conversation, one =>
     fetchWhole(conversation, one, bytes => {
       freeSent(one.preparation, prompt)
-      return readWhole(bytes, one.preparation)
+      return readWhole(bytes, one.preparation, told => reservation.bill.usedUpWhole(told).usage)
     }),
   )
   freeBytes(prompt.body.bytes)

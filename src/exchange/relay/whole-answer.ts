@@ -8,6 +8,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
+import type { Usage } from '@/generation/usage.ts'
 import { withDigits } from '@/json/exact.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -24,17 +25,22 @@ export interface WholeAnswer {
 /**
  * Reads a whole answer for a caller who wants it whole. In passthrough the bytes stay as they are and are only
  * looked at; an upstream that streams although nobody asked is collected.
+ * @param count what an answer has used that reports no usage, for callers who must be told some
  * @throws GatewayError for an error inside a 200, and for what is no answer at all
  */
-export function readWhole(bytes: Uint8Array, preparation: Preparation): WholeAnswer {
+export function readWhole(
+  bytes: Uint8Array,
+  preparation: Preparation,
+  count: (told: Told) => Usage,
+): WholeAnswer {
   const text = utf8.decode(bytes)
   const json = parseObject(text)
-  if (json === undefined) return writeWhole(collectStream(bytes, text, preparation), preparation)
+  if (json === undefined) return writeWhole(collectStream(bytes, text, preparation), preparation, count)
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
   const { codec, conversion, decodeContext } = preparation
   if (conversion === undefined) return { body: bytes, told: tellWhole(json, codec, decodeContext) }
-  return writeWhole(decodeWhole(json, text, preparation), preparation)
+  return writeWhole(decodeWhole(json, text, preparation), preparation, count)
 }
 
 /** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */
@@ -61,12 +67,18 @@ function decodeWhole(
   )
 }
 
-function writeWhole(response: GenerationResponse, preparation: Preparation): WholeAnswer {
+function writeWhole(
+  response: GenerationResponse,
+  preparation: Preparation,
+  count: (told: Told) => Usage,
+): WholeAnswer {
   const { conversion, codec } = preparation
   const raiser = conversion?.createRaiser?.()
   const raised = raiser === undefined ? response : collect(runMachine(raiser, replay(response)))
   const caller = conversion?.caller ?? codec
-  const body = caller.encodeResponse(raised, preparation.reply())
+  const isCounted = raised.usage === undefined && caller.alwaysTellsUsage
+  const shown = isCounted ? { ...raised, usage: count(raised) } : raised
+  const body = caller.encodeResponse(shown, preparation.reply())
   return { body: JSON.stringify(body), told: raised }
 }
 

@@ -64,6 +64,7 @@ export const anthropicMessages: Codec = {
   encodeError,
   encodeErrorEvent,
   numbersEvents: false,
+  alwaysTellsUsage: true,
   decodeFault,
   keepalive: 'event: ping\ndata: {"type":"ping"}\n\n',
   // The three message_ events hold usage and the end; "error" is the type of an error event and its object's name.

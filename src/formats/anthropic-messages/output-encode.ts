@@ -1,4 +1,5 @@
 import { describedSchema } from '@/formats/described-schema.ts'
+import { jsonInWords } from '@/formats/json-in-words.ts'
 import type { OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
@@ -18,7 +19,9 @@ export interface EncodedOutput {
 
 const PLAIN: EncodedOutput = { format: undefined, tool: undefined, instruction: undefined }
 
-const JSON_ONLY = 'Reply with one valid JSON object and nothing else: no prose, no code fence.'
+function jsonOnly(output: Exclude<OutputFormat, { type: 'text' }>): string {
+  return `Reply with one valid ${jsonInWords(output)} and nothing else: no prose, no code fence.`
+}
 
 /**
  * The best way that the model has. A schema that nothing holds it to is a loss where the caller said `strict`.
@@ -35,7 +38,7 @@ export function encodeOutput(
     case 'text':
       return PLAIN
     case 'json':
-      return { ...PLAIN, instruction: JSON_ONLY }
+      return { ...PLAIN, instruction: jsonOnly(output) }
     case 'json-schema':
       return encodeSchema(output, hasTools, model, losses)
     default:
@@ -61,7 +64,7 @@ function encodeSchema(
     const words = description === undefined || description === '' ? '' : `${description}\n`
     return {
       ...PLAIN,
-      instruction: `${JSON_ONLY} It must fit this JSON Schema:\n${words}${JSON.stringify(schema)}`,
+      instruction: `${jsonOnly(output)} It must fit this JSON Schema:\n${words}${JSON.stringify(schema)}`,
     }
   }
   const tool = {

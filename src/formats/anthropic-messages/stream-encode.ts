@@ -151,7 +151,7 @@ class EventEncoder implements StreamEncoder {
     return {
       type: 'message_delta',
       delta: { stop_reason, stop_sequence, ...(stop_details !== null && { stop_details }) },
-      // SDKs want the object; without counts from the upstream it holds no invented ones.
+      // SDKs want the object.
       usage: this.#usage === undefined ? { output_tokens: 0 } : encodeUsage(this.#usage),
     }
   }

@@ -69,6 +69,7 @@ export const geminiGenerateContent: Codec = {
   encodeError,
   encodeErrorEvent,
   numbersEvents: false,
+  alwaysTellsUsage: false,
   decodeFault,
   // An empty line: the SDK of Gemini CLI dies of comments and event names.
   keepalive: '\n',

@@ -1,4 +1,5 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
+import { jsonInWords } from '@/formats/json-in-words.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asObject, type JsonObject } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'
@@ -114,7 +115,8 @@ function askFor(
   losses.add('output')
   const schema =
     output.type === 'json-schema' ? ` that fits this JSON Schema: ${JSON.stringify(output.schema)}` : ''
-  return { output: undefined, instruction: `When you answer in text, answer with one JSON object${schema}` }
+  const instruction = `When you answer in text, answer with one ${jsonInWords(output)}${schema}`
+  return { output: undefined, instruction }
 }
 
 const SERVICE_TIERS: Readonly<Record<string, string>> = {

@@ -26,6 +26,7 @@ export const openaiChatCompletions: Codec = {
   encodeError: encodeOpenaiError,
   encodeErrorEvent: (error, requestId) => encodeErrorEvent(error, requestId),
   numbersEvents: false,
+  alwaysTellsUsage: false,
   decodeFault,
   keepalive: ': keepalive\n\n',
   isTelling,

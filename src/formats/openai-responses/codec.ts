@@ -26,6 +26,7 @@ export const openaiResponses: Codec = {
   encodeError: encodeOpenaiError,
   encodeErrorEvent,
   numbersEvents: true,
+  alwaysTellsUsage: false,
   decodeFault,
   keepalive: ': keepalive\n\n',
   // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.

@@ -1,7 +1,8 @@
 import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
-import { Failure } from '@/simulator/failure.ts'
+import { Failure, refuse } from '@/simulator/failure.ts'
 import { IMAGE_BASE64 } from '@/simulator/script.ts'
 import { readSteering } from '@/simulator/steering.ts'
+import { requireString } from '@/simulator/validate.ts'
 import { json, type OperationAnswer } from './answer.ts'
 import { speech, transcription } from './audio.ts'
 import { geminiEmbedding, openaiEmbeddings } from './embeddings.ts'
@@ -35,6 +36,9 @@ export function createOperations(): (context: OperationContext) => OperationAnsw
           embeddings: asArray(fields.body['requests']).map(entry => geminiEmbedding(asObject(entry) ?? {})),
         })
       case 'images':
+        requireString(fields.body['prompt'], 'prompt')
+        return images(fields.body, createdSeconds)
+      case 'image-variation':
         return images(fields.body, createdSeconds)
       case 'predict':
         return json(predictions(fields.body))
@@ -67,6 +71,11 @@ export function createOperations(): (context: OperationContext) => OperationAnsw
 }
 
 function predictions(body: JsonObject): JsonObject {
+  const instances = asArray(body['instances'])
+  if (instances.length === 0) refuse('Invalid value at instances: at least one instance is required.')
+  for (const instance of instances) {
+    if (asString(asObject(instance)?.['prompt']) === undefined) refuse('Missing prompt in an instance.')
+  }
   const length = asNumber(asObject(body['parameters'])?.['sampleCount']) ?? 1
   return {
     predictions: Array.from({ length }, () => ({ bytesBase64Encoded: IMAGE_BASE64, mimeType: 'image/png' })),
@@ -78,13 +87,10 @@ function videoJob(
   { route, fields: { body }, seed, createdSeconds }: OperationContext,
   before: VideoJob | undefined,
 ): VideoJob {
-  const prompt = asString(body['prompt'] ?? asObject(asArray(body['instances'])[0])?.['prompt'])
-  if (prompt === undefined) {
-    throw new Failure(400, "Missing required parameter: 'prompt'.", {
-      param: 'prompt',
-      code: 'missing_required_parameter',
-    })
-  }
+  const prompt = requireString(
+    body['prompt'] ?? asObject(asArray(body['instances'])[0])?.['prompt'],
+    'prompt',
+  )
   const model = route.model ?? asString(body['model']) ?? before?.model ?? 'echo'
   const seconds = body['seconds'] ?? asObject(body['parameters'])?.['durationSeconds'] ?? before?.seconds ?? 4
   return {

@@ -11,6 +11,7 @@ export interface OperationRoute {
 export type OperationAction =
   | 'embeddings'
   | 'images'
+  | 'image-variation'
   | 'speech'
   | 'transcription'
   | 'video-create'
@@ -28,7 +29,8 @@ export type OperationAction =
 
 const OPENAI: [string, RegExp, OperationAction][] = [
   ['POST', /^\/v1\/embeddings$/, 'embeddings'],
-  ['POST', /^\/v1\/images\/(?:generations|edits|variations)$/, 'images'],
+  ['POST', /^\/v1\/images\/(?:generations|edits)$/, 'images'],
+  ['POST', /^\/v1\/images\/variations$/, 'image-variation'],
   ['POST', /^\/v1\/audio\/speech$/, 'speech'],
   ['POST', /^\/v1\/audio\/(?:transcriptions|translations)$/, 'transcription'],
   ['POST', /^\/v1\/videos$/, 'video-create'],

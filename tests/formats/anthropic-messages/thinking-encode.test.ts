@@ -322,4 +322,14 @@ describe('structured output', () => {
     expect(encode({ output: { type: 'json' } }).body['system']).toContain('JSON object')
     expect(encode({ output: { type: 'text' } }).body['system']).toBeUndefined()
   })
+  test.each([
+    [{ type: 'array', items: { type: 'number' } }, 'one valid JSON array and'],
+    [{ type: 'string', enum: ['a', 'b'] }, 'one valid JSON value and'],
+    [{ anyOf: [{ type: 'object' }, { type: 'null' }] }, 'one valid JSON value and'],
+    [{ type: ['object', 'null'], properties: {} }, 'one valid JSON value and'],
+    [{ properties: { a: {} } }, 'one valid JSON object and'],
+  ])('in words that name what %j has at its root', (schema, words) => {
+    const asked = { output: { ...output, schema }, tools: [TOOL] }
+    expect(encode(asked, target('claude-3-7-sonnet-latest')).body['system']).toContain(words)
+  })
 })

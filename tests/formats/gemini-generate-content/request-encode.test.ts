@@ -472,6 +472,10 @@ describe('configuration', () => {
     expect(config({ output: { type: 'json' } })).toEqual({ responseMimeType })
     const beside = encode({ output, tools: [tool('f')] })
     expect(JSON.stringify(beside.body['systemInstruction'])).toContain('exclusiveMinimum')
+    expect(JSON.stringify(beside.body['systemInstruction'])).toContain('answer with one JSON object')
+    const list = { ...output, schema: { type: 'array', items: schema } }
+    const listed = encode({ output: list, tools: [tool('f')] })
+    expect(JSON.stringify(listed.body['systemInstruction'])).toContain('answer with one JSON array')
     expect(beside.losses).toEqual([{ field: 'output', name: undefined }])
     expect(config({ output, tools: [tool('f')] }, G3)).toMatchObject({ responseJsonSchema: schema })
   })

@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { eventStream } from '#tests/support/upstream.ts'
+
+const { gateway, upstream } = await scriptedGateway()
+
+const TEXT = 'a sentence of a good number of words, so that it is counted as more than one token'
+
+/** An upstream of Chat that tells nothing of what it used. */
+const answers = {
+  events: () =>
+    eventStream(
+      `${[
+        { choices: [{ index: 0, delta: { role: 'assistant', content: TEXT } }] },
+        { choices: [{ index: 0, delta: {}, finish_reason: 'stop' }] },
+      ]
+        .map(chunk => `data: ${JSON.stringify(chunk)}\n\n`)
+        .join('')}data: [DONE]\n\n`,
+    ),
+  whole: () =>
+    Response.json({
+      id: 'c',
+      choices: [{ index: 0, message: { role: 'assistant', content: TEXT }, finish_reason: 'stop' }],
+    }),
+}
+
+interface Counted {
+  usage: { input_tokens: number; output_tokens: number }
+}
+
+async function ask(path: string, body: object): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
+
+/** The stored result of the exchange that was just made. */
+async function storedOf(response: Response): Promise<Record<string, unknown>> {
+  const id = response.headers.get('x-request-id')
+  return (await gateway.exchanges()).find(row => row['id'] === id) ?? {}
+}
+
+describe('an answer whose upstream says nothing of what it used', () => {
+  const messages = [{ role: 'user', content: 'hi there, how are you today?' }]
+  const asked = { model: 'chat/echo', max_tokens: 100, messages }
+
+  test.each(['events', 'whole'] as const)(
+    'streams to Messages with the figure that is charged (%s)',
+    async way => {
+      upstream.answer = answers[way]
+      const response = await ask('/v1/messages', { ...asked, stream: true })
+      const text = await response.text()
+      const delta = text.split('\n').find(line => line.startsWith('data: {"type":"message_delta"')) ?? ''
+      const { usage }: Counted = JSON.parse(delta.slice('data: '.length))
+      const row = await storedOf(response)
+      expect(row['usage_source']).toBe('estimated')
+      expect(usage.output_tokens).toBeGreaterThan(5)
+      expect([usage.input_tokens, usage.output_tokens]).toEqual(
+        [row['input_uncached'], row['output_text']].map(Number),
+      )
+    },
+  )
+
+  test.each(['events', 'whole'] as const)(
+    'comes whole to Messages with the figure that is charged (%s)',
+    async way => {
+      upstream.answer = answers[way]
+      const response = await ask('/v1/messages', asked)
+      const { usage } = (await response.json()) as Counted
+      const row = await storedOf(response)
+      expect(row['usage_source']).toBe('estimated')
+      expect(usage.output_tokens).toBeGreaterThan(5)
+      expect([usage.input_tokens, usage.output_tokens]).toEqual(
+        [row['input_uncached'], row['output_text']].map(Number),
+      )
+    },
+  )
+
+  test('is told as unknown where the format can say so', async () => {
+    upstream.answer = answers.whole
+    const responses = await ask('/v1/responses', { model: 'chat/echo', input: 'hi' })
+    expect(await responses.json()).toMatchObject({ usage: null })
+    const contents = [{ role: 'user', parts: [{ text: 'hi' }] }]
+    const gemini = await ask('/v1beta/models/chat/echo:generateContent', { contents })
+    expect(await gemini.json()).not.toHaveProperty('usageMetadata')
+  })
+
+  test('that failed has none', async () => {
+    upstream.answer = () =>
+      eventStream(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: TEXT } }] })}\n\n`)
+    const text = await (await ask('/v1/messages', { ...asked, stream: true })).text()
+    expect(text).toContain('event: error')
+    expect(text).not.toContain('message_delta')
+  })
+})
