@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import {
@@ -7,6 +7,7 @@ import {
   type Script,
   type ScriptedUpstream,
   scriptedUpstream,
+  until,
 } from '#tests/support/upstream.ts'
 
 let first: ScriptedUpstream
@@ -53,17 +54,19 @@ models:
   return model
 }
 
-function post(model: string, stream: boolean, text = `hi ${round}`): Promise<Response> {
+function post(model: string, stream: boolean, text = `hi ${round}`, signal?: AbortSignal): Promise<Response> {
   return send(
     `{"model":"${model}","stream":${stream},"messages":[{"role":"user","content":${JSON.stringify(text)}}]}`,
+    signal,
   )
 }
 
-function send(body: string): Promise<Response> {
+function send(body: string, signal?: AbortSignal): Promise<Response> {
   return fetch(`${gateway.url}/v1/chat/completions`, {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
     body,
+    ...(signal && { signal }),
   })
 }
 
@@ -252,6 +255,26 @@ describe('what the breakers count', () => {
     await response.text()
     const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
     expect(shown?.breaker).toMatchObject({ succeeded: 1, failed: 1 })
+  })
+
+  test('neither for nor against an upstream whose caller left before it had any output', async () => {
+    const begun = Promise.withResolvers<void>()
+    const turn = spyOn(gateway.server.gateway.answers, 'turn').mockImplementationOnce(() => {
+      begun.resolve()
+      return undefined
+    })
+    const fed = fedStream()
+    answerFirst = () => eventStream(fed.stream)
+    fed.write(DELTA.replace('one', ''))
+    const caller = new AbortController()
+    const answer = post(await twoChannels(), true, 'hi', caller.signal).catch(() => undefined)
+    await begun.promise
+    caller.abort()
+    await answer
+    await until(async () => (await lastExchange())['end_state'] === 'client_gone')
+    const shown = gateway.server.channelHealth().find(({ channel }) => channel === `a-${round}`)
+    expect(shown?.breaker).toMatchObject({ succeeded: 0, failed: 0 })
+    turn.mockRestore()
   })
 
   test('the time of an attempt without that of the ones before it', async () => {

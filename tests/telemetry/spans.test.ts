@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
-import { openSpans } from '@/telemetry/spans.ts'
+import { type ExchangeSpan, openSpans } from '@/telemetry/spans.ts'
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c'
 const SECRET_TEXT = 'tell nobody about the marmalade'
@@ -18,10 +18,15 @@ const collector = Bun.serve({
     return Response.json({})
   },
 })
+const COLLECTOR = collector.url.href.replace(/\/$/, '')
+
+/** OTLP's codes of a status. */
+const UNSET = 0
+const ERROR = 2
 
 let gateway: TestGateway
 beforeAll(async () => {
-  gateway = await startTestGateway({ otlpEndpoint: collector.url.href.replace(/\/$/, '') })
+  gateway = await startTestGateway({ otlpEndpoint: COLLECTOR })
 })
 afterAll(() => collector.stop(true))
 
@@ -62,31 +67,69 @@ test('an exchange is one span with a span for each attempt, in the trace of its 
   const [attempt] = spans().filter(span => span['parentSpanId'] === served?.['spanId'])
   expect(attribute(attempt, 'tollgate.outcome')).toBe('ok')
   const failed = spans().find(span => span['name'] === 'chat chat/error-500')
-  expect(failed?.['status']).toMatchObject({ code: 2 })
+  expect(failed?.['status']).toMatchObject({ code: ERROR })
   expect(attribute(failed, 'error.type')).toBe('upstream_error')
   const text = JSON.stringify(received)
   for (const secret of [gateway.key, SECRET_TEXT]) expect(text).not.toContain(secret)
 }, 60_000)
 
+/** An exchange of which only what a test says is special. */
+function exchangeSpan(more: Partial<ExchangeSpan> = {}): ExchangeSpan {
+  return {
+    requestId: 'r',
+    surface: 'chat',
+    model: undefined,
+    streamed: false,
+    startedAt: 0,
+    endedAt: 1,
+    firstByteAt: undefined,
+    status: 200,
+    endState: 'complete',
+    error: undefined,
+    inputTokens: undefined,
+    outputTokens: undefined,
+    traceparent: undefined,
+    attempts: [],
+    ...more,
+  }
+}
+
+test.each([
+  [200, 'no error'],
+  [429, 'no error'],
+  [499, 'no error'],
+  [500, 'an error'],
+  [503, 'an error'],
+])('the span of an exchange that ended in %d is %s of this service', async (status, what) => {
+  const spansOfTest = await openSpans(COLLECTOR)
+  const requestId = `status ${status}`
+  spansOfTest.add(exchangeSpan({ requestId, status, error: 'upstream_error' }))
+  await spansOfTest.close()
+  const span = spans().find(sent => attribute(sent, 'tollgate.request_id') === requestId)
+  expect(span?.['status']).toEqual(
+    what === 'no error' ? { code: UNSET } : { code: ERROR, message: 'upstream_error' },
+  )
+})
+
+test('an attempt that failed is an error in its own span, and the one that served is none', async () => {
+  const spansOfTest = await openSpans(COLLECTOR)
+  const attempts = ['ok', 'upstream_timeout'].map(outcome => ({
+    channel: `gave ${outcome}`,
+    startedAt: 0,
+    endedAt: 1,
+    outcome,
+  }))
+  spansOfTest.add(exchangeSpan({ attempts }))
+  await spansOfTest.close()
+  const statusOf = (channel: string) => spans().find(({ name }) => name === `attempt ${channel}`)?.['status']
+  expect(statusOf('gave ok')).toEqual({ code: UNSET })
+  expect(statusOf('gave upstream_timeout')).toEqual({ code: ERROR, message: 'upstream_timeout' })
+})
+
 test('a collector that is away holds up neither an answer nor the end of the process', async () => {
   const close = async () => {
     const spans = await openSpans('http://127.0.0.1:1')
-    spans.add({
-      requestId: 'r',
-      surface: 'chat',
-      model: undefined,
-      streamed: false,
-      startedAt: 0,
-      endedAt: 1,
-      firstByteAt: undefined,
-      status: 200,
-      endState: 'complete',
-      error: undefined,
-      inputTokens: undefined,
-      outputTokens: undefined,
-      traceparent: undefined,
-      attempts: [],
-    })
+    spans.add(exchangeSpan())
     return msOf(() => spans.close().catch(() => undefined))
   }
   expect(await least(6_000, close)).toBeLessThan(6_000)

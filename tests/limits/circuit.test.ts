@@ -1,0 +1,57 @@
+import { expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { Circuit } from '@/limits/circuit.ts'
+
+const PROBE_MS = 250
+
+/** An open circuit whose probes the test answers. */
+function openCircuit() {
+  const clock = manualClock()
+  const probes: PromiseWithResolvers<void>[] = []
+  const told: string[] = []
+  const circuit = new Circuit({
+    clock,
+    probe() {
+      const probe = Promise.withResolvers<void>()
+      probes.push(probe)
+      return probe.promise
+    },
+    onOpen: () => told.push('open'),
+    onClose: () => told.push('closed'),
+  })
+  circuit.open(new Error('gone'))
+  return { clock, circuit, probes, told }
+}
+
+/** What follows a probe's answer follows in the same turn of the event loop. */
+const answered = () => new Promise<void>(resolve => setImmediate(resolve))
+
+test('a Redis that does not answer is probed once at a time', async () => {
+  const { clock, probes } = openCircuit()
+  clock.advance(4 * PROBE_MS)
+  expect(probes).toHaveLength(1)
+  probes[0]?.reject(new Error('still gone'))
+  await answered()
+  clock.advance(PROBE_MS)
+  expect(probes).toHaveLength(2)
+})
+
+test('who is told that it is gone is told that it is back, once', async () => {
+  const { clock, circuit, probes, told } = openCircuit()
+  circuit.open(new Error('gone twice'))
+  clock.advance(PROBE_MS)
+  probes[0]?.resolve()
+  await answered()
+  expect([circuit.isOpen, told]).toEqual([false, ['open', 'closed']])
+  clock.advance(4 * PROBE_MS)
+  expect(probes).toHaveLength(1)
+})
+
+test('a probe that is answered after the end tells nobody', async () => {
+  const { clock, circuit, probes, told } = openCircuit()
+  clock.advance(PROBE_MS)
+  circuit.stop()
+  probes[0]?.resolve()
+  await answered()
+  expect(told).toEqual(['open'])
+})
