@@ -43,6 +43,57 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await shown.waitFor({ state: 'detached' })
   })
 
+  guarantee('neither the back button nor a reload takes away what is shown once', async () => {
+    await page.goto('/')
+    await page.getByRole('link', { name: 'Keys', exact: true }).click()
+    await page.getByRole('button', { name: 'Create key' }).first().click()
+    const { route, release } = gate()
+    await page.route('**/api/keys', async request => {
+      if (request.request().method() === 'POST') await route
+      await request.continue()
+    })
+    await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('kept')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    await page.getByRole('dialog').locator('[aria-busy="true"]').waitFor()
+    await page.evaluate('history.back()')
+    await page.waitForURL('**/keys?new=yes')
+    release()
+    const shown = page.getByRole('dialog', { name: 'Your new key' })
+    const key = await shown.getByTestId('secret').textContent()
+    for (const steps of [-1, -2]) {
+      await page.evaluate(`history.go(${steps})`)
+      await shown.getByText('shown only once').waitFor()
+      await page.waitForURL('**/keys?new=yes')
+    }
+    const asked = page.waitForEvent('dialog')
+    // The browser asks while it runs: nothing may wait for it here.
+    await page.evaluate('void setTimeout(() => location.reload())')
+    const question = await asked
+    expect(question.type()).toBe('beforeunload')
+    await question.dismiss()
+    await page.unroute('**/api/keys')
+    expect(await shown.getByTestId('secret').textContent()).toBe(key)
+    await shown.getByRole('button', { name: 'I have copied it' }).click()
+    await shown.waitFor({ state: 'detached' })
+    // Then it leads on again.
+    await page.goBack()
+    await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
+  })
+
+  guarantee('what is said while a dialog is open is said over it', async () => {
+    await page.goto('/keys?new=yes')
+    await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()
+    const shown = page.getByRole('dialog', { name: 'Your new key' })
+    await shown.getByRole('button', { name: 'Copy the key' }).click()
+    const said = shown.getByRole('status').getByText('Copied the key')
+    await said.waitFor()
+    // What a pointer meets there is the word itself, and no backdrop.
+    const { x, y, width, height } = (await said.boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 }
+    const met = `document.elementFromPoint(${x + width / 2}, ${y + height / 2}).textContent`
+    expect(await page.evaluate<string>(met)).toBe('Copied the key')
+    await shown.getByRole('button', { name: 'I have copied it' }).click()
+  })
+
   guarantee(
     'a session that has ended is taken up again over the page, which keeps what was typed',
     async () => {
@@ -219,7 +270,7 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
       navigator.clipboard.writeText = () => Promise.reject(new Error('not allowed'))
       document.execCommand = () => false`)
     await shown.getByRole('button', { name: 'Copy the key' }).click()
-    await shown.getByText('Select it').waitFor()
+    await shown.getByText('Select it to copy').waitFor()
     expect(await shown.getByText('Copied', { exact: true }).count()).toBe(0)
     await shown.getByRole('button', { name: 'I have copied it' }).click()
   })

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Entry, Statement } from '../../api/contract/billing.ts'
 import { useAction } from '../api/action.ts'
 import { useAddressState } from '../api/address.ts'
@@ -42,6 +42,7 @@ export function BillingPage() {
     entries.reload()
     statements.reload()
   }
+  useRepeated(address.checkout === 'done', reload)
   return (
     <Page
       title="Billing"
@@ -102,6 +103,22 @@ export function BillingPage() {
       </section>
     </Page>
   )
+}
+
+const AGAIN_MS = 2000
+const TIMES = 60
+
+/** The payment is told of behind the page's back, most often within seconds. */
+function useRepeated(isOn: boolean, reload: () => void): void {
+  const [times, setTimes] = useState(0)
+  useEffect(() => {
+    if (!isOn || times === TIMES) return
+    const timer = setTimeout(() => {
+      setTimes(times + 1)
+      reload()
+    }, AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [isOn, times])
 }
 
 const ENTRY_KINDS: Readonly<Record<string, string>> = {

@@ -38,7 +38,7 @@ export function CreateKey({ onClose, onCreated }: { onClose(): void; onCreated()
   const [created, setCreated] = useState<Created>()
   if (created !== undefined) {
     return (
-      <Dialog title="Your new key" shape="dialog wide" held onClose={onClose}>
+      <Dialog title="Your new key" shape="dialog wide" held="shown-once" onClose={onClose}>
         <NewKey created={created} model={created.key.models?.[0] ?? first ?? 'MODEL'} onClose={onClose} />
       </Dialog>
     )

@@ -62,7 +62,7 @@ function BeginFactor({ onClose }: { onClose(): void }) {
   }
   if (recovery !== undefined) {
     return (
-      <Dialog title="Recovery codes" held onClose={finish}>
+      <Dialog title="Recovery codes" held="shown-once" onClose={finish}>
         <Notice kind="warn">Keep these somewhere safe: each signs you in once if you lose your phone.</Notice>
         <Code text={recovery.join('\n')} what="the recovery codes" />
         <div class="dialog-foot">

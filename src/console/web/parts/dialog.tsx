@@ -1,6 +1,8 @@
 import { type ComponentChildren, createContext } from 'preact'
 import { useContext, useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { Icon } from './icon.tsx'
+import { useLeaving } from './leaving.ts'
+import { ToastArea, useToast } from './toast.tsx'
 
 /** What a dialog is opened for: its first field, or else its first button. */
 const FIRST = '.dialog-body :is(input, select, textarea, .button)'
@@ -25,8 +27,11 @@ export interface DialogProps {
   onClose(): void
   /** In the middle, wide in the middle, or along the right edge. */
   shape?: 'dialog' | 'dialog wide' | 'drawer'
-  /** Escape and the close button do nothing: what it shows is shown once. */
-  held?: boolean
+  /**
+   * Escape does nothing and there is no close button: `asking` has to be answered. What is `shown-once` does not go by
+   * the back button either, and a browser that would close or reload the page asks first.
+   */
+  held?: 'asking' | 'shown-once' | undefined
   children: ComponentChildren
 }
 
@@ -34,7 +39,7 @@ export interface DialogProps {
  * The browser's own modal dialog: it keeps the focus inside, closes on Escape and gives the focus back. A press beside
  * it closes it until something was typed. Render it while it is to be open.
  */
-export function Dialog({ title, onClose, shape = 'dialog', held = false, children }: DialogProps) {
+export function Dialog({ title, onClose, shape = 'dialog', held, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
   const underWay = useRef(0)
@@ -52,8 +57,16 @@ export function Dialog({ title, onClose, shape = 'dialog', held = false, childre
     }
   }, [])
   const leave = () => {
-    if (!held && underWay.current === 0) onClose()
+    if (held === undefined && underWay.current === 0) onClose()
   }
+  const toast = useToast()
+  // The answer that is on its way may be what is shown once.
+  useLeaving(
+    () => held !== 'shown-once' && underWay.current === 0,
+    () => {
+      if (held === 'shown-once') toast('This is shown only once: close it when you have kept it')
+    },
+  )
   return (
     <dialog
       ref={element}
@@ -78,7 +91,7 @@ export function Dialog({ title, onClose, shape = 'dialog', held = false, childre
     >
       <div class="dialog-head">
         <h2 id={id}>{title}</h2>
-        {held ? null : (
+        {held !== undefined ? null : (
           <button type="button" class="button quiet icon" aria-label="Close" onClick={leave}>
             <Icon name="close" />
           </button>
@@ -87,6 +100,7 @@ export function Dialog({ title, onClose, shape = 'dialog', held = false, childre
       <div class="dialog-body">
         <UnderWay.Provider value={underWay}>{children}</UnderWay.Provider>
       </div>
+      <ToastArea />
     </dialog>
   )
 }

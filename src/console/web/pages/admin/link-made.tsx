@@ -19,7 +19,7 @@ export function LinkMade({
   onClose(): void
 }) {
   return (
-    <Dialog title={title} held={url !== null} onClose={onClose}>
+    <Dialog title={title} held={url === null ? undefined : 'shown-once'} onClose={onClose}>
       {note}
       {mailed ? <Notice kind="good">It was also sent by mail.</Notice> : null}
       {url === null ? null : (

@@ -105,7 +105,7 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
   })
   if (codes !== undefined) {
     return (
-      <Dialog title={counted(codes.length, 'code')} held onClose={onClose}>
+      <Dialog title={counted(codes.length, 'code')} held="shown-once" onClose={onClose}>
         <Notice kind="warn">Copy them now: this is the only time they are shown.</Notice>
         <div data-testid="codes">
           <Code text={codes.join('\n')} what="the codes" />

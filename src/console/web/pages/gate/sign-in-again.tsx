@@ -14,7 +14,7 @@ export function SignInAgain({ email }: { email: string }) {
   const [code, setCode] = useState('')
   const { signIn, needsCode } = useSignIn({ email, password, code })
   return (
-    <Dialog title="Sign in again" held onClose={() => {}}>
+    <Dialog title="Sign in again" held="asking" onClose={() => {}}>
       <Form action={signIn} verb="Sign in">
         <p>Your session has ended. What you have typed stays where it is.</p>
         <TextField
