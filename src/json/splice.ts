@@ -1,3 +1,4 @@
+import { mayBeEscaped } from './escapes.ts'
 import type { JsonObject, JsonValue } from './json.ts'
 import {
   CLOSE_BRACE,
@@ -238,21 +239,6 @@ function needleOf(key: string): Buffer {
   const needle = Buffer.from(`"${key}"`)
   needles.set(key, needle)
   return needle
-}
-
-const ESCAPE = Buffer.from('\\u00')
-
-function mayBeEscaped(bytes: Buffer, key: string): boolean {
-  return bytes.includes(ESCAPE) && escapesOf(key).some(spelling => bytes.includes(spelling))
-}
-
-/** How an escape of one of the key's characters would begin: `a` to `o`, `p` to `z`, and `_`. */
-function escapesOf(key: string): string[] {
-  const escapes: string[] = []
-  if (/[a-o]/.test(key)) escapes.push('\\u006')
-  if (/[p-z]/.test(key)) escapes.push('\\u007')
-  if (key.includes('_')) escapes.push('\\u005')
-  return escapes
 }
 
 /** Where the last member of the object that the text is ends; the object has one. */

@@ -4,6 +4,7 @@ import { mentions, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
+import { escapesOf, mayBeEscaped } from '@/json/escapes.ts'
 import { asNumber, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
@@ -162,22 +163,22 @@ export function isWorthBeginning(outputTokens: number): boolean {
 const AUDIO_KINDS: readonly TokenRateName[] = ['input_audio', 'output_audio']
 const UNUSUAL_KINDS: readonly TokenRateName[] = [...AUDIO_KINDS, 'cache_write_1h']
 
-/** Letters and a digit of what is looked for, escaped: no usual client does that, and it may be anything. */
-const ESCAPED = ['\\u0031', '\\u006', '\\u007']
+/** How Anthropic's callers ask for a cache of an hour. */
+const ONE_HOUR = ['"1h"', ...escapesOf('1h')].map(text => Buffer.from(text))
+/** What a sound, and the wish for one, has somewhere in its names. */
+const AUDIO = Buffer.from('audio')
 
-/** How Anthropic's callers ask for it. */
-const ONE_HOUR = ['"1h"', ...ESCAPED].map(text => Buffer.from(text))
-const SOUND = ['audio', ...ESCAPED].map(text => Buffer.from(text))
-
-/** Those of them that this request cannot use, so that its hold needs not reckon with them: looked for if it matters. */
+/** Those of them that this request cannot use, so that its hold need not reckon with them: looked for if it matters. */
 function impossibleKinds({ body }: Prompt, rates: Rates): readonly TokenRateName[] {
   if (!areDearer(UNUSUAL_KINDS, rates)) return UNUSUAL_KINDS
-  const { buffer, byteOffset, length } = body.bytes
   const kinds: TokenRateName[] = ONE_HOUR.some(text => mentions(body, text)) ? [] : ['cache_write_1h']
-  // A sound may be told by an address or a type within a long string, so the whole body is searched.
-  const bytes = Buffer.from(buffer, byteOffset, length)
-  const mayHaveSound = areDearer(AUDIO_KINDS, rates, kinds) && SOUND.some(text => bytes.includes(text))
-  return mayHaveSound ? kinds : [...AUDIO_KINDS, ...kinds]
+  return areDearer(AUDIO_KINDS, rates, kinds) && mayHaveSound(body.bytes) ? kinds : [...AUDIO_KINDS, ...kinds]
+}
+
+/** A sound may be told by an address or a type within a long string, so the whole body is searched. */
+function mayHaveSound({ buffer, byteOffset, length }: Uint8Array): boolean {
+  const json = Buffer.from(buffer, byteOffset, length)
+  return json.includes(AUDIO) || mayBeEscaped(json, 'audio')
 }
 
 /** What a format calls the limit of an answer, and the number of answers. */
