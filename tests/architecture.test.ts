@@ -67,7 +67,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['faults', 'media', 'signatures', 'tools'],
   ['codec.ts'],
   ['plain'],
-  ['described-schema.ts', 'invalid.ts', 'one-piece.ts', 'surrogates.ts', 'unsaid.ts'],
+  ['described-schema.ts', 'invalid.ts', 'json-in-words.ts', 'one-piece.ts', 'surrogates.ts', 'unsaid.ts'],
 ]
 
 interface Import {
