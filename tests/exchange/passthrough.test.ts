@@ -169,14 +169,14 @@ describe('the answer on its way down', () => {
   ]
   const bytes = new TextEncoder().encode(STREAM.join(''))
 
-  function inPieces(sizes: (rest: number) => number): ReadableStream<Uint8Array> {
+  function inPieces(sizes: (rest: number) => number, stream = bytes): ReadableStream<Uint8Array> {
     let at = 0
     return new ReadableStream({
       pull(controller) {
-        const size = sizes(bytes.length - at)
-        controller.enqueue(bytes.slice(at, at + size))
+        const size = sizes(stream.length - at)
+        controller.enqueue(stream.slice(at, at + size))
         at += size
-        if (at >= bytes.length) controller.close()
+        if (at >= stream.length) controller.close()
       },
     })
   }
@@ -214,13 +214,20 @@ describe('the answer on its way down', () => {
     })
   })
 
-  test('keeps a last event that lacks its empty line', async () => {
-    const text =
-      'data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}\n\ndata: [DONE]'
-    upstream.answer = () => eventStream(text)
-    const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
-    expect(await response.text()).toBe(text)
-  })
+  test.each([
+    ['\n', ''],
+    ['\n', '\n'],
+    ['\r\n', '\r\n'],
+    ['\r', '\r'],
+  ])(
+    'gives a last event its empty line, whatever of it came: lines end in %j, the last in %j',
+    async (line, last) => {
+      const text = `data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}${line}${line}data: [DONE]`
+      upstream.answer = () => eventStream(text + last)
+      const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+      expect(await response.text()).toBe(text + line + line)
+    },
+  )
 
   describe('gets the end that the upstream left out', () => {
     const START =
@@ -297,6 +304,25 @@ describe('the answer on its way down', () => {
       'data: {"candidates":[{"content":{"parts":[{"text":"a"}]},"finishReason":"STOP"}]}\n\n',
     )
   })
+
+  test.each(['\n', '\r\n', '\r'])(
+    'nor one that stands within an event, which stays: lines end in %j',
+    async line => {
+      const event = (text: string, more = '') =>
+        `data: {"candidates":[{"content":{"parts":[{"text":"${text}"}]}${more}}]}`
+      const [first, second] = [event('a é \\n: b'), event('c', ',"finishReason":"STOP"')]
+      const text = `: one${line}${first}${line}${line}: two${line}: three${line}${second}${line}: four${line}${line}: five`
+      const stream = new TextEncoder().encode(text)
+      for (const size of [1, 7, stream.length]) {
+        upstream.answer = () => eventStream(inPieces(() => size, stream))
+        const response = await post(
+          '/v1beta/models/gemini/echo:streamGenerateContent?alt=sse',
+          '{"contents":[]}',
+        )
+        expect(await response.text()).toBe(`${first}${line}${line}${second}${line}${line}`)
+      }
+    },
+  )
 
   test('is told as a stream when the upstream answers whole, and whole when it streams', async () => {
     upstream.answer = () => new Response(WHOLE, { headers: { 'content-type': 'application/json' } })

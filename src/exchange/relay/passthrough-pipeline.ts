@@ -6,7 +6,7 @@ import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/pla
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, type JsonObject, parseObject } from '@/json/json.ts'
-import { indexOfMark } from '@/json/mark.ts'
+import { hasMark, indexOfMark } from '@/json/mark.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
 import { createEventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
@@ -14,6 +14,7 @@ import { isComplete } from './complete-event.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
 const COLON = 0x3a
+const LF = 0x0a
 const CR = 0x0d
 
 const EMPTY_LINE = Buffer.from('\n\n')
@@ -65,8 +66,6 @@ export class PassthroughPipeline implements Pipeline {
   #sample: Buffer | undefined
   /** What the upstream left out at the end of its answer. */
   #missingEnd = ''
-  /** The last event that was passed on lacks its empty line. */
-  #isOpen = false
 
   constructor(options: PassthroughOptions) {
     this.#options = options
@@ -77,7 +76,7 @@ export class PassthroughPipeline implements Pipeline {
 
   push(chunk: Uint8Array, emit: Emit): void {
     this.#emit = emit
-    if (!this.#splitter.wouldPass(chunk)) return this.#splitter.push(chunk, this.#onRun)
+    if (!this.#splitter.wouldPass(chunk) || this.#hides(chunk)) return this.#splitter.push(chunk, this.#onRun)
     const unread = this.#unreadIn(chunk)
     if (unread !== undefined) this.meter.addUnread(unread)
     else if (this.#options.framer !== undefined) return this.#splitter.push(chunk, this.#onRun)
@@ -102,8 +101,9 @@ export class PassthroughPipeline implements Pipeline {
     this.#options.framer?.end(this.#onFramed)
   }
 
-  readonly #onRun = (run: Buffer): void => {
+  readonly #onRun = (whole: Buffer): void => {
     if (this.meter.error !== undefined) return
+    const run = this.#hides(whole) ? withoutComments(whole) : whole
     const unread = this.#unreadIn(run)
     if (unread !== undefined) {
       this.meter.addUnread(unread)
@@ -131,6 +131,11 @@ export class PassthroughPipeline implements Pipeline {
     else if (kept < read.length) this.#pass(read.subarray(kept))
     this.#writeMissingEnd()
     this.#writeError()
+  }
+
+  /** Whether these bytes have comments that the caller does not get. */
+  #hides(bytes: Uint8Array): boolean {
+    return this.#options.hidesComments && hasComment(bytes)
   }
 
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
@@ -177,8 +182,7 @@ export class PassthroughPipeline implements Pipeline {
   /** Looks at the event that stands there and says whether the caller gets it. `text`: that of all bytes, if it is known. */
   #keep(bytes: Uint8Array, start = 0, end = bytes.length, text?: string): boolean {
     if (this.meter.error !== undefined) return false
-    const { codec, hidesComments, hidesUsage, readsAll } = this.#options
-    if (hidesComments && bytes[start] === COLON) return false
+    const { codec, hidesUsage, readsAll } = this.#options
     const isTelling = codec.isTelling(viewOf(bytes, start, end))
     if (this.meter.output && !readsAll && !isTelling && this.#isLikeSample(bytes, start, end)) {
       this.meter.addUnread(this.#textBytesIn(bytes, start, end))
@@ -271,14 +275,15 @@ export class PassthroughPipeline implements Pipeline {
 
   /** A last event without its empty line counts if it is whole; half an event is no use to anybody. */
   #passRest(): void {
-    const rest = this.#splitter.rest()
+    const whole = this.#splitter.rest()
+    const rest = this.#hides(whole) ? withoutComments(whole) : whole
     if (rest.length === 0) return
     const events = runMachine(createSseParser(), [rest])
     if (!events.every(isComplete)) return
     for (const event of events) this.#decode(event)
     if (this.meter.error !== undefined || this.#missingEnd !== '') return
-    this.#pass(rest)
-    this.#isOpen = true
+    // Without its empty line a client would not take it for an event, and for some it is the one that ends the answer.
+    this.#pass(Buffer.concat([rest, missingLineEnds(rest)]))
   }
 
   #writeMissingEnd(): void {
@@ -289,10 +294,8 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Writes events of ours behind those of the upstream. */
   #write(events: string): void {
-    const text = this.#isOpen ? `${EMPTY_LINE}${events}` : events
-    this.#isOpen = false
-    if (this.#options.framer === undefined) this.#emit(Buffer.from(text))
-    else this.#options.framer.push(text, this.#onFramed)
+    if (this.#options.framer === undefined) this.#emit(Buffer.from(events))
+    else this.#options.framer.push(events, this.#onFramed)
   }
 
   /** Writes the error that the meter has come to hold, in place of whatever told of it. */
@@ -302,6 +305,33 @@ export class PassthroughPipeline implements Pipeline {
     const { codec, requestId } = this.#options
     this.#write(codec.encodeErrorEvent(error, requestId, this.#trail?.lastData()))
   }
+}
+
+const COMMENTS = [Buffer.from('\n:'), Buffer.from('\r:')]
+
+function hasComment(bytes: Uint8Array): boolean {
+  return bytes[0] === COLON || hasMark(bytes, COMMENTS)
+}
+
+const COMMENT_LINE = /^:.*(?:\r\n|\n|\r|$)/gm
+
+/** Whole events without the comments in front of, between and within them. */
+function withoutComments(run: Buffer): Buffer {
+  const kept: Buffer[] = []
+  eachEvent(run, event => {
+    // One UTF-16 unit for each byte, so that what is no UTF-8 stays as it is.
+    const text = hasComment(event) ? event.toString('latin1').replace(COMMENT_LINE, '') : undefined
+    if (text === undefined) kept.push(event)
+    else if (text.trim() !== '') kept.push(Buffer.from(text, 'latin1'))
+  })
+  return Buffer.concat(kept)
+}
+
+/** What a last event's end lacks: its empty line, or the end of the line before that, too. */
+function missingLineEnds(rest: Buffer): Buffer {
+  if (rest.at(-1) === CR) return Buffer.from('\r')
+  if (rest.at(-1) !== LF) return EMPTY_LINE
+  return Buffer.from(rest.at(-2) === CR ? '\r\n' : '\n')
 }
 
 const PADDING = Buffer.from('"obfuscation":')
