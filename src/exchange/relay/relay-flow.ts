@@ -40,11 +40,11 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
 ): Promise<Response> {
   const { gateway, record, interruption, reservation } = admitted
   const outlet = new Outlet(flow.outlet)
-  const running = new Running(record.id, outlet, flow)
+  const running = new Running(record.id, flow, outlet)
   gateway.watchdog.add(running)
   const leave = () => (reservation.isRefused ? outlet.refuse() : outlet.abandon())
   interruption.listen(leave)
-  const work = carry(admitted, flow, running, outlet, leave)
+  const work = carry(admitted, running, leave)
   await outlet.opened
   const failure = outlet.isDue ? undefined : await work
   if (failure !== undefined) throw failure
@@ -62,16 +62,15 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
  */
 async function carry<P extends Prepared, F extends Pipeline>(
   admitted: Metered<P>,
-  flow: Flow<P, F>,
   running: Running<P, F>,
-  outlet: Outlet,
   leave: () => void,
 ): Promise<GatewayError | undefined> {
+  const { outlet } = running
   let failure: GatewayError | undefined
   try {
     await overCandidates(
       admitted,
-      one => new FlowingAttempt(admitted, flow, running, outlet, one).run(),
+      one => new FlowingAttempt(admitted, running, one).run(),
       () => !outlet.committed,
     )
   } catch (error) {
@@ -86,25 +85,25 @@ async function carry<P extends Prepared, F extends Pipeline>(
 /** An answer that runs, for the watchdog: keepalives and stalls, and whether it is still paid for. */
 class Running<P extends Prepared, F extends Pipeline> implements Watched {
   readonly id: string
-  readonly #outlet: Outlet
-  readonly #flow: Flow<P, F>
+  readonly flow: Flow<P, F>
+  readonly outlet: Outlet
   /** That of the attempt that runs, or ran last. */
   pipeline: F | undefined
 
-  constructor(id: string, outlet: Outlet, flow: Flow<P, F>) {
+  constructor(id: string, flow: Flow<P, F>, outlet: Outlet) {
     this.id = id
-    this.#outlet = outlet
-    this.#flow = flow
+    this.flow = flow
+    this.outlet = outlet
   }
 
   tick(now: number): void {
-    this.#outlet.tick(now)
-    const stop = this.pipeline === undefined ? undefined : this.#flow.look(this.pipeline)
-    if (stop !== undefined) this.#outlet.stop(stop)
+    this.outlet.tick(now)
+    const stop = this.pipeline === undefined ? undefined : this.flow.look(this.pipeline)
+    if (stop !== undefined) this.outlet.stop(stop)
   }
 
   stop(error: GatewayError): void {
-    this.#outlet.stop(error)
+    this.outlet.stop(error)
   }
 }
 
@@ -144,23 +143,13 @@ interface Arrival<F extends Pipeline> {
  */
 class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEvents {
   readonly #admitted: Metered<P>
-  readonly #flow: Flow<P, F>
   readonly #running: Running<P, F>
-  readonly #outlet: Outlet
   #beginning: Try<P> | undefined
   #pipeline: F | undefined
 
-  constructor(
-    admitted: Metered<P>,
-    flow: Flow<P, F>,
-    running: Running<P, F>,
-    outlet: Outlet,
-    beginning: Try<P>,
-  ) {
+  constructor(admitted: Metered<P>, running: Running<P, F>, beginning: Try<P>) {
     this.#admitted = admitted
-    this.#flow = flow
     this.#running = running
-    this.#outlet = outlet
     this.#beginning = beginning
   }
 
@@ -170,7 +159,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
       const { body, pipeline, idleMs } = await this.#begin()
       this.#pipeline = pipeline
       this.#running.pipeline = pipeline
-      await this.#outlet.pipe(body, pipeline, idleMs, this)
+      await this.#running.outlet.pipe(body, pipeline, idleMs, this)
     } catch (error) {
       throw judgeEarly(asGatewayError(error), this.#pipeline?.meter.cut ?? false)
     } finally {
@@ -182,7 +171,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
     const beginning = this.#beginning
     this.#beginning = undefined
     if (beginning === undefined) return
-    this.#flow.committed?.(beginning.preparation)
+    this.#running.flow.committed?.(beginning.preparation)
     beginning.onFirstOutput()
   }
 
@@ -197,22 +186,22 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
     const { preparation, candidate, lane } = this.#beginning
     const { gateway, pass } = this.#admitted
     const { client, clock, deadlines, answers } = gateway
-    const attempt = this.#outlet.beginAttempt()
+    const attempt = this.#running.outlet.beginAttempt()
     const options = { client, pass, now: clock.now, deadlines, attempt, lane }
     const { body, headers } = await send(preparation, candidate, options)
     await answers.turn()
     if (body === null) throw emptyAnswer()
     const { idleMs } = candidate.route.channel.timeouts
-    return { body, pipeline: this.#flow.open(preparation, headers), idleMs }
+    return { body, pipeline: this.#running.flow.open(preparation, headers), idleMs }
   }
 
   #used(): UsedUp | undefined {
-    return this.#pipeline && this.#flow.used(this.#pipeline)
+    return this.#pipeline && this.#running.flow.used(this.#pipeline)
   }
 
   #end(): void {
     const { record, reservation } = this.#admitted
-    takeReadings(record, this.#pipeline?.meter, this.#outlet)
+    takeReadings(record, this.#pipeline?.meter, this.#running.outlet)
     // What there is no money for was not given, whatever of it had come by then.
     if (!reservation.isRefused) charge(record, this.#used(), reservation.bill)
   }
