@@ -59,7 +59,7 @@ async function compactBy(
 }
 
 function openCompaction(gateway: ResponseGateway, record: ExchangeRecord, body: RequestBody) {
-  return openTurn(gateway, record, body, readReference(body.json), undefined, 'compact')
+  return openTurn(gateway, record, { body, fields: readReference(body.json), purpose: 'compact' })
 }
 
 /** A vendor's own compaction as it is; a model's answer as one of ours. */

@@ -45,7 +45,7 @@ export function stateForReading(gateway: ResponseGateway): CallState {
     resolve(body, record) {
       const fields = readReference(outlineOf(body))
       if (fields.previousId === undefined && isWhole(body)) return body
-      return openTurn(gateway, record, body, fields, undefined).then(opened => opened.body)
+      return openTurn(gateway, record, { body, fields }).then(opened => opened.body)
     },
   }
 }
@@ -91,7 +91,7 @@ class ResponseState implements CallState {
   }
 
   async #open(body: RequestBody, record: ExchangeRecord, fields: StateFields): Promise<RequestBody> {
-    const opened = await openTurn(this.#gateway, record, body, fields, this.#memory)
+    const opened = await openTurn(this.#gateway, record, { body, fields, memory: this.#memory })
     this.#turn = opened.turn
     if (opened.turn.background) this.#run = this.#gateway.responses.begin(opened.turn.id)
     return opened.body

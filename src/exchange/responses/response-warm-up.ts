@@ -23,7 +23,7 @@ export async function warmUp(
   let turn: Turn | undefined
   const state: IncomingCall['state'] = {
     async resolve(body) {
-      const opened = await openTurn(gateway, record, body, readReference(body.json), memory)
+      const opened = await openTurn(gateway, record, { body, fields: readReference(body.json), memory })
       turn = opened.turn
       return opened.body
     },

@@ -89,6 +89,16 @@ export function readReference(json: JsonObject): StateFields {
 /** A request that neither goes on from what is kept nor asks for anything to be kept. */
 export const NOTHING_KEPT: StateFields = { previousId: undefined, keeps: false, background: false }
 
+/** A request that a turn is made of. */
+export interface TurnRequest {
+  body: RequestBody
+  fields: StateFields
+  /** What its connection remembers; undefined: only what is stored is known. */
+  memory?: TurnMemory | undefined
+  /** Whether an answer is wanted of the conversation, or to have it compacted; an answer, unless said. */
+  purpose?: 'answer' | 'compact'
+}
+
 /**
  * Puts the conversation that a request goes on with in front of its input.
  * @returns the turn, and the body to go on with: it refers to nothing that is kept here
@@ -97,10 +107,7 @@ export const NOTHING_KEPT: StateFields = { previousId: undefined, keeps: false, 
 export async function openTurn(
   gateway: ResponseGateway,
   record: ExchangeRecord,
-  body: RequestBody,
-  fields: StateFields,
-  memory: TurnMemory | undefined,
-  purpose: 'answer' | 'compact' = 'answer',
+  { body, fields, memory, purpose = 'answer' }: TurnRequest,
 ): Promise<{ turn: Turn; body: RequestBody }> {
   const { accountId, storeAllowed } = callerOf(record)
   const { previousId, background } = fields
@@ -129,7 +136,9 @@ export async function openTurn(
   }
   const whole = await resolveReferences(gateway, accountId, [...earlier, ...input])
   const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
-  return { turn, body: withoutState(body, turn, items, gateway.maxBodyBytes, purpose) }
+  const stateless = withoutState(body, turn, items, purpose)
+  if (stateless.length > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes)
+  return { turn, body: { bytes: stateless, json: asObject(JSON.parse(utf8.decode(stateless))) ?? {} } }
 }
 
 /** Whether a body, which may be an outline, brings back a summary that was made here (compact.ts). */
@@ -232,14 +241,15 @@ function itemsOf({ input, response }: StoredTurn): string[] {
   return [...input, ...outputItems(response)]
 }
 
+const utf8 = new TextDecoder()
+
 /** The body as an upstream may see it: nothing in it is kept anywhere, nor refers to what is. */
 function withoutState(
   body: RequestBody,
   turn: Turn,
   items: readonly string[],
-  maxBytes: number,
   purpose: 'answer' | 'compact',
-): RequestBody {
+): Uint8Array {
   const edits: JsonEdit[] = [
     { path: ['previous_response_id'], remove: true },
     { path: ['background'], remove: true },
@@ -249,7 +259,5 @@ function withoutState(
   const isChanged =
     items.length > turn.input.length || items.some((item, index) => item !== turn.input[index])
   if (isChanged) edits.push({ path: ['input'], text: `[${items.join(',')}]` })
-  const bytes = spliceJson(body.bytes, edits)
-  if (bytes.length > maxBytes) throw tooLarge(maxBytes)
-  return { bytes, json: asObject(JSON.parse(new TextDecoder().decode(bytes))) ?? {} }
+  return spliceJson(body.bytes, edits)
 }
