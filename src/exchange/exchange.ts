@@ -119,7 +119,7 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
       return read
     })
     const { asked: operation, model, strict } = received
-    const work = { ...undertake(gateway, record, operation, model, strict), operation }
+    const work = undertake({ gateway, record, model, operation }, strict)
     const interruption = interruptionOf(call)
     const order = quoteOperation(operation.price, model)
     const { pass, reservation } = await admitPaid(gateway, record, order, interruption)

@@ -2,12 +2,11 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Admitted, Prepared } from '@/exchange/attempt/routes.ts'
 import type { OperationPrice } from '@/exchange/billing/quote.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { Rates } from '@/generation/rates.ts'
-import type { Model, Route } from '@/routing/model.ts'
+import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { dialectOf } from './dialect.ts'
 
@@ -119,9 +118,10 @@ export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
   }
 }
 
-/** The routes of an operation, and how it is made ready for each. */
-export interface Undertaking
+/** An operation with the routes that can serve it, and how it is made ready for each. */
+export interface Undertaking<O extends Operation>
   extends Pick<Admitted<Prepared>, 'gateway' | 'record' | 'model' | 'routes' | 'traits'> {
+  operation: O
   context: PrepareContext
 }
 
@@ -130,12 +130,10 @@ export interface Undertaking
  * @throws GatewayError when there is none: what all of them object to, else `surface_not_supported`
  */
 export function undertake(
-  gateway: Gateway,
-  record: ExchangeRecord,
-  operation: Operation,
-  model: Model,
+  asked: Pick<Undertaking<Operation>, 'gateway' | 'record' | 'model' | 'operation'>,
   strict: boolean,
-): Undertaking {
+): Undertaking<Operation> {
+  const { record, model, operation } = asked
   const objections = model.routes.map(route => operation.objection(route))
   const routes = model.routes
     .filter((_, index) => objections[index] === undefined)
@@ -148,9 +146,7 @@ export function undertake(
     )
   }
   return {
-    gateway,
-    record,
-    model,
+    ...asked,
     routes,
     traits: {
       accountId: callerOf(record).accountId,

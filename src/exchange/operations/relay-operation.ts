@@ -18,8 +18,7 @@ import type {
 } from './operation.ts'
 
 /** An operation that was admitted. */
-interface AdmittedOperation<O extends Operation> extends Undertaking {
-  operation: O
+interface AdmittedOperation<O extends Operation> extends Undertaking<O> {
   pass: Pass
   reservation: Reservation
   interruption: Interruption
@@ -104,7 +103,7 @@ function isEventStream({ contentType }: OperationPipeline): boolean {
 }
 
 /** A prepared request held to strict mode, in which a loss is a 400. */
-function held<P extends Prepared>(prepared: P, { context }: Undertaking): P {
+function held<P extends Prepared>(prepared: P, { context }: Undertaking<Operation>): P {
   if (context.strict) refuseLosses(prepared.losses)
   return prepared
 }
