@@ -95,9 +95,9 @@ async function applyLocked(
   options: ApplyOptions,
 ): Promise<ApplyResult> {
   const stored = { channels: await readChannels(tx, secretBox), models: await readModels(tx) }
-  const prices = await readCurrentPrices(tx)
-  const now = await readClock(tx)
-  const review = reviewPrices(file.models, stored.models, prices, options.source, now)
+  const { source } = options
+  const state = { current: await readCurrentPrices(tx), source, now: await readClock(tx) }
+  const review = reviewPrices(file.models, stored.models, state)
   const currencyChange = (await hasEntries(tx))
     ? await readCurrencyChange(tx, file, options.prune)
     : undefined
@@ -105,8 +105,8 @@ async function applyLocked(
   const models = planModels(review.models, stored.models, options.prune)
   refuseConflicts(file, stored, options.prune)
   if (!options.dryRun) {
-    const written = await write(tx, secretBox, { channels, models }, options.source)
-    const pricesChanged = await writePrices(tx, review.models, prices, options.source, now)
+    const written = await write(tx, secretBox, { channels, models }, source)
+    const pricesChanged = await writePrices(tx, review.models, state)
     const defaultsChanged = await writeDefaults(tx, file, options.prune)
     await writeConsoleEntry(tx, secretBox, file.console, options.prune)
     if (written || pricesChanged || defaultsChanged) await announceCatalog(tx)

@@ -21,14 +21,17 @@ export function refreshPrices(db: Database, catalogue: ConfigFile): Promise<read
       const prices = listed.get(model.id)
       return prices === undefined ? [] : [{ ...model, prices }]
     })
-    const current = await readCurrentPrices(tx)
-    const now = await readClock(tx)
-    const { models, jumps } = reviewPrices(wanted, stored, current, 'default', now)
+    const state = {
+      current: await readCurrentPrices(tx),
+      source: 'default',
+      now: await readClock(tx),
+    } as const
+    const { models, jumps } = reviewPrices(wanted, stored, state)
     const before = new Map(stored.map(({ id, prices }) => [id, prices]))
     for (const { id, prices } of models) {
       if (!isDeepStrictEqual(prices, before.get(id))) await writeModelPrices(tx, id, prices)
     }
-    if (await writePrices(tx, models, current, 'default', now)) await announceCatalog(tx)
+    if (await writePrices(tx, models, state)) await announceCatalog(tx)
     return jumps
   })
 }

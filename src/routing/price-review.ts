@@ -13,16 +13,24 @@ export interface PriceReview {
   jumps: readonly PriceJump[]
 }
 
+/** What prices are reviewed and written against. */
+export interface PriceState {
+  /** The prices in force, by model. */
+  current: ReadonlyMap<string, StoredPrice>
+  /** Whose word the new ones are. */
+  source: Source
+  now: Date
+}
+
 /**
- * Looks for jumps against the prices in force, now and at the changes that are to come. What the operator's own file states is applied and told. The shipped
- * catalogue is somebody else's word: there a model with a jump keeps the prices that it has.
+ * Looks for jumps against the prices in force, now and at the changes that are to come. What the operator's own file
+ * states is applied and told. The shipped catalogue is somebody else's word: there a model with a jump keeps the prices
+ * that it has.
  */
 export function reviewPrices(
   models: readonly ModelEntry[],
   stored: readonly StoredModel[],
-  current: ReadonlyMap<string, StoredPrice>,
-  source: Source,
-  now: Date,
+  { current, source, now }: PriceState,
 ): PriceReview {
   const applied = source !== 'default'
   const storedPrices = new Map(stored.map(model => [model.id, model.prices]))
@@ -53,9 +61,7 @@ function jumpsOf(before: Rates, { rates, changes }: ReturnType<typeof readPriceP
 export async function writePrices(
   tx: Transaction,
   models: readonly ModelEntry[],
-  current: ReadonlyMap<string, StoredPrice>,
-  source: Source,
-  now: Date,
+  { current, source, now }: PriceState,
 ): Promise<boolean> {
   let written = false
   for (const { id, prices } of models) {
