@@ -12,6 +12,15 @@ import {
 } from '@/simulator/validate.ts'
 import { addTools } from './validate-tools.ts'
 
+/** An input that is being read: what it tells the model, and which calls of tools were made and answered so far. */
+interface Reading {
+  prompt: Prompt
+  /** The types of the calls, by id. */
+  calls: Map<string, string>
+  /** The ids of those that have an output. */
+  outputs: Set<string>
+}
+
 /** Checks and reads `input`. */
 export function readInput(input: JsonValue | undefined, prompt: Prompt): void {
   if (typeof input === 'string') {
@@ -20,12 +29,11 @@ export function readInput(input: JsonValue | undefined, prompt: Prompt): void {
     return
   }
   if (!Array.isArray(input)) return refuseType('input', 'a string or an array of items', input)
-  const calls = new Map<string, string>()
-  const outputs = new Set<string>()
+  const reading: Reading = { prompt, calls: new Map(), outputs: new Set() }
   for (const [index, value] of input.entries())
-    readItem(requireObject(value, `input[${index}]`), `input[${index}]`, prompt, calls, outputs)
-  for (const [id] of calls) {
-    if (!outputs.has(id)) refuseOpenai(`No tool output found for function call ${id}.`, 'input')
+    readItem(requireObject(value, `input[${index}]`), `input[${index}]`, reading)
+  for (const id of reading.calls.keys()) {
+    if (!reading.outputs.has(id)) refuseOpenai(`No tool output found for function call ${id}.`, 'input')
   }
 }
 
@@ -37,13 +45,8 @@ const ID_PREFIX: Record<string, string> = {
   custom_tool_call: 'ctc',
 }
 
-function readItem(
-  item: JsonObject,
-  param: string,
-  prompt: Prompt,
-  calls: Map<string, string>,
-  outputs: Set<string>,
-): void {
+function readItem(item: JsonObject, param: string, reading: Reading): void {
+  const { prompt } = reading
   const type = asString(item['type']) ?? 'message'
   const prefix = item['role'] === 'assistant' || type !== 'message' ? ID_PREFIX[type] : undefined
   if (typeof item['id'] === 'string' && prefix !== undefined && !item['id'].startsWith(prefix)) {
@@ -59,10 +62,10 @@ function readItem(
       return readReasoningItem(item, param)
     case 'function_call':
     case 'custom_tool_call':
-      return readCall(item, type, param, prompt, calls)
+      return readCall(item, type, param, reading)
     case 'function_call_output':
     case 'custom_tool_call_output':
-      return readOutput(item, type, param, prompt, calls, outputs)
+      return readOutput(item, type, param, reading)
     case 'additional_tools':
     case 'tool_search_output':
       return addTools(item['tools'], `${param}.tools`, prompt)
@@ -110,13 +113,7 @@ function readReasoningItem(item: JsonObject, param: string): void {
   }
 }
 
-function readCall(
-  item: JsonObject,
-  type: string,
-  param: string,
-  prompt: Prompt,
-  calls: Map<string, string>,
-): void {
+function readCall(item: JsonObject, type: string, param: string, { prompt, calls }: Reading): void {
   const id = requireCallId(item, param)
   const name = requireOpenaiName(item['name'], `${param}.name`)
   const field = type === 'custom_tool_call' ? 'input' : 'arguments'
@@ -129,9 +126,7 @@ function readOutput(
   item: JsonObject,
   type: string,
   param: string,
-  prompt: Prompt,
-  calls: Map<string, string>,
-  outputs: Set<string>,
+  { prompt, calls, outputs }: Reading,
 ): void {
   const id = requireCallId(item, param)
   const kind = type.startsWith('custom') ? 'custom tool call' : 'function call'
