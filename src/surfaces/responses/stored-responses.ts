@@ -20,8 +20,24 @@ interface StoredCall {
 
 /** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
 export function storedResponses(gateway: ResponseGateway, listener: Listener) {
-  const serve = (request: Request, id: string, act: (call: StoredCall) => Promise<Response>) =>
-    answer(gateway, listener, request, id, act)
+  async function serve(
+    request: Request,
+    id: string,
+    act: (call: StoredCall) => Promise<Response>,
+  ): Promise<Response> {
+    const requestId = gateway.newRequestId()
+    try {
+      const caller = await authenticateCaller(gateway.authenticate, request)
+      admitCaller(caller, () => listener.addressOf(request))
+      return await act({
+        key: { accountId: caller.accountId, id },
+        query: new URL(request.url).searchParams,
+        headers: identityHeaders(requestId, 'responses'),
+      })
+    } catch (error) {
+      return errorResponse(readable(error), requestId, 'responses')
+    }
+  }
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
     .delete('/v1/responses/:id', ({ request, params }) =>
@@ -35,27 +51,6 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
     .get('/v1/responses/:id/input_items', ({ request, params }) =>
       serve(request, params.id, call => listInput(gateway, call)),
     )
-}
-
-async function answer(
-  gateway: ResponseGateway,
-  listener: Listener,
-  request: Request,
-  id: string,
-  act: (call: StoredCall) => Promise<Response>,
-): Promise<Response> {
-  const requestId = gateway.newRequestId()
-  try {
-    const caller = await authenticateCaller(gateway.authenticate, request)
-    admitCaller(caller, () => listener.addressOf(request))
-    return await act({
-      key: { accountId: caller.accountId, id },
-      query: new URL(request.url).searchParams,
-      headers: identityHeaders(requestId, 'responses'),
-    })
-  } catch (error) {
-    return errorResponse(readable(error), requestId, 'responses')
-  }
 }
 
 /** A database that is away is no fault of the gateway's. */
