@@ -1,4 +1,3 @@
-import { join } from 'node:path'
 import { systemClock } from '@/clock/clock.ts'
 import { startConsole } from '@/commands/serve/console.ts'
 import { firstStart, type Welcome } from '@/commands/serve/first-start.ts'
@@ -10,6 +9,7 @@ import { type Supervisor, startSupervisor } from '@/commands/serve/supervisor.ts
 import { reportTo, untilDismissed, type WorkerOrder, workerOrder } from '@/commands/serve/worker.ts'
 import { configFileOf } from '@/config/file.ts'
 import { readSettings, type Settings } from '@/config/settings.ts'
+import { stateDirectory } from '@/config/state-directory.ts'
 import { firstOwnerLink, linkMakerOf } from '@/console/links.ts'
 import type { Database } from '@/db/connect.ts'
 import { openDatabase } from '@/db/open.ts'
@@ -69,6 +69,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const stop = untilStopped()
   // Before anything is made or opened: the environment may name a file that is not there.
   const file = configFileOf(settings)
+  const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {
     const secretBox = await openSecretBox(database, settings)
@@ -85,7 +86,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
         : await startServer({
             clock: systemClock,
             random: Math.random,
-            settings: { ...settings, sharesPort: false, journalDirectory: join(settings.dataDir, 'journal') },
+            settings: { ...settings, sharesPort: false, journalDirectory },
             database,
             secretBox,
             log,
@@ -137,7 +138,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
         api: { ...settings.api, port: order.port },
         ops: undefined,
         sharesPort: true,
-        journalDirectory: join(settings.dataDir, 'journal'),
+        journalDirectory: stateDirectory(settings.dataDir, 'journal'),
       },
       database,
       secretBox: await openSecretBox(database, settings),

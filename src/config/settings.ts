@@ -78,8 +78,8 @@ export function readSettings(env: Environment, terminal = false): Settings {
     api: read.listener('HOST', 'PORT', { host: '0.0.0.0', port: 8080 }),
     console: read.listener('CONSOLE_HOST', 'CONSOLE_PORT', { host: '127.0.0.1', port: 8081 }),
     ops: read.listener('OPS_HOST', 'OPS_PORT', { host: '127.0.0.1', port: 9090 }),
-    databaseUrl: read.address('DATABASE_URL', /^postgres(ql)?:\/\/\S+$/, 'a postgres:// address'),
-    redisUrl: read.address('REDIS_URL', /^rediss?:\/\/\S+$/, 'a redis:// or rediss:// address'),
+    databaseUrl: read.address('DATABASE_URL', isPostgresAddress, 'a postgres:// address'),
+    redisUrl: read.address('REDIS_URL', areRedisAddresses, 'a redis:// or rediss:// address'),
     dataDir: read.text('DATA_DIR') ?? './data',
     configFile: read.text('TOLLGATE_CONFIG'),
     workers: read.integer('WORKERS', 1, 1024) ?? 1,
@@ -134,6 +134,30 @@ function collides(one: Listener, other: Listener): boolean {
   return one.port !== 0 && one.port === other.port && sameHost
 }
 
+/** `postgres://user:password@host:port/database?...`, where libpq knows a list of hosts, too. */
+const POSTGRES_ADDRESS = /^(postgres(?:ql)?:\/\/(?:[^\s/?#]*@)?)([^\s/?#@]*)(\S*)$/
+
+/** What the client can read: it throws at anything else, and says no more than that. */
+function isPostgresAddress(value: string): boolean {
+  const [, head = '', hosts = '', tail = ''] = POSTGRES_ADDRESS.exec(value) ?? []
+  return head !== '' && hosts.split(',').every(host => isUri(`${head}${host}${tail}`))
+}
+
+/** One address, or those of a cluster's nodes. */
+function areRedisAddresses(value: string): boolean {
+  return value.split(',').every(address => /^rediss?:\/\/\S+$/.test(address) && isUri(address))
+}
+
+/** Also whatever stands behind a `%`. */
+function isUri(text: string): boolean {
+  try {
+    decodeURIComponent(text)
+    return URL.canParse(text)
+  } catch {
+    return false
+  }
+}
+
 /** Reads one variable at a time and remembers what was wrong; a wrong value reads as absent. */
 class Reader {
   readonly lines: string[] = []
@@ -169,9 +193,9 @@ class Reader {
   }
 
   /** An address that may hold a password: shown without it. */
-  address(name: string, pattern: RegExp, expected: string): string | undefined {
+  address(name: string, isRight: (value: string) => boolean, expected: string): string | undefined {
     const value = this.text(name)
-    if (value === undefined || pattern.test(value)) return value
+    if (value === undefined || isRight(value)) return value
     return this.#wrong(name, redactUrl(value), expected)
   }
 

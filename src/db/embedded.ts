@@ -1,6 +1,5 @@
 import {
   existsSync,
-  mkdirSync,
   mkdtempSync,
   readFileSync,
   readlinkSync,
@@ -12,7 +11,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Clock, systemClock } from '@/clock/clock.ts'
-import { SettingsError } from '@/config/settings.ts'
+import { stateDirectory } from '@/config/state-directory.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Cluster, DATABASE, USER } from './cluster.ts'
 import { describeCluster, prepareDirectory } from './data-directory.ts'
@@ -44,7 +43,8 @@ export interface EmbeddedPostgres {
  * arrive or leave.
  */
 export async function openEmbedded(options: EmbeddedOptions): Promise<EmbeddedPostgres> {
-  const home = prepareHome(options.dataDir)
+  stateDirectory(options.dataDir, 'locks')
+  const home = realpathSync(options.dataDir)
   const serving = options.role === 'serve' ? lockServe(home) : undefined
   try {
     const cluster = describeCluster(home)
@@ -62,18 +62,6 @@ const WATCH_MS = 1_000
 const SOCKET_PATH_BYTES = 103
 
 const lockPath = (home: string, name: string) => join(home, 'locks', name)
-
-function prepareHome(dataDir: string): string {
-  try {
-    mkdirSync(join(dataDir, 'locks'), { recursive: true, mode: 0o700 })
-    return realpathSync(dataDir)
-  } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    throw new SettingsError([
-      `DATA_DIR is ${JSON.stringify(dataDir)} but must be a directory that this process can write: ${reason}`,
-    ])
-  }
-}
 
 function lockServe(home: string): FileLock {
   const lock = tryExclusive(lockPath(home, 'serve'))

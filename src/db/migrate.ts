@@ -14,11 +14,12 @@ const OLDEST_POSTGRES = 15
  * Brings the database to the schema of this program and returns how many migrations that took. Any number of processes
  * may call it at once: a session lock, held by the one connection that also migrates, lets them through one by one.
  * That needs a direct connection, not a pgbouncer in transaction mode.
+ * @param patienceMs how long the server has to say its version
  */
-export async function migrate(url: string): Promise<number> {
+export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Promise<number> {
   const client = openClient(url, { max: 1, applicationName: 'tollgate migrate' })
   try {
-    await refuseOldServer(client)
+    await within(patienceMs, refuseOldServer(client))
     await client`select pg_advisory_lock(${LOCK}::bigint)`
     const before = await readApplied(client)
     const folder = findFolder()
@@ -28,6 +29,22 @@ export async function migrate(url: string): Promise<number> {
     return after.count - before.count
   } finally {
     await client.end({ timeout: 5 })
+  }
+}
+
+/** The client itself tries for ever where something takes its connections and closes them, as a proxy without a server does. */
+const PATIENCE_MS = 15_000
+
+async function within(ms: number, answered: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(() => {
+    const message = `nothing there answered as Postgres does within ${ms / 1_000} s`
+    late.reject(Object.assign(new Error(message), { code: 'CONNECT_TIMEOUT' }))
+  }, ms)
+  try {
+    await Promise.race([answered, late.promise])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

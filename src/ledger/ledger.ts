@@ -110,14 +110,15 @@ export interface LedgerOptions {
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock, log, newId, databaseUrl } = options
   const timings = { ...TIMINGS, ...options.timings }
+  await using opened = new AsyncDisposableStack()
   const pool = openPool(databaseUrl, timings, clock)
-  const presence = await register({ store: pool.store, newId, address: options.address }).catch(error =>
-    pool.close().then(() => Promise.reject(error)),
-  )
+  opened.defer(() => pool.close())
+  const presence = await register({ store: pool.store, newId, address: options.address })
   const spill =
     options.journalDirectory === undefined
       ? undefined
       : await openSpill(options.journalDirectory, presence.owner(), log)
+  opened.defer(() => spill?.close())
   const shared = { pool, presence, spill, clock, log, timings }
   const { holds, settles, settleAll, ...batches } = openBatches(shared)
   const running = new RunningHolds()
@@ -152,6 +153,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
 
   await spill?.adopt(settleAll)
   upkeep.start()
+  opened.move()
 
   return {
     async hold(request) {

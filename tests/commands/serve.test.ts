@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
@@ -100,6 +100,26 @@ test.each([
   const { said, code } = await failedStart({ [name]: host })
   expect(said).toBe(`${name} is "${host}" but must be an address of this machine, or a name of one\n`)
   expect(code).toBe(2)
+})
+
+test('DATA_DIR that cannot be written, beside a database: says so before anything is opened', async () => {
+  const { said, code } = await failedStart({ DATA_DIR: join(import.meta.path, 'data') })
+  expect(said).toStartWith(
+    `DATA_DIR is "${import.meta.path}/data" but must be a directory that this process can write`,
+  )
+  expect(said.trimEnd().split('\n')).toHaveLength(1)
+  expect(code).toBe(2)
+})
+
+test('a journal that cannot be opened: says so, and the process ends', async () => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-no-journal-'))
+  // Where the kernel has none of our files: /proc lets nobody make any, and says so only then.
+  symlinkSync('/proc', join(dataDir, 'journal'))
+  const { said, code } = await failedStart({ DATA_DIR: dataDir })
+  expect(said.trimEnd().split('\n')).toHaveLength(1)
+  expect(said).toStartWith('tollgate: ')
+  expect(code).toBe(1)
+  rmSync(dataDir, { recursive: true })
 })
 
 test('TOLLGATE_CONFIG that names no file: says so before anything is made', async () => {

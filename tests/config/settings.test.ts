@@ -67,6 +67,11 @@ describe('a good value is read', () => {
     [{ REDIS_URL: 'rediss://cache:6380/1' }, { redisUrl: 'rediss://cache:6380/1' }],
     [{ DATA_DIR: '/var/lib/tollgate' }, { dataDir: '/var/lib/tollgate' }],
     [{ TOLLGATE_CONFIG: 'conf/gate.yaml' }, { configFile: 'conf/gate.yaml' }],
+    [
+      { DATABASE_URL: 'postgres:///x?host=/run/postgresql', TOLLGATE_SECRET: SECRET },
+      { databaseUrl: 'postgres:///x?host=/run/postgresql' },
+    ],
+    [{ REDIS_URL: 'redis://a:1,redis://[::1]:2' }, { redisUrl: 'redis://a:1,redis://[::1]:2' }],
     [{ WORKERS: '4', REDIS_URL: 'redis://cache' }, { workers: 4 }],
     [{ TOLLGATE_SECRET: 'ü'.repeat(16) }, { secret: 'ü'.repeat(16) }],
     [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
@@ -104,6 +109,26 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     [
       { REDIS_URL: 'http://cache' },
       'REDIS_URL is "http://cache" but must be a redis:// or rediss:// address',
+    ],
+    [
+      { REDIS_URL: 'redis://cache:99999' },
+      'REDIS_URL is not an address (19 characters) but must be a redis:// or rediss:// address',
+    ],
+    [
+      { REDIS_URL: 'redis://one,two:6379' },
+      'REDIS_URL is "redis://one,two:6379" but must be a redis:// or rediss:// address',
+    ],
+    [
+      { DATABASE_URL: 'postgres://db:99999/x', TOLLGATE_SECRET: SECRET },
+      'DATABASE_URL is not an address (21 characters) but must be a postgres:// address',
+    ],
+    [
+      { DATABASE_URL: 'postgres://a:1,b:x/x', TOLLGATE_SECRET: SECRET },
+      'DATABASE_URL is not an address (20 characters) but must be a postgres:// address',
+    ],
+    [
+      { DATABASE_URL: 'postgres://u:100%@db/x', TOLLGATE_SECRET: SECRET },
+      'DATABASE_URL is "postgres://***@db/x" but must be a postgres:// address',
     ],
     [{ WORKERS: '0' }, 'WORKERS is "0" but must be a whole number from 1 to 1024'],
     [{ TOLLGATE_SECRET: 'short' }, 'TOLLGATE_SECRET is 5 bytes long but must be 32 bytes or more'],

@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { emptyTestDatabase, testDatabase } from '#tests/support/database.ts'
 import { migrate } from '@/db/migrate.ts'
@@ -38,4 +39,17 @@ test('refuses a database from the future instead of writing to it', async () => 
   await future.sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9999999999999)`
   await expect(migrate(future.url)).rejects.toThrow('newer Tollgate')
   await future.close()
+})
+
+test('gives up on an address that takes connections and closes them', async () => {
+  const proxy = createServer(socket => socket.on('error', () => undefined).end())
+  const listening = Promise.withResolvers<void>()
+  proxy.listen(0, '127.0.0.1', listening.resolve)
+  await listening.promise
+  const address = proxy.address()
+  const port = typeof address === 'object' ? address?.port : undefined
+  await expect(migrate(`postgres://127.0.0.1:${port}/x`, 50)).rejects.toThrow(
+    'nothing there answered as Postgres does within 0.05 s',
+  )
+  proxy.close()
 })

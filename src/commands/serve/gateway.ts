@@ -85,23 +85,32 @@ export interface OpenGateway {
 /** Opens the parts and wires them. `openRequests` counts those of callers, once something listens. */
 export async function openGateway(options: GatewayOptions, openRequests: () => number): Promise<OpenGateway> {
   const { database, secretBox, clock, log, metrics } = options
+  // What is open when a later part cannot be opened would keep the process from ending.
+  await using opened = new AsyncDisposableStack()
   const catalog = await openLiveCatalog({
     db: database,
     secretBox,
     clock,
     onError: error => log.error({ err: error }, 'the catalog could not be reloaded'),
   })
+  opened.defer(() => catalog.close())
   const keys = await openLiveKeys(options)
+  opened.defer(() => keys.close())
   const simulator = lazySimulator()
   const store = new ExchangeWriter(database, log, metrics)
+  opened.defer(() => store.close())
   const watchdog = new Watchdog(clock)
+  opened.defer(() => watchdog.stop())
   const ledger = await openLedgerOf(options, watchdog)
+  opened.defer(() => ledger.close())
   const redis = openRedisOf(options)
+  opened.defer(() => redis?.connection.close())
   const limiter = await openLimiterOf(options, {
     redis: redis?.connection,
     processes: ledger.processes,
     onRedisDown: () => catalog.defaults().limits.onRedisDown,
   })
+  opened.defer(() => limiter.close())
   const selection = openSelection({
     catalog,
     redis,
@@ -111,6 +120,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     random: options.random,
     log,
   })
+  opened.defer(() => selection.close())
   const responses = keptResponsesOf(options)
   const spans = await openSpansOf(options)
   const load = new Load({
@@ -150,6 +160,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     await spans?.close().catch(error => log.warn({ err: error }, 'spans could not be sent'))
     await Promise.all([catalog.close(), keys.close(), simulator.stop()])
   }
+  opened.move()
   return { gateway, catalog, store, ledger, limiter, load, health: selection.health, responses, close }
 }
 
