@@ -35,8 +35,10 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
   const parts = isSilent ? [] : contentParts(wire['content'], `${path}.content`)
   switch (wire['role']) {
     case 'user':
+      refuseKind(parts, 'tool-call', `${path}.content`, 'tool_use blocks stand in assistant messages')
       return { role: 'user', parts: resultsFirst(parts) }
     case 'assistant':
+      refuseKind(parts, 'tool-result', `${path}.content`, 'tool_result blocks stand in user messages')
       return { role: 'assistant', parts }
     // Claude Code writes system text in the middle of the talk.
     case 'system':
@@ -44,6 +46,11 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
     default:
       throw invalidRequest(`${path}.role`, "expected 'user', 'assistant' or 'system'")
   }
+}
+
+/** Somebody else's part, which no other format has a place for; the API refuses it as well. */
+function refuseKind(parts: readonly Part[], kind: Part['type'], path: string, problem: string): void {
+  if (parts.some(part => part.type === kind)) throw invalidRequest(path, problem)
 }
 
 /** The API wants results first but is not always obeyed; the neutral turn promises it. */

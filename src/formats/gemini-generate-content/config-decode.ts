@@ -74,12 +74,12 @@ export function decodeModality(value: JsonValue): 'text' | 'image' | 'audio' | u
 
 function decodeOutput(config: JsonObject): OutputFormat | undefined {
   const mimeType = asString(config['responseMimeType'])
-  if (mimeType === undefined) return undefined
-  if (mimeType !== 'application/json') return { type: 'text' }
+  if (mimeType !== undefined && mimeType !== 'application/json') return { type: 'text' }
   const openapi = asObject(config['responseSchema'])
   const schema =
     asObject(config['responseJsonSchema']) ?? (openapi === undefined ? undefined : liftSchema(openapi))
-  if (schema === undefined) return { type: 'json' }
+  // A schema says enough of the type.
+  if (schema === undefined) return mimeType === undefined ? undefined : { type: 'json' }
   return { type: 'json-schema', name: undefined, description: undefined, schema, strict: undefined }
 }
 

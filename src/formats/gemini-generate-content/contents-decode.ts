@@ -27,8 +27,7 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
     const role = content['role'] === 'model' ? 'assistant' : 'user'
     for (const part of asArray(content['parts'])) {
       const wire = asObject(part) ?? {}
-      // A result is the user's, whatever the role of its content.
-      const side = asObject(wire['functionResponse']) === undefined ? role : 'user'
+      const side = sideOf(wire) ?? role
       if (turns.at(-1)?.role !== side) turns.push({ role: side, parts: [] })
       const turn = turns.at(-1)
       if (turn === undefined) continue
@@ -40,6 +39,12 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
     role,
     parts: role === 'assistant' ? joinChunks(parts) : resultsFirst(parts),
   }))
+}
+
+/** Whose a part can only be, whatever the role of its content: a call is the model's, and its result the user's. */
+function sideOf(wire: JsonObject): 'user' | 'assistant' | undefined {
+  if (asObject(wire['functionResponse']) !== undefined) return 'user'
+  return asObject(wire['functionCall']) === undefined ? undefined : 'assistant'
 }
 
 /** The thoughts that a call brings back for a client that dropped them (reply-parts.ts). */

@@ -77,6 +77,7 @@ function append(contents: WireContent[], role: 'user' | 'model', parts: WirePart
 /** A part of a user's turn; a result without a call becomes text. */
 function userParts(part: Part, to: PartDestination): WirePart[] {
   if (part.type !== 'tool-result') return encodeUserPart(part, to)
+  if (isMarked(part)) to.losses.add('cacheMark')
   const text = resultText(part)
   const media = resultMedia(part).map(item => encodeMedia(item, to))
   return [...(text === '' ? [] : [{ text }]), ...media]

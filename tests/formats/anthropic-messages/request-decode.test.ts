@@ -369,6 +369,20 @@ describe('refusals', () => {
     expect(thrown(() => decode(fields))).toMatchObject({ kind: 'invalid_request', status: 400, param })
   })
 
+  test.each([
+    ['user', { type: 'tool_use', id: 'c', name: 'f', input: {} }],
+    ['assistant', { type: 'tool_result', tool_use_id: 'c', content: 'x' }],
+  ])("what only the other side can say is refused in a message of the %s's: %j", (role, block) => {
+    const messages = [
+      { role: 'user', content: 'hi' },
+      { role, content: [block] },
+    ]
+    expect(thrown(() => decode({ messages }))).toMatchObject({
+      kind: 'invalid_request',
+      param: 'messages[1].content',
+    })
+  })
+
   test('a message thread is refused as the SDK wants it', () => {
     expect(
       thrown(() => decode({ thread: { type: 'continue', previous_message_id: 'm' }, messages: [] })),

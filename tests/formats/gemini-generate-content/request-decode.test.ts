@@ -297,6 +297,21 @@ test.each([
   else expect(toolChoice).toMatchObject(choice)
 })
 
+test("a call is the model's and a result the user's, whatever the role of their content", () => {
+  const { turns } = decode({
+    contents: [
+      { parts: [{ text: 'hi' }] },
+      { parts: [{ functionCall: { name: 'f', args: {} } }] },
+      { role: 'model', parts: [{ functionResponse: { name: 'f', response: {} } }] },
+    ],
+  })
+  expect(turns.map(({ role, parts }) => [role, parts[0]?.type])).toEqual([
+    ['user', 'text'],
+    ['assistant', 'tool-call'],
+    ['user', 'tool-result'],
+  ])
+})
+
 test('output formats', () => {
   const output = (generationConfig: JsonObject) => decode({ ...HI, generationConfig }).output
   const json = 'application/json'
@@ -308,6 +323,9 @@ test('output formats', () => {
   expect(output({ responseMimeType: json, responseJsonSchema: { const: 1 } })).toMatchObject({
     schema: { const: 1 },
   })
+  // Who gives a schema wants JSON.
+  expect(output({ responseJsonSchema: { const: 1 } })).toMatchObject({ schema: { const: 1 } })
+  expect(output({ responseSchema: { type: 'STRING' } })).toMatchObject({ schema: { type: 'string' } })
   const enumeration = { responseMimeType: 'text/x.enum', responseSchema: { type: 'STRING', enum: ['a'] } }
   const request = decode({ ...HI, generationConfig: enumeration })
   expect(request.output).toEqual({ type: 'text' })
