@@ -1,14 +1,19 @@
+type Row = readonly (string | number | null)[]
+
 /**
  * Comma-separated values as RFC 4180 has them. A cell that a spreadsheet would take for a formula begins with an
  * apostrophe; plain numbers, negative ones too, stay numbers.
  */
-export function csv(
-  headings: readonly string[],
-  rows: Iterable<readonly (string | number | null)[]>,
-): string {
-  const lines = [headings.map(cell).join(',')]
-  for (const row of rows) lines.push(row.map(value => cell(value === null ? '' : String(value))).join(','))
-  return `${lines.join('\r\n')}\r\n`
+export function csv(headings: readonly string[], rows: Iterable<Row>): string {
+  return lines([headings]) + lines(rows)
+}
+
+function lines(rows: Iterable<Row>): string {
+  let text = ''
+  for (const row of rows) {
+    text += `${row.map(value => cell(value === null ? '' : String(value))).join(',')}\r\n`
+  }
+  return text
 }
 
 function cell(text: string): string {
@@ -18,11 +23,34 @@ function cell(text: string): string {
 }
 
 /** A file to keep. */
-export function csvResponse(name: string, text: string): Response {
-  return new Response(text, {
+export function csvResponse(name: string, body: string | ReadableStream<Uint8Array>): Response {
+  return new Response(body, {
     headers: {
       'content-type': 'text/csv; charset=utf-8',
       'content-disposition': `attachment; filename="${name}"`,
     },
   })
+}
+
+/** The same, read as it is written: however long it is, only a part of it is in memory. */
+export function csvDownload(
+  name: string,
+  headings: readonly string[],
+  parts: AsyncIterator<readonly Row[], void>,
+): Response {
+  const encoder = new TextEncoder()
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        controller.enqueue(encoder.encode(lines([headings])))
+      },
+      async pull(controller) {
+        const { done, value } = await parts.next()
+        if (done === true) controller.close()
+        else controller.enqueue(encoder.encode(lines(value)))
+      },
+    },
+    { highWaterMark: 1 },
+  )
+  return csvResponse(name, body)
 }

@@ -9,10 +9,10 @@ export interface StatementContent {
   accountId: number
   currency: string
   statement: Statement
-  /** Of the month, oldest first. */
-  entries: readonly StoredEntry[]
-  /** What models cost, the dearest first. */
-  models: readonly { name: string; requests: number; spend: string }[]
+  /** What requests to each model were charged in the month, the dearest first. */
+  models: readonly { name: string; requests: number; spentNano: bigint }[]
+  /** The other entries of the month, oldest first. */
+  others: readonly StoredEntry[]
   /** ISO 8601. */
   printedAt: string
 }
@@ -42,7 +42,7 @@ export function statementPage(content: StatementContent): Response {
 <p>All amounts in ${escaped(content.currency)}. Times are UTC. Printed ${escaped(content.printedAt)}.</p>
 ${summary(content.statement)}
 ${models(content.models)}
-${movements(content.entries)}
+${movements(content)}
 </body>
 </html>
 `
@@ -63,25 +63,34 @@ function summary({ opening, credits, debits, closing }: Statement): string {
 function models(rows: StatementContent['models']): string {
   if (rows.length === 0) return ''
   const lines = rows.map(
-    ({ name, requests, spend }) =>
-      `<tr><td>${escaped(name)}</td><td class="sum">${requests}</td>${sum(spend)}</tr>`,
+    ({ name, requests, spentNano }) =>
+      `<tr><td>${escaped(name)}</td><td class="sum">${requests}</td>${sum(formatMoney(spentNano))}</tr>`,
   )
-  return `<h2>Usage</h2><table><thead><tr><th scope="col">Model</th><th scope="col" class="sum">Requests</th><th scope="col" class="sum">Cost</th></tr></thead>
-<tbody>${lines.join('\n')}</tbody></table>`
+  const { requests, spentNano } = total(rows)
+  return `<h2>Usage</h2><table><thead><tr><th scope="col">Model</th><th scope="col" class="sum">Requests charged</th><th scope="col" class="sum">Cost</th></tr></thead>
+<tbody>${lines.join('\n')}</tbody>
+<tfoot><tr><td>All models</td><td class="sum">${requests}</td>${sum(formatMoney(spentNano))}</tr></tfoot></table>`
 }
 
 /** Usage is in one line: each request has a receipt of its own. */
-function movements(entries: readonly StoredEntry[]): string {
-  const used = entries.filter(({ kind }) => kind === 'usage')
-  const others = entries.filter(({ kind }) => kind !== 'usage').map(entryRow)
-  const lines = others.map(
-    ({ created_at, kind, reason, ref, amount }) =>
-      `<tr><td>${created_at.slice(0, 16).replace('T', ' ')}</td><td>${escaped(kind.replaceAll('_', ' '))}</td><td>${escaped(reason ?? ref ?? '')}</td>${sum(amount)}</tr>`,
-  )
-  const total = used.reduce((all, { amount }) => all + amount, 0n)
-  const usage = `<tr><td></td><td>usage</td><td>${used.length} requests</td>${sum(formatMoney(total))}</tr>`
+function movements({ models: used, others }: StatementContent): string {
+  const lines = others
+    .map(entryRow)
+    .map(
+      ({ created_at, kind, reason, ref, amount }) =>
+        `<tr><td>${created_at.slice(0, 16).replace('T', ' ')}</td><td>${escaped(kind.replaceAll('_', ' '))}</td><td>${escaped(reason ?? ref ?? '')}</td>${sum(amount)}</tr>`,
+    )
+  const { requests, spentNano } = total(used)
+  const usage = `<tr><td></td><td>usage</td><td>${requests} ${requests === 1 ? 'request' : 'requests'}</td>${sum(formatMoney(-spentNano))}</tr>`
   return `<h2>Movements</h2><table><thead><tr><th scope="col">Time</th><th scope="col">Kind</th><th scope="col">For</th><th scope="col" class="sum">Amount</th></tr></thead>
-<tbody>${[...lines, ...(used.length === 0 ? [] : [usage])].join('\n')}</tbody></table>`
+<tbody>${[...lines, ...(requests === 0 ? [] : [usage])].join('\n')}</tbody></table>`
+}
+
+function total(rows: StatementContent['models']): { requests: number; spentNano: bigint } {
+  return {
+    requests: rows.reduce((all, { requests }) => all + requests, 0),
+    spentNano: rows.reduce((all, { spentNano }) => all + spentNano, 0n),
+  }
 }
 
 function sum(amount: string): string {

@@ -14,6 +14,7 @@ import { limitChangesOf, limitsRow } from '../key-rows.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { cursorId, limitOf, pageOf } from '../paging.ts'
 import type { SignedIn } from '../sessions.ts'
+import { downloadEntries, printStatement, readStatements } from '../statements.ts'
 import { userStore } from '../user-store.ts'
 import { type Account as AccountRow, adminAccountRoutes, type NewAccount } from './contract/admin-accounts.ts'
 import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
@@ -99,6 +100,18 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     'GET /api/admin/accounts/:id/entries': async ({ params, query }) => {
       await assertAccount(console, params.id)
       return entryPage(database.orm, params.id, query)
+    },
+    'GET /api/admin/accounts/:id/entries.csv': async ({ params, query }) => {
+      await assertAccount(console, params.id)
+      return downloadEntries(console, params.id, query.month)
+    },
+    'GET /api/admin/accounts/:id/statements': async ({ params }) => {
+      await assertAccount(console, params.id)
+      return { items: await readStatements(database, params.id) }
+    },
+    'GET /api/admin/accounts/:id/statements/:month': async ({ params }) => {
+      await assertAccount(console, params.id)
+      return printStatement(console, params.id, params.month)
     },
   })
 }

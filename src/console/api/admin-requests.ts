@@ -1,7 +1,8 @@
 import type { Console } from '../deployment.ts'
+import { refundRequest } from '../refund.ts'
 import { readRange, readUsage } from '../usage.ts'
 import { adminRequestRoutes } from './contract/admin-accounts.ts'
-import { controller, type Listener } from './controller.ts'
+import { actorOf, controller, type Listener } from './controller.ts'
 import { logPage, oneReceipt, tailOf } from './requests.ts'
 import { namesOf } from './usage.ts'
 
@@ -17,6 +18,8 @@ export function adminRequestsApi(console: Console, listener: Listener) {
     'GET /api/admin/requests': ({ query }) =>
       logPage(console, query, { accountId: query.account_id, channel: query.channel }, true),
     'GET /api/admin/requests/:id': ({ params }) => oneReceipt(console, params.id, undefined, true),
+    'POST /api/admin/requests/:id/refund': ({ params, body, ...call }) =>
+      refundRequest(console, actorOf(call), { ...body, requestId: params.id }),
     'GET /api/admin/live/requests': async call => tailOf(console, call, undefined, true),
   })
 }

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { Value } from '@sinclair/typebox/value'
 import { type RouteName, startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { consoleRoutes } from '@/console/api/contract/api.ts'
@@ -52,11 +53,15 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'PUT /api/admin/accounts/:id/models': 'admin',
   'GET /api/admin/accounts/:id/keys': 'reader',
   'GET /api/admin/accounts/:id/entries': 'reader',
+  'GET /api/admin/accounts/:id/entries.csv': 'reader',
+  'GET /api/admin/accounts/:id/statements': 'reader',
+  'GET /api/admin/accounts/:id/statements/:month': 'reader',
   'POST /api/admin/keys/:id/revoke': 'admin',
   'PATCH /api/admin/keys/:id/limits': 'admin',
   'GET /api/admin/usage': 'reader',
   'GET /api/admin/requests': 'reader',
   'GET /api/admin/requests/:id': 'reader',
+  'POST /api/admin/requests/:id/refund': 'admin',
   'GET /api/admin/live/requests': 'reader',
   'GET /api/admin/users': 'reader',
   'POST /api/admin/users/invite': 'owner',
@@ -200,6 +205,56 @@ describe.each([
     expect((await site.call(victim, 'GET /api/keys', { query: {} })).items[0]?.status).toBe('active')
     expect((await site.call(victim, 'GET /api/sessions', {})).items).toHaveLength(1)
   })
+})
+
+/** What a contract lets through, for the routes that name something by its id. */
+const BODIES: Partial<Record<RouteName, object>> = {
+  'PATCH /api/keys/:id': { name: 'mine now', limits: { requests_per_minute: 1 } },
+}
+
+test.each(ROUTES.filter(({ name, access }) => access === 'holder' && name.includes('/:id')))(
+  '$name knows nothing of what belongs to another account',
+  async ({ name }) => {
+    const schema = (consoleRoutes[name] as RouteContract).body
+    const body = BODIES[name]
+    expect(schema === undefined || Value.Check(schema, body)).toBe(true)
+    victim = await again(victim)
+    const { items } = await site.call(victim, 'GET /api/sessions', {})
+    const id = name.includes('/sessions/') ? items[0]?.id : idFor(name)
+    const intruder = await site.signUp(`${crypto.randomUUID()}@example.com`)
+    const input = { params: { id }, ...(body === undefined ? {} : { body }) }
+    const foreign = await site.send(intruder, name, input)
+    expect(foreign.status).toBe(404)
+    // As of what is nowhere, and to its owner it is there.
+    const nowhere = name.includes('/requests/') ? crypto.randomUUID() : 999_999
+    const none = await site.send(intruder, name, { ...input, params: { id: nowhere } })
+    expect(await foreign.text()).toBe(await none.text())
+    const own = await site.send(victim, name, input)
+    expect(own.status).toBe(200)
+  },
+)
+
+const CHANGES = ROUTES.filter(
+  ({ name }) => !name.startsWith('GET ') && name !== 'POST /api/stripe/webhook',
+).map(({ name }) => name)
+
+test.each(CHANGES)('%s is refused to a page of somebody else, whoever is signed in', async name => {
+  for (const headers of [
+    { origin: 'https://evil.example' },
+    { origin: 'null' },
+    { origin: '' },
+    { 'sec-fetch-site': 'cross-site' },
+    { 'sec-fetch-site': 'same-site' },
+  ]) {
+    const response = await site.send(owner, name, inputOf(name, { id: idFor(name) }), { headers })
+    const { error } = JSON.parse(await response.text())
+    expect({ ...headers, status: response.status, code: error.code }).toEqual({
+      ...headers,
+      status: 403,
+      code: 'forbidden',
+    })
+    expect(response.headers.get('set-cookie')).toBeNull()
+  }
 })
 
 /** The same user with a new session. */

@@ -73,6 +73,59 @@ describe('an act on an account is in the log with what was before and after', ()
     expect(balance).toBe('1.000000000')
   })
 
+  test('a refund of a request, once for each that is asked for, and of no more than it was charged', async () => {
+    const holder = await site.signUp('refunded@example.com')
+    const { secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
+    const answer = await fetch(`${gateway.url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${secret}`, 'content-type': 'application/json' },
+      body: '{"model":"messages/echo","messages":[{"role":"user","content":"in vain"}]}',
+    })
+    await answer.text()
+    await gateway.server.flush()
+    const request = answer.headers.get('x-request-id') ?? ''
+    const { charged } = await site.call(holder, 'GET /api/requests/:id', { params: { id: request } })
+    const body = { amount: charged, reason: 'it was in vain', once: 'one-dialog-2' }
+    // An id is the same in capitals.
+    for (const id of [request, request.toUpperCase()]) {
+      const params = { id }
+      const { balance } = await site.call(owner, 'POST /api/admin/requests/:id/refund', { params, body })
+      expect(balance).toBe('1.000000000')
+    }
+    expect(await lastAct()).toMatchObject({
+      action: 'request.refund',
+      target: `request ${request}`,
+      after: {
+        account_id: holder.accountId,
+        amount: charged,
+        balance: '1.000000000',
+        reason: 'it was in vain',
+      },
+    })
+    const params = { id: request }
+    for (const amount of ['0.000000001', charged]) {
+      const more = { amount, reason: 'more' }
+      expect(
+        await site.fail(owner, 'POST /api/admin/requests/:id/refund', { params, body: more }),
+      ).toMatchObject({
+        status: 409,
+        message: expect.stringContaining('did not cost'),
+      })
+    }
+    expect(
+      await site.fail(owner, 'POST /api/admin/requests/:id/refund', {
+        params,
+        body: { ...body, amount: '0' },
+      }),
+    ).toMatchObject({ field: 'amount' })
+    const unknown = { params: { id: Bun.randomUUIDv7() }, body }
+    expect((await site.fail(owner, 'POST /api/admin/requests/:id/refund', unknown)).status).toBe(404)
+    const receipt = await site.call(holder, 'GET /api/requests/:id', { params })
+    expect(receipt.charged).toBe('0.000000000')
+    const [entry] = (await site.call(holder, 'GET /api/billing/entries', { query: {} })).items
+    expect(entry).toMatchObject({ kind: 'usage_refund', ref: request, reason: 'it was in vain' })
+  })
+
   test('suspend stops every key, resume lets them go on', async () => {
     const { secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'k' } })
     const status = async () =>

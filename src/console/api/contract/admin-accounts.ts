@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { entry } from './billing.ts'
+import { entry, ofMonth, statements } from './billing.ts'
 import { key } from './keys.ts'
 import { receipt, requestFilters, requestLine } from './requests.ts'
 import { contracts } from './route.ts'
@@ -119,6 +119,23 @@ export const adminAccountRoutes = contracts({
     query: closed(paging),
     response: page(entry),
   },
+  /** Of one month. */
+  'GET /api/admin/accounts/:id/entries.csv': {
+    access: 'reader',
+    answers: 'csv',
+    params: byId,
+    query: closed(ofMonth),
+    response: Type.String(),
+  },
+  /** Newest first; months without a movement are left out. */
+  'GET /api/admin/accounts/:id/statements': { access: 'reader', params: byId, response: statements },
+  /** A page to print or to keep as PDF. */
+  'GET /api/admin/accounts/:id/statements/:month': {
+    access: 'reader',
+    answers: 'page',
+    params: closed({ id, ...ofMonth }),
+    response: Type.String(),
+  },
 })
 
 /** Keys of all accounts. */
@@ -161,5 +178,12 @@ export const adminRequestRoutes = contracts({
     response: page(requestLine),
   },
   'GET /api/admin/requests/:id': { access: 'reader', params: byRequest, response: receipt },
+  /** Gives back what a request was charged, or a part of that, and no more. */
+  'POST /api/admin/requests/:id/refund': {
+    access: 'admin',
+    params: byRequest,
+    body: posting,
+    response: posted,
+  },
   'GET /api/admin/live/requests': { access: 'reader', answers: 'events', response: requestLine },
 })

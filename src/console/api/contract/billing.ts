@@ -30,6 +30,10 @@ export const statement = closed({
 })
 export type Statement = Static<typeof statement>
 
+export const statements = closed({ items: Type.Array(statement) })
+/** Of UTC. */
+export const ofMonth = { month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }
+
 const entryFilters = {
   /** `usage` shows only what requests cost, `other` everything else. */
   show: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('usage'), Type.Literal('other')])),
@@ -46,7 +50,7 @@ export const billingRoutes = contracts({
   'GET /api/billing/entries.csv': {
     access: 'holder',
     answers: 'csv',
-    query: closed({ month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }),
+    query: closed(ofMonth),
     response: Type.String(),
   },
   'POST /api/billing/redeem': {
@@ -71,12 +75,12 @@ export const billingRoutes = contracts({
     response: closed({ url: Type.String() }),
   },
   /** Newest first; months without a movement are left out. */
-  'GET /api/billing/statements': { access: 'holder', response: closed({ items: Type.Array(statement) }) },
+  'GET /api/billing/statements': { access: 'holder', response: statements },
   /** A page to print or to keep as PDF. */
   'GET /api/billing/statements/:month': {
     access: 'holder',
     answers: 'page',
-    params: closed({ month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }),
+    params: closed(ofMonth),
     response: Type.String(),
   },
   /** For Stripe alone, which signs what it sends. */

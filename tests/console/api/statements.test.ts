@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+
+let gateway: TestGateway
+let site: TestConsole
+let owner: Visitor
+let ada: Visitor
+let keyId: number
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway)
+  owner = await site.signUp('owner@example.com', 'owner')
+  ada = await site.signUp('ada@example.com')
+  keyId = (await site.call(ada, 'POST /api/keys', { body: { name: 'k' } })).key.id
+})
+afterAll(async () => {
+  await site.stop()
+  await gateway.close()
+})
+
+/** A request that began at one moment and was charged at another, as the ledger writes it. */
+async function charged(began: string, paid: string, nano: bigint, model: string): Promise<void> {
+  const time = new Date(began).getTime().toString(16).padStart(12, '0')
+  const id = `${time.slice(0, 8)}-${time.slice(8)}${Bun.randomUUIDv7().slice(13)}`
+  await gateway.database.sql.begin(async sql => {
+    await sql`
+      insert into exchange (id, account_id, key_id, model, channel, surface, streamed, usage_source, cost_nano, cost_pico,
+        status, end_state, started_at, total_ms, attempts)
+      values (${id}, ${ada.accountId}, ${keyId}, ${model}, 'chat', 'chat', true, 'reported', ${nano},
+        ${String(nano * 1000n)}, 200, 'complete', ${began}::text::timestamptz, 1, 1)`
+    await sql`
+      insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico, created_at)
+      select ${id}, 'usage', ${ada.accountId}, max(seq) + 1, ${-nano}, 0, ${String(nano * 1000n)},
+        ${paid}::text::timestamptz from entry where account_id = ${ada.accountId}`
+  })
+}
+
+async function cellsOf(visitor: Visitor, month: string): Promise<string[]> {
+  const page = await site.send(visitor, 'GET /api/billing/statements/:month', { params: { month } })
+  expect(page.status).toBe(200)
+  return [...(await page.text()).matchAll(/<td[^>]*>([^<]*)<\/td>/g)].map(([, text = '']) => text)
+}
+
+test('a request that runs over the end of a month is wholly in the month that paid for it', async () => {
+  await charged('2025-03-31T23:59:59.900Z', '2025-03-31T23:59:59.999Z', 1n, 'early')
+  await charged('2025-03-31T23:59:59.990Z', '2025-04-01T00:00:00.000Z', 20_000_001n, 'late')
+  const march = await cellsOf(ada, '2025-03')
+  expect(march).toContain('early')
+  expect(march).not.toContain('late')
+  const april = await cellsOf(ada, '2025-04')
+  expect(april).not.toContain('early')
+  // Model by model, all of them together, and as one movement: it is the same to the last digit.
+  const usage = ['late', '1', '0.020000001', 'All models', '1', '0.020000001']
+  expect(april.slice(april.indexOf('late'))).toEqual([...usage, '', 'usage', '1 request', '-0.020000001'])
+})
+
+test('the file of a month has each of its entries once and in order, however many they are', async () => {
+  await gateway.database.sql`
+    insert into entry (id, kind, account_id, seq, amount, balance_after, ref, reason, created_at)
+    select uuidv7(), 'topup', ${ada.accountId}, last + n, n, n, '=cmd()', 'line' || chr(10) || 'two',
+      '2025-06-30T23:59:59Z'::timestamptz
+    from (select max(seq) as last from entry where account_id = ${ada.accountId}) as known, generate_series(1, 5001) as n`
+  for (const [visitor, name, params] of [
+    [ada, 'GET /api/billing/entries.csv', {}],
+    [owner, 'GET /api/admin/accounts/:id/entries.csv', { id: ada.accountId }],
+  ] as const) {
+    const query = { month: '2025-06' }
+    const response = await site.send(visitor, name, { params, query })
+    expect(response.headers.get('content-disposition')).toBe('attachment; filename="entries-2025-06.csv"')
+    const [headings, ...lines] = (await response.text()).split('\r\n')
+    expect(headings).toBe('time,number,kind,amount,balance,reference,reason,id')
+    expect(lines.pop()).toBe('')
+    expect(lines).toHaveLength(5001)
+    const amounts = lines.map(line => line.split(',')[3])
+    expect(amounts[0]).toBe('0.000000001')
+    expect(amounts).toEqual(amounts.toSorted())
+    expect(lines[0]).toContain(`,'=cmd(),"line\ntwo",`)
+    const next = await site.send(visitor, name, { params, query: { month: '2025-07' } })
+    expect(await next.text()).toBe(`${headings}\r\n`)
+  }
+})
+
+test('an administrator has the statements of every account, of which each holder has the own ones', async () => {
+  const params = { id: ada.accountId }
+  const { items } = await site.call(owner, 'GET /api/admin/accounts/:id/statements', { params })
+  expect(items).toEqual((await site.call(ada, 'GET /api/billing/statements', {})).items)
+  const printed = await site.send(owner, 'GET /api/admin/accounts/:id/statements/:month', {
+    params: { ...params, month: '2025-04' },
+  })
+  expect(await printed.text()).toContain('ada@example.com')
+  for (const month of ['2025-05', '2025-13']) {
+    const none = await site.fail(owner, 'GET /api/admin/accounts/:id/statements/:month', {
+      params: { ...params, month },
+    })
+    expect(none.status).toBe(404)
+  }
+})
