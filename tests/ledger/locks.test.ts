@@ -37,6 +37,35 @@ test.each<[string, Parameters<typeof fixture.payer>[1]]>([
   },
 )
 
+test.each(['hold', 'hold with caps', 'settle'])(
+  'a batch of %s that waits for the first of its accounts has locked none of the others',
+  async what => {
+    const cap = { amountNano: 10n ** 9n, period: 'total' } as const
+    const options = what === 'hold with caps' ? { cap } : {}
+    const first = await fixture.payer(100n, options)
+    const second = await fixture.payer(100n, options)
+    const owner = newId()
+    await store.register(owner, 'test')
+    const holds = [second, first].map(payer => holdOf(payer, 5n))
+    if (what === 'settle') await store.hold(owner, holds)
+    const blocker = await database.sql.reserve()
+    await blocker`begin`
+    await blocker`select from wallet where account_id = ${first.accountId} for no key update`
+    const waiting: Promise<unknown> =
+      what === 'settle' ? store.settle(holds.map(hold => costOf(hold, 3n))) : store.hold(owner, holds)
+    await until(async () => {
+      const [row] = await database.sql<{ waiting: bigint }[]>`
+        select count(*) as waiting from pg_stat_activity
+        where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_%'`
+      return row?.waiting === 1n
+    })
+    await blocker`select from wallet where account_id = ${second.accountId} for no key update nowait`
+    await blocker`commit`
+    blocker.release()
+    await waiting
+  },
+)
+
 test('a hold that comes to have an owner again while the reaper waits for its wallet stays', async () => {
   const payer = await fixture.payer(100n)
   const owner = newId()

@@ -1,4 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { TIMINGS } from '@/ledger/timings.ts'
 import { costOf, cutOff, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -23,6 +25,18 @@ async function failureOf(act: () => Promise<unknown>): Promise<string> {
   )
   return error instanceof AggregateError ? error.errors.join() : String(error)
 }
+
+test('a heartbeat that did not reach the database is none: the ledger is unwell until one does', async () => {
+  const clock = manualClock()
+  const own = await fixture.open({ clock })
+  const restore = await cutOff(fixture.database)
+  clock.advance(TIMINGS.deadAfterMs)
+  expect([await failureOf(() => own.beat()), own.healthy()]).toEqual([expect.not.stringMatching(/^$/), false])
+  await restore()
+  // Connections that were cut fail once more before they are opened anew.
+  while ((await failureOf(() => own.beat())) !== '') expect(own.healthy()).toBe(false)
+  expect(own.healthy()).toBe(true)
+})
 
 describe('a part of the upkeep that fails', () => {
   test('keeps none of the rest from being done: without a reaper, the journal is posted', async () => {

@@ -176,6 +176,53 @@ describe('an error', () => {
     },
   )
 
+  test('makes the next try wait, longer each time, and nobody once a try succeeded', async () => {
+    const clock = manualClock()
+    const triedAt: number[] = []
+    let failures = 3
+    const { writer } = testWriter({
+      clock,
+      on() {
+        triedAt.push(clock.elapsed() - start)
+        failures -= 1
+        if (failures >= 0) throw sqlError('57P01')
+      },
+    })
+    const start = clock.elapsed()
+    const first = writer.submit(1)
+    for (const pause of [20, 40, 80]) {
+      await Bun.sleep(0)
+      clock.advance(pause)
+    }
+    await first
+    await writer.submit(2)
+    failures = 1
+    const last = writer.submit(3)
+    await Bun.sleep(0)
+    clock.advance(20)
+    await last
+    expect(triedAt).toEqual([0, 20, 60, 140, 140, 140, 160])
+  })
+
+  test('of the data after one of the connection makes nobody wait', async () => {
+    const clock = manualClock()
+    let away = true
+    const { writer, batches } = testWriter({
+      clock,
+      on(batch) {
+        if (away) throw sqlError('57P01')
+        if (batch.includes(1)) throw sqlError('23514')
+      },
+    })
+    const both = Promise.allSettled([writer.submit(1), writer.submit(2)])
+    await Bun.sleep(0)
+    away = false
+    clock.advance(20)
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+    expect(batches).toEqual([[1, 2], [1, 2], [1], [2]])
+    expect(await writer.submit(3)).toBe(6)
+  })
+
   test('that is an answer rejects only whom it answers', async () => {
     const { writer } = testWriter({
       write: async batch => batch.map(item => (item === 1 ? new Error('no') : item)),
