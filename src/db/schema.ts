@@ -492,10 +492,13 @@ export const entry = pgTable(
     /** Why a person did this. */
     reason: text(),
     createdAt: moment().notNull().defaultNow(),
+    /** Usage only: the key whose spending cap counts it; null: none does. */
+    budgetKeyId: bigint({ mode: 'number' }),
   },
   t => [
     primaryKey({ columns: [t.id, t.kind] }),
     index('entry_account_seq').on(t.accountId, t.seq),
+    index('entry_budget').on(t.budgetKeyId, t.seq).where(sql`${t.budgetKeyId} is not null`),
     index('entry_refund_of').on(t.ref).where(sql`${t.kind} = 'usage_refund'`),
     index('entry_payment').on(t.ref).where(sql`${t.kind} in ('topup', 'refund', 'adjustment')`),
     index('entry_created_at').using('brin', t.createdAt),
@@ -596,6 +599,10 @@ export const keyBudget = pgTable(
     spent: nano().notNull().default(sql`0`),
     /** Sum of the open holds that count; they stay when a period ends. */
     pending: nano().notNull().default(sql`0`),
+    /** The last entry of the account that `spent` does not count: those after it, of this key, explain it to the audit. */
+    sinceSeq: bigint({ mode: 'bigint' }).notNull().default(sql`0`),
+    /** What they do not explain: what was spent before there was a `sinceSeq`, or corrections that went below zero. */
+    unexplained: nano().notNull().default(sql`0`),
   },
   t => [check('key_budget_counters', sql`${t.spent} >= 0 and ${t.pending} >= 0`)],
 )

@@ -1,3 +1,7 @@
+import type { Extras } from '@/generation/extras.ts'
+import type { Rates, TokenRateName } from '@/generation/rates.ts'
+import type { Usage } from '@/generation/usage.ts'
+
 /**
  * One question to the ledger. Its query gives a row for whatever breaks the rule: `account_id` (or null), `text` for
  * people, `difference` in nano units (or null). It may read the temporary tables
@@ -51,19 +55,63 @@ export const SELECT_SUMMED = `
 /** All prompt tokens of an exchange `x`, which its tier goes by. */
 const PROMPT = '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)'
 
+/** Tokens of an exchange `x`, and what they are charged at. Typed, as are those below, so that nothing with a price is forgotten here. */
+const TOKENS = {
+  inputUncached: { column: 'input_uncached', rate: 'input' },
+  cacheRead: { column: 'cache_read', rate: 'cached_input' },
+  cacheWrite5m: { column: 'cache_write5m', rate: 'cache_write_5m' },
+  cacheWrite1h: { column: 'cache_write1h', rate: 'cache_write_1h' },
+  audioInput: { column: 'audio_input', rate: 'input_audio' },
+  outputText: { column: 'output_text', rate: 'output' },
+  reasoning: { column: 'reasoning', rate: 'reasoning' },
+  audioOutput: { column: 'audio_output', rate: 'output_audio' },
+} as const satisfies Record<Exclude<keyof Usage, 'serverTools'>, { column: string; rate: TokenRateName }>
+
+/** The rate of each kind of token in declared rates `d.r`: the first of these names that is there. */
+const TOKEN_RATES = {
+  input: ['input'],
+  cached_input: ['cached_input', 'input'],
+  cache_write_5m: ['cache_write_5m', 'input'],
+  cache_write_1h: ['cache_write_1h', 'cache_write_5m', 'input'],
+  output: ['output'],
+  reasoning: ['reasoning', 'output'],
+  input_audio: ['input_audio', 'input'],
+  output_audio: ['output_audio', 'output'],
+} as const satisfies Record<TokenRateName, readonly TokenRateName[]>
+
+/** The other rates in `d.r`, each as columns of rates `p`. */
+const OTHER_RATES = {
+  perRequest: "coalesce((d.r->>'per_request')::numeric, 0) as per_request",
+  perVideoSecond: "coalesce((d.r->>'per_video_second')::numeric, 0) as per_video_second",
+  perAudioSecond: "coalesce((d.r->>'per_audio_second')::numeric, 0) as per_audio_second",
+  perCharacter: "coalesce((d.r->>'per_million_characters')::numeric, 0) as per_character",
+  perImage: `d.r->'per_image' as per_image, coalesce((d.r->'per_image'->>'default')::numeric,
+    (select max(size.rate::numeric) from jsonb_each_text(d.r->'per_image') size(name, rate)), 0) as per_other_image`,
+} as const satisfies Record<Exclude<keyof Rates, 'tokens' | 'tiers'>, string>
+
+/** What an exchange `x` with extras used beside tokens, by the rates `p`. */
+const EXTRAS = {
+  requests: "coalesce((x.extras->>'requests')::numeric, 1) * p.per_request",
+  videoSeconds: "coalesce((x.extras->>'videoSeconds')::numeric, 0) * p.per_video_second",
+  audioSeconds: "coalesce((x.extras->>'audioSeconds')::numeric, 0) * p.per_audio_second",
+  characters: "coalesce((x.extras->>'characters')::numeric, 0) * p.per_character",
+  images: `coalesce((select sum(made.count::numeric * coalesce((p.per_image->>made.size)::numeric, p.per_other_image))
+    from jsonb_each_text(x.extras->'images') made(size, count)), 0)`,
+} as const satisfies Record<keyof Extras, string>
+
 /** What the tokens of an exchange `x` cost by the rates `p`: with numeric always right, with bigint ten times as fast. */
 function tokensTimesRates(type: 'bigint' | 'numeric'): string {
-  const products = [
-    ['input_uncached', 'input'],
-    ['cache_read', 'cached_input'],
-    ['cache_write5m', 'cache_write_5m'],
-    ['cache_write1h', 'cache_write_1h'],
-    ['audio_input', 'input_audio'],
-    ['output_text', 'output'],
-    ['reasoning', 'reasoning'],
-    ['audio_output', 'output_audio'],
-  ].map(([tokens, rate]) => `x.${tokens}::${type} * p.${rate}`)
-  return products.join(' + ')
+  return Object.values(TOKENS)
+    .map(({ column, rate }) => `x.${column}::${type} * p.${rate}`)
+    .join(' + ')
+}
+
+function tokenRates(): string {
+  return Object.entries(TOKEN_RATES)
+    .map(
+      ([name, names]) => `coalesce(${names.map(of => `(d.r->>'${of}')::bigint`).join(', ')}, 0) as ${name}`,
+    )
+    .join(', ')
 }
 
 /** Everything that an audit checks, in the order of its report. */
@@ -136,6 +184,18 @@ export const CHECKS: readonly Check[] = [
       from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
       left join (select key_id, sum(amount) as amount from hold where budgeted group by key_id) h on h.key_id = b.key_id
       where b.pending <> coalesce(h.amount, 0)`,
+  },
+  {
+    name: 'key_budgets',
+    title: 'what a key with a cap has spent is the sum of the charges that count for it',
+    about: 'account',
+    query: `
+      select k.account_id, abs(b.spent - b.unexplained - coalesce(e.cost, 0)) as difference,
+        format('key %s: spent %s, charged %s', b.key_id, b.spent, b.unexplained + coalesce(e.cost, 0)) as text
+      from key_budget b join api_key k on k.id = b.key_id join audited a on a.account_id = k.account_id
+      left join lateral (select -sum(e.amount) as cost from entry e
+        where e.budget_key_id = b.key_id and e.seq > b.since_seq) e on true
+      where b.spent <> b.unexplained + coalesce(e.cost, 0)`,
   },
   {
     name: 'orphan_holds',
@@ -232,36 +292,16 @@ export const CHECKS: readonly Check[] = [
           select (tier->>'above_input_tokens')::bigint, tier from jsonb_array_elements(v.rates->'tiers') tier) t
         where v.rates is not null and exists (select from audited)
       ), rated as materialized (
-        select d.version, d.above, d.below, d.above >= 0 or d.below is not null as is_tiered, d.r->'per_image' as per_image,
+        select d.version, d.above, d.below, d.above >= 0 or d.below is not null as is_tiered,
           (select max(rate.value::bigint) from jsonb_each_text(d.r) rate where jsonb_typeof(d.r->rate.key) = 'string'
             and rate.key not like 'per%') as dearest,
-          coalesce((d.r->>'input')::bigint, 0) as input,
-          coalesce((d.r->>'cached_input')::bigint, (d.r->>'input')::bigint, 0) as cached_input,
-          coalesce((d.r->>'cache_write_5m')::bigint, (d.r->>'input')::bigint, 0) as cache_write_5m,
-          coalesce((d.r->>'cache_write_1h')::bigint, (d.r->>'cache_write_5m')::bigint, (d.r->>'input')::bigint, 0) as cache_write_1h,
-          coalesce((d.r->>'input_audio')::bigint, (d.r->>'input')::bigint, 0) as input_audio,
-          coalesce((d.r->>'output')::bigint, 0) as output,
-          coalesce((d.r->>'reasoning')::bigint, (d.r->>'output')::bigint, 0) as reasoning,
-          coalesce((d.r->>'output_audio')::bigint, (d.r->>'output')::bigint, 0) as output_audio,
-          coalesce((d.r->>'per_request')::numeric, 0) as per_request,
-          coalesce((d.r->>'per_video_second')::numeric, 0) as per_video_second,
-          coalesce((d.r->>'per_audio_second')::numeric, 0) as per_audio_second,
-          coalesce((d.r->>'per_million_characters')::numeric, 0) as per_character,
-          coalesce((d.r->'per_image'->>'default')::numeric,
-            (select max(size.rate::numeric) from jsonb_each_text(d.r->'per_image') size(name, rate)), 0) as per_other_image
+          ${tokenRates()}, ${Object.values(OTHER_RATES).join(', ')}
         from declared d
       ), priced as (
         select x.id, x.account_id, x.price_version, x.cost_pico,
-          case when greatest(x.input_uncached, x.cache_read, x.cache_write5m, x.cache_write1h, x.audio_input, x.output_text,
-              x.reasoning, x.audio_output) < 1 << 30 and p.dearest < 1 << 29
+          case when greatest(${Object.values(TOKENS).map(({ column }) => `x.${column}`)}) < 1 << 30 and p.dearest < 1 << 29
             then (${tokensTimesRates('bigint')})::numeric else ${tokensTimesRates('numeric')} end
-          + coalesce((x.extras->>'requests')::numeric, 1) * p.per_request
-          + case when x.extras is null then 0 else
-              coalesce((x.extras->>'videoSeconds')::numeric, 0) * p.per_video_second
-              + coalesce((x.extras->>'audioSeconds')::numeric, 0) * p.per_audio_second
-              + coalesce((x.extras->>'characters')::numeric, 0) * p.per_character
-              + coalesce((select sum(made.count::numeric * coalesce((p.per_image->>made.size)::numeric, p.per_other_image))
-                  from jsonb_each_text(x.extras->'images') made(size, count)), 0) end as due_pico
+          + case when x.extras is null then p.per_request else ${Object.values(EXTRAS).join(' + ')} end as due_pico
         from exchange x join audited a on a.account_id = x.account_id
         left join rated p on p.version = x.price_version
           and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))

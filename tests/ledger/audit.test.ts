@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { audit } from '@/ledger/audit.ts'
+import { ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -30,6 +31,39 @@ describe('finds nothing', () => {
     await ledger.maintain()
     const report = await audit(url)
     expect([report.ok, failed(report), report.brokenAccounts]).toEqual([true, [], []])
+  })
+
+  test('wrong with what a key with a cap has spent: charged, corrected below zero, in a new period, after another cap', async () => {
+    const payer = await fixture.payer(1_000n, { cap: { amountNano: 500n, period: 'day' } })
+    const spent = async () => {
+      const [row] = await sql<{ spent: bigint }[]>`select spent from key_budget where key_id = ${payer.keyId}`
+      return row?.spent
+    }
+    const isWhole = async () => failed(await audit(url, { accountId: payer.accountId }))
+    const use = async (cost: bigint) => {
+      const request = holdOf(payer, 10n)
+      await ledger.hold(request)
+      await ledger.settle(costOf(request, cost))
+      return request
+    }
+    await use(5n)
+    expect([await spent(), await isWhole()]).toEqual([5n, []])
+    // Charged at its checkpoint in the day before, and corrected to less in this one.
+    const late = holdOf(payer, 10n)
+    await ledger.hold(late)
+    await sql`update hold set progress = 9, deadline = '-infinity' where id = ${late.id}`
+    await ledgerStore(fixture.database).reap(3_600_000, 1_000)
+    expect([await spent(), await isWhole()]).toEqual([14n, []])
+    await sql`update key_budget set period_start = period_start - interval '1 day' where key_id = ${payer.keyId}`
+    expect(await ledger.settle(costOf(late, 2n))).toMatchObject({ outcome: 'trued_up', chargedNano: -7n })
+    expect([await spent(), await isWhole()]).toEqual([0n, []])
+    await use(6n)
+    expect([await spent(), await isWhole()]).toEqual([6n, []])
+    await sql`update api_key set cap_period = 'month' where id = ${payer.keyId}`
+    await use(4n)
+    expect([await spent(), await isWhole()]).toEqual([4n, []])
+    await ledger.settle(costOf({ ...payer, id: newId() }, 3n))
+    expect([await spent(), await isWhole()]).toEqual([7n, []])
   })
 
   test('wrong with an account below zero, but lists it', async () => {
@@ -130,6 +164,15 @@ describe('finds', () => {
       'a hold that is gone',
       tamper((tx, { accountId }) => tx`delete from hold where account_id = ${accountId}`),
       ['pending'],
+    ],
+    [
+      'a key whose budget forgot a charge',
+      tamper(
+        (tx, { accountId, keyId }) => tx`with marked as (
+            update entry set budget_key_id = ${keyId} where account_id = ${accountId} and seq = 2)
+          insert into key_budget (key_id, period, period_start, spent) values (${keyId}, 'total', '1970-01-01', 2)`,
+      ),
+      ['key_budgets'],
     ],
     [
       'a hold that nobody answers for',

@@ -23,7 +23,7 @@ const anyExtras: fc.Arbitrary<Extras | undefined> = fc.option(
       videoSeconds: count,
       audioSeconds: count,
       characters: count,
-    },
+    } satisfies Record<keyof Extras, fc.Arbitrary<unknown>>,
     { requiredKeys: [], noNullPrototype: true },
   ),
   { nil: undefined },
