@@ -9,11 +9,15 @@ export function mayBeEscaped(json: Buffer, text: string): boolean {
   return json.includes(ESCAPE) && escapesOf(text).some(beginning => json.includes(beginning))
 }
 
-/** What the escapes of a text's characters begin with: up to the first digit of their codes. */
+/**
+ * What the escapes of a text's characters begin with. Of letters that is all up to the first digit of their codes; of
+ * what has a code near that of `<`, `>` and `&`, which the encoders of whole languages escape, the code itself.
+ */
 export function escapesOf(text: string): string[] {
-  return [...new Set([...text].map(character => `\\u00${firstDigitOf(character)}`))]
+  return [...new Set([...text].flatMap(character => beginningsOf(character.charCodeAt(0).toString(16))))]
 }
 
-function firstDigitOf(character: string): string {
-  return (character.charCodeAt(0) >> 4).toString(16)
+function beginningsOf(code: string): string[] {
+  const escape = `\\u00${code}`
+  return code < '40' ? [escape, `\\u00${code.toUpperCase()}`] : [escape.slice(0, -1)]
 }

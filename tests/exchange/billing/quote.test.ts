@@ -98,3 +98,12 @@ test.each([
     expect(await perTokenOf(surface, text)).toBeGreaterThanOrEqual(await perPromptToken(surface, json))
   },
 )
+
+test("what Go's encoder escapes in every text, as \\u003c for <, makes no hold dearer", async () => {
+  const text = JSON.stringify(said('<b> & "</b>')).replace(
+    /[<>&]/g,
+    it => `\\u00${it.charCodeAt(0).toString(16)}`,
+  )
+  expect(text).toContain('\\u003c')
+  expect(await perTokenOf('messages', text)).toBe(1000n)
+})
