@@ -5,7 +5,7 @@ import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
-import { admitOtherModels } from '@/exchange/admission/other-models.ts'
+import { admitOtherModels, otherModelsOf } from '@/exchange/admission/other-models.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { wantsStrict } from '@/exchange/admission/strict.ts'
 import { closeBill, type Reservation } from '@/exchange/billing/charge.ts'
@@ -89,7 +89,10 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
   return conduct(gateway, call, async ({ record }) => {
     const received = await receive(gateway, record, call, () => readPrompt(gateway, record, call))
     const { asked: prompt, model, strict } = received
-    admitOtherModels(gateway.catalog, callerOf(record), prompt)
+    admitOtherModels(gateway.catalog, callerOf(record), {
+      model: prompt.model,
+      otherModels: otherModelsOf(prompt),
+    })
     const interruption = interruptionOf(call)
     const order = quote(prompt, model, callerOf(record))
     const admitting = admitPaid(gateway, record, order, interruption)
@@ -119,6 +122,7 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
       return read
     })
     const { asked: operation, model, strict } = received
+    admitOtherModels(gateway.catalog, callerOf(record), operation)
     const work = undertake({ gateway, record, model, operation }, strict)
     const interruption = interruptionOf(call)
     const order = quoteOperation(operation.price, model)

@@ -6,16 +6,24 @@ import { outlineOf, textsOf } from './body.ts'
 import type { Prompt } from './prompt.ts'
 
 /**
- * Whether the caller may use the models that a request names beside its own, which a vendor would run for it: Anthropic's
- * adviser, and what OpenRouter falls back to. They are named as callers do or as upstreams do.
+ * Whether the caller may use the models that a request names beside its own, which a vendor would run for it. They are
+ * named as callers do or as upstreams do.
  * @throws GatewayError `model_not_found`
  */
-export function admitOtherModels(catalog: Catalog, caller: Caller, prompt: Prompt): void {
-  const texts = textsOf(prompt.body)
-  for (const named of namedIn(outlineOf(prompt.body), prompt)) {
-    const name = texts.whole(named)
-    if (name !== prompt.model && !isReached(catalog, caller, name)) throw modelNotFound(name)
+export function admitOtherModels(
+  catalog: Catalog,
+  caller: Caller,
+  { model, otherModels = [] }: { model: string; otherModels?: readonly string[] },
+): void {
+  for (const name of otherModels) {
+    if (name !== model && !isReached(catalog, caller, name)) throw modelNotFound(name)
   }
+}
+
+/** Those of a conversation: Anthropic's adviser, what OpenRouter falls back to, and who writes OpenAI's SVGs. */
+export function otherModelsOf(prompt: Prompt): readonly string[] {
+  const texts = textsOf(prompt.body)
+  return namedIn(outlineOf(prompt.body), prompt).map(name => texts.whole(name))
 }
 
 function namedIn(body: JsonObject, { format }: Prompt): string[] {
@@ -24,7 +32,11 @@ function namedIn(body: JsonObject, { format }: Prompt): string[] {
       return asArray(body['tools']).flatMap(tool => advisedBy(asObject(tool) ?? {}))
     case 'openai-chat-completions':
       return asArray(body['models']).flatMap(name => asString(name) ?? [])
-    default:
+    case 'openai-responses':
+      return asArray(body['tools']).flatMap(
+        tool => asString(asObject(asObject(tool)?.['svg'])?.['model']) ?? [],
+      )
+    case 'gemini-generate-content':
       return []
   }
 }

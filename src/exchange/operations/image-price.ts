@@ -19,6 +19,8 @@ const MOST_INPUT = 6500
 const USUAL_OUTPUT = 1056
 /** What a partial image adds. */
 const PARTIAL_TOKENS = 100
+/** Tokens that the author of an SVG thinks and writes, at the most: a quarter of a megabyte of XML. */
+const MOST_AUTHORED = 64_000
 
 /** How much is made of what. */
 export interface ImageWork {
@@ -31,16 +33,23 @@ export interface ImageWork {
   textTokens: number
   /** Images that are brought along. */
   inputs: number
+  /** Frames of each image: more than 1 in a GIF. */
+  frames: number
+  /** Whether another model writes the image, from the same prompt: an SVG. */
+  authored: boolean
 }
 
 /** The most that a request can use: where images have a price, that of the dearest that it may turn out to be. */
 export function imageCeiling(work: ImageWork, rates: Rates): Ceiling {
-  const { facts, count, partial, textTokens, inputs } = work
-  const inputTokens = textTokens + inputs * MOST_INPUT
+  const { facts, count, partial, textTokens, inputs, frames, authored } = work
+  // The author of an SVG reads the prompt once more, and what was drawn.
+  const inputTokens =
+    (textTokens + inputs * MOST_INPUT) * (authored ? 2 : 1) + (authored ? count * MOST_INPUT : 0)
+  const written = authored ? count * MOST_AUTHORED : 0
   if (rates.perImage.size > 0) {
-    return { inputTokens, outputTokens: 0, images: { [dearestName(rates, facts)]: count } }
+    return { inputTokens, outputTokens: written, images: { [dearestName(rates, facts)]: count } }
   }
-  return { inputTokens, outputTokens: count * (MOST_OUTPUT + partial * PARTIAL_TOKENS) }
+  return { inputTokens, outputTokens: written + count * (MOST_OUTPUT * frames + partial * PARTIAL_TOKENS) }
 }
 
 /**

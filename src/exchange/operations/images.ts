@@ -9,7 +9,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
-import { asNumber, asString, type JsonObject } from '@/json/json.ts'
+import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { emptyLongStrings } from '@/json/skeleton.ts'
 import type { Route } from '@/routing/model.ts'
 import { EventsPipeline } from './events-pipeline.ts'
@@ -48,6 +48,10 @@ const WORDS: ImageWords = { shape: 'size', mediaType: 'output_format' }
 /** What the older models make if nothing is said, and what prices go by where an upstream does not say either. */
 const USUAL_SIZE = '1024x1024'
 
+/** Frames of a GIF of which nothing is said, and the most that there may be. */
+const USUAL_FRAMES = 9
+const MOST_FRAMES = 16
+
 /**
  * Images made, edited or varied (`/v1/images/*`), whole or streamed, on upstreams of OpenAI's kind, on Imagen and on
  * Gemini's models that answer with images.
@@ -58,6 +62,7 @@ export function imageOperation(call: ImageCall): Operation {
   const { body, model } = call
   const common = {
     model,
+    otherModels: authorOf(asked.fields),
     format: SURFACE_FORMAT.images,
     price: {
       work: 'image' as const,
@@ -96,6 +101,8 @@ class ImageAsked {
   readonly textTokens: number
   /** Images that are brought along. */
   readonly inputs: number
+  readonly frames: number
+  readonly authored: boolean
   #request: ImageRequest | undefined
 
   constructor(call: ImageCall) {
@@ -107,6 +114,8 @@ class ImageAsked {
     this.facts = factsOf(this.fields)
     this.textTokens = textTokens(this.fields['prompt'])
     this.inputs = inputCount(call)
+    this.frames = framesOf(this.fields)
+    this.authored = this.fields['output_format'] === 'svg'
   }
 
   /**
@@ -117,6 +126,18 @@ class ImageAsked {
     this.#request ??= openai.decodeImageRequest(this.fields)
     return this.#request
   }
+}
+
+/** The model that is to write an SVG, where one is named. */
+function authorOf(fields: JsonObject): string[] {
+  const name = asString(fields['svg[model]']) ?? asString(asObject(fields['svg'])?.['model'])
+  return name === undefined ? [] : [name]
+}
+
+function framesOf({ output_format, frame_count }: JsonObject): number {
+  if (output_format !== 'gif') return 1
+  const said = Number(frame_count ?? USUAL_FRAMES)
+  return said >= 1 && said <= MOST_FRAMES ? said : MOST_FRAMES
 }
 
 function inputCount({ body, action }: ImageCall): number {
@@ -266,7 +287,12 @@ function useOf(asked: ImageAsked, json: JsonObject, count: number, rates: Rates 
     sizes: told.sizes.length > 0 ? told.sizes : asked.facts.sizes,
     quality: told.quality ?? asked.facts.quality,
   })
-  return imageUse({ facts, count, usage: openai.decodeImageUsage(json), textTokens: asked.textTokens }, rates)
+  const drawn = imageUse(
+    { facts, count, usage: openai.decodeImageUsage(json), textTokens: asked.textTokens },
+    rates,
+  )
+  const authored = openai.decodeAuthorUsage(json)
+  return authored === undefined ? drawn : addUse(drawn, { usage: authored, source: 'reported' })
 }
 
 function known(facts: ImageFacts): ImageFacts {

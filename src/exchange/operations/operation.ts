@@ -19,6 +19,8 @@ export type Operation = WholeOperation | StreamedOperation
 interface OperationOf<P extends Prepared> {
   /** As the caller named it. */
   model: string
+  /** Models that it names beside that one, for a vendor to run. */
+  otherModels?: readonly string[]
   /** The caller's format: an upstream that speaks it is tried before one that needs conversion. */
   format: Format
   /** What it may cost. */

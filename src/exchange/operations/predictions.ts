@@ -24,7 +24,10 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
     price: {
       work: 'image',
       ceiling: rates =>
-        imageCeiling({ ...asked, partial: 0, textTokens: withMargin(asked.text), inputs: 0 }, rates),
+        imageCeiling(
+          { ...asked, partial: 0, textTokens: withMargin(asked.text), inputs: 0, frames: 1, authored: false },
+          rates,
+        ),
     },
     objection: route => objectionOf(body, model, route),
     prepare: (route, { rates }): PreparedWhole => {

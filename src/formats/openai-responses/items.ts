@@ -1,3 +1,4 @@
+import { mediaTypeOf } from '@/formats/openai/image-type.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { MediaPart, OpaquePart, Part, ReasoningPart, ToolCallPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -91,7 +92,7 @@ export function reasoningTexts(item: JsonObject, raw: boolean): string[] {
 export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
   const result = asString(item['result'])
   if (result === undefined || result === '') return opaqueItem(item, 'image_generation_call')
-  return media('image', `image/${asString(item['output_format']) ?? 'png'}`, { type: 'base64', data: result })
+  return media('image', mediaTypeOf(asString(item['output_format'])), { type: 'base64', data: result })
 }
 
 /** An item that only this format knows. */

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { outputFormatOf } from '@/formats/openai/image-type.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -293,7 +294,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       const item = {
         type: 'image_generation_call',
         status: 'completed',
-        output_format: media.mediaType?.split('/')[1] ?? 'png',
+        output_format: outputFormatOf(media.mediaType),
         result: media.source.data,
       }
       return this.#begin(new WholeWriter(this.#place('image'), item), emit)

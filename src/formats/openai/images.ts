@@ -5,6 +5,7 @@ import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generat
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
+import { mediaTypeOf, outputFormatOf } from './image-type.ts'
 
 /**
  * OpenAI's `/v1/images/*`, the same at every upstream with an API like OpenAI's.
@@ -40,7 +41,7 @@ export function decodeImageRequest(fields: JsonObject): ImageRequest {
     count: countOf(fields),
     size: parseSize(size),
     aspectRatio: undefined,
-    mediaType: format === undefined ? undefined : `image/${format}`,
+    mediaType: format === undefined ? undefined : mediaTypeOf(format),
     unsaid: Object.keys(fields).filter(name => !KNOWN.has(name) && fields[name] !== null),
   }
 }
@@ -85,7 +86,7 @@ export function encodeImageRequest(
   const ratios = sizes.map(size => size.replace('x', ':'))
   const nearest = wanted && nearestRatio(wanted, ratios)
   const { count, mediaType } = request
-  const format = mediaType?.replace('image/', '')
+  const format = mediaType && outputFormatOf(mediaType)
   return {
     body: {
       model,
@@ -112,7 +113,7 @@ function sizesOf(model: string): readonly string[] {
 
 /** Undefined for what holds no image that can be handed on. */
 export function decodeImageAnswer(json: JsonObject): ImageAnswer | undefined {
-  const mediaType = `image/${asString(json['output_format']) ?? 'png'}`
+  const mediaType = mediaTypeOf(asString(json['output_format']))
   const images = asArray(json['data']).flatMap(entry => decodeImage(asObject(entry) ?? {}, mediaType))
   return images.length === 0 ? undefined : { images, withheld: [], usage: decodeImageUsage(json) }
 }
@@ -136,6 +137,16 @@ export function decodeImageUsage(json: JsonObject): Usage | undefined {
   return { ...NO_USAGE, inputUncached: input - cacheRead, cacheRead, outputText: output }
 }
 
+/** What the model that wrote an SVG has used; `usage` holds only what drawing used. Undefined if none wrote one. */
+export function decodeAuthorUsage(json: JsonObject): Usage | undefined {
+  const usage = asObject(json['svg_usage'])
+  const input = readCount(usage?.['input_tokens'])
+  const output = readCount(usage?.['output_tokens'])
+  if (input === undefined || output === undefined) return undefined
+  const reasoning = Math.min(output, readCount(usage?.['reasoning_tokens']) ?? 0)
+  return { ...NO_USAGE, inputUncached: input, outputText: output - reasoning, reasoning }
+}
+
 /** What an answer says that the images do not. */
 export interface ImageReply {
   /** Seconds since 1970. */
@@ -155,7 +166,7 @@ export function encodeImageAnswer(
       b64_json: base64,
       ...(revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }),
     })),
-    output_format: formatOf(images[0]),
+    output_format: outputFormatOf(images[0]?.mediaType),
     ...(size === undefined ? {} : { size }),
     ...(usage === undefined ? {} : { usage: encodeUsage(usage) }),
   }
@@ -178,16 +189,12 @@ export function encodeImageEvents(
         size: size ?? 'auto',
         quality: 'auto',
         background: 'auto',
-        output_format: formatOf(image),
+        output_format: outputFormatOf(image.mediaType),
         ...(isLast && usage !== undefined ? { usage: encodeUsage(usage) } : {}),
       }
       return formatEvent(type, JSON.stringify(event))
     })
     .join('')
-}
-
-function formatOf(image: MadeImage | undefined): string {
-  return image?.mediaType.replace('image/', '') ?? 'png'
 }
 
 function encodeUsage(usage: Usage): JsonObject {

@@ -35,13 +35,38 @@ const fallingBack = (model: string) => ({
   body: { model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }], models: ['chat/echo', model] },
 })
 
+const drawing = (model: string) => ({
+  path: '/v1/responses',
+  body: {
+    model: 'responses/echo',
+    input: 'hi',
+    tools: [{ type: 'image_generation', output_format: 'svg', svg: { model } }],
+  },
+})
+const written = (model: string) => ({
+  path: '/v1/images/generations',
+  body: { model: 'responses/echo', prompt: 'x', output_format: 'svg', svg: { model } },
+})
+const editing = (model: string) => {
+  const body = new FormData()
+  body.append('model', 'responses/echo')
+  body.append('prompt', 'x')
+  body.append('image', new File(['png'], 'a.png', { type: 'image/png' }))
+  body.append('output_format', 'svg')
+  body.append('svg[model]', model)
+  return { path: '/v1/images/edits', body }
+}
+
 /** What a vendor is asked for, or the code of the refusal before it is. */
-async function ask({ path, body }: ReturnType<typeof advised | typeof fallingBack>, key: string) {
+async function ask({ path, body }: { path: string; body: object }, key: string) {
   const before = upstream.seen.length
   const response = await fetch(gateway.url + path, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-    body: JSON.stringify(body),
+    headers: {
+      authorization: `Bearer ${key}`,
+      ...(body instanceof FormData ? {} : { 'content-type': 'application/json' }),
+    },
+    body: body instanceof FormData ? body : JSON.stringify(body),
   })
   const { error } = JSON.parse(await response.text())
   return upstream.seen.length > before ? 'asked' : error.code
@@ -50,6 +75,9 @@ async function ask({ path, body }: ReturnType<typeof advised | typeof fallingBac
 test.each([
   ['an adviser', advised],
   ['a fallback', fallingBack],
+  ['who is to write an SVG for a conversation', drawing],
+  ['who is to write an SVG', written],
+  ['who is to write an SVG, in a form', editing],
 ])('%s that the account may not use is refused like a model that does not exist', async (_what, make) => {
   expect(await ask(make('dear'), gateway.key)).toBe('model_not_found')
   expect(await ask(make('dear-2026'), gateway.key)).toBe('model_not_found')
@@ -59,6 +87,9 @@ test.each([
 test.each([
   ['an adviser', advised],
   ['a fallback', fallingBack],
+  ['who is to write an SVG for a conversation', drawing],
+  ['who is to write an SVG', written],
+  ['who is to write an SVG, in a form', editing],
 ])('%s that the account was given is passed on, by either name', async (_what, make) => {
   expect(await ask(make('dear'), given)).toBe('asked')
   expect(await ask(make('dear-2026'), given)).toBe('asked')

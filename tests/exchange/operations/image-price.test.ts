@@ -17,6 +17,8 @@ const work = (sizes: string[], quality: string | undefined, count = 1) => ({
   partial: 0,
   textTokens: 10,
   inputs: 0,
+  frames: 1,
+  authored: false,
 })
 
 describe('what is set aside for an image', () => {
@@ -50,6 +52,21 @@ describe('what is set aside for an image', () => {
   test('by tokens where images have no price: what the dearest image takes, and the partial ones', () => {
     const ceiling = imageCeiling({ ...work(['1024x1024'], 'low', 2), partial: 3, inputs: 1 }, TOKENS)
     expect(ceiling).toEqual({ inputTokens: 6510, outputTokens: 2 * (6240 + 300) })
+  })
+})
+
+describe('what is set aside by tokens', () => {
+  test('for a GIF counts its frames', () => {
+    const ceiling = imageCeiling({ ...work([], undefined, 2), frames: 9, partial: 1 }, TOKENS)
+    expect(ceiling.outputTokens).toBe(2 * (9 * 6240 + 100))
+  })
+
+  test.each([
+    ['drawn by tokens', TOKENS, 6240],
+    ['drawn at a price', MAP, 0],
+  ])('for an SVG pays its author too: %s', (_, rates, drawn) => {
+    const ceiling = imageCeiling({ ...work([], undefined), inputs: 1, authored: true }, rates)
+    expect(ceiling).toMatchObject({ inputTokens: 2 * 6510 + 6500, outputTokens: drawn + 64_000 })
   })
 })
 

@@ -187,6 +187,28 @@ describe('in the same format', () => {
   })
 
   test.each([
+    ['where tokens are priced', 'up/tokens', { input_uncached: 150n, output_text: 220n, reasoning: 80n }],
+    ['where images are', 'up/sizes', { input_uncached: 150n, output_text: 20n, reasoning: 80n }],
+  ])('who writes an SVG is charged beside what was drawn, %s', async (_where, model, used) => {
+    answer = () =>
+      Response.json({
+        created: 1,
+        data: [{ b64_json: 'PHN2Zy8+' }],
+        output_format: 'svg',
+        usage: { input_tokens: 50, output_tokens: 200 },
+        svg_usage: {
+          model: 'gpt-6',
+          input_tokens: 100,
+          output_tokens: 100,
+          reasoning_tokens: 80,
+          total_tokens: 200,
+        },
+      })
+    await client.images.generate({ model, prompt: 'x', output_format: 'svg' })
+    expect(await lastExchange()).toMatchObject(used)
+  })
+
+  test.each([
     ['breaks off', '{"created":1,"data":[{"b64_json":"AA'],
     ['is no answer', '{"created":1,"data":[]}'],
   ])('a whole answer that %s where a stream was asked for is an error, and free', async (_what, body) => {
