@@ -57,6 +57,9 @@ export function readUsage(wire: JsonObject | undefined): Usage | undefined {
 
 const COUNTS = { input: ['input_tokens'], output: ['output_tokens'] } satisfies CountNames
 
+/** The SDKs' types have these whenever there is a count of server tools at all. */
+const NO_SERVER_TOOLS = { web_search_requests: 0, web_fetch_requests: 0 }
+
 /** The inverse. Audio has no bucket of its own here and counts as plain tokens. */
 export function encodeUsage(usage: Usage): JsonObject {
   const tools = Object.entries(usage.serverTools)
@@ -71,7 +74,10 @@ export function encodeUsage(usage: Usage): JsonObject {
     output_tokens: outputTokens(usage),
     ...(usage.reasoning > 0 && { output_tokens_details: { thinking_tokens: usage.reasoning } }),
     ...(tools.length > 0 && {
-      server_tool_use: Object.fromEntries(tools.map(([name, calls]) => [`${name}_requests`, calls])),
+      server_tool_use: {
+        ...NO_SERVER_TOOLS,
+        ...Object.fromEntries(tools.map(([name, calls]) => [`${name}_requests`, calls])),
+      },
     }),
   }
 }

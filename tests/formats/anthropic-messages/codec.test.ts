@@ -42,6 +42,17 @@ describe('usage', () => {
     )
   })
 
+  test('a count of server tools has all that the SDK types as always there', () => {
+    const { server_tool_use } = encodeUsage(
+      decodeUsage({ server_tool_use: { image_generation_requests: 1 } }),
+    )
+    expect(server_tool_use).toEqual({
+      web_search_requests: 0,
+      web_fetch_requests: 0,
+      image_generation_requests: 1,
+    })
+  })
+
   test('edge 65: writes are split by lifetime, and without a split all are short', () => {
     expect(
       decodeUsage({ cache_creation_input_tokens: 9, cache_creation: { ephemeral_1h_input_tokens: 4 } }),
