@@ -18,6 +18,6 @@ export function escapesOf(text: string): string[] {
 }
 
 function beginningsOf(code: string): string[] {
-  const escape = `\\u00${code}`
-  return code < '40' ? [escape, `\\u00${code.toUpperCase()}`] : [escape.slice(0, -1)]
+  const whole = `\\u00${code}`
+  return code < '40' ? [whole, `\\u00${code.toUpperCase()}`] : [whole.slice(0, -1)]
 }
