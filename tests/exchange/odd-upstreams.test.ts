@@ -51,6 +51,20 @@ describe.each(callers)('a %s caller', caller => {
     expect(await (await ask(caller, true)).text()).toContain(TERMINAL[caller])
   })
 
+  test.each([true, false])('an error in a stream has its own status (stream: %p)', async stream => {
+    for (const [code, status] of [
+      [503, 503],
+      [429, 429],
+      [400, 400],
+    ]) {
+      upstream.answer = () =>
+        eventStream(`data: ${JSON.stringify({ error: { message: 'no', type: 'x', code } })}\n\n`)
+      const response = await ask(caller, stream)
+      expect(response.status).toBe(status ?? 0)
+      expect(await response.text()).toContain('no (request id')
+    }
+  })
+
   test.each([
     ['gzip', { ...PLAIN, 'content-encoding': 'gzip' }, gzipSync(STREAM)],
     ['the type application/json', { 'content-type': 'application/json' }, STREAM],

@@ -1,5 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
 import type { Codec, DecodeContext } from '@/formats/codec.ts'
@@ -90,8 +90,15 @@ function collectStream(bytes: Uint8Array, text: string, preparation: Preparation
     })
   }
   const events: SseEvent[] = runMachine(createSseParser(), [bytes])
-  const generation = runMachine(preparation.codec.createStreamDecoder(preparation.decodeContext), events)
-  const failure = generation.find(event => event.type === 'error')
-  if (failure !== undefined) throw failure.error
+  const generation: GenerationEvent[] = []
+  const decoder = preparation.codec.createStreamDecoder(preparation.decodeContext)
+  const take = (event: GenerationEvent) => generation.push(event)
+  for (const event of events) decoder.push(event, take)
+  const read = generation.length
+  decoder.end(take)
+  const at = generation.findIndex(event => event.type === 'error')
+  const failure = generation[at]
+  // Nothing was said to the caller yet: where the end is missing another route may do better.
+  if (failure?.type === 'error') throw judgeEarly(failure.error, at >= read)
   return collect(generation)
 }
