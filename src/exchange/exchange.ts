@@ -44,22 +44,22 @@ export interface IncomingCall extends Call {
   state?: CallState | undefined
 }
 
-/** The part of an exchange that has to do with what is kept between requests. */
+/** The steps of an exchange that have to do with what is kept between requests. */
 export interface CallState {
   /**
-   * The body to go on with: what it referred to has taken the place of the reference.
+   * The body to continue with, in which each reference is replaced by what it refers to.
    * @throws GatewayError for a reference to nothing, and for what may not be kept
    */
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody>
-  /** Aborts when the exchange is to end, in place of the request's own signal: nobody waits for its answer. */
+  /** Aborts when the exchange is to end; takes the place of the request's own signal where nobody waits for the answer. */
   readonly signal?: AbortSignal | undefined
   /** Where the exchange stands in a chain of responses, once the body was resolved. */
   readonly chain?: ResponseChain | undefined
-  /** Called with the money that was set aside, before any upstream is. */
+  /** Called once the money is set aside, before any upstream is called. */
   admitted?(record: ExchangeRecord, reservation: Reservation): Promise<void>
 }
 
-/** A call of anything else. */
+/** A call of an operation. */
 export interface OperationCall extends Call {
   /**
    * Reads the body on these terms, and says what is to be done for this caller.
@@ -94,8 +94,8 @@ export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Respo
       otherModels: otherModelsOf(prompt),
     })
     const interruption = interruptionOf(call)
-    const order = quote(prompt, model, callerOf(record))
-    const admitting = admitPaid(gateway, record, order, interruption)
+    const quoted = quote(prompt, model, callerOf(record))
+    const admitting = admitPaid(gateway, record, quoted, interruption)
     const { pass, reservation } = admitting instanceof Promise ? await admitting : admitting
     prompt.outputLimit = reservation.outputLimit
     const conversation = converse(
@@ -125,8 +125,8 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
     admitOtherModels(gateway.catalog, callerOf(record), operation)
     const work = undertake({ gateway, record, model, operation }, strict)
     const interruption = interruptionOf(call)
-    const order = quoteOperation(operation.price, model)
-    const { pass, reservation } = await admitPaid(gateway, record, order, interruption)
+    const quoted = quoteOperation(operation.price, model)
+    const { pass, reservation } = await admitPaid(gateway, record, quoted, interruption)
     return await billed(gateway, record, reservation, onEnd =>
       relayOperation({ ...work, pass, interruption, reservation }, onEnd),
     )
@@ -143,9 +143,10 @@ interface Way {
 /**
  * The frame of every exchange: its record, its end, and an error in the caller's shape if nothing comes of it.
  *
- * Nothing is awaited here that is there already, and no promise is returned without an await, which takes three turns of
- * the microtask queue in place of one: exchanges that waited for the same batch of the ledger go on turn by turn together,
- * and each finds its data cold.
+ * On this way nothing is awaited that is there already (hence `instanceof Promise`), and a promise is returned by
+ * `return await`: without the await it costs three turns of the microtask queue in place of one. Exchanges that waited for
+ * the same batch of the ledger go on together, turn by turn, and with each turn more of their data has left the CPU's
+ * caches.
  */
 async function conduct(
   gateway: Gateway,
@@ -168,7 +169,8 @@ function signalOf(call: Call & Pick<IncomingCall, 'state'>): AbortSignal {
 }
 
 /**
- * The way of a call up to where it may be served: who calls, what for, and whether they may. Fills in the record.
+ * The first part of the way, up to where a call may be served: who calls, what for, and whether they may. Fills in the
+ * record.
  * @throws GatewayError of admission, and for what cannot be read
  */
 export async function receive<Asked extends { model: string; stream: boolean }>(
@@ -188,7 +190,7 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   record.streamed = asked.stream
   const model = admitModel(gateway.catalog, record.caller, asked.model, call.surface)
   record.model = model.id
-  // Behind a queue of work some have left by now: what is for nobody takes no place and no money.
+  // Under load some callers have left by now: what is for nobody takes no place and no money.
   const left = callerLeft(call.request.signal)
   if (left !== undefined) throw left
   return { asked, model, strict }
@@ -220,7 +222,7 @@ export async function readPrompt(
   })
 }
 
-/** What gives the exchange up: the caller leaves; or, as admission hears later, there is no money. */
+/** What ends the exchange early: the caller leaves or, as admission may hear later, there is no money. */
 function interruptionOf(call: Call): Interruption {
   return interruptionBy(signalOf(call))
 }
@@ -241,7 +243,7 @@ async function billed(
   }
 }
 
-/** Apart from the function that has the caller's request, which would be kept to the end of a stream with this. */
+/** A function of its own: a closure within `billed` would keep the caller's whole request to the end of a stream. */
 function endOf(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): () => void {
   return () => close(gateway, record, closeBill(gateway, record, reservation))
 }

@@ -7,8 +7,9 @@ import type { Interruption } from './interruption.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
 /**
- * Proof that a request was authenticated, has its place within the limits, and its money set aside or none to pay.
- * No upstream can be called without one, and only this file makes them: a way around metering cannot be written down.
+ * Proof that a request was authenticated, has its place within the limits, and has its money set aside or nothing to pay.
+ * No upstream can be called without one, and only this file makes them, so that code which goes around metering does not
+ * compile.
  */
 export type Pass = PassProof
 
@@ -21,17 +22,18 @@ class PassProof {
   }
 }
 
-/** The upstream client as the gateway keeps it: it wants to see the pass of the request. */
+/** The upstream client as exchanges have it: it asks for the pass of the request. */
 export type GuardedClient = (pass: Pass, request: UpstreamRequest) => Promise<Response>
 
-/** Puts the client behind the one door. */
+/** Puts a client behind that question; nobody else is given the client itself. */
 export function behindDoor(client: UpstreamClient): GuardedClient {
   return (_pass, request) => client(request)
 }
 
 /**
- * Takes the request's place within the limits and sets its money aside, which may fail later and interrupts the exchange
- * then. The record must name caller and model. At once where nobody has to be asked before the upstream is.
+ * Takes the request's place within the limits and sets its money aside. Where credit is ample the hold is still on its way
+ * when this returns; if it is refused, the exchange is interrupted. The record must name caller and model. No promise where
+ * nobody has to be waited for.
  * @throws GatewayError of limits and of money
  */
 export function admitPaid(
@@ -50,7 +52,7 @@ export function admitPaid(
   return limited === undefined ? hold() : limited.then(hold)
 }
 
-/** What a request that is paid for goes on with. */
+/** What a request that is paid for proceeds with. */
 interface Paid {
   pass: Pass
   reservation: Reservation
@@ -61,18 +63,18 @@ function paidBy(reservation: Reservation | Promise<Reservation>): Paid | Promise
   return { pass: new PassProof(), reservation }
 }
 
-/** What was paid for already, or has its money set aside. */
-export interface Order {
+/** A job that was paid for already, or has its money set aside. */
+export interface PaidJob {
   readonly money: 'held' | 'charged' | 'released'
 }
 
-/** The same for the gateway's own looking after an order that it took: no caller waits for it, so no limit counts it. */
-export function passOf(_order: Order): Pass {
+/** A pass for the gateway's own calls about a job that it took on: no caller waits for them, so no limit counts them. */
+export function passOf(_job: PaidJob): Pass {
   return new PassProof()
 }
 
 /**
- * The same for what costs nothing by itself: counting tokens, looking at something that was paid for when it was made.
+ * A pass for what costs nothing by itself: counting tokens, looking at something that was paid for when it was made.
  * @throws GatewayError of limits
  */
 export async function admitFree(dependencies: LimitingDependencies, record: ExchangeRecord): Promise<Pass> {
