@@ -17,7 +17,7 @@ import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
-import { type IncomingCall, readPrompt, receive } from './exchange.ts'
+import { type ConversationCall, readPrompt, receive } from './exchange.ts'
 import type { Gateway } from './gateway.ts'
 import { callerLeft, interruptionBy } from './interruption.ts'
 import { admitFree } from './pass.ts'
@@ -39,7 +39,7 @@ type Counting = Pick<Conversation, 'gateway' | 'record' | 'prompt' | 'model' | '
  * How many tokens a prompt has: asked of an upstream where its format can be asked, else estimated, which a header
  * then says. Admitted like an exchange, but free: nothing is stored.
  */
-export async function countTokens(gateway: Gateway, call: IncomingCall): Promise<Response> {
+export async function countTokens(gateway: Gateway, call: ConversationCall): Promise<Response> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
   const { signal } = call.request
   try {

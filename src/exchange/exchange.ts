@@ -33,7 +33,7 @@ export interface Call {
 }
 
 /** A call that converses. */
-export interface IncomingCall extends Call {
+export interface ConversationCall extends Call {
   surface: ConversationSurface
   /**
    * Reads what the gateway needs to know of the body, or of the path where the surface's format says it there.
@@ -85,7 +85,7 @@ export interface Listener {
 }
 
 /** One request and its reply, from the socket to the stored result. */
-export function runExchange(gateway: Gateway, call: IncomingCall): Promise<Response> {
+export function runExchange(gateway: Gateway, call: ConversationCall): Promise<Response> {
   return conduct(gateway, call, async ({ record }) => {
     const received = await receive(gateway, record, call, () => readPrompt(gateway, record, call))
     const { asked: prompt, model, strict } = received
@@ -164,7 +164,7 @@ async function conduct(
 }
 
 /** Aborts when the caller left, or whoever decides in their place. */
-function signalOf(call: Call & Pick<IncomingCall, 'state'>): AbortSignal {
+function signalOf(call: Call & Pick<ConversationCall, 'state'>): AbortSignal {
   return call.state?.signal ?? call.request.signal
 }
 
@@ -210,7 +210,7 @@ interface Received<Asked> {
 export async function readPrompt(
   gateway: Gateway,
   record: ExchangeRecord,
-  call: IncomingCall,
+  call: ConversationCall,
 ): Promise<Prompt> {
   const read = await readBody(call.request, gateway)
   const body = call.state === undefined ? read : await call.state.resolve(read, record)

@@ -1,7 +1,7 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { decodedHeaders } from '@/exchange/admission/request-bytes.ts'
-import { type CallFacts, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
+import { type CallFacts, type ConversationCall, runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
@@ -15,7 +15,7 @@ const HAS_NO_SUCH_CALL = new Set([404, 405, 501])
  * Makes a conversation short: asked of an upstream of the same format, whose item only that vendor can read; of any
  * other, and of one that cannot be asked, a summary, sealed for this account. Metered like any other exchange.
  */
-export async function compactResponse(gateway: ResponseGateway, call: IncomingCall): Promise<Response> {
+export async function compactResponse(gateway: ResponseGateway, call: ConversationCall): Promise<Response> {
   const native = await compactBy(gateway, call, 'compact')
   if (!HAS_NO_SUCH_CALL.has(native.response.status) || native.body === undefined) return native.response
   const { headers, signal, url } = call.request
@@ -31,7 +31,7 @@ export async function compactResponse(gateway: ResponseGateway, call: IncomingCa
 
 async function compactBy(
   gateway: ResponseGateway,
-  call: IncomingCall,
+  call: ConversationCall,
   purpose: 'compact' | 'summary',
 ): Promise<{ response: Response; body: Buffer<ArrayBuffer> | undefined }> {
   const seen: { turn: Turn | undefined; body: Buffer<ArrayBuffer> | undefined } = {

@@ -1,6 +1,6 @@
 import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
-import { type CallState, type IncomingCall, runExchange } from '@/exchange/exchange.ts'
+import { type CallState, type ConversationCall, runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
 import { echo, responseState } from '@/formats/openai-responses/reply.ts'
@@ -31,7 +31,7 @@ import { type AnswerSink, finishStream, finishWhole, keep } from './turn-answer.
  */
 export async function runResponse(
   gateway: ResponseGateway,
-  call: IncomingCall,
+  call: ConversationCall,
   memory?: TurnMemory,
 ): Promise<Response> {
   const state = new ResponseState(gateway, memory, takesForStored(call.request.headers))

@@ -1,5 +1,5 @@
 import { endLimits } from '@/exchange/admission/limiting.ts'
-import { type IncomingCall, readPrompt, receive } from '@/exchange/exchange.ts'
+import { type ConversationCall, readPrompt, receive } from '@/exchange/exchange.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import { openRecord } from '@/exchange/record.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'
@@ -16,12 +16,12 @@ import { openTurn, readReference, type Turn, type TurnMemory } from './turn.ts'
  */
 export async function warmUp(
   gateway: ResponseGateway,
-  call: IncomingCall,
+  call: ConversationCall,
   memory: TurnMemory,
 ): Promise<JsonObject[]> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
   let turn: Turn | undefined
-  const state: IncomingCall['state'] = {
+  const state: ConversationCall['state'] = {
     async resolve(body) {
       const opened = await openTurn(gateway, record, { body, fields: readReference(body.json), memory })
       turn = opened.turn

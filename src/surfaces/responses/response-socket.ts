@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { IncomingCall } from '@/exchange/exchange.ts'
+import type { ConversationCall } from '@/exchange/exchange.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse } from '@/exchange/responses/response-exchange.ts'
@@ -123,7 +123,7 @@ export class ResponseSocket {
     }
   }
 
-  #callOf(frame: string): IncomingCall {
+  #callOf(frame: string): ConversationCall {
     const edits = ENVELOPE.map(name => ({ path: [name], remove: true }) as const)
     const body = spliceJson(Buffer.from(frame), [...edits, { path: ['stream'], value: true }])
     return {
