@@ -1,5 +1,5 @@
 import type { DecodeContext } from '@/formats/codec.ts'
-import { endsInHalfPair } from '@/formats/surrogates.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
@@ -97,12 +97,12 @@ function isDeltaType(type: string): type is DeltaType {
 }
 
 function addText(open: Extract<OpenBlock, { kind: 'text' }>, piece: string, emit: Emit): void {
-  const text = whole(open, piece)
+  const text = joinPairs(open, piece)
   if (text !== '') emit({ type: 'text-delta', block: open.block, text })
 }
 
 function addThought(open: Extract<OpenBlock, { kind: 'thinking' }>, piece: string, emit: Emit): void {
-  const text = whole(open, piece)
+  const text = joinPairs(open, piece)
   if (text === '') return
   if (!open.begun) emit({ type: 'reasoning-paragraph', block: open.block })
   open.begun = true
@@ -112,7 +112,7 @@ function addThought(open: Extract<OpenBlock, { kind: 'thinking' }>, piece: strin
 function addInput(open: OpenBlock, piece: string, emit: Emit): void {
   if (open.kind === 'opaque') open.partialInput += piece
   if (open.kind !== 'tool') return
-  const text = whole(open, piece)
+  const text = joinPairs(open, piece)
   if (text === '') return
   open.written = true
   emit({ type: 'tool-input-delta', block: open.block, text })
@@ -125,17 +125,6 @@ function compacted(value: JsonObject, { content, encrypted_content: sealed }: Js
     ...(typeof content === 'string' && { content: (asString(value['content']) ?? '') + content }),
     ...(typeof sealed === 'string' && { encrypted_content: sealed }),
   }
-}
-
-/** The text that may be passed on: a surrogate pair is never torn apart. */
-function whole(open: { held: string }, piece: string): string {
-  const text = open.held === '' ? piece : open.held + piece
-  if (!endsInHalfPair(text)) {
-    open.held = ''
-    return text
-  }
-  open.held = text.slice(-1)
-  return text.slice(0, -1)
 }
 
 /** Tells of a block's end. */

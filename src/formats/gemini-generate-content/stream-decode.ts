@@ -8,6 +8,7 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
@@ -38,12 +39,14 @@ interface TextBlock extends SaidText {
   block: number
   cited: Set<string> | undefined
   signature: Signature | undefined
+  /** The first half of a surrogate pair whose second half is yet to come. */
+  held: string
 }
 
 /** The block that the next part may continue. */
 type OpenBlock =
   | TextBlock
-  | { type: 'reasoning'; block: number; signature: Signature | undefined }
+  | { type: 'reasoning'; block: number; signature: Signature | undefined; held: string }
   | { type: 'call'; block: number; args: PartialArgs; signature: Signature | undefined }
 
 interface CandidateState {
@@ -163,7 +166,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const known = part['thought'] === true ? 2 : 1
     if (Object.keys(part).length > known) return false
     if (TELLING.some(name => (chunk[name] ?? candidate[name] ?? null) !== null)) return false
-    return this.#text !== undefined && this.#text.signature === undefined
+    return this.#text !== undefined && this.#text.signature === undefined && this.#text.held === ''
   }
 
   #start(chunk: JsonObject, emit: Emit): void {
@@ -249,7 +252,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
       this.#close(state, emit)
       const partIndex = state.parts
       const block = this.#begin(state)
-      open = { type: 'text', block, partIndex, text: '', cited: undefined, signature: undefined }
+      open = { type: 'text', block, partIndex, text: '', cited: undefined, signature: undefined, held: '' }
       state.open = open
       state.texts.push(open)
       emit({ type: 'text-start', block: open.block, candidate: state.index })
@@ -257,7 +260,8 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     open.text += text
     open.signature = signature
     this.#text = open
-    if (text !== '') emit({ type: 'text-delta', block: open.block, text })
+    const whole = joinPairs(open, text)
+    if (whole !== '') emit({ type: 'text-delta', block: open.block, text: whole })
   }
 
   #readThought(state: CandidateState, text: string, signature: Signature | undefined, emit: Emit): void {
@@ -265,7 +269,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     if (open?.type !== 'reasoning' || open.signature !== undefined) {
       this.#close(state, emit)
       const block = this.#begin(state)
-      open = { type: 'reasoning', block, signature: undefined }
+      open = { type: 'reasoning', block, signature: undefined, held: '' }
       state.open = open
       emit({
         type: 'reasoning-start',
@@ -279,7 +283,8 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     }
     open.signature = signature
     this.#text = open
-    if (text !== '') emit({ type: 'reasoning-delta', block: open.block, text })
+    const whole = joinPairs(open, text)
+    if (whole !== '') emit({ type: 'reasoning-delta', block: open.block, text: whole })
   }
 
   /** A call, whole in one part, or begun by its name and continued by nameless parts (edge 74). */
@@ -315,8 +320,10 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
       case undefined:
         return
       case 'text':
+        if (open.held !== '') emit({ type: 'text-delta', block: open.block, text: open.held })
         return emit({ type: 'text-end', block: open.block, signature: open.signature })
       case 'reasoning':
+        if (open.held !== '') emit({ type: 'reasoning-delta', block: open.block, text: open.held })
         return emit({ type: 'reasoning-end', block: open.block, signature: open.signature })
       case 'call':
         emit({ type: 'tool-input-delta', block: open.block, text: open.args.text() })

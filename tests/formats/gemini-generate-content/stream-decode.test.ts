@@ -446,3 +446,24 @@ test('a tier that only the last chunk tells is the tier of the answer', () => {
   const last = { ...chunk([{ text: 'b' }], STOP), usageMetadata }
   expect(answer(chunk([{ text: 'a' }]), last).serviceTier).toBe('flex')
 })
+
+describe.each([
+  ['text', {}],
+  ['reasoning', { thought: true }],
+] as const)('an emoji whose halves are in two chunks, in %s', (kind, more) => {
+  const said = (...texts: string[]) => {
+    const chunks = texts.map((text, index) =>
+      chunk([{ text, ...more }], index === texts.length - 1 ? STOP : {}),
+    )
+    const events = decodeChunks(...chunks)
+    return events.flatMap(event => (event.type === `${kind}-delta` && 'text' in event ? event.text : []))
+  }
+
+  test('stays whole, whoever writes it', () => {
+    expect(said('a', 'b\ud83d', '\ude00c')).toEqual(['a', 'b', '\ud83d\ude00c'])
+  })
+
+  test('is not lost if the other half never comes', () => {
+    expect(said('a', '\ud83d')).toEqual(['a', '\ud83d'])
+  })
+})
