@@ -63,6 +63,22 @@ function untilAborted(caller: AbortController): Promise<number> {
   return until(() => upstream.aborted > aborted)
 }
 
+test('what a stream has cost so far is noted while it flows, in case this process dies', async () => {
+  const fed = fedStream()
+  answer = () => eventStream(fed.stream)
+  const running = call('stream', 'one')
+  fed.write(`data: ${JSON.stringify({ type: 'image_generation.partial_image', b64_json: 'AA==' })}\n\n`)
+  const response = await running
+  await until(async () => {
+    const [hold] = await gateway.database.sql`select progress, amount from hold`
+    return BigInt(hold?.['progress'] ?? 0) > 0n
+  })
+  fed.close()
+  await response.text()
+  await gateway.server.flush()
+  expect(await holds()).toBe(0)
+})
+
 describe('a caller who leaves', () => {
   test.each(['whole', 'stream'] as const)(
     'before the head of a %s: the upstream is left within 100 ms, nothing is charged',

@@ -82,6 +82,43 @@ describe.each(['chat', 'gemini'] as const)('for a caller of %s', surface => {
   })
 })
 
+describe('an array of answers in place of events', () => {
+  const part = (part: string, more = '') =>
+    `{"candidates":[{"content":{"role":"model","parts":[${part}]}${more}}],"usageMetadata":{"promptTokenCount":3,"candidatesTokenCount":2,"totalTokenCount":5}}`
+  const items = [
+    part('{"text":"hé"}'),
+    part('{"functionCall":{"name":"f","args":{"n":12345678901234567890,"m":1.0}}}', ',"finishReason":"STOP"'),
+  ]
+  const array = Buffer.from(`[${items.join('\n,\r\n')}\n]`)
+
+  test.each([array.length, 1, 7])('is told as events, numbers to the last digit, in reads of %i', size => {
+    const reads = Array.from({ length: Math.ceil(array.length / size) }, (_, at) =>
+      array.subarray(at * size, (at + 1) * size),
+    )
+    const { written, meter } = answerTo('chat', 'gemini-generate-content', reads)
+    const chunks = written
+      .split('\n\n')
+      .filter(line => line.startsWith('data: {'))
+      .map(line => JSON.parse(line.slice('data: '.length)))
+    const deltas = chunks.flatMap(chunk => chunk.choices.map((choice: JsonObject) => choice['delta']))
+    expect(deltas.map(delta => delta.content ?? '').join('')).toBe('hé')
+    const calls = deltas.flatMap(delta => delta.tool_calls ?? [])
+    expect(calls.map(call => call.function.arguments).join('')).toBe('{"n":12345678901234567890,"m":1.0}')
+    expect(written).toEndWith('data: [DONE]\n\n')
+    expect(meter).toMatchObject({ finished: true, error: undefined })
+    expect(meter.usage).toMatchObject({ inputUncached: 3, outputText: 2 })
+  })
+
+  test('is cut where its last one is missing, and is no answer where it is no JSON', () => {
+    const cut = answerTo('chat', 'gemini-generate-content', [Buffer.from(`[${items[0]}]`)])
+    expect(cut.meter).toMatchObject({ finished: false, cut: true })
+    expect(cut.written).not.toContain('[DONE]')
+    const torn = answerTo('chat', 'gemini-generate-content', [array.subarray(0, -4)])
+    expect(torn.meter).toMatchObject({ finished: false })
+    expect(torn.meter.error?.kind).toBe('upstream_error')
+  })
+})
+
 test.each([
   ['lines end in CR', '\r\r'],
   ['nothing ends it', ''],

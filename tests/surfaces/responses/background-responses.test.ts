@@ -126,6 +126,18 @@ test('a stream that was dropped goes on where it was, while the response still r
   expect((await ended(id)).output_text).toBe('first words and last')
 })
 
+test('nothing goes on from a response that still runs', async () => {
+  const { finish } = begun()
+  const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+  const next = { model: 'chat/echo', input: 'and?', previous_response_id: id }
+  const refusal = await openai.responses.create(next).catch((error: unknown) => error)
+  expect(refusal).toMatchObject({ status: 400, code: 'invalid_request', param: 'previous_response_id' })
+  finish()
+  await ended(id)
+  upstream.answer = simulated
+  expect(await openai.responses.create(next)).toMatchObject({ previous_response_id: id })
+})
+
 test('a caller who leaves ends nothing', async () => {
   const { finish } = begun()
   const controller = new AbortController()
