@@ -167,6 +167,63 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
     await page.getByTestId('charged').getByText('$0.02', { exact: true }).waitFor()
   })
 
+  step('an administrator refunds a request, and the receipt says so to both', async () => {
+    const { page } = owner
+    await page.goto(`/admin/traffic?receipt=${requestId}`)
+    await page.getByRole('button', { name: 'Refund' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Refund this request' })
+    expect(await dialog.getByLabel('Amount').inputValue()).toBe('0.02')
+    await dialog.getByLabel('Amount').fill('0.03')
+    await dialog.getByLabel('Reason').fill('it was of no use')
+    await dialog.getByRole('button', { name: 'Give refund' }).click()
+    await dialog.getByRole('alert').getByText('did not cost').waitFor()
+    await dialog.getByLabel('Amount').fill('0.015')
+    await dialog.getByRole('button', { name: 'Give refund' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await page.getByTestId('charged').getByText('$0.005', { exact: true }).waitFor()
+    await customer.page.goto('/billing')
+    await customer.page
+      .getByRole('row', { name: /Request, refunded.*it was of no use.*\+\$0\.015/ })
+      .waitFor()
+  })
+
+  step('an administrator limits a key of somebody else, which is refused beyond that', async () => {
+    const { page } = owner
+    await page.goto('/admin/accounts')
+    await page.getByRole('link', { name: CUSTOMER.email }).click()
+    await page.getByRole('button', { name: 'Limits of laptop' }).click()
+    const dialog = page.getByRole('dialog', { name: 'Limits of laptop' })
+    await dialog.getByLabel('Requests a minute').fill('1')
+    await dialog.getByRole('button', { name: 'Save limits' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await becomes(() => stage.ask(key, 'acme/echo'), 429)
+    await page.getByRole('button', { name: 'Limits of laptop' }).click()
+    expect(await dialog.getByLabel('Requests a minute').inputValue()).toBe('1')
+    await dialog.getByLabel('Requests a minute').fill('')
+    await dialog.getByRole('button', { name: 'Save limits' }).click()
+    await dialog.waitFor({ state: 'detached' })
+    await becomes(() => stage.ask(key, 'acme/echo'), 200)
+  })
+
+  step('an administrator prints a month of somebody else, which ends with what they have', async () => {
+    const { page } = owner
+    await page.reload()
+    const exact = await page.getByTestId('balance').locator('[title]').getAttribute('title')
+    const [print] = await Promise.all([
+      owner.context.waitForEvent('page'),
+      page.getByRole('link', { name: /^Print the statement/ }).click(),
+    ])
+    await print.getByText(CUSTOMER.email).waitFor()
+    const last = print.getByRole('row').filter({ hasText: 'Balance at the end' })
+    expect(`${await last.getByRole('cell').last().textContent()} USD`).toBe(exact ?? '')
+    await print.close()
+    const [file] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('link', { name: /^CSV/ }).click(),
+    ])
+    expect(file.suggestedFilename()).toMatch(/^entries-\d{4}-\d{2}\.csv$/)
+  })
+
   step('a revoked key stops', async () => {
     await customer.page.goto('/keys')
     await customer.page.getByRole('button', { name: 'Revoke laptop' }).click()

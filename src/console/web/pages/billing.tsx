@@ -1,22 +1,19 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Entry, Statement } from '../../api/contract/billing.ts'
-import { useAction } from '../api/action.ts'
+import type { Entry } from '../../api/contract/billing.ts'
 import { useAddressState } from '../api/address.ts'
 import { addressOf, call } from '../api/client.ts'
-import { ApiFailure } from '../api/failure.ts'
 import { useCursorList, useQuery } from '../api/query.ts'
-import { exactMoney } from '../format/money.ts'
-import { typedAmount, typedText } from '../format/typed.ts'
-import { type Option, Segments, TextField } from '../parts/field.tsx'
-import { Form } from '../parts/form.tsx'
+import { type Option, Segments } from '../parts/field.tsx'
 import { Money } from '../parts/money.tsx'
 import { Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
-import { type Column, Table } from '../parts/table.tsx'
-import { useToast } from '../parts/toast.tsx'
-import { When } from '../parts/when.tsx'
-import { useCurrency, useSession } from '../session.tsx'
+import { Table } from '../parts/table.tsx'
+import { useSession } from '../session.tsx'
+import { ENTRY_COLUMNS } from './entry-columns.tsx'
+import { Redeem } from './redeem.tsx'
 import { pageQuery } from './requests.tsx'
+import { StatementList } from './statement-list.tsx'
+import { TopUp } from './top-up.tsx'
 
 type Show = 'all' | 'usage' | 'other'
 
@@ -87,20 +84,11 @@ export function BillingPage() {
           }
         </Answer>
       </section>
-      <section class="stack" aria-labelledby="statements-title">
-        <h2 id="statements-title">Statements</h2>
-        <Answer query={statements} what="statements">
-          {({ items }) =>
-            items.length === 0 ? (
-              <Empty title="No statements yet">
-                Each month with a movement gets one, ready to be printed.
-              </Empty>
-            ) : (
-              <Table label="Statements" columns={STATEMENT_COLUMNS} rows={items} keyOf={row => row.month} />
-            )
-          }
-        </Answer>
-      </section>
+      <StatementList
+        query={statements}
+        pageOf={month => addressOf('GET /api/billing/statements/:month', { params: { month } })}
+        fileOf={month => addressOf('GET /api/billing/entries.csv', { query: { month } })}
+      />
     </Page>
   )
 }
@@ -119,129 +107,4 @@ function useRepeated(isOn: boolean, reload: () => void): void {
     }, AGAIN_MS)
     return () => clearTimeout(timer)
   }, [isOn, times])
-}
-
-const ENTRY_KINDS: Readonly<Record<string, string>> = {
-  usage: 'Request',
-  usage_trueup: 'Request, corrected',
-  usage_refund: 'Request, refunded',
-  topup: 'Top-up',
-  refund: 'Refund',
-  chargeback: 'Chargeback',
-  trial: 'Trial credit',
-  promo: 'Redeemed code',
-  goodwill: 'Goodwill',
-  expiry: 'Credit expired',
-  write_off: 'Written off',
-  adjustment: 'Adjustment',
-  debit: 'Debit',
-}
-
-export const ENTRY_COLUMNS: readonly Column<Entry>[] = [
-  { label: 'What', kind: 'primary-cell', cell: entry => ENTRY_KINDS[entry.kind] ?? entry.kind },
-  { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
-  {
-    label: 'For',
-    cell: entry => entry.reason ?? <Reference entry={entry} />,
-  },
-  { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
-  { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
-]
-
-function Reference({ entry }: { entry: Entry }) {
-  if (entry.kind === 'usage' || entry.kind === 'usage_trueup') {
-    return <a href={`/requests?receipt=${entry.id}`}>Receipt</a>
-  }
-  return entry.ref === null ? <span class="soft">-</span> : <code>{entry.ref}</code>
-}
-
-const STATEMENT_COLUMNS: readonly Column<Statement>[] = [
-  { label: 'Month', kind: 'primary-cell', cell: row => row.month },
-  { label: 'Opening', kind: 'number', cell: row => <Money amount={row.opening} /> },
-  { label: 'In', kind: 'number', cell: row => <Money amount={row.credits} /> },
-  { label: 'Out', kind: 'number', cell: row => <Money amount={row.debits} /> },
-  { label: 'Closing', kind: 'number', cell: row => <Money amount={row.closing} /> },
-  {
-    label: '',
-    kind: 'fit bare',
-    cell: row => (
-      <div class="row-actions">
-        <a
-          class="button small quiet"
-          href={addressOf('GET /api/billing/statements/:month', { params: { month: row.month } })}
-          target="_blank"
-          rel="noreferrer"
-        >
-          Print<span class="unseen"> the statement of {row.month}</span>
-        </a>
-        <a
-          class="button small quiet"
-          href={addressOf('GET /api/billing/entries.csv', { query: { month: row.month } })}
-          download
-        >
-          CSV<span class="unseen"> of {row.month}</span>
-        </a>
-      </div>
-    ),
-  },
-]
-
-const REFUSALS = {
-  already_redeemed: 'You have redeemed this code already.',
-  used_up: 'This code has been used as often as it can be.',
-  expired: 'This code has expired.',
-  unknown: 'There is no such code. Check it letter by letter.',
-} as const
-
-function Redeem({ onDone }: { onDone(): void }) {
-  const currency = useCurrency()
-  const toast = useToast()
-  const [code, setCode] = useState('')
-  const redeem = useAction(async () => {
-    const typed = typedText(code, 'code', 'Type or paste a code.')
-    const { result, amount } = await call('POST /api/billing/redeem', { body: { code: typed } })
-    if (result !== 'redeemed') throw new ApiFailure(409, 'refused', REFUSALS[result], 'code')
-    setCode('')
-    toast(`${exactMoney(amount, currency)} is yours`)
-    onDone()
-  })
-  return (
-    <section class="card" aria-labelledby="redeem-title">
-      <h2 id="redeem-title">Redeem a code</h2>
-      <Form action={redeem} verb="Redeem">
-        <TextField
-          label="Code"
-          autoComplete="off"
-          spellcheck={false}
-          value={code}
-          onValue={setCode}
-          error={redeem.errorOf('code')}
-        />
-      </Form>
-    </section>
-  )
-}
-
-function TopUp() {
-  const currency = useCurrency()
-  const [text, setText] = useState('10.00')
-  const pay = useAction(async () => {
-    const amount = typedAmount(text, 'amount', '10.00')
-    const { url } = await call('POST /api/billing/checkout', { body: { amount } })
-    location.assign(url)
-  })
-  return (
-    <section class="card" aria-labelledby="topup-title">
-      <h2 id="topup-title">Add credit by card</h2>
-      <Form action={pay} verb="Go to payment">
-        <TextField
-          label={`Amount in ${currency}`}
-          inputMode="decimal"
-          value={text}
-          onValue={setText}
-          error={pay.errorOf('amount')}
-        />
-      </Form>
-    </section>
-  )
 }

@@ -15,20 +15,19 @@ import { EndState } from './end-state.tsx'
 export type ReceiptSource = (id: string, signal: AbortSignal) => Promise<Receipt>
 
 /** What one request was and cost, and why. */
-export function ReceiptDrawer({
-  id,
-  source,
-  onClose,
-}: {
-  id: string
-  source: ReceiptSource
-  onClose(): void
-}) {
+export function ReceiptDrawer({ onClose, ...props }: ReceiptProps & { onClose(): void }) {
   return (
     <Dialog title="Receipt" shape="drawer" onClose={onClose}>
-      <ReceiptOf id={id} source={source} />
+      <ReceiptOf {...props} />
     </Dialog>
   )
+}
+
+export interface ReceiptProps {
+  id: string
+  source: ReceiptSource
+  /** What may be done about a request; `onDone` once it is done. */
+  acts?: ((receipt: Receipt, onDone: () => void) => ComponentChildren) | undefined
 }
 
 const AGAIN_MS = 700
@@ -37,7 +36,7 @@ const TIMES = 20
 const TIMES_EXPIRED = 5
 
 /** A receipt is written when its request has ended, a moment after the last byte: until then it is asked for again. */
-export function ReceiptOf({ id, source }: { id: string; source: ReceiptSource }) {
+export function ReceiptOf({ id, source, acts }: ReceiptProps) {
   const receipt = useQuery(id, signal => source(id, signal))
   const [times, setTimes] = useState(0)
   const { data, failure, reload, busy } = receipt
@@ -55,7 +54,12 @@ export function ReceiptOf({ id, source }: { id: string; source: ReceiptSource })
   const shown = failure !== undefined && isToCome ? { data, failure: undefined, busy, reload } : receipt
   return (
     <Answer query={shown} what="the receipt">
-      {found => <Whole receipt={found} />}
+      {found => (
+        <>
+          <Whole receipt={found} />
+          {acts?.(found, reload)}
+        </>
+      )}
     </Answer>
   )
 }

@@ -1,17 +1,13 @@
 import type { ComponentChildren } from 'preact'
-import { useMemo, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Usage } from '../../api/contract/usage.ts'
 import { useQuery } from '../api/query.ts'
-import { addMoney, drawnMoney, exactMoney, shortMoney } from '../format/money.ts'
-import { compactNumber, wholeNumber } from '../format/number.ts'
-import { SERIES_COLOURS, StackedBars, Swatch } from '../parts/chart.tsx'
 import { type Option, Segments } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
-import { useCurrency } from '../session.tsx'
+import { UsageChart } from './usage-chart.tsx'
+import { MEASURE_NAMES, type Measure } from './usage-series.ts'
 
-type Series = Usage['series'][number]
-type Measure = 'spend' | 'tokens' | 'requests'
 type Range = 'day' | 'week' | 'month' | 'quarter'
 
 const HOURS: Record<Range, number> = { day: 24, week: 7 * 24, month: 30 * 24, quarter: 90 * 24 }
@@ -21,11 +17,10 @@ const RANGES: readonly Option<Range>[] = [
   { value: 'month', label: '30 days' },
   { value: 'quarter', label: '90 days' },
 ]
-const MEASURES: readonly Option<Measure>[] = [
-  { value: 'spend', label: 'Spend' },
-  { value: 'tokens', label: 'Tokens' },
-  { value: 'requests', label: 'Requests' },
-]
+const MEASURES: readonly Option<Measure>[] = (['spend', 'tokens', 'requests'] as const).map(value => ({
+  value,
+  label: MEASURE_NAMES[value],
+}))
 
 export interface UsageCardProps<By extends string> {
   groups: readonly Option<By>[]
@@ -63,7 +58,7 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
         )}
       </div>
       <Answer query={query} what="usage">
-        {usage => (usage.totals.requests === 0 ? empty : <Drawn usage={usage} measure={measure} />)}
+        {usage => (usage.totals.requests === 0 ? empty : <UsageChart usage={usage} measure={measure} />)}
       </Answer>
     </section>
   )
@@ -71,185 +66,6 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
 
 function startOf(range: Range): string {
   return new Date(Date.now() - HOURS[range] * 3_600_000).toISOString()
-}
-
-function Drawn({ usage, measure }: { usage: Usage; measure: Measure }) {
-  const currency = useCurrency()
-  const shown = useMemo(() => fewest(usage.series), [usage])
-  const times = useMemo(() => usage.buckets.map(iso => Date.parse(iso) / 1000), [usage])
-  const series = useMemo(
-    () => shown.map(one => ({ name: one.name, values: drawnValues(one, measure) })),
-    [shown, measure],
-  )
-  const valueText = (value: number) =>
-    measure === 'spend' ? shortMoney(asMoney(value), currency) : compactNumber(value)
-  const tickText = (value: number) =>
-    measure === 'spend' ? exactMoney(asMoney(value), currency) : compactNumber(value)
-  const isDaily = usage.bucket === 'day'
-  const timeText = (seconds: number) => bucketName(seconds, isDaily)
-  return (
-    <>
-      <StackedBars
-        label={`${MEASURE_NAMES[measure]} over time; the table below holds the same figures`}
-        times={times}
-        series={series}
-        isDaily={isDaily}
-        valueText={valueText}
-        tickText={tickText}
-        timeText={timeText}
-      />
-      <ul class="legend-list" aria-label="Series">
-        {shown.map((one, index) => (
-          <li key={one.id}>
-            <Swatch index={index} /> <bdi>{one.name}</bdi>
-            <span class="number soft">{totalText(one, measure, currency)}</span>
-          </li>
-        ))}
-      </ul>
-      <Totals usage={usage} />
-      <FigureTable usage={usage} series={shown} measure={measure} timeText={timeText} />
-    </>
-  )
-}
-
-const MEASURE_NAMES: Record<Measure, string> = { spend: 'Spend', tokens: 'Tokens', requests: 'Requests' }
-
-function Totals({ usage: { totals } }: { usage: Usage }) {
-  const currency = useCurrency()
-  const figures: [string, string, string][] = [
-    ['Spend', shortMoney(totals.spend, currency), exactMoney(totals.spend, currency)],
-    [
-      'Requests',
-      wholeNumber(totals.requests),
-      totals.failed === 0 ? 'all complete' : `${wholeNumber(totals.failed)} did not complete`,
-    ],
-    [
-      'Input tokens',
-      compactNumber(totals.input_tokens),
-      `${compactNumber(totals.cached_tokens)} read from cache`,
-    ],
-    ['Output tokens', compactNumber(totals.output_tokens), wholeNumber(totals.output_tokens)],
-  ]
-  return (
-    <dl class="columns figures">
-      {figures.map(([name, value, note]) => (
-        <div key={name} class="figure">
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-          <dd class="note">{note}</dd>
-        </div>
-      ))}
-    </dl>
-  )
-}
-
-/** The same figures as text, for those who read rather than look. */
-function FigureTable({
-  usage,
-  series,
-  measure,
-  timeText,
-}: {
-  usage: Usage
-  series: readonly Series[]
-  measure: Measure
-  timeText(seconds: number): string
-}) {
-  const currency = useCurrency()
-  const rows = usage.buckets
-    .map((iso, index) => ({ iso, index }))
-    .filter(({ index }) => series.some(one => (one.requests[index] ?? 0) > 0))
-  return (
-    <details>
-      <summary>Show as a table</summary>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-      <section class="table-wrap" tabIndex={0} aria-label={`${MEASURE_NAMES[measure]} as a table`}>
-        <table class="table">
-          <thead>
-            <tr>
-              <th scope="col">Time</th>
-              {series.map(one => (
-                <th key={one.id} scope="col" class="number">
-                  {one.name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ iso, index }) => (
-              <tr key={iso}>
-                <th scope="row" class="nowrap">
-                  {timeText(Date.parse(iso) / 1000)}
-                </th>
-                {series.map(one => (
-                  <td key={one.id} class="number">
-                    {measure === 'spend'
-                      ? exactMoney(one.spend[index] ?? '0', currency)
-                      : wholeNumber(drawnValues(one, measure)[index] ?? 0)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </section>
-    </details>
-  )
-}
-
-/** As many series as there are colours; the smallest are one. */
-function fewest(series: readonly Series[]): Series[] {
-  if (series.length <= SERIES_COLOURS) return series.map(named)
-  const shown = series.slice(0, SERIES_COLOURS - 1).map(named)
-  const rest = series.slice(SERIES_COLOURS - 1)
-  const sum = (pick: (one: Series) => number[]) =>
-    (rest[0] === undefined ? [] : pick(rest[0])).map((_, index) =>
-      rest.reduce((total, one) => total + (pick(one)[index] ?? 0), 0),
-    )
-  return [
-    ...shown,
-    {
-      id: '*',
-      name: `${rest.length} others`,
-      spend: (rest[0]?.spend ?? []).map((_, index) => addMoney(rest.map(one => one.spend[index] ?? '0'))),
-      requests: sum(one => one.requests),
-      input_tokens: sum(one => one.input_tokens),
-      output_tokens: sum(one => one.output_tokens),
-    },
-  ]
-}
-
-function named(one: Series): Series {
-  if (one.id === '') return { ...one, name: 'Unknown' }
-  return one.id === '*' ? { ...one, name: 'Others' } : { ...one, name: one.name || one.id }
-}
-
-function drawnValues(one: Series, measure: Measure): number[] {
-  if (measure === 'spend') return one.spend.map(drawnMoney)
-  if (measure === 'requests') return one.requests
-  return one.input_tokens.map((tokens, index) => tokens + (one.output_tokens[index] ?? 0))
-}
-
-function totalText(one: Series, measure: Measure, currency: string): string {
-  if (measure === 'spend') return shortMoney(addMoney(one.spend), currency)
-  return compactNumber(drawnValues(one, measure).reduce((sum, value) => sum + value, 0))
-}
-
-/** The height of a bar, back in words; never an amount that anybody is charged. */
-function asMoney(value: number): string {
-  return value.toFixed(9)
-}
-
-const HOUR = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-})
-const UTC_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-
-function bucketName(seconds: number, isDaily: boolean): string {
-  return isDaily ? `${UTC_DAY.format(seconds * 1000)} (UTC)` : HOUR.format(seconds * 1000)
 }
 
 /** Nothing was asked yet: what to do about it. */

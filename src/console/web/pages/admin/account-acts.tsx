@@ -3,6 +3,7 @@ import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { useRevision } from '../../api/form-state.ts'
+import { onceId } from '../../api/once.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
 import { typedAmount, typedText } from '../../format/typed.ts'
@@ -41,13 +42,6 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
   }
 }
 
-/** 128 random bits; `crypto.randomUUID` is there on https and localhost only. */
-function newId(): string {
-  return [...crypto.getRandomValues(new Uint8Array(16))]
-    .map(byte => byte.toString(16).padStart(2, '0'))
-    .join('')
-}
-
 function typedReason(text: string): string {
   return typedText(text, 'reason', 'Say why, for the record.')
 }
@@ -56,7 +50,7 @@ function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 
   const [text, setText] = useState('')
   const [reason, setReason] = useState('')
   // However often it is tried, after an answer that was lost: it is posted once.
-  const [once] = useState(newId)
+  const [once] = useState(onceId)
   const post = useAction(async () => {
     const amount = typedAmount(text, 'amount')
     const input = { params: { id: account.id }, body: { amount, reason: typedReason(reason), once } }

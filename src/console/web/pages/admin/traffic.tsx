@@ -7,6 +7,7 @@ import type { LineFilter } from '../../stream/line-filter.ts'
 import { RequestLog } from '../request-log.tsx'
 import { filterQuery, pageQuery } from '../requests.tsx'
 import { UsageCard } from '../usage-card.tsx'
+import { Refund } from './refund.tsx'
 
 /** Everybody's requests, and what they add up to. */
 export function TrafficPage() {
@@ -30,6 +31,7 @@ export function TrafficPage() {
       <RequestLog
         ask={ask}
         receipt={receipt}
+        acts={(found, onDone) => <Refund receipt={found} onDone={onDone} />}
         liveAddress="/api/admin/live/requests"
         models={models.data?.items.map(({ id }) => id) ?? []}
         channels={channels.data?.items.map(({ name }) => name) ?? []}

@@ -1,0 +1,70 @@
+import { useCallback } from 'preact/hooks'
+import type { Entry } from '../../../api/contract/billing.ts'
+import { addressOf, call } from '../../api/client.ts'
+import { useCursorList, useQuery } from '../../api/query.ts'
+import { Empty } from '../../parts/notice.tsx'
+import { Answer } from '../../parts/page.tsx'
+import { Table } from '../../parts/table.tsx'
+import { ENTRY_COLUMNS } from '../entry-columns.tsx'
+import { pageQuery } from '../requests.tsx'
+import { StatementList } from '../statement-list.tsx'
+
+const entryId = (entry: Entry) => `${entry.id} ${entry.kind}`
+
+/** An administrator is sent to everybody's receipts, not to the own account's. */
+const COLUMNS = ENTRY_COLUMNS.map(column =>
+  column.label === 'For'
+    ? {
+        ...column,
+        cell: (entry: Entry) =>
+          entry.kind === 'usage' ? (
+            <a href={`/admin/traffic?receipt=${entry.id}`}>Receipt</a>
+          ) : (
+            (entry.reason ?? entry.ref ?? '')
+          ),
+      }
+    : column,
+)
+
+/** What moved in an account; `changes` counts those that were made here. */
+export function AccountEntries({ id, changes }: { id: number; changes: number }) {
+  const entries = useCursorList(
+    `entries ${id} ${changes}`,
+    entryId,
+    useCallback(
+      (cursor, signal) =>
+        call('GET /api/admin/accounts/:id/entries', { params: { id }, query: pageQuery(cursor) }, signal),
+      [id],
+    ),
+  )
+  return (
+    <section class="stack" aria-labelledby="entries-title">
+      <h2 id="entries-title">Entries</h2>
+      <Answer query={entries} what="entries">
+        {items =>
+          items.length === 0 ? (
+            <Empty title="No entries">Nothing was put in or taken out yet.</Empty>
+          ) : (
+            <Table label="Entries" columns={COLUMNS} rows={items} keyOf={entryId} more={entries.more} />
+          )
+        }
+      </Answer>
+    </section>
+  )
+}
+
+/** The months of an account, as its holder has them. */
+export function AccountStatements({ id, changes }: { id: number; changes: number }) {
+  const statements = useQuery(`statements ${id} ${changes}`, signal =>
+    call('GET /api/admin/accounts/:id/statements', { params: { id } }, signal),
+  )
+  return (
+    <StatementList
+      query={statements}
+      pageOf={month => addressOf('GET /api/admin/accounts/:id/statements/:month', { params: { id, month } })}
+      fileOf={month =>
+        addressOf('GET /api/admin/accounts/:id/entries.csv', { params: { id }, query: { month } })
+      }
+    />
+  )
+}

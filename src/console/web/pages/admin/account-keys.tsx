@@ -1,0 +1,104 @@
+import { useCallback, useState } from 'preact/hooks'
+import type { Key } from '../../../api/contract/keys.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { useRevision } from '../../api/form-state.ts'
+import { useCursorList } from '../../api/query.ts'
+import { limitTexts, readLimits } from '../../format/limit-texts.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { Form } from '../../parts/form.tsx'
+import { Empty } from '../../parts/notice.tsx'
+import { Answer } from '../../parts/page.tsx'
+import { Table } from '../../parts/table.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { RevokeKey } from '../key-revoke.tsx'
+import { columnsOf } from '../keys.tsx'
+import { LimitFields } from '../limit-fields.tsx'
+import { pageQuery } from '../requests.tsx'
+
+const keyId = (key: Key) => key.id
+
+/** The keys of an account, which an administrator may limit and revoke. */
+export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: boolean }) {
+  const [revoking, setRevoking] = useState<Key>()
+  const [limiting, setLimiting] = useState<Key>()
+  const keys = useCursorList(
+    `keys ${id}`,
+    keyId,
+    useCallback(
+      (cursor, signal) =>
+        call('GET /api/admin/accounts/:id/keys', { params: { id }, query: pageQuery(cursor) }, signal),
+      [id],
+    ),
+  )
+  const actions = {
+    label: '',
+    kind: 'fit bare',
+    cell: (key: Key) =>
+      key.status === 'revoked' ? null : (
+        <div class="row-actions">
+          <Button small kind="quiet" onClick={() => setLimiting(key)}>
+            Limits<span class="unseen"> of {key.name || key.prefix}</span>
+          </Button>
+          <Button small kind="danger" onClick={() => setRevoking(key)}>
+            Revoke<span class="unseen"> {key.name || key.prefix}</span>
+          </Button>
+        </div>
+      ),
+  } as const
+  return (
+    <section class="stack" aria-labelledby="keys-title">
+      <h2 id="keys-title">Keys</h2>
+      <Answer query={keys} what="keys">
+        {items =>
+          items.length === 0 ? (
+            <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
+          ) : (
+            <Table
+              label="Keys"
+              columns={mayAdminister ? [...columnsOf(undefined), actions] : columnsOf(undefined)}
+              rows={items}
+              keyOf={keyId}
+              more={keys.more}
+            />
+          )
+        }
+      </Answer>
+      {limiting === undefined ? null : (
+        <LimitKey apiKey={limiting} onClose={() => setLimiting(undefined)} onDone={keys.reload} />
+      )}
+      {revoking === undefined ? null : (
+        <RevokeKey
+          apiKey={revoking}
+          revoke={key => call('POST /api/admin/keys/:id/revoke', { params: { id: key } })}
+          onClose={() => setRevoking(undefined)}
+          onDone={keys.reload}
+        />
+      )}
+    </section>
+  )
+}
+
+function LimitKey({ apiKey, onClose, onDone }: { apiKey: Key; onClose(): void; onDone(): void }) {
+  const [limits, setLimits] = useState(limitTexts(apiKey.limits))
+  const revision = useRevision(apiKey)
+  const toast = useToast()
+  const change = useAction(async () => {
+    await call('PATCH /api/admin/keys/:id/limits', {
+      params: { id: apiKey.id },
+      body: { ...readLimits(limits), revision },
+    })
+    toast('The limits of the key are changed')
+    onDone()
+    onClose()
+  })
+  return (
+    <Dialog title={`Limits of ${apiKey.name || apiKey.prefix}`} onClose={onClose}>
+      <Form action={change} verb="Save limits" onCancel={onClose}>
+        <p class="soft">Left empty: the deployment's default for keys.</p>
+        <LimitFields value={limits} onValue={setLimits} errorOf={change.errorOf} />
+      </Form>
+    </Dialog>
+  )
+}

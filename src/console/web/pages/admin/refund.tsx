@@ -1,0 +1,69 @@
+import { useState } from 'preact/hooks'
+import type { Receipt } from '../../../api/contract/requests.ts'
+import { useAction } from '../../api/action.ts'
+import { call } from '../../api/client.ts'
+import { onceId } from '../../api/once.ts'
+import { compareMoney } from '../../format/money.ts'
+import { typedAmount, typedText } from '../../format/typed.ts'
+import { Button } from '../../parts/button.tsx'
+import { Dialog } from '../../parts/dialog.tsx'
+import { TextField } from '../../parts/field.tsx'
+import { Form } from '../../parts/form.tsx'
+import { useToast } from '../../parts/toast.tsx'
+import { useCurrency, useMayAdminister } from '../../session.tsx'
+
+/** Gives back what a request was charged, or a part of it; nothing where nothing is left of that. */
+export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }) {
+  const mayAdminister = useMayAdminister()
+  const [isOpen, setOpen] = useState(false)
+  return (
+    <>
+      {mayAdminister && compareMoney(receipt.charged, '0') > 0 ? (
+        <div>
+          <Button onClick={() => setOpen(true)}>Refund</Button>
+        </div>
+      ) : null}
+      {isOpen ? <RefundDialog receipt={receipt} onDone={onDone} onClose={() => setOpen(false)} /> : null}
+    </>
+  )
+}
+
+function RefundDialog({ receipt, onDone, onClose }: { receipt: Receipt; onDone(): void; onClose(): void }) {
+  const currency = useCurrency()
+  const toast = useToast()
+  const [text, setText] = useState(receipt.charged.replace(/\.?0+$/, ''))
+  const [reason, setReason] = useState('')
+  const [once] = useState(onceId)
+  const refund = useAction(async () => {
+    const amount = typedAmount(text, 'amount')
+    await call('POST /api/admin/requests/:id/refund', {
+      params: { id: receipt.request_id },
+      body: { amount, reason: typedText(reason, 'reason', 'Say why, for the record.'), once },
+    })
+    toast('The refund is given')
+    onDone()
+    onClose()
+  })
+  return (
+    <Dialog title="Refund this request" onClose={onClose}>
+      <Form action={refund} verb="Give refund" onCancel={onClose}>
+        <TextField
+          label={`Amount in ${currency}`}
+          autoFocus
+          inputMode="decimal"
+          hint="What it was charged, or a part of that."
+          value={text}
+          onValue={setText}
+          error={refund.errorOf('amount')}
+        />
+        <TextField
+          label="Reason"
+          hint="The account holder sees it, and so does the audit log."
+          value={reason}
+          onValue={setReason}
+          error={refund.errorOf('reason')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

@@ -1,0 +1,38 @@
+import type { Entry } from '../../api/contract/billing.ts'
+import { Money } from '../parts/money.tsx'
+import type { Column } from '../parts/table.tsx'
+import { When } from '../parts/when.tsx'
+
+const ENTRY_KINDS: Readonly<Record<string, string>> = {
+  usage: 'Request',
+  usage_trueup: 'Request, corrected',
+  usage_refund: 'Request, refunded',
+  topup: 'Top-up',
+  refund: 'Refund',
+  chargeback: 'Chargeback',
+  trial: 'Trial credit',
+  promo: 'Redeemed code',
+  goodwill: 'Goodwill',
+  expiry: 'Credit expired',
+  write_off: 'Written off',
+  adjustment: 'Adjustment',
+  debit: 'Debit',
+}
+
+export const ENTRY_COLUMNS: readonly Column<Entry>[] = [
+  { label: 'What', kind: 'primary-cell', cell: entry => ENTRY_KINDS[entry.kind] ?? entry.kind },
+  { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },
+  {
+    label: 'For',
+    cell: entry => entry.reason ?? <Reference entry={entry} />,
+  },
+  { label: 'Amount', kind: 'number', cell: entry => <Money amount={entry.amount} style="signed" /> },
+  { label: 'Balance', kind: 'number', cell: entry => <Money amount={entry.balance_after} /> },
+]
+
+function Reference({ entry }: { entry: Entry }) {
+  if (entry.kind === 'usage' || entry.kind === 'usage_trueup') {
+    return <a href={`/requests?receipt=${entry.id}`}>Receipt</a>
+  }
+  return entry.ref === null ? <span class="soft">-</span> : <code>{entry.ref}</code>
+}

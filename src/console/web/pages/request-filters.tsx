@@ -1,0 +1,88 @@
+import { type Option, SelectField, TextField } from '../parts/field.tsx'
+import type { LineFilter } from '../stream/line-filter.ts'
+import { END_STATES } from './end-state.tsx'
+
+export interface FilterChoices {
+  models: readonly string[]
+  keys: readonly Option<string>[]
+  /** Conditions of those who see every account. */
+  isForAll?: boolean
+  channels?: readonly string[]
+}
+
+/** What is to be in the log. */
+export function RequestFilters({
+  filter,
+  change,
+  models,
+  keys,
+  channels = [],
+  isForAll = false,
+}: FilterChoices & { filter: LineFilter; change(changes: Partial<LineFilter>): void }) {
+  return (
+    <search class="filters" aria-label="Filter requests">
+      <TextField
+        label="Request id"
+        placeholder="First characters"
+        spellcheck={false}
+        value={filter.id}
+        onValue={id => change({ id: id.trim().replace(/[^\da-fA-F-]/g, '') })}
+      />
+      <SelectField
+        label="Model"
+        value={filter.model}
+        options={withAny(models, filter.model)}
+        onValue={model => change({ model })}
+      />
+      {isForAll ? (
+        <>
+          <TextField
+            label="Account number"
+            inputMode="numeric"
+            value={filter.account}
+            onValue={account => change({ account: account.replace(/\D/g, '') })}
+          />
+          <SelectField
+            label="Channel"
+            value={filter.channel}
+            options={withAny(channels, filter.channel)}
+            onValue={channel => change({ channel })}
+          />
+        </>
+      ) : (
+        <SelectField
+          label="Key"
+          value={filter.key}
+          options={[{ value: '', label: 'Any' }, ...keys]}
+          onValue={key => change({ key })}
+        />
+      )}
+      <SelectField
+        label="Status"
+        value={filter.status}
+        options={STATUSES}
+        onValue={status => change({ status })}
+      />
+      <SelectField label="End" value={filter.end} options={ENDS} onValue={end => change({ end })} />
+    </search>
+  )
+}
+
+const STATUSES: readonly Option<string>[] = [
+  { value: '', label: 'Any' },
+  ...['2xx', '4xx', '400', '401', '402', '429', '499', '5xx', '502', '503'].map(value => ({
+    value,
+    label: value,
+  })),
+]
+
+const ENDS: readonly Option<string>[] = [
+  { value: '', label: 'Any' },
+  ...Object.entries(END_STATES).map(([value, { name }]) => ({ value, label: name })),
+]
+
+/** The names to choose from, and the chosen one even if it is no more among them. */
+function withAny(names: readonly string[], chosen: string): Option<string>[] {
+  const all = chosen === '' || names.includes(chosen) ? names : [chosen, ...names]
+  return [{ value: '', label: 'Any' }, ...all.map(value => ({ value, label: value }))]
+}

@@ -1,0 +1,58 @@
+import type { ConsoleOutput } from '../../api/contract/api.ts'
+import type { Statement } from '../../api/contract/billing.ts'
+import type { Query } from '../api/query.ts'
+import { Money } from '../parts/money.tsx'
+import { Empty } from '../parts/notice.tsx'
+import { Answer } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
+
+/** Where the page and the file of a month are. */
+interface StatementAddresses {
+  pageOf(month: string): string
+  fileOf(month: string): string
+}
+
+/** The months of an account, each to be printed and to be kept. */
+export function StatementList({
+  query,
+  ...addresses
+}: StatementAddresses & { query: Query<ConsoleOutput<'GET /api/billing/statements'>> }) {
+  return (
+    <section class="stack" aria-labelledby="statements-title">
+      <h2 id="statements-title">Statements</h2>
+      <Answer query={query} what="statements">
+        {({ items }) =>
+          items.length === 0 ? (
+            <Empty title="No statements yet">Each month with a movement gets one, ready to be printed.</Empty>
+          ) : (
+            <Table label="Statements" columns={columnsOf(addresses)} rows={items} keyOf={row => row.month} />
+          )
+        }
+      </Answer>
+    </section>
+  )
+}
+
+function columnsOf({ pageOf, fileOf }: StatementAddresses): Column<Statement>[] {
+  return [
+    { label: 'Month', kind: 'primary-cell', cell: row => row.month },
+    { label: 'Opening', kind: 'number', cell: row => <Money amount={row.opening} /> },
+    { label: 'In', kind: 'number', cell: row => <Money amount={row.credits} /> },
+    { label: 'Out', kind: 'number', cell: row => <Money amount={row.debits} /> },
+    { label: 'Closing', kind: 'number', cell: row => <Money amount={row.closing} /> },
+    {
+      label: '',
+      kind: 'fit bare',
+      cell: row => (
+        <div class="row-actions">
+          <a class="button small quiet" href={pageOf(row.month)} target="_blank" rel="noreferrer">
+            Print<span class="unseen"> the statement of {row.month}</span>
+          </a>
+          <a class="button small quiet" href={fileOf(row.month)} download>
+            CSV<span class="unseen"> of {row.month}</span>
+          </a>
+        </div>
+      ),
+    },
+  ]
+}
