@@ -5,7 +5,7 @@ import type { Prompt } from '@/exchange/admission/prompt.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { escapesOf, mayBeEscaped } from '@/json/escapes.ts'
-import { asNumber, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asNumber, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
 import { roundUp } from '@/pricing/cost.ts'
 import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
@@ -234,8 +234,13 @@ function settingsOf(format: Format, body: JsonObject): JsonObject[] {
 }
 
 function wholeNumber(settings: JsonObject, name: string, least: number, most: number): number | undefined {
-  const value = asNumber(settings[name])
+  const value = numberOf(settings[name])
   if (value === undefined || (Number.isInteger(value) && value >= least && value <= most)) return value
   const message = `'${name}' must be a whole number from ${least} to ${most}`
   throw new GatewayError('invalid_request', message, { param: name })
+}
+
+/** A number, also one that is written as a text: Google's JSON takes it so, and many a server of Chat. */
+function numberOf(value: JsonValue | undefined): number | undefined {
+  return typeof value === 'string' && /^\s*[+-]?\d+(\.0*)?\s*$/.test(value) ? Number(value) : asNumber(value)
 }

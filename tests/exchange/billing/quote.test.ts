@@ -48,17 +48,32 @@ const CALLER: Caller = {
   cap: undefined,
 }
 
+async function quoteOf(surface: ConversationSurface, text: string) {
+  const body = await readBody(new Request('http://tollgate/', { method: 'POST', body: text }), TERMS)
+  const headers = new Headers()
+  const prompt = new Prompt({ surface, body, model: 'm', stream: true, framing: 'sse', headers })
+  return { quoted: quote(prompt, MODEL, CALLER), body }
+}
+
+test.each<[ConversationSurface, object, number]>([
+  ['chat', { n: 3, max_tokens: 50 }, 150],
+  ['chat', { n: '3', max_tokens: '50' }, 150],
+  ['chat', { n: 'three', max_tokens: 50 }, 50],
+  ['gemini', { generationConfig: { candidateCount: '3', maxOutputTokens: '50' } }, 150],
+])('%s is held for what it states, also where that is written as a text: %j', async (surface, said, most) => {
+  const { quoted } = await quoteOf(surface, JSON.stringify({ model: 'm', messages: [], ...said }))
+  expect(quoted.maxOutput).toBe(most)
+})
+
 /** What a token of the prompt is taken to cost at most, in nano. */
 async function perPromptToken(surface: ConversationSurface, json: JsonObject): Promise<bigint> {
   return perTokenOf(surface, JSON.stringify(json))
 }
 
 async function perTokenOf(surface: ConversationSurface, text: string): Promise<bigint> {
-  const body = await readBody(new Request('http://tollgate/', { method: 'POST', body: text }), TERMS)
-  const headers = new Headers()
-  const prompt = new Prompt({ surface, body, model: 'm', stream: true, framing: 'sse', headers })
+  const { quoted, body } = await quoteOf(surface, text)
   const { most } = weighPrompt(outlineOf(body), body.bytes.length, textsOf(body))
-  return quote(prompt, MODEL, CALLER).bound(0) / BigInt(most)
+  return quoted.bound(0) / BigInt(most)
 }
 
 const said = (content: unknown): JsonObject => ({ messages: [{ role: 'user', content }] }) as JsonObject
