@@ -75,7 +75,7 @@ export interface CountNames {
   /** Of both sides together; looked at where it stands for one of them. */
   total?: string
   /** Of what a side may have beside these. */
-  beside?: string
+  beside?: readonly string[]
 }
 
 /**
@@ -83,9 +83,9 @@ export interface CountNames {
  * is impossible. A report that is not is none: what was used is counted here instead. A count that is no number (a text,
  * say) is impossible, too; taken for none, as one that is missing, it would make that side of the answer free.
  */
-export function isReport(wire: JsonObject, { input, output, total, beside }: CountNames): boolean {
+export function isReport(wire: JsonObject, { input, output, total, beside = [] }: CountNames): boolean {
   const sides = [standingOf(wire, input), standingOf(wire, output)]
-  if (sides.includes('impossible') || standingOf(wire, [beside]) === 'impossible') return false
+  if (sides.includes('impossible') || standingOf(wire, beside) === 'impossible') return false
   if (!sides.includes('untold')) return true
   return sides.includes('told') && standingOf(wire, [total]) === 'told'
 }
@@ -102,6 +102,20 @@ function standingOf(
     standing = 'told'
   }
   return standing
+}
+
+/**
+ * Tokens that only a total tells of, beyond both sides: xAI, and many a gateway before Gemini, count thoughts outside of
+ * the answer (https://github.com/mozilla-ai/any-llm/issues/1290), and sellers of Anthropic's models the cache outside of
+ * the prompt. The latter is so where it comes to exactly that.
+ */
+export function untoldTokens(
+  total: JsonValue | undefined,
+  told: { input: number; output: number; cached: number; thought: number },
+): { input: number; output: number } {
+  const rest = Math.max(0, Math.floor(readCount(total) ?? 0) - told.input - told.output)
+  const isCache = rest > 0 && rest === told.cached && rest !== told.thought
+  return isCache ? { input: rest, output: 0 } : { input: 0, output: rest }
 }
 
 /** The usage, if it is possible: a breakdown can say what the totals beside it do not. */

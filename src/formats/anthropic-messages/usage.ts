@@ -55,7 +55,11 @@ export function readUsage(wire: JsonObject | undefined): Usage | undefined {
   return wire === undefined || !isReport(wire, COUNTS) ? undefined : possible(decodeUsage(wire))
 }
 
-const COUNTS = { input: ['input_tokens'], output: ['output_tokens'] } satisfies CountNames
+const COUNTS = {
+  input: ['input_tokens'],
+  output: ['output_tokens'],
+  beside: ['cache_read_input_tokens', 'cache_creation_input_tokens'],
+} satisfies CountNames
 
 /** The SDKs' types have these whenever there is a count of server tools at all. */
 const NO_SERVER_TOOLS = { web_search_requests: 0, web_fetch_requests: 0 }

@@ -47,7 +47,7 @@ const COUNTS = {
   input: ['promptTokenCount'],
   output: ['candidatesTokenCount'],
   total: 'totalTokenCount',
-  beside: 'thoughtsTokenCount',
+  beside: ['thoughtsTokenCount', 'toolUsePromptTokenCount'],
 } satisfies CountNames
 
 function count(value: JsonValue | undefined): number {

@@ -5,6 +5,7 @@ import {
   outputTokens,
   possible,
   type Usage,
+  untoldTokens,
 } from '@/generation/usage.ts'
 import { asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { CompletionUsage } from './wire.ts'
@@ -30,12 +31,8 @@ const COUNTS = {
 
 function decodeInput(usage: JsonObject) {
   const details = asObject(usage['prompt_tokens_details'])
-  // DeepSeek splits the prompt into hits and misses; Moonshot puts the count at the top.
-  const hits = count(details?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'])
-  const writes = count(details?.['cache_write_tokens'] ?? details?.['cache_creation_tokens'])
-  const total = count(
-    usage['prompt_tokens'] ?? splitPrompt(usage, hits) ?? restOf(usage, 'completion_tokens'),
-  )
+  const { hits, writes } = cachedTokens(usage)
+  const total = promptTokens(usage) + untold(usage).input
   const cacheRead = Math.min(hits, total)
   const cacheWrite5m = Math.min(writes, total - cacheRead)
   const audioInput = Math.min(count(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
@@ -50,12 +47,47 @@ function decodeInput(usage: JsonObject) {
 
 function decodeOutput(usage: JsonObject) {
   const details = asObject(usage['completion_tokens_details'])
-  const thought = count(details?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
-  const completion = count(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
-  const total = isReasoningOutside(usage, completion, thought) ? completion + thought : completion
+  const completion = completionTokens(usage)
+  const { output: rest } = untold(usage)
+  const thought = Math.max(thoughtTokens(usage), rest)
+  const isOutside = typeof usage['total_tokens'] !== 'number' && thought > completion
+  const total = completion + (isOutside ? thought : rest)
   const reasoning = Math.min(thought, total)
   const audioOutput = Math.min(count(details?.['audio_tokens']), total - reasoning)
   return { outputText: total - reasoning - audioOutput, reasoning, audioOutput }
+}
+
+function promptTokens(usage: JsonObject): number {
+  const { hits } = cachedTokens(usage)
+  return count(usage['prompt_tokens'] ?? splitPrompt(usage, hits) ?? restOf(usage, 'completion_tokens'))
+}
+
+function completionTokens(usage: JsonObject): number {
+  return count(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
+}
+
+function thoughtTokens(usage: JsonObject): number {
+  const details = asObject(usage['completion_tokens_details'])
+  return count(details?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
+}
+
+/** DeepSeek splits the prompt into hits and misses; Moonshot puts the count at the top. */
+function cachedTokens(usage: JsonObject): { hits: number; writes: number } {
+  const details = asObject(usage['prompt_tokens_details'])
+  return {
+    hits: count(details?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens']),
+    writes: count(details?.['cache_write_tokens'] ?? details?.['cache_creation_tokens']),
+  }
+}
+
+function untold(usage: JsonObject): { input: number; output: number } {
+  const { hits, writes } = cachedTokens(usage)
+  return untoldTokens(usage['total_tokens'], {
+    input: promptTokens(usage),
+    output: completionTokens(usage),
+    cached: hits + writes,
+    thought: thoughtTokens(usage),
+  })
 }
 
 function splitPrompt(usage: JsonObject, hits: number): number | undefined {
@@ -66,13 +98,6 @@ function splitPrompt(usage: JsonObject, hits: number): number | undefined {
 /** One side by the total and the other. */
 function restOf(usage: JsonObject, other: string): number {
   return count(usage['total_tokens']) - count(usage[other])
-}
-
-/** xAI reports reasoning beside completion_tokens: its total only adds up with both. */
-function isReasoningOutside(usage: JsonObject, completion: number, reasoning: number): boolean {
-  if (reasoning === 0) return false
-  if (typeof usage['total_tokens'] !== 'number') return reasoning > completion
-  return usage['total_tokens'] === count(usage['prompt_tokens']) + completion + reasoning
 }
 
 function serverTools(usage: JsonObject): Readonly<Record<string, number>> {

@@ -5,6 +5,7 @@ import {
   outputTokens,
   possible,
   type Usage,
+  untoldTokens,
 } from '@/generation/usage.ts'
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
@@ -15,23 +16,28 @@ import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/
 export function decodeUsage(response: JsonObject): Usage | undefined {
   const wire = asObject(response['usage'])
   if (wire === undefined || !isReport(wire, COUNTS)) return undefined
-  const input = count(wire['input_tokens'] ?? restOf(wire, 'output_tokens'))
-  const output = count(wire['output_tokens'] ?? restOf(wire, 'input_tokens'))
+  const told = {
+    input: count(wire['input_tokens'] ?? restOf(wire, 'output_tokens')),
+    output: count(wire['output_tokens'] ?? restOf(wire, 'input_tokens')),
+  }
   const details = asObject(wire['input_tokens_details'])
-  const cacheRead = Math.min(count(details?.['cached_tokens']), input)
-  const written = Math.min(count(details?.['cache_write_tokens']), input - cacheRead)
-  const ttl = asObject(details?.['cache_write_tokens_details'])
-  const cacheWrite1h = Math.min(count(ttl?.['ttl_12h_tokens']), written)
+  const cached = count(details?.['cached_tokens'])
+  const written = count(details?.['cache_write_tokens'])
   const thought = count(asObject(wire['output_tokens_details'])?.['reasoning_tokens'])
-  // xAI counts reasoning outside of output_tokens; only the total tells.
-  const outside = thought > 0 && count(wire['total_tokens']) === input + output + thought
-  const reasoning = outside ? thought : Math.min(thought, output)
+  const untold = untoldTokens(wire['total_tokens'], { ...told, cached: cached + written, thought })
+  const input = told.input + untold.input
+  const output = told.output + untold.output
+  const cacheRead = Math.min(cached, input)
+  const cacheWrite = Math.min(written, input - cacheRead)
+  const ttl = asObject(details?.['cache_write_tokens_details'])
+  const cacheWrite1h = Math.min(count(ttl?.['ttl_12h_tokens']), cacheWrite)
+  const reasoning = Math.min(Math.max(thought, untold.output), output)
   return possible({
-    inputUncached: input - cacheRead - written,
+    inputUncached: input - cacheRead - cacheWrite,
     cacheRead,
-    cacheWrite5m: written - cacheWrite1h,
+    cacheWrite5m: cacheWrite - cacheWrite1h,
     cacheWrite1h,
-    outputText: outside ? output : output - reasoning,
+    outputText: output - reasoning,
     reasoning,
     audioInput: 0,
     audioOutput: 0,

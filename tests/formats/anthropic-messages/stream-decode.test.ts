@@ -259,6 +259,21 @@ describe('usage', () => {
     })
   })
 
+  test.each([
+    ['a text', '100000'],
+    ['below zero', -4],
+  ])(
+    'a cache count that is %s is no report: taken for none, it would make most of a prompt free',
+    (_what, count) => {
+      for (const name of ['cache_read_input_tokens', 'cache_creation_input_tokens']) {
+        expect(readUsage({ input_tokens: 9, output_tokens: 7, [name]: count })).toBeUndefined()
+        expect(readUsage({ input_tokens: 9, output_tokens: 7, [name]: null })).toMatchObject({
+          outputText: 7,
+        })
+      }
+    },
+  )
+
   test('an upstream without usage gives none', () => {
     const bare: JsonObject = { type: 'message_start', message: { id: 'm', content: [] } }
     const stopped: JsonObject = { type: 'message_delta', delta: { stop_reason: 'end_turn' } }

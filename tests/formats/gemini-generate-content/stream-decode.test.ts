@@ -247,6 +247,9 @@ test('edge 81: cached above the prompt, everything zero, thoughts and server too
     outputText: 0,
   })
   expect(usage({})).toBeUndefined()
+  const told = { promptTokenCount: 5, candidatesTokenCount: 2 }
+  expect(usage({ ...told, toolUsePromptTokenCount: '20' })).toBeUndefined()
+  expect(usage({ ...told, thoughtsTokenCount: -7 })).toBeUndefined()
   expect(
     usage({
       promptTokenCount: 100,

@@ -43,6 +43,26 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 10, outputText: 5, reasoning: 30 },
     ],
     [
+      'thoughts that only the total tells of, as gateways before Gemini do',
+      { prompt_tokens: 20, completion_tokens: 424, total_tokens: 1016 },
+      { inputUncached: 20, outputText: 424, reasoning: 572 },
+    ],
+    [
+      'a cache outside of the prompt, which only the total tells of',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 5,
+        total_tokens: 1015,
+        prompt_tokens_details: { cached_tokens: 1000 },
+      },
+      { inputUncached: 10, cacheRead: 1000, outputText: 5 },
+    ],
+    [
+      'a total that cannot be',
+      { prompt_tokens: 10, completion_tokens: 5, total_tokens: 1e12 },
+      { inputUncached: 10, outputText: 5 },
+    ],
+    [
       'DeepSeek',
       { prompt_tokens: 10, completion_tokens: 1, prompt_cache_hit_tokens: 8, prompt_cache_miss_tokens: 2 },
       { inputUncached: 2, cacheRead: 8, outputText: 1 },

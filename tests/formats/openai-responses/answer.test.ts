@@ -30,6 +30,16 @@ describe('edge 81: usage', () => {
     })
   })
 
+  test('what only the total tells of is thoughts, or the cache that it comes to', () => {
+    const usage = { input_tokens: 10, output_tokens: 5 }
+    expect(usageOf({ ...usage, total_tokens: 35 })).toMatchObject({ outputText: 5, reasoning: 20 })
+    const input_tokens_details = { cached_tokens: 20 }
+    expect(usageOf({ ...usage, input_tokens_details, total_tokens: 35 })).toMatchObject({
+      ...{ inputUncached: 10, cacheRead: 20 },
+      ...{ outputText: 5, reasoning: 0 },
+    })
+  })
+
   test('zeros, absence and nonsense', () => {
     expect(usageOf({ input_tokens: 0, output_tokens: 0 })).toEqual(NO_USAGE)
     expect(usageOf({ input_tokens: 0, output_tokens: 0.5 })).toEqual(NO_USAGE)
