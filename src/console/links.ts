@@ -7,10 +7,12 @@ import { loadDefaults } from '@/routing/defaults.ts'
 import { writeAct } from './acts.ts'
 import { type Console, entryOf } from './deployment.ts'
 import { ConsoleError, invalid } from './failure.ts'
+import { linkStore, type StoredLink } from './link-store.ts'
 import { checkSecondFactor } from './second-factor.ts'
+import { sessionStore } from './session-store.ts'
 import { hasRank } from './sessions.ts'
 import { hashToken, newToken, type RandomBytes } from './tokens.ts'
-import { lockAdministrators, type StoredLink, type StoredUser, userStore } from './user-store.ts'
+import { lockAdministrators, type StoredUser, userStore } from './user-store.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -45,9 +47,9 @@ export async function makeLink(
 ): Promise<string> {
   const token = newToken(maker.random)
   const now = maker.now()
-  const store = userStore(rows)
-  await store.voidLinks(email, [kind])
-  await store.addLink({
+  const store = linkStore(rows)
+  await store.revoke(email, [kind])
+  await store.add({
     tokenHash: hashToken(token),
     kind,
     email,
@@ -108,7 +110,7 @@ export async function acceptLink(console: Console, acceptance: Acceptance): Prom
   const passwordHash = await console.passwords.hash(acceptance.password)
   return console.database.orm.transaction(async tx => {
     const now = new Date(console.clock.now())
-    const link = await userStore(tx).useLink(hashToken(acceptance.token), now)
+    const link = await linkStore(tx).use(hashToken(acceptance.token), now)
     if (link === undefined) throw unusable()
     const email = link.email ?? acceptance.email?.trim().toLowerCase()
     if (email === undefined) throw invalid('email', 'Say which address you sign in with')
@@ -143,8 +145,8 @@ async function settle(
   }
   if (known.status !== 'active') throw unusable()
   await checkSecondFactor(console, tx, known, code)
-  await store.endSessions(known.id)
-  await store.voidLinks(email, ['password_reset', 'invite'])
+  await sessionStore(tx).endAll(known.id)
+  await linkStore(tx).revoke(email, ['password_reset', 'invite'])
   const role = link.role !== null && !hasRank(known.role, link.role) ? link.role : known.role
   const changed = await store.change(known.id, { passwordHash, role, resetRequestedAt: null })
   return changed ?? known

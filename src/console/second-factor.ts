@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import type { Rows } from '@/db/connect.ts'
 import type { Console } from './deployment.ts'
+import { factorStore } from './factor-store.ts'
 import { ConsoleError } from './failure.ts'
 import type { RandomBytes } from './tokens.ts'
-import { type StoredUser, userStore } from './user-store.ts'
+import type { StoredUser } from './user-store.ts'
 
 /** RFC 6238 with what every authenticator app expects: SHA-1, six digits, half a minute. */
 const PERIOD_S = 30
@@ -44,7 +45,7 @@ export async function checkSecondFactor(
     throw new ConsoleError('second_factor_required', 'Enter the code of your authenticator app')
   }
   console.throttle.take(['second-factor', String(user.id)])
-  const store = userStore(rows)
+  const store = factorStore(rows)
   const step = stepOf(console.secretBox.open(user.totpSecret), code, console.clock.now())
   const isGood =
     step === undefined

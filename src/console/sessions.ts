@@ -1,7 +1,8 @@
 import type { Role } from '@/db/schema.ts'
 import type { Console } from './deployment.ts'
+import { type StoredSession, sessionStore } from './session-store.ts'
 import { hashToken, newToken } from './tokens.ts'
-import { type StoredSession, type StoredUser, userStore } from './user-store.ts'
+import type { StoredUser } from './user-store.ts'
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -27,8 +28,8 @@ const TOUCH_MS = 60_000
 export async function openSession(console: Console, user: StoredUser, origin: Origin): Promise<string> {
   const token = newToken(console.random)
   const now = console.clock.now()
-  const store = userStore(console.database.orm)
-  const id = await store.addSession({
+  const store = sessionStore(console.database.orm)
+  const id = await store.add({
     tokenHash: hashToken(token),
     userId: user.id,
     createdAt: new Date(now),
@@ -37,7 +38,7 @@ export async function openSession(console: Console, user: StoredUser, origin: Or
     ip: origin.ip ?? null,
     agent: describeAgent(origin.agent),
   })
-  await store.touchSession(id, user.id, new Date(now))
+  await store.touch(id, user.id, new Date(now))
   return cookie(console, token, LIFETIME_MS / 1000)
 }
 
@@ -53,7 +54,7 @@ export async function findSession(console: Console, request: Request): Promise<S
   const { session, user } = found
   const now = console.clock.now()
   if (session.seenAt.getTime() + TOUCH_MS <= now) {
-    await userStore(console.database.orm).touchSession(session.id, user.id, new Date(now))
+    await sessionStore(console.database.orm).touch(session.id, user.id, new Date(now))
   }
   return { sessionId: session.id, user }
 }
@@ -71,13 +72,13 @@ export async function isStillSignedIn(
 /** Where a user is signed in, newest first. */
 export function listSessions({ database, clock }: Console, userId: number): Promise<StoredSession[]> {
   const now = clock.now()
-  return userStore(database.orm).listSessions(userId, new Date(now), new Date(now - IDLE_MS))
+  return sessionStore(database.orm).list(userId, new Date(now), new Date(now - IDLE_MS))
 }
 
 async function readSession(console: Console, request: Request) {
   const token = readCookie(request.headers.get('cookie') ?? '', cookieName(console))
   if (token === undefined) return undefined
-  const found = await userStore(console.database.orm).findSession(hashToken(token))
+  const found = await sessionStore(console.database.orm).find(hashToken(token))
   if (found === undefined || found.user.status !== 'active') return undefined
   const now = console.clock.now()
   const { expiresAt, seenAt } = found.session

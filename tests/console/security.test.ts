@@ -357,6 +357,18 @@ describe('a one-time link', () => {
     expect((await signIn(ada.email, 'another good password')).status).toBe(200)
   })
 
+  test('that an administrator made for an account holder is nothing to whom the holder has become', async () => {
+    const owner = await site.signUp('promoting@example.com', 'owner')
+    const admin = await site.signUp('ambitious@example.com', 'admin')
+    const holder = await site.signUp('promoted@example.com')
+    const params = { id: holder.userId }
+    const { url } = await site.call(admin, 'POST /api/admin/users/:id/reset-link', { params })
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'owner' } })
+    const taken = { token: tokenOf(url), password: 'the password of a climber' }
+    expect((await site.send(undefined, 'POST /api/links/accept', { body: taken })).status).toBe(404)
+    expect((await signIn(holder.email, PASSWORD)).status).toBe(200)
+  })
+
   test('for the first owner is none once somebody administers', async () => {
     const maker = linkMakerOf(site.console)
     const terms = { kind: 'first_owner', email: null, role: 'owner' } as const

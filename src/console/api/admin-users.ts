@@ -2,10 +2,13 @@ import type { Transaction } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
+import { factorStore } from '../factor-store.ts'
 import { ConsoleError, notFound } from '../failure.ts'
+import { linkStore } from '../link-store.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { cursorId, limitOf, pageOf } from '../paging.ts'
 import { refuseOverwriting, revisionOf } from '../revision.ts'
+import { sessionStore } from '../session-store.ts'
 import { hasRank, type SignedIn } from '../sessions.ts'
 import { lockAdministrators, type StoredUser, userStore } from '../user-store.ts'
 import { adminUserRoutes, type ConsoleUser } from './contract/admin-users.ts'
@@ -41,8 +44,8 @@ export function adminUsersApi(console: Console, listener: Listener) {
       const store = userStore(tx)
       if (status === 'disabled') {
         await refuseLastOwner(tx, user)
-        await store.endSessions(id)
-        await store.voidLinks(user.email, ['password_reset', 'invite'])
+        await sessionStore(tx).endAll(id)
+        await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
       }
       return store.change(id, { status })
     })
@@ -78,6 +81,8 @@ export function adminUsersApi(console: Console, listener: Listener) {
       const changed = await change(call, id, 'user.role', roleOf, async (tx, user) => {
         refuseOverwriting('user', userRevision(user), revision)
         if (role !== 'owner') await refuseLastOwner(tx, user)
+        // Whoever could make a link for who they were may not be allowed to for who they are.
+        await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
         return userStore(tx).change(id, { role })
       })
       return userRow(changed)
@@ -95,14 +100,14 @@ export function adminUsersApi(console: Console, listener: Listener) {
     },
     'POST /api/admin/users/:id/totp/remove': async ({ params: { id }, ...call }) => {
       const changed = await change(call, id, 'user.totp-remove', totpOf, async tx => {
-        await userStore(tx).setRecoveryCodes(id, [])
+        await factorStore(tx).setRecoveryCodes(id, [])
         return userStore(tx).change(id, { totpSecret: null, totpPending: null })
       })
       return userRow(changed)
     },
     'POST /api/admin/users/:id/sign-out': async ({ params: { id }, ...call }) => {
       await change(call, id, 'user.sign-out', statusOf, async (tx, user) => {
-        await userStore(tx).endSessions(id)
+        await sessionStore(tx).endAll(id)
         return user
       })
       return { ok: true as const }

@@ -1,6 +1,7 @@
 import { accountStore } from '@/accounts/store.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
+import { linkStore } from '../link-store.ts'
 import { acceptLink, createUser, linkMakerOf, mailLink, makeLink } from '../links.ts'
 import { hashToken } from '../tokens.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
@@ -11,7 +12,6 @@ import { signIn } from './session.ts'
 /** How a stranger becomes a user, and a user who has forgotten the password gets back in. */
 export function linksApi(console: Console, listener: Listener) {
   const { clock, throttle } = console
-  const users = userStore(console.database.orm)
 
   return controller('console-links', console, listener, linkRoutes, {
     'POST /api/signup': async ({ body, ...incoming }) => {
@@ -39,7 +39,7 @@ export function linksApi(console: Console, listener: Listener) {
     },
     'POST /api/links/inspect': async ({ body, origin }) => {
       throttle.take(['link-ip', origin.ip ?? ''])
-      const link = await users.findLink(hashToken(body.token), new Date(clock.now()))
+      const link = await linkStore(console.database.orm).find(hashToken(body.token), new Date(clock.now()))
       if (link === undefined)
         throw new ConsoleError('not_found', 'This link was used already, or has expired')
       return { kind: link.kind, email: link.email, role: link.role, expires_at: link.expiresAt.toISOString() }

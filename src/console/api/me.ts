@@ -1,6 +1,9 @@
 import type { Console } from '../deployment.ts'
+import { factorStore } from '../factor-store.ts'
 import { ConsoleError, invalid } from '../failure.ts'
+import { linkStore } from '../link-store.ts'
 import { checkSecondFactor, hashRecoveryCode, newRecoveryCodes, newSecret, stepOf } from '../second-factor.ts'
+import { sessionStore } from '../session-store.ts'
 import type { Attempt } from '../throttle.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
 import { meRoutes } from './contract/session.ts'
@@ -30,8 +33,8 @@ export function meApi(console: Console, listener: Listener) {
       await database.orm.transaction(async tx => {
         const store = userStore(tx)
         await store.change(user.id, { passwordHash, resetRequestedAt: null })
-        await store.voidLinks(user.email, ['password_reset'])
-        await store.endSessions(user.id, sessionId)
+        await linkStore(tx).revoke(user.email, ['password_reset'])
+        await sessionStore(tx).endAll(user.id, sessionId)
       })
       return OK
     },
@@ -52,8 +55,8 @@ export function meApi(console: Console, listener: Listener) {
       await database.orm.transaction(async tx => {
         const store = userStore(tx)
         await store.change(user.id, { totpSecret: user.totpPending, totpPending: null, totpStep: step })
-        await store.setRecoveryCodes(user.id, codes.map(hashRecoveryCode))
-        await store.endSessions(user.id, sessionId)
+        await factorStore(tx).setRecoveryCodes(user.id, codes.map(hashRecoveryCode))
+        await sessionStore(tx).endAll(user.id, sessionId)
       })
       return { recovery_codes: codes }
     },
@@ -62,7 +65,7 @@ export function meApi(console: Console, listener: Listener) {
       if (user.totpSecret === null) throw new ConsoleError('refused', 'There is no second factor')
       await checkSecondFactor(console, database.orm, user, body.code)
       await users.change(user.id, { totpSecret: null, totpPending: null })
-      await users.setRecoveryCodes(user.id, [])
+      await factorStore(database.orm).setRecoveryCodes(user.id, [])
       return OK
     },
   })

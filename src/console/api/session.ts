@@ -1,7 +1,9 @@
 import { loadDefaults } from '@/routing/defaults.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, notFound } from '../failure.ts'
+import { linkStore } from '../link-store.ts'
 import { checkSecondFactor } from '../second-factor.ts'
+import { sessionStore } from '../session-store.ts'
 import { endedCookie, listSessions, openSession, type SignedIn } from '../sessions.ts'
 import type { Attempt } from '../throttle.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
@@ -14,6 +16,7 @@ const OK = { ok: true } as const
 export function sessionApi(console: Console, listener: Listener) {
   const { clock, database, passwords, throttle } = console
   const users = userStore(database.orm)
+  const sessions = sessionStore(database.orm)
 
   return controller('console-session', console, listener, sessionRoutes, {
     'GET /api/deployment': async ({ signedIn }) => {
@@ -45,18 +48,19 @@ export function sessionApi(console: Console, listener: Listener) {
       }
       throttle.giveBack(...attempts)
       await checkSecondFactor(console, database.orm, user, body.code)
-      await users.forgetExpired(new Date(clock.now()))
+      const now = new Date(clock.now())
+      await Promise.all([sessions.forgetExpired(now), linkStore(database.orm).forgetExpired(now)])
       return signIn(console, user, incoming)
     },
     'DELETE /api/session': async ({ signedIn, setCookie }) => {
-      if (signedIn !== undefined) await users.endSession(signedIn.sessionId, signedIn.user.id)
+      if (signedIn !== undefined) await sessions.end(signedIn.sessionId, signedIn.user.id)
       setCookie(endedCookie(console))
       return OK
     },
     'GET /api/sessions': async ({ signedIn }) => {
-      const sessions = await listSessions(console, signedIn.user.id)
+      const found = await listSessions(console, signedIn.user.id)
       return {
-        items: sessions.map(session => ({
+        items: found.map(session => ({
           id: session.id,
           current: session.id === signedIn.sessionId,
           created_at: session.createdAt.toISOString(),
@@ -68,11 +72,11 @@ export function sessionApi(console: Console, listener: Listener) {
       }
     },
     'DELETE /api/sessions/:id': async ({ signedIn, params }) => {
-      if (!(await users.endSession(params.id, signedIn.user.id))) throw notFound('session')
+      if (!(await sessions.end(params.id, signedIn.user.id))) throw notFound('session')
       return OK
     },
     'DELETE /api/sessions': async ({ signedIn, setCookie }) => {
-      await users.endSessions(signedIn.user.id)
+      await sessions.endAll(signedIn.user.id)
       setCookie(endedCookie(console))
       return OK
     },
@@ -86,7 +90,7 @@ export async function signIn(
   { signedIn: before, origin, setCookie }: Incoming<SignedIn | undefined>,
 ): Promise<{ user: User }> {
   if (before !== undefined) {
-    await userStore(console.database.orm).endSession(before.sessionId, before.user.id)
+    await sessionStore(console.database.orm).end(before.sessionId, before.user.id)
   }
   setCookie(await openSession(console, user, origin))
   return { user: userRow(user) }

@@ -1,0 +1,53 @@
+import { and, eq, gt, isNull, lt, type SQL } from 'drizzle-orm'
+import type { Rows } from '@/db/connect.ts'
+import { consoleLink, type LinkKind, type Role } from '@/db/schema.ts'
+
+export type StoredLink = typeof consoleLink.$inferSelect
+
+export interface NewLink {
+  tokenHash: Uint8Array
+  kind: LinkKind
+  email: string | null
+  role: Role | null
+  createdAt: Date
+  expiresAt: Date
+}
+
+/** The only SQL for one-time links. Moments are arguments; addresses are lower-cased. */
+export function linkStore(rows: Rows) {
+  return {
+    async add(input: NewLink): Promise<void> {
+      await rows.insert(consoleLink).values(input)
+    },
+    /** One that can still be used. */
+    async find(tokenHash: Uint8Array, now: Date): Promise<StoredLink | undefined> {
+      const [row] = await rows.select().from(consoleLink).where(usable(tokenHash, now))
+      return row
+    },
+    /** Of several at once, one gets it. */
+    async use(tokenHash: Uint8Array, now: Date): Promise<StoredLink | undefined> {
+      const [row] = await rows
+        .update(consoleLink)
+        .set({ usedAt: now })
+        .where(usable(tokenHash, now))
+        .returning()
+      return row
+    },
+    /** Whatever else of these kinds is open for an address (null: for nobody yet) works no more. */
+    async revoke(email: string | null, kinds: readonly LinkKind[]): Promise<void> {
+      const whose = email === null ? isNull(consoleLink.email) : eq(consoleLink.email, email)
+      for (const kind of kinds) {
+        await rows
+          .delete(consoleLink)
+          .where(and(whose, eq(consoleLink.kind, kind), isNull(consoleLink.usedAt)))
+      }
+    },
+    async forgetExpired(now: Date): Promise<void> {
+      await rows.delete(consoleLink).where(lt(consoleLink.expiresAt, now))
+    },
+  }
+}
+
+function usable(tokenHash: Uint8Array, now: Date): SQL | undefined {
+  return and(eq(consoleLink.tokenHash, tokenHash), isNull(consoleLink.usedAt), gt(consoleLink.expiresAt, now))
+}
