@@ -2,7 +2,10 @@
 export interface Clock {
   /** Milliseconds since 1970. */
   now(): number
-  /** Whole milliseconds since some moment, for how long something took or may take: setting the machine's clock does not change it. */
+  /**
+   * Whole milliseconds since some moment in the past. For how long something took or may take, since setting the machine's
+   * clock does not change it.
+   */
   elapsed(): number
   /** Calls `task` every `ms` until the returned function is called. Keeps no process alive. */
   every(ms: number, task: () => void): () => void

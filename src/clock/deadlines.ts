@@ -14,8 +14,8 @@ interface Waiting {
 export type Deadline = Place<Waiting>
 
 /**
- * Ends of patience, of which each exchange has some and nearly all are cancelled: one timer for all of them. A task comes
- * up to TICK_MS late, never early.
+ * Timeouts. Each exchange sets some and nearly all are cancelled, so one timer serves all of them. A task comes up to
+ * TICK_MS late, never early.
  */
 export class Deadlines {
   readonly #clock: Clock

@@ -5,11 +5,13 @@ export interface Place<Item> {
 }
 
 /**
- * Those who are there at the moment, in the order in which they came: for what comes and goes with every request and is
- * large. A Set or Map that is added to and deleted from without end moves to a new table every so often, and in
- * JavaScriptCore the table that it left points to the new one: one that has survived a collection keeps all that came
- * after it alive, and whoever was there at a move, until a collection of the whole heap (a third of all that streams
- * made, in a measurement). Here nothing but empty places is kept so.
+ * Those who are there at the moment, in the order in which they came; for large objects that come and go with every
+ * request.
+ *
+ * A Set or Map that is added to and deleted from without end moves to a new table every so often, and in JavaScriptCore
+ * the old table points to the new one. An old table that has survived a collection thus keeps alive all that came after
+ * it, and whoever was there when it was left, until the whole heap is collected: in one measurement a third of all that
+ * streams allocated. Here nothing but empty places is kept so.
  */
 export class Roll<Item> {
   readonly #places = new Set<Place<Item>>()

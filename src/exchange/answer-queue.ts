@@ -3,7 +3,7 @@ import type { Clock } from '@/clock/clock.ts'
 /** So many answers begin in one turn of the event loop: half a millisecond's work. */
 const AT_ONCE = 4
 
-/** Whoever has waited for so long goes with the next, however many they are: a process with too much to do is to show it. */
+/** Answers that have waited this long all go with the next turn: a process that has too much to do is to show it. */
 const LONGEST_WAIT_MS = 20
 
 interface Waiting {
@@ -12,10 +12,12 @@ interface Waiting {
 }
 
 /**
- * Where flowing answers whose head has come wait until they are passed on, a few in each turn of the event loop. Bun
- * gives out all that its HTTP client has, and what comes meanwhile, before it looks at a socket again: of callers who
- * keep step, each that has its answer asks anew and would wait for the answers of all the others, and then for their
- * requests. So the sockets are looked at in between, and the next request is with its upstream while the rest go out.
+ * Where flowing answers whose head has come wait until they are passed on, a few in each turn of the event loop.
+ *
+ * Bun hands out all that its HTTP client has received, and what comes meanwhile, before it looks at a socket again. Where
+ * many callers are in step, one that has its answer and asks anew would wait for the answers of all the others, and then
+ * for their requests. So the sockets are looked at in between, and the next request is with its upstream while the rest
+ * go out.
  */
 export class AnswerQueue {
   readonly #clock: Pick<Clock, 'elapsed'>

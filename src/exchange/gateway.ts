@@ -20,7 +20,7 @@ import type { GuardedClient } from './pass.ts'
 import type { ExchangeRecord } from './record.ts'
 import type { Watchdog } from './watchdog.ts'
 
-/** Everything that every exchange needs of the process; what some need beside it stands with them (`ResponseGateway`). */
+/** What every exchange needs of the process. What only some need is an extension that stands with them (`ResponseGateway`). */
 export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog
@@ -30,7 +30,7 @@ export interface Gateway {
   client: GuardedClient
   selector: Selector
   store: ExchangeStore
-  /** Exchanges that ended and wait for the ledger's answer: to their charge, before they are stored, or to a hold given back. */
+  /** What the ledger has yet to confirm of exchanges that ended: a charge, or a hold given back. */
   settling: Set<Promise<void>>
   ledger: Ledger
   limiter: Limiter
@@ -44,7 +44,7 @@ export interface Gateway {
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch
-  /** Told of every exchange that begins, for who stores the answer to its request. */
+  /** Told of every exchange that begins: the answer to its request may have to be stored. */
   idempotency: { observe(request: Request, record: ExchangeRecord): void }
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
   publicUrl: string | undefined
@@ -54,7 +54,7 @@ export interface Gateway {
   /** Answers that flow. */
   watchdog: Watchdog
   clock: Clock
-  /** For patience that nearly always suffices. */
+  /** Timeouts, nearly all of which are cancelled. */
   deadlines: Deadlines
   /** Numbers in [0, 1). */
   random: () => number

@@ -4,9 +4,9 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 export type InterruptionListener = (reason: GatewayError) => void
 
 /**
- * Whether nothing is to come of an exchange any more, and why: its caller left, or there is no money for it. Plain calls,
- * where an AbortSignal of all the reasons would cost an exchange that goes its way a tenth of its time; only an attempt
- * has an AbortController, since fetch wants one.
+ * Whether an exchange was given up, and why: its caller left, or there is no money for it. Listeners are plain functions:
+ * an AbortSignal that combines the reasons cost an undisturbed exchange a tenth of its time. Only an attempt has an
+ * AbortController, since fetch wants one.
  */
 export class Interruption {
   readonly #listeners: InterruptionListener[] = []

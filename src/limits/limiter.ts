@@ -61,7 +61,7 @@ export async function openLimiter(options: LimiterOptions): Promise<Limiter> {
   return limiter
 }
 
-/** Who may come in, and how often. `take` and `release` frame each request. Nothing here throws because of Redis. */
+/** Who may come in, and how often. A request begins with `take` and ends with `end` or `refund`. Nothing here throws because of Redis. */
 export class Limiter {
   readonly #options: LimiterOptions
   readonly #namespace: string

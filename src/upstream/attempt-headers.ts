@@ -19,7 +19,7 @@ interface Made {
   headers: Headers
 }
 
-/** The built-in simulator wants a key like its models in life, and takes any: its channel need not have one. */
+/** The built-in simulator wants a key, as vendors do, and takes any: its channel need not have one. */
 const SIMULATOR_KEY = { id: 0, secret: 'any' } satisfies ChannelKey
 
 const NOTHING: Readonly<Record<string, string>> = Object.freeze({})

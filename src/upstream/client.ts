@@ -26,8 +26,8 @@ export interface ClientOptions {
 }
 
 /**
- * The client on Bun's fetch. No redirect is followed but by who asks for it (redirects.ts), nothing is compressed (Bun would
- * leave stale headers), and Bun's own 6 minute limit is off: the channel's timeouts rule.
+ * The client on Bun's fetch. Redirects are followed only where a request asks for it (redirects.ts), nothing is compressed
+ * (Bun would leave stale headers), and Bun's own limit of 6 minutes is off: the channel's timeouts rule.
  */
 export function createUpstreamClient(options: ClientOptions): UpstreamClient {
   const { clock, guard, simulatorUrl, deadlines = new Deadlines(clock) } = options

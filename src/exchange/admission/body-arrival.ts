@@ -12,8 +12,8 @@ export interface BodyTerms {
 const SILENCE_MS = 60_000
 
 /**
- * Up to here the runtime reads a body as one, at half the cost of reading it in pieces, and tells nothing of what has come.
- * Its caller then has the time of a silence for all of it, and for each so many bytes a second more.
+ * A body of up to this size is read by the runtime in one go, at half the cost of reading it in pieces. Then nothing is
+ * known of it until it is there, so it has the time of one silence, and a second more for every SLOWEST_BYTES_PER_S.
  */
 const WHOLE_BYTES = 1024 * 1024
 const SLOWEST_BYTES_PER_S = 4096

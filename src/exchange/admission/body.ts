@@ -92,9 +92,9 @@ class OutlinedBody implements RequestBody {
 }
 
 /**
- * Gives the memory of large bytes back at once, and leaves them empty: for their last reader. Until the collector would
- * do it, each request touches new memory. Bytes that are part of a larger buffer stay, since they may not be alone there,
- * and so do those of the buffer that `kept` is in.
+ * Gives the memory of large bytes back at once and leaves them empty; to be called by their last reader. Left to the
+ * collector, it would come back so late that each request touches new memory. Bytes that are part of a larger buffer
+ * stay, since they may not be alone there, and so do those of the buffer that `kept` is in.
  */
 export function freeBytes(bytes: Uint8Array, kept?: Uint8Array): void {
   // Asked first: small bytes have their buffer made when somebody wants it.
@@ -106,7 +106,7 @@ export function freeBytes(bytes: Uint8Array, kept?: Uint8Array): void {
 
 const JSON_TYPE = /^\s*(?:application|text)\/(?:[\w.-]+\+)?json\s*(?:;|$)/i
 
-/** Types of which nobody may have thought: `fetch` gives the first to every text, the other says that nothing is known. */
+/** Types that nobody may have chosen: `fetch` gives the first to every text, and the other says that nothing is known. */
 const UNSAID_TYPE = /^\s*(?:text\/plain|application\/octet-stream)\s*(?:;|$)/i
 
 /** What a type says of a body. A missing one is taken for JSON; `unsaid` is decided by how the body begins. */

@@ -18,8 +18,9 @@ export interface LimitingDependencies {
 }
 
 /**
- * Takes the exchange's place within the limits of key, account and model; `tokens` is the estimate of its prompt and
- * what it may answer, `guessedTokens` what of it nobody stated. Fills in the record's limits, which every answer tells. Undefined: that is done already.
+ * Takes the exchange's place within the limits of key, account and model. `tokens` is the estimate of its prompt and of
+ * what it may answer, `guessedTokens` the part of that which nobody stated. Fills in the record's limits, which every
+ * answer tells. Undefined: that is done already.
  * @throws GatewayError `rate_limited`, `too_many_concurrent`; `invalid_request` for what never fits; `overloaded`
  */
 export function takeLimits(

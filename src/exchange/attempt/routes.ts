@@ -153,7 +153,7 @@ class Teller {
   /** To everybody, when it is over. */
   tell(error: GatewayError | undefined): void {
     const { clock, metrics } = this.#gateway
-    this.report(error === undefined ? toldOf(this.#record) : outcomeOf(error))
+    this.report(error === undefined ? outcomeWithoutError(this.#record) : outcomeOf(error))
     const outcome = error?.kind ?? 'ok'
     metrics.attempts.of(this.#channel, outcome).add()
     this.#record.tries.push({
@@ -165,8 +165,8 @@ class Teller {
   }
 }
 
-/** A caller who left before the upstream could show anything says nothing about it. */
-function toldOf(record: ExchangeRecord): Outcome {
+/** Where a caller left before the upstream gave any output, nothing is known of it. */
+function outcomeWithoutError(record: ExchangeRecord): Outcome {
   return { kind: record.endState === 'client_gone' && record.firstByteMs === undefined ? 'ignored' : 'ok' }
 }
 

@@ -11,7 +11,7 @@ export const KEEPALIVE_MS = 15_000
 /** What may be held back while waiting for the first output; more than this is let through. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
 
-/** What comes so long after the end of an answer whose usage is known is not waited for. */
+/** How long an upstream may be silent that has said all: its answer has ended and its usage is known. */
 const LAST_WORDS_MS = 5_000
 
 /** A reader that takes nothing for this long has left without saying so. */
@@ -29,13 +29,13 @@ export interface OutletOptions {
   encodeError: (error: GatewayError) => Uint8Array | undefined
   /** True where an error must end in a broken connection, since not all clients read the event (Gemini). */
   breakAfterError: boolean
-  /** True where the end of an answer tells what it used: then it is waited for a moment when the caller leaves. */
+  /** True where an answer tells at its end what it used: then that is waited for a moment when the caller leaves. */
   tellsAtEnd: boolean
 }
 
 /** What an attempt wants to hear of its answer. */
 export interface AnswerEvents {
-  /** It began, so many ms after the outlet's start. */
+  /** Its first output was let through. */
   onFirstOutput(): void
   /** All that it costs is known; its last bytes are in the socket's hands when this turn of the event loop ends. */
   onConclusion(): void
@@ -111,7 +111,7 @@ export class Outlet {
     this.#announce()
   }
 
-  /** The signal's owner for the next attempt: aborted when the caller leaves, the upstream stalls, or all is said. */
+  /** Whose signal the next attempt goes by: aborted when the caller leaves, the upstream stalls, or all is said. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
     if (this.#abandoned) this.#cancel(callerLeft())

@@ -38,9 +38,10 @@ export interface PassthroughOptions {
 
 /**
  * The way of a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
- * listening on the side. Until the first text every event is looked at; after it only those that begin otherwise, or may
- * tell of usage, the end or an error: the others' text is known by their length. A read of whole events that tell nothing, which most are, is searched and handed on as it is. Where
- * every event tells its usage (Gemini), those that are plain text are listened to without being parsed.
+ * listening on the side. Until the first text every event is decoded. After it only those are that begin otherwise than
+ * the last one with text, or may tell of usage, the end or an error; of the others the length says how much text they
+ * have. A read of whole events that tell nothing, as most are, is searched and handed on as it is. Where every event tells
+ * its usage (Gemini), those that are plain text are listened to without being parsed.
  */
 export class PassthroughPipeline implements Pipeline {
   readonly meter = new Meter(() => this.#listener?.tellUsage(event => this.meter.observe(event)))

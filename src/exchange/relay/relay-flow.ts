@@ -58,7 +58,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
 
 /**
  * Carries the answer of a route to the caller; the first output decides which route it is. Never fails: the result is why
- * nothing came of it, which where money was refused is the hold's to tell, and not this.
+ * nothing came of it. Where money was refused there is none, since the caller hears of that from the hold.
  */
 async function carry<P extends Prepared, F extends Pipeline>(
   admitted: Metered<P>,
