@@ -12,7 +12,7 @@ export interface LimitState {
   readonly resetMs: number
 }
 
-/** A request that was let in. Ends in exactly one release. */
+/** A request that was let in. Ends in exactly one `end` or `refund`. */
 export interface LimitLease {
   readonly id: string
   readonly plan: Plan
@@ -20,8 +20,6 @@ export interface LimitLease {
   readonly countedBy: 'redis' | 'process' | 'nobody'
   /** Number of processes the limits were shared among; 1 unless Redis was away. */
   readonly share: number
-  /** Whether what it really used has taken the place of its estimate: that happens once. */
-  isCorrected: boolean
 }
 
 /** A request that was let in, and how its limits stand after it. */

@@ -120,7 +120,10 @@ export class Limiter {
     })
   }
 
-  /** The end of a request that was served: `adjust` and `release` in one. Undefined: it is done already. */
+  /**
+   * The end of a request that was served: what it really used takes the place of the estimate, and its slots are free.
+   * Again does nothing. Undefined: it is done already.
+   */
   end(lease: LimitLease, tokens: number): Promise<void> | undefined {
     return this.#end(lease, tokens)
   }
@@ -128,19 +131,6 @@ export class Limiter {
   /** Gives everything back: the request was turned away for another reason. Takes the place of `end`. */
   refund(lease: LimitLease): Promise<void> | undefined {
     return this.#end(lease, undefined)
-  }
-
-  /** Corrects the estimate to what was really used. Once for each lease; repeating it changes nothing. */
-  async adjust(lease: LimitLease, tokens: number): Promise<void> {
-    await this.#correct(lease, tokens)
-  }
-
-  /** Frees the request's slots. Repeating it changes nothing. */
-  async release(lease: LimitLease): Promise<void> {
-    if (!this.#leases.remove(lease)) return
-    if (this.#shared === undefined) return
-    this.#blocks.forgetLeases(lease.plan)
-    await this.#leases.releaseInRedis(lease.plan)
   }
 
   /** Puts off the expiry of every open lease. Called every 10 s, and when Redis is back. */
@@ -154,7 +144,7 @@ export class Limiter {
   /** Ends the timers and frees what is still open. */
   async close(): Promise<void> {
     for (const stop of this.#timers) stop()
-    await Promise.all([this.#tellArrears(), ...this.#leases.all.map(lease => this.release(lease))])
+    await Promise.all([this.#tellArrears(), ...this.#leases.all.map(lease => this.#free(lease))])
     this.#shared?.stop()
   }
 
@@ -224,7 +214,7 @@ export class Limiter {
     limits: readonly LimitState[],
     degraded: boolean,
   ): LimitGrant {
-    const lease: LimitLease = { id: plan.id, plan, countedBy, share, isCorrected: false }
+    const lease: LimitLease = { id: plan.id, plan, countedBy, share }
     this.#leases.add(lease)
     return { allowed: true, lease, limits, degraded }
   }
@@ -246,50 +236,33 @@ export class Limiter {
     return answer
   }
 
+  /** `tokens` undefined gives everything back. */
   #end(lease: LimitLease, tokens: number | undefined): Promise<void> | undefined {
-    const shared = this.#shared
-    if (shared === undefined) {
-      this.#leases.remove(lease)
-      this.#correctHere(lease, tokens)
-      return undefined
-    }
-    const inOneCall = lease.countedBy === 'redis' && !shared.isAway && !lease.isCorrected
-    if (inOneCall && this.#leases.remove(lease)) return this.#endInRedis(lease, tokens)
-    return Promise.all([this.#correct(lease, tokens), this.release(lease)]).then(() => undefined)
-  }
-
-  #endInRedis(lease: LimitLease, tokens: number | undefined): Promise<void> {
+    if (!this.#leases.remove(lease)) return undefined
     this.#correctHere(lease, tokens)
-    this.#blocks.forgetLeases(lease.plan)
-    return this.#leases.releaseInRedis(lease.plan, slot => {
+    const shared = this.#shared
+    if (shared === undefined) return undefined
+    const { countedBy, plan } = lease
+    this.#blocks.forgetLeases(plan)
+    const correction = (slot: Slot) => {
       const deltas = corrections(slot, tokens)
       this.#blocks.forget(deltas.map(({ key }) => key))
       return deltas
-    })
-  }
-
-  /** `tokens` undefined gives everything back. */
-  async #correct(lease: LimitLease, tokens: number | undefined): Promise<void> {
-    const { countedBy, id, plan, isCorrected } = lease
-    if (isCorrected) return
-    this.#correctHere(lease, tokens)
-    const shared = this.#shared
-    if (shared === undefined || countedBy === 'nobody') return
-    for (const slot of plan.slots) {
-      const deltas = corrections(slot, tokens)
-      if (deltas.length === 0) continue
-      this.#blocks.forget(deltas.map(({ key }) => key))
-      if (countedBy === 'redis' && !shared.isAway) {
-        await shared.adjust({ markerKey: markerKey(slot, id), buckets: deltas }).catch(() => undefined)
-      } else this.#arrears.add(slot, deltas)
     }
+    if (countedBy === 'redis' && !shared.isAway) return this.#leases.releaseInRedis(plan, correction)
+    // Redis did not count it, or cannot be told now: what it took there, it is told with the arrears.
+    if (countedBy !== 'nobody') for (const slot of plan.slots) this.#arrears.add(slot, correction(slot))
+    return this.#leases.releaseInRedis(plan)
   }
 
-  /** In the buckets of this process, which follow those of Redis. The lease remembers that it was done. */
-  #correctHere(lease: LimitLease, tokens: number | undefined): void {
-    const { countedBy, share, plan } = lease
-    if (lease.isCorrected) return
-    lease.isCorrected = true
+  /** Frees the slots of a request that is still open when the process ends; its estimate stands. */
+  #free(lease: LimitLease): Promise<void> {
+    this.#leases.remove(lease)
+    return this.#leases.releaseInRedis(lease.plan)
+  }
+
+  /** In the buckets of this process, which follow those of Redis. */
+  #correctHere({ countedBy, share, plan }: LimitLease, tokens: number | undefined): void {
     if (countedBy === 'nobody') return
     for (const { buckets } of plan.slots) {
       for (const bucket of buckets) {

@@ -41,7 +41,7 @@ export interface LimitedRequest {
   defaults: DefaultLimitValues
   /** The model's id, not an alias. */
   model: string
-  /** Estimate of the prompt and the output allowance; `adjust` corrects it. */
+  /** Estimate of the prompt and the output allowance; the request's end corrects it. */
   tokens: number
   /** How many of those are a guess: output that the caller set no limit to. None unless said. */
   guessedTokens?: number

@@ -52,8 +52,7 @@ function take(limiter: Awaited<ReturnType<typeof openLimiter>>): () => Promise<v
     }
     const answer = await limiter.take(request)
     if (!answer.allowed) throw new Error('the benchmark ran into a limit')
-    await limiter.adjust(answer.lease, 400)
-    await limiter.release(answer.lease)
+    await limiter.end(answer.lease, 400)
   }
 }
 

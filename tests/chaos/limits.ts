@@ -70,7 +70,7 @@ async function slots(): Promise<boolean> {
   const options = { accountLimits: { concurrentRequests: 100 } }
   for (let aborted = 0; aborted < 10_000; aborted += 100) {
     const answers = await Promise.all(Array.from({ length: 100 }, () => limiter.take(ask(options))))
-    await Promise.all(answers.map(answer => (answer.allowed ? limiter.release(answer.lease) : undefined)))
+    await Promise.all(answers.map(answer => (answer.allowed ? limiter.end(answer.lease, 1) : undefined)))
   }
   const again = await Promise.all(Array.from({ length: 200 }, () => limiter.take(ask(options))))
   const free = again.filter(({ allowed }) => allowed).length

@@ -170,13 +170,43 @@ describe('while Redis is away', () => {
     granted(await limiter.take(ask(options)))
     redis.behaviour = 'silent'
     refused(await limiter.take(ask(options)))
-    await limiter.release(first.lease)
+    await limiter.end(first.lease, 1)
     granted(await limiter.take(ask(options)))
   })
 
   test('`open` lets everybody in', async () => {
     const { limiter } = await away('open')
     for (let count = 0; count < 200; count++) granted(await limiter.take(ask(HUNDRED)))
+  })
+
+  test('what `open` let in uncounted is not told to Redis afterwards, nor what of it was given back', async () => {
+    const { limiter, redis, clock, settle } = await away('open')
+    const request = ask({ tokens: 100, accountLimits: { tokensPerMinute: 6_000 } })
+    const { lease } = granted(await limiter.take(request))
+    await limiter.end(lease, 50)
+    redis.behaviour = 'works'
+    clock.advance(1_000)
+    await settle()
+    expect([redis.count('renew probe'), redis.count('catch_up')]).toEqual([1, 0])
+  })
+
+  test('what Redis counted and what ended without it is corrected there once it is back', async () => {
+    const { limiter, redis, clock, settle } = await rig()
+    const told: unknown[][] = []
+    const answer = redis.answer.bind(redis)
+    redis.answer = step => {
+      if (step.operation === 'catch_up') told.push([...step.keys.slice(1), ...step.words.slice(1)])
+      return answer(step)
+    }
+    const request = ask({ tokens: 100, accountLimits: { tokensPerMinute: 6_000 } })
+    const { lease } = granted(await limiter.take(request))
+    redis.behaviour = 'silent'
+    await limiter.take(ask({ account: 99 }))
+    await limiter.end(lease, 40)
+    redis.behaviour = 'works'
+    clock.advance(250)
+    await settle()
+    expect(told).toEqual([['rl:{a1}:tpm', -600_000, 60_000_000]])
   })
 
   test('`closed` lets nobody in, and says that it is not the caller', async () => {
@@ -194,7 +224,7 @@ describe('while Redis is away', () => {
     const ended = granted(await limiter.take(ask({ id: 'ended', account: 1 })))
     redis.behaviour = 'silent'
     granted(await limiter.take(ask({ id: 'began', account: 2 })))
-    await limiter.release(ended.lease)
+    await limiter.end(ended.lease, 1)
     redis.behaviour = 'works'
     redis.calls.length = 0
     clock.advance(250)
@@ -223,8 +253,8 @@ describe('what was let in without Redis', () => {
     const { lease } = granted(await limiter.take(ask(options)))
     granted(await limiter.take(ask(options)))
     clock.advance(100)
-    await limiter.adjust(lease, 50)
-    await limiter.adjust(lease, 50)
+    await limiter.end(lease, 50)
+    await limiter.end(lease, 50)
     redis.behaviour = 'works'
     clock.advance(150)
     await settle()
@@ -280,8 +310,8 @@ describe('calls that are spared', () => {
     const { limiter, redis } = await rig()
     const options = { tokens: 10, accountLimits: { tokensPerMinute: 1_000 } }
     const { lease } = granted(await limiter.take(ask(options)))
-    await limiter.adjust(lease, 10)
-    expect(redis.count('adjust')).toBe(0)
+    await limiter.end(lease, 10)
+    expect([redis.count('release'), redis.count('finish')]).toEqual([1, 0])
   })
 })
 

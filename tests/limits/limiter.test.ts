@@ -148,7 +148,7 @@ describe.each(modes)('limits counted %s', mode => {
       accountLimits: { requestsPerMinute: 60, concurrentRequests: 1 },
     }
     const first = granted(await limiter.take(ask({ ...options, account: 1, model: 'x}{y' })))
-    await limiter.release(first.lease)
+    await limiter.end(first.lease, 1)
     for (let count = 0; count < 5; count++) {
       const answer = refused(await limiter.take(ask({ ...options, account: 2, model: 'x}{y' })))
       expect(answer.bucket).toEqual({ scope: 'model', kind: 'requests' })
@@ -158,7 +158,7 @@ describe.each(modes)('limits counted %s', mode => {
     await limiter.close()
   })
 
-  test('slots are free again once released, and a second release frees no more', async () => {
+  test('slots are free again once a request ended, and a second end frees no more', async () => {
     const limiter = await open()
     const options = { keyLimits: { concurrentRequests: 2 } }
     const first = granted(await limiter.take(ask(options)))
@@ -167,8 +167,8 @@ describe.each(modes)('limits counted %s', mode => {
       bucket: { scope: 'key', kind: 'concurrent' },
       retryAfterMs: 1_000,
     })
-    await limiter.release(first.lease)
-    await limiter.release(first.lease)
+    await limiter.end(first.lease, 1)
+    await limiter.end(first.lease, 1)
     granted(await limiter.take(ask(options)))
     refused(await limiter.take(ask(options)))
     expect(limiter.openLeases).toBe(2)
@@ -181,51 +181,29 @@ describe.each(modes)('limits counted %s', mode => {
     const options = { accountLimits: { tokensPerMinute: 1_000 } }
     const { lease } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
     refused(await limiter.take(ask({ ...options, tokens: 400 })))
-    await limiter.adjust(lease, 500)
-    await limiter.adjust(lease, 500)
+    await limiter.end(lease, 500)
+    await limiter.end(lease, 500)
     const next = granted(await limiter.take(ask({ ...options, tokens: 400 })))
     expect(next.limits[0]?.remaining).toBe(100)
     await limiter.close()
   })
 
-  test.each(['end', 'adjust and release'])(
-    'the end of a request corrects and frees, once: by %s',
-    async how => {
-      const limiter = await open()
-      const options = {
-        accountLimits: { requestsPerMinute: 100, tokensPerMinute: 1_000, concurrentRequests: 1 },
-        modelLimits: { tokensPerMinute: 10_000, concurrentRequests: 1 },
-      }
-      const { lease } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
-      for (let time = 0; time < 2; time++) {
-        if (how === 'end') await limiter.end(lease, 600)
-        await limiter.adjust(lease, 600)
-        await limiter.release(lease)
-      }
-      expect(limiter.openLeases).toBe(0)
-      const next = granted(await limiter.take(ask({ ...options, tokens: 100 })))
-      const left = (scope: string, kind: string) =>
-        next.limits.find(limit => limit.scope === scope && limit.kind === kind)?.remaining
-      expect(left('account', 'requests')).toBe(98)
-      expect(left('account', 'tokens')).toBe(300)
-      expect(left('account', 'concurrent')).toBe(0)
-      expect(left('model', 'tokens')).toBe(9_300)
-      await limiter.close()
-    },
-  )
-
-  test('what was corrected or released already is only brought to its end', async () => {
+  test('the end of a request corrects and frees, once', async () => {
     const limiter = await open()
-    const options = { accountLimits: { tokensPerMinute: 1_000, concurrentRequests: 1 } }
-    for (const before of ['adjust', 'release'] as const) {
-      const key = before === 'adjust' ? 1 : 2
-      const { lease } = granted(await limiter.take(ask({ ...options, account: key, tokens: 500 })))
-      if (before === 'adjust') await limiter.adjust(lease, 100)
-      else await limiter.release(lease)
-      await limiter.end(lease, before === 'adjust' ? 900 : 100)
-      const next = granted(await limiter.take(ask({ ...options, account: key, tokens: 0 })))
-      expect(next.limits[0]?.remaining).toBe(900)
+    const options = {
+      accountLimits: { requestsPerMinute: 100, tokensPerMinute: 1_000, concurrentRequests: 1 },
+      modelLimits: { tokensPerMinute: 10_000, concurrentRequests: 1 },
     }
+    const { lease } = granted(await limiter.take(ask({ ...options, tokens: 1_000 })))
+    for (let time = 0; time < 2; time++) await limiter.end(lease, 600)
+    expect(limiter.openLeases).toBe(0)
+    const next = granted(await limiter.take(ask({ ...options, tokens: 100 })))
+    const left = (scope: string, kind: string) =>
+      next.limits.find(limit => limit.scope === scope && limit.kind === kind)?.remaining
+    expect(left('account', 'requests')).toBe(98)
+    expect(left('account', 'tokens')).toBe(300)
+    expect(left('account', 'concurrent')).toBe(0)
+    expect(left('model', 'tokens')).toBe(9_300)
     await limiter.close()
   })
 
@@ -233,7 +211,7 @@ describe.each(modes)('limits counted %s', mode => {
     const limiter = await open()
     const options = { accountLimits: { tokensPerMinute: 1_000 } }
     const { lease } = granted(await limiter.take(ask({ ...options, tokens: 10 })))
-    await limiter.adjust(lease, 1_500)
+    await limiter.end(lease, 1_500)
     const { retryAfterMs } = refused(await limiter.take(ask({ ...options, tokens: 10 })))
     expect(retryAfterMs).toBeGreaterThan(30_000)
     await limiter.close()
@@ -263,7 +241,7 @@ describe.each(modes)('limits counted %s', mode => {
     )
     expect(answers.filter(({ allowed }) => allowed)).toHaveLength(250)
     const grants = answers.flatMap(answer => (answer.allowed ? [answer.lease] : []))
-    await Promise.all(grants.map(lease => limiter.release(lease)))
+    await Promise.all(grants.map(lease => limiter.end(lease, 10)))
     const after = granted(await limiter.take(ask({ ...options, key: 9_999 })))
     const remaining = after.limits.find(({ scope, kind }) => scope === 'account' && kind === 'requests')
     expect(remaining?.remaining).toBe(600 - 251)
@@ -275,7 +253,7 @@ describe.each(modes)('limits counted %s', mode => {
     const options = { accountLimits: { concurrentRequests: 100 } }
     for (let round = 0; round < 100; round++) {
       const grants = await Promise.all(Array.from({ length: 100 }, () => limiter.take(ask(options))))
-      await Promise.all(grants.map(answer => limiter.release(granted(answer).lease)))
+      await Promise.all(grants.map(answer => limiter.end(granted(answer).lease, 1)))
     }
     const again = await Promise.all(Array.from({ length: 101 }, () => limiter.take(ask(options))))
     expect(again.filter(({ allowed }) => allowed)).toHaveLength(100)

@@ -151,8 +151,7 @@ async function call(
       counts.slowestMs = Math.max(counts.slowestMs, performance.now() - start)
       if (answer.allowed) {
         counts.admitted++
-        await gateway.adjust(answer.lease, 8)
-        await gateway.release(answer.lease)
+        await gateway.end(answer.lease, 8)
       }
     } catch {
       counts.failed++

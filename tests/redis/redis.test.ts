@@ -74,8 +74,7 @@ if (!hasRedisServer) {
     const { lease, degraded } = granted(await limiter.take({ ...request, id: 'a' }))
     expect(degraded).toBe(false)
     await limiter.renewAll()
-    await limiter.adjust(lease, 5)
-    await limiter.release(lease)
+    await limiter.end(lease, 5)
     granted(await limiter.take({ ...request, id: 'b' }))
     expect(refused(await limiter.take({ ...request, id: 'c' })).bucket).toEqual({
       scope: 'account',
