@@ -9,6 +9,7 @@ import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/pa
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { CallQueue } from './call-queue.ts'
 import { CallWriter } from './call-writer.ts'
 import { encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
@@ -29,7 +30,7 @@ export function createStreamEncoder(context: ReplyContext): StreamEncoder {
   const joiner = createPairJoiner()
   const writer = new ReplyWriter(context)
   return {
-    ...compose(joiner, writer),
+    ...compose(new CallQueue(), compose(joiner, writer)),
     plainText: block => (joiner.isWaiting ? undefined : writer.plainText(block)),
   }
 }
