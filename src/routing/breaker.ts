@@ -120,6 +120,11 @@ export class Breaker {
     return this.#open === undefined
   }
 
+  /** Whether it is open, and not because it is time to ask again. */
+  isPaused(now: number): boolean {
+    return this.#open !== undefined && now < this.#open.until
+  }
+
   standing(now: number): Standing {
     if (this.#open === undefined) return READY
     if (now < this.#open.until) return { kind: 'paused', until: this.#open.until }

@@ -1,14 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
-import {
-  Breaker,
-  type BreakerView,
-  type Opened,
-  READY,
-  type Signal,
-  type Standing,
-  type Ticket,
-} from './breaker.ts'
+import { Breaker, type BreakerView, READY, type Signal, type Standing, type Ticket } from './breaker.ts'
 import { type Outcome, signalsOf } from './health-outcome.ts'
 import type { BreakerOpening, HealthSharing } from './health-sharing.ts'
 
@@ -51,7 +43,10 @@ export interface HealthOptions {
   random: () => number
   /** What other processes see, where there are any. */
   sharing?: HealthSharing
-  /** Told of every opening that this process saw itself, for the log. */
+  /**
+   * Told of every opening that this process saw itself, for the log. Not of attempts that only lengthen one: where all
+   * channels of a model are down, each of its requests makes such attempts.
+   */
   onOpening?: (opening: BreakerOpening) => void
 }
 
@@ -67,6 +62,9 @@ interface Entry {
   address: string
   firstByteMs: number | undefined
 }
+
+/** Whose breaker it is: a channel's, one of its keys', or that of a model at one of its keys. */
+type Subject = Pick<BreakerOpening, 'channelId'> & Partial<Pick<BreakerOpening, 'key' | 'model'>>
 
 /**
  * The breakers of all channels and keys, as this process knows them. Ids are those of the database, so that processes
@@ -126,11 +124,10 @@ export class Health {
         const toldAt = this.#options.clock.elapsed()
         const signals = signalsOf(outcome)
         const entry = this.#entry(channelSubject(channel.id), channel.baseUrl)
-        const opened = entry.breaker.report(channelTicket, signals.channel, toldAt)
-        if (opened !== undefined) this.#tell(opened, channel, undefined, undefined)
+        this.#report(entry.breaker, channelTicket, signals.channel, toldAt, { channelId: channel.id })
+        const key = { id: keyId }
         const keyEntry = this.#entry(ofKey, channel.baseUrl)
-        const keyOpened = keyEntry.breaker.report(keyTicket, signals.key, toldAt)
-        if (keyOpened !== undefined) this.#tell(keyOpened, channel, { id: keyId }, undefined)
+        this.#report(keyEntry.breaker, keyTicket, signals.key, toldAt, { channelId: channel.id, key })
         this.#reportModel(channel, { id: keyId, model }, modelTicket, signals.model)
         // A probe has told what it was for; what comes after is news of an attempt like any other.
         channelTicket = plain
@@ -196,15 +193,21 @@ export class Health {
     const name = modelName(keySubject(channel.id, id), model)
     if (signal.kind !== 'pause' && !this.#models.has(name)) return
     const { breaker } = this.#modelEntry(channel.id, id, model, channel.baseUrl)
-    const opened = breaker.report(ticket, signal, this.#options.clock.elapsed())
-    if (opened !== undefined) this.#tell(opened, channel, { id }, model)
-    else if (signal.kind === 'ok') this.#models.delete(name)
+    const subject = { channelId: channel.id, key: { id }, model }
+    const opened = this.#report(breaker, ticket, signal, this.#options.clock.elapsed(), subject)
+    if (!opened && signal.kind === 'ok') this.#models.delete(name)
   }
 
-  #tell(opened: Opened, channel: Channel, key: BreakerOpening['key'], model: string | undefined): void {
-    const opening: BreakerOpening = { ...opened, channelId: channel.id, key, model }
-    this.#options.onOpening?.(opening)
+  /** Tells its breaker, and everybody else if that opened or stays open for longer. Whether it did. */
+  #report(breaker: Breaker, ticket: Ticket, signal: Signal, now: number, subject: Subject): boolean {
+    const wasPaused = breaker.isPaused(now)
+    const opened = breaker.report(ticket, signal, now)
+    if (opened === undefined) return false
+    const { channelId, key, model } = subject
+    const opening: BreakerOpening = { ...opened, channelId, key, model }
+    if (!wasPaused) this.#options.onOpening?.(opening)
     this.#options.sharing?.publish(opening)
+    return true
   }
 
   #takeIn(opening: BreakerOpening): void {

@@ -213,6 +213,16 @@ describe('what is shown', () => {
     expect(JSON.stringify(shown)).not.toContain('secret')
   })
 
+  test('an opening is told once, not with every last resort that fails while it lasts, and a probe that fails tells anew', () => {
+    const { attempt, clock, openings } = underTest()
+    const channel = channelOf(1)
+    for (let count = 0; count < 50; count += 1) attempt(channel, 0, REFUSED)
+    expect(openings).toHaveLength(1)
+    clock.advance(PAUSES.refused.maxMs)
+    attempt(channel, 0, REFUSED)
+    expect(openings).toHaveLength(2)
+  })
+
   test('how long the first byte takes, as an average of successes', () => {
     const { attempt, health } = underTest()
     const channel = channelOf(1)

@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
-import type { ExchangeRecord } from '@/exchange/record.ts'
+import type { EndState, ExchangeRecord } from '@/exchange/record.ts'
 import { inputTokens, NO_USAGE, outputTokens, type Usage } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -142,8 +142,16 @@ function report(record: ExchangeRecord, totalMs: number, log: Log): void {
   if (isPlain(record)) log.plain(line, 'exchange')
   else if (record.error?.kind === 'internal_error')
     log.error({ ...line, err: record.error.cause }, 'exchange')
+  else if (hasFailed(record)) log.warn(line, 'exchange')
   else log.info(line, 'exchange')
 }
+
+/** Whether the caller got less than was asked for, and neither they nor a limit of theirs is why. */
+function hasFailed({ status, endState }: ExchangeRecord): boolean {
+  return status >= 500 || (status === 200 && FAILURES.has(endState))
+}
+
+const FAILURES: ReadonlySet<EndState> = new Set(['upstream_cut', 'upstream_error', 'stalled'])
 
 /** Whether a line holds nothing but what is ours: no text of an upstream, and no name that a caller or a vendor made up. */
 function isPlain({ error, losses, extras, usage }: ExchangeRecord): boolean {

@@ -88,6 +88,29 @@ describe('the line of an exchange carries no credential', () => {
   })
 })
 
+describe('the line of an exchange is a warning where the upstream or the gateway failed', () => {
+  const [info, warning, bug] = [30, 40, 50]
+  const failure = new GatewayError('upstream_error', 'x')
+  test.each<[string, Partial<ExchangeRecord>, number]>([
+    ['complete', {}, info],
+    ['refused for what the caller said', { status: 400, endState: 'refused', error: failure }, info],
+    ['refused by a limit', { status: 429, endState: 'refused', error: failure }, info],
+    ['the caller left', { status: 200, endState: 'client_gone', error: failure }, info],
+    [
+      "the upstream's complaint of the request",
+      { status: 400, endState: 'upstream_error', error: failure },
+      info,
+    ],
+    ['no channel could answer', { status: 502, endState: 'upstream_error', error: failure }, warning],
+    ['billing is unavailable', { status: 503, endState: 'refused', error: failure }, warning],
+    ['cut after output', { status: 200, endState: 'upstream_cut', error: failure }, warning],
+    ['silent after output', { status: 200, endState: 'stalled', error: failure }, warning],
+    ['a bug', { status: 500, error: new GatewayError('internal_error', 'x') }, bug],
+  ])('%s', (_what, parts, level) => {
+    expect(JSON.parse(lineOf(record(parts)))).toMatchObject({ level })
+  })
+})
+
 test('says the same whether or not there is something in it that has to be scrubbed', () => {
   const plain = JSON.parse(lineOf(record()))
   const scrubbed = JSON.parse(lineOf(record({ losses: ['top_k'] })))
