@@ -2,7 +2,7 @@ import type { Account } from '@/accounts/account.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
-import { loadDefaults } from '@/routing/defaults.ts'
+import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import {
   type Command,
   type CommandIo,

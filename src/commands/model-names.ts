@@ -1,6 +1,6 @@
 import type { Database } from '@/db/connect.ts'
 import { Refusal } from '@/errors/refusal.ts'
-import { readModels } from '@/routing/store.ts'
+import { readModels } from '@/routing/catalog/store.ts'
 
 /** The ids behind names that a person typed: ids or aliases of models that exist. Undefined stays undefined. */
 export async function resolveModels(

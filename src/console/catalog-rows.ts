@@ -1,8 +1,8 @@
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { BreakerView } from '@/routing/breaker.ts'
-import type { ChannelHealth } from '@/routing/health.ts'
-import type { StoredChannel, StoredModel } from '@/routing/store.ts'
+import type { StoredChannel, StoredModel } from '@/routing/catalog/store.ts'
+import type { BreakerView } from '@/routing/health/breaker.ts'
+import type { ChannelHealth } from '@/routing/health/health.ts'
 import type { Channel, Model } from './api/contract/admin-catalog.ts'
 import { planRow } from './price-rows.ts'
 

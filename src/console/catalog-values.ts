@@ -1,6 +1,6 @@
 import { type ConfigFile, ConfigFileError, readConfigValue } from '@/config/file.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { StoredChannel } from '@/routing/store.ts'
+import type { StoredChannel } from '@/routing/catalog/store.ts'
 import type { Model, NewChannel } from './api/contract/admin-catalog.ts'
 import { HIDDEN } from './catalog-rows.ts'
 import { invalid } from './failure.ts'

@@ -1,5 +1,11 @@
-import { applyIn } from '@/routing/apply.ts'
-import { announceCatalog, lockCatalog, readChannels, readModels, removeChannels } from '@/routing/store.ts'
+import { applyIn } from '@/routing/catalog/apply.ts'
+import {
+  announceCatalog,
+  lockCatalog,
+  readChannels,
+  readModels,
+  removeChannels,
+} from '@/routing/catalog/store.ts'
 import { type Actor, administer } from './acts.ts'
 import type { NewChannel } from './api/contract/admin-catalog.ts'
 import { channelAct } from './catalog-rows.ts'

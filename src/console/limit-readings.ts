@@ -1,6 +1,6 @@
 import type { Account, ApiKey, Limits } from '@/accounts/account.ts'
 import type { Database } from '@/db/connect.ts'
-import type { Defaults } from '@/routing/defaults.ts'
+import type { Defaults } from '@/routing/catalog/defaults.ts'
 import type { LimitReading } from './api/contract/usage.ts'
 import { firstIdAt } from './request-log.ts'
 

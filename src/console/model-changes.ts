@@ -1,6 +1,12 @@
-import { applyIn } from '@/routing/apply.ts'
-import type { PriceJump } from '@/routing/price-jump.ts'
-import { announceCatalog, lockCatalog, readChannels, readModels, removeModels } from '@/routing/store.ts'
+import { applyIn } from '@/routing/catalog/apply.ts'
+import type { PriceJump } from '@/routing/catalog/price-jump.ts'
+import {
+  announceCatalog,
+  lockCatalog,
+  readChannels,
+  readModels,
+  removeModels,
+} from '@/routing/catalog/store.ts'
 import { type Actor, administer } from './acts.ts'
 import type { NewModel } from './api/contract/admin-catalog.ts'
 import { modelAct } from './catalog-rows.ts'

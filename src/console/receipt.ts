@@ -5,7 +5,7 @@ import type { Rates } from '@/generation/rates.ts'
 import { readReceipt, type StoredReceipt } from '@/ledger/receipt.ts'
 import { type Bucket, type CostLine, costOf } from '@/pricing/cost.ts'
 import { formatMoney } from '@/pricing/money.ts'
-import { readVersion } from '@/routing/price-store.ts'
+import { readVersion } from '@/routing/catalog/price-store.ts'
 import type { Receipt as ReceiptRow } from './api/contract/requests.ts'
 
 /** What one request cost, and why: for the command line and the console. */

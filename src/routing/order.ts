@@ -1,7 +1,7 @@
 import type { Format } from '@/generation/format.ts'
+import type { Standing } from '@/routing/health/breaker.ts'
+import type { FailureKind } from '@/routing/health/health-outcome.ts'
 import type { ChannelKey } from '@/upstream/channel.ts'
-import type { Standing } from './breaker.ts'
-import type { FailureKind } from './health-outcome.ts'
 import type { Route } from './model.ts'
 
 /** One way to make an attempt, and what is known of it at this moment. */

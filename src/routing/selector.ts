@@ -1,8 +1,8 @@
 import type { Clock } from '@/clock/clock.ts'
+import { type Health, pool, type Timings } from '@/routing/health/health.ts'
+import type { Outcome } from '@/routing/health/health-outcome.ts'
 import { type ConversationTraits, chainName, conversationName, type Homes } from './affinity.ts'
 import type { Concurrency } from './concurrency.ts'
-import { type Health, pool, type Timings } from './health.ts'
-import type { Outcome } from './health-outcome.ts'
 import type { Route } from './model.ts'
 import { type Candidate, type Order, orderCandidates, type Place, placeOf } from './order.ts'
 

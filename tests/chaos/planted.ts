@@ -222,7 +222,7 @@ export const PLANTED: readonly Planted[] = [
     file: 'src/generation/rate-text.ts',
     find: 'all.findLast(({ from }) => from <= now)',
     replace: 'all.at(-1)',
-    caughtBy: 'tests/routing/prices.test.ts',
+    caughtBy: 'tests/routing/catalog/prices.test.ts',
   },
 ]
 

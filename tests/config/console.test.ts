@@ -3,7 +3,7 @@ import { testDatabase } from '#tests/support/database.ts'
 import { loadConsoleEntry } from '@/config/console.ts'
 import { ConfigFileError, parseConfigFile, readConfigValue } from '@/config/file.ts'
 import { setting } from '@/db/schema.ts'
-import { applyFile } from '@/routing/apply.ts'
+import { applyFile } from '@/routing/catalog/apply.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 
 const database = await testDatabase()

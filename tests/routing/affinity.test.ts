@@ -4,7 +4,7 @@ import { manualClock } from '#tests/support/manual-clock.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { conversationName, HOME_MS, Homes } from '@/routing/affinity.ts'
-import type { Standing } from '@/routing/breaker.ts'
+import type { Standing } from '@/routing/health/breaker.ts'
 import { orderCandidates, placeOf } from '@/routing/order.ts'
 import { candidatesOf, channelOf, routeOf } from './channels.ts'
 

@@ -1,5 +1,5 @@
-import type { Standing } from '@/routing/breaker.ts'
-import { pool } from '@/routing/health.ts'
+import type { Standing } from '@/routing/health/breaker.ts'
+import { pool } from '@/routing/health/health.ts'
 import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import type { Channel } from '@/upstream/channel.ts'

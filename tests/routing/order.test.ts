@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { Format } from '@/generation/format.ts'
-import type { Standing } from '@/routing/breaker.ts'
+import type { Standing } from '@/routing/health/breaker.ts'
 import {
   afterFailure,
   type Candidate,

@@ -1,7 +1,7 @@
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
-import { channelsOf } from '@/routing/catalog.ts'
-import type { ChannelHealth } from '@/routing/health.ts'
+import { channelsOf } from '@/routing/catalog/catalog.ts'
+import type { ChannelHealth } from '@/routing/health/health.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
 import {
   type BreakerReading,

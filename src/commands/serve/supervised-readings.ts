@@ -1,8 +1,8 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Readings } from '@/console/deployment.ts'
 import { openRedis } from '@/redis/redis.ts'
-import { Health } from '@/routing/health.ts'
-import { redisSharing } from '@/routing/health-redis.ts'
+import { Health } from '@/routing/health/health.ts'
+import { redisSharing } from '@/routing/health/health-redis.ts'
 import type { Log } from '@/telemetry/log.ts'
 
 /** Readings that listen to Redis until they are closed. */

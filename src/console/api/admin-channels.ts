@@ -1,4 +1,4 @@
-import { liveChannel, readChannels, readModels } from '@/routing/store.ts'
+import { liveChannel, readChannels, readModels } from '@/routing/catalog/store.ts'
 import { channelRow } from '../catalog-rows.ts'
 import { removeChannel, writeChannel } from '../channel-changes.ts'
 import { testChannel } from '../channel-test.ts'

@@ -1,4 +1,4 @@
-import { loadDefaults } from '@/routing/defaults.ts'
+import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, notFound } from '../failure.ts'
 import { linkStore } from '../link-store.ts'

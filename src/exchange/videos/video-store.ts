@@ -23,7 +23,7 @@ import type { Format } from '@/generation/format.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { VideoFault, VideoTerms } from '@/generation/video.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { readVersion } from '@/routing/price-store.ts'
+import { readVersion } from '@/routing/catalog/price-store.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 
 /** What an order of a video needs, and what looks after it. */

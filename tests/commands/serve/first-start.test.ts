@@ -6,8 +6,8 @@ import { firstStart, TRIAL_EMAIL } from '@/commands/serve/first-start.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
 import { channel, model } from '@/db/schema.ts'
-import { applyFile } from '@/routing/apply.ts'
-import { loadCatalog } from '@/routing/store.ts'
+import { applyFile } from '@/routing/catalog/apply.ts'
+import { loadCatalog } from '@/routing/catalog/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 
 const db = await testDatabase()

@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/database.ts'
 import { channel, model } from '@/db/schema.ts'
-import { applyFile } from '@/routing/apply.ts'
-import { type LiveCatalog, openLiveCatalog } from '@/routing/live-catalog.ts'
+import { applyFile } from '@/routing/catalog/apply.ts'
+import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
 

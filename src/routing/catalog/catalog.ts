@@ -1,5 +1,5 @@
+import type { Catalog, Model } from '@/routing/model.ts'
 import type { Channel } from '@/upstream/channel.ts'
-import type { Catalog, Model } from './model.ts'
 
 /** A catalog that never changes: whoever holds it sees one moment. Ids and aliases match exactly. */
 export function createCatalog(models: readonly Model[]): Catalog {

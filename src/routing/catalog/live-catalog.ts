@@ -1,9 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Database } from '@/db/connect.ts'
 import { openListener } from '@/db/listener.ts'
+import type { Catalog, Model } from '@/routing/model.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { type Defaults, loadDefaults } from './defaults.ts'
-import type { Catalog, Model } from './model.ts'
 import { CATALOG_TOPIC, loadCatalog } from './store.ts'
 
 /** Reloading this often bounds how long a change that no message told can stay unseen. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readPrices } from '@/generation/rate-text.ts'
-import { describeJump, findJumps } from '@/routing/price-jump.ts'
+import { describeJump, findJumps } from '@/routing/catalog/price-jump.ts'
 
 type Prices = Parameters<typeof readPrices>[0]
 

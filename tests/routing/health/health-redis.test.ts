@@ -1,13 +1,13 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { channelOf } from '#tests/routing/channels.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { connectRedis, hasRedisServer, openTestRedis, startRedisServer } from '#tests/support/redis.ts'
 import { until } from '#tests/support/upstream.ts'
 import { redisScript } from '@/redis/redis.ts'
-import { MAX_STREAK } from '@/routing/breaker.ts'
-import { Health } from '@/routing/health.ts'
-import type { Outcome } from '@/routing/health-outcome.ts'
-import { redisSharing } from '@/routing/health-redis.ts'
-import { channelOf } from './channels.ts'
+import { MAX_STREAK } from '@/routing/health/breaker.ts'
+import { Health } from '@/routing/health/health.ts'
+import type { Outcome } from '@/routing/health/health-outcome.ts'
+import { redisSharing } from '@/routing/health/health-redis.ts'
 
 const REFUSED: Outcome = { kind: 'upstream_auth', retryAfterMs: undefined, reason: 'status 401' }
 const FAILED: Outcome = { kind: 'upstream_error', retryAfterMs: undefined, reason: 'status 500' }

@@ -11,7 +11,7 @@ import {
   PROBE_MS,
   type Signal,
   WINDOW_MS,
-} from '@/routing/breaker.ts'
+} from '@/routing/health/breaker.ts'
 
 const OK: Signal = { kind: 'ok' }
 const NEUTRAL: Signal = { kind: 'neutral' }

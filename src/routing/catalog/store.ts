@@ -3,10 +3,10 @@ import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
 import type { Database, Rows, Transaction } from '@/db/connect.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
+import type { Catalog, Model, Route } from '@/routing/model.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Channel, Timeouts } from '@/upstream/channel.ts'
 import { createCatalog } from './catalog.ts'
-import type { Catalog, Model, Route } from './model.ts'
 import { readCurrentPrices, type StoredPrice } from './price-store.ts'
 
 /** Told at commit whenever channels, models or the defaults changed (live-catalog.ts). */

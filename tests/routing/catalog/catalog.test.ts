@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createCatalog } from '@/routing/catalog.ts'
+import { createCatalog } from '@/routing/catalog/catalog.ts'
 import type { Model } from '@/routing/model.ts'
 
 function model(id: string, aliases: readonly string[] = []): Model {
