@@ -15,7 +15,7 @@ export function readModel(body: JsonObject): string {
   throw invalidRequest('model', 'expected the name of a model')
 }
 
-/** All that the gateway acts on in a body; everything else is between the caller and the model. */
+/** All that the gateway acts on in a body; but for what a call cannot be without, everything else is between the caller and the model. */
 const Call = Type.Object(
   {
     model: Type.String({ minLength: 1 }),
@@ -30,13 +30,44 @@ const call = TypeCompiler.Compile(Call)
  * Model and stream, for the formats that have them in the body.
  * @throws GatewayError `invalid_request`
  */
-export function readBodyCall(body: RequestBody): CallFacts {
+function readBodyCall(body: RequestBody): CallFacts {
   const json: unknown = outlineOf(body)
   if (!isCall(json)) {
     readModel(outlineOf(body))
     throw invalidRequest('stream', 'expected true, false or null')
   }
   return { model: json.model, stream: json.stream ?? false, framing: 'sse' }
+}
+
+/**
+ * The same for a body that has its conversation as `messages`: without them there is nothing to answer, whoever is asked.
+ * @throws GatewayError `invalid_request`
+ */
+export function readMessagesCall(body: RequestBody): CallFacts {
+  const facts = readBodyCall(body)
+  if (Array.isArray(outlineOf(body)['messages'])) return facts
+  throw invalidRequest('messages', 'expected a list of messages')
+}
+
+/**
+ * The same for Messages, whose callers must say how long an answer may be.
+ * @throws GatewayError `invalid_request`
+ */
+export function readLimitedMessagesCall(body: RequestBody): CallFacts {
+  const facts = readMessagesCall(body)
+  if (typeof outlineOf(body)['max_tokens'] === 'number') return facts
+  throw invalidRequest('max_tokens', 'expected a whole number')
+}
+
+/**
+ * The same for Responses, where the input may be a text, items, or left to a stored prompt.
+ * @throws GatewayError `invalid_request`
+ */
+export function readInputCall(body: RequestBody): CallFacts {
+  const facts = readBodyCall(body)
+  const input = outlineOf(body)['input'] ?? ''
+  if (typeof input === 'string' || Array.isArray(input)) return facts
+  throw invalidRequest('input', 'expected a text or a list of items')
 }
 
 function isCall(value: unknown): value is Static<typeof Call> {

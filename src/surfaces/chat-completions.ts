@@ -1,13 +1,13 @@
 import { Elysia } from 'elysia'
 import { type Listener, runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { readBodyCall } from './body-call.ts'
+import { readMessagesCall } from './body-call.ts'
 
 /** OpenAI Chat Completions. */
 export function chatCompletions(gateway: Gateway, listener: Listener) {
   return new Elysia({ name: 'chat-completions' }).post(
     '/v1/chat/completions',
-    ({ request }) => runExchange(gateway, { request, listener, surface: 'chat', readCall: readBodyCall }),
+    ({ request }) => runExchange(gateway, { request, listener, surface: 'chat', readCall: readMessagesCall }),
     { parse: 'none' },
   )
 }

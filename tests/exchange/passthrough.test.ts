@@ -83,8 +83,12 @@ describe('the request on its way up', () => {
 
   test('asks a streaming Chat upstream for usage and changes nothing else', async () => {
     upstream.answer = () => eventStream('data: [DONE]\n\n')
-    await (await post('/v1/chat/completions', '{"model":"same","stream":true,"n":1.0}')).arrayBuffer()
-    expect(lastBody()).toBe('{"model":"same","stream":true,"n":1.0,"stream_options":{"include_usage":true}}')
+    await (
+      await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[],"n":1.0}')
+    ).arrayBuffer()
+    expect(lastBody()).toBe(
+      '{"model":"same","stream":true,"messages":[],"n":1.0,"stream_options":{"include_usage":true}}',
+    )
   })
 
   test('keeps what Codex says of itself and of the machine it runs on', async () => {
@@ -185,7 +189,7 @@ describe('the answer on its way down', () => {
     upstream.answer = () => eventStream(inPieces(() => 1))
     const response = await post(
       '/v1/chat/completions',
-      '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
+      '{"model":"same","stream":true,"messages":[],"stream_options":{"include_usage":true}}',
     )
     expect(await response.text()).toBe(STREAM.join(''))
   })
@@ -195,7 +199,7 @@ describe('the answer on its way down', () => {
       upstream.answer = () => eventStream(inPieces(rest => (rest === bytes.length ? cut : rest)))
       const response = await post(
         '/v1/chat/completions',
-        '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
+        '{"model":"same","stream":true,"messages":[],"stream_options":{"include_usage":true}}',
       )
       expect(await response.text()).toBe(STREAM.join(''))
     }
@@ -203,7 +207,7 @@ describe('the answer on its way down', () => {
 
   test('lacks the usage chunk, and nothing else, when the caller did not ask for it; usage is metered all the same', async () => {
     upstream.answer = () => eventStream(inPieces(() => 3))
-    const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+    const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')
     expect(await response.text()).toBe(STREAM.filter(event => !event.includes('"usage"')).join(''))
     const last = (await gateway.exchanges()).at(-1)
     expect(last).toMatchObject({
@@ -224,7 +228,7 @@ describe('the answer on its way down', () => {
     async (line, last) => {
       const text = `data: {"choices":[{"index":0,"delta":{"content":"x"},"finish_reason":"stop"}]}${line}${line}data: [DONE]`
       upstream.answer = () => eventStream(text + last)
-      const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+      const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')
       expect(await response.text()).toBe(text + line + line)
     },
   )
@@ -254,7 +258,7 @@ describe('the answer on its way down', () => {
         upstream.answer = () => eventStream(inOrder(pieces))
         const response = await post(
           '/v1/chat/completions',
-          '{"model":"same","stream":true,"stream_options":{"include_usage":true}}',
+          '{"model":"same","stream":true,"messages":[],"stream_options":{"include_usage":true}}',
         )
         expect(await response.text()).toBe(expected)
         expect((await gateway.exchanges()).at(-1)).toMatchObject({ end_state: 'complete' })
@@ -263,7 +267,7 @@ describe('the answer on its way down', () => {
 
     test('but not of an answer that was cut', async () => {
       upstream.answer = () => eventStream(START)
-      const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+      const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')
       const text = await response.text()
       expect(text).toContain('"error"')
       expect(text).not.toContain('[DONE]')
@@ -274,7 +278,7 @@ describe('the answer on its way down', () => {
   test('whose last event lacks its empty line has its error in an event of its own', async () => {
     const event = 'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}'
     upstream.answer = () => eventStream(`${event}\n\n${event}`)
-    const response = await post('/v1/chat/completions', '{"model":"same","stream":true}')
+    const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')
     expect(await response.text()).toMatch(/"x"\}\}\]\}\n\ndata: .*"x"\}\}\]\}\n\ndata: \{"error"/)
   })
 

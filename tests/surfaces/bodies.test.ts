@@ -291,6 +291,39 @@ describe.each(['chat', 'responses', 'messages'] as const)('%s', surface => {
   })
 })
 
+describe('a body without what it is about is refused here, whoever would be asked', () => {
+  const LIMIT = { max_tokens: 50 }
+  test.each<[Surface, string, object]>([
+    ['chat', 'messages', {}],
+    ['chat', 'messages', { messages: null }],
+    ['chat', 'messages', { messages: 'hi' }],
+    ['messages', 'messages', LIMIT],
+    ['messages', 'messages', { ...LIMIT, messages: { role: 'user' } }],
+    ['messages', 'max_tokens', { messages: [{ role: 'user', content: 'hi' }] }],
+    ['messages', 'max_tokens', { messages: [{ role: 'user', content: 'hi' }], max_tokens: '50' }],
+    ['responses', 'input', { input: 5 }],
+    ['responses', 'input', { input: { role: 'user', content: 'hi' } }],
+    ['gemini', 'contents', {}],
+    ['gemini', 'contents', { contents: 'hi' }],
+  ])('%s without %s: %j', async (surface, param, rest) => {
+    const body = JSON.stringify({ model: `${surface}/echo`, ...rest })
+    const error = await readError(await call(gateway, surface, { body }), surface)
+    expect(error).toMatchObject({ status: 400, code: 'invalid_request' })
+    expect(error.message).toStartWith(`Invalid value for '${param}': expected`)
+    if (surface === 'chat' || surface === 'responses') expect(error.param).toBe(param)
+  })
+
+  test.each(['gemini/echo', 'chat/echo'])(
+    'but Google takes one element for a list of one: %s',
+    async model => {
+      const body = JSON.stringify({ contents: { parts: { text: 'hi' } } })
+      const response = await call(gateway, 'gemini', { model, body })
+      expect(await response.text()).toContain('"text":"hi"')
+      expect(response.status).toBe(200)
+    },
+  )
+})
+
 describe('gemini', () => {
   test.each(['%zz', '%', 'gemini%2', '%E0%A4%A'])('answers 400 to the path of a model %s', async model => {
     const error = await readError(await call(gateway, 'gemini', { model }), 'gemini')

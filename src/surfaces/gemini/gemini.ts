@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
+import { outlineOf, type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
 import { type CallFacts, type Listener, runExchange, runOperation } from '@/exchange/exchange.ts'
 import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
@@ -9,6 +9,8 @@ import { predictionOperation } from '@/exchange/operations/predictions.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { VideoGateway } from '@/exchange/videos/video-store.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
+import { isJsonObject } from '@/json/json.ts'
 import { readModelPath } from '@/surfaces/models/model-path.ts'
 import { unknownPath } from '@/surfaces/unknown-path.ts'
 import { originOf } from '@/surfaces/videos.ts'
@@ -59,8 +61,8 @@ function answer(
   if (action === undefined) return unknownPath(request, gateway.newRequestId())
   if (action instanceof GatewayError) return errorResponse(action, gateway.newRequestId(), 'gemini')
   const call = { request, listener, surface: 'gemini' } as const
-  return 'call' in action
-    ? action.run(gateway, { ...call, readCall: () => action.call })
+  return 'run' in action
+    ? action.run(gateway, { ...call, readCall: action.readCall })
     : runOperation(gateway, {
         ...call,
         read: async (incoming, terms) => action.operation(await readBody(incoming, terms)),
@@ -68,7 +70,7 @@ function answer(
 }
 
 type Action =
-  | { call: CallFacts; run: typeof runExchange }
+  | { readCall: (body: RequestBody) => CallFacts; run: typeof runExchange }
   /** What is no conversation. */
   | { operation: (body: RequestBody) => Operation }
 
@@ -87,13 +89,13 @@ function readAction(
   const action = path.slice(colon + 1)
   switch (action) {
     case 'generateContent':
-      return { call: { model, stream: false, framing: 'sse' }, run: runExchange }
+      return { readCall: readGeneration({ model, stream: false, framing: 'sse' }), run: runExchange }
     case 'streamGenerateContent': {
       const framing = query.get('alt') === 'sse' ? 'sse' : 'json-array'
-      return { call: { model, stream: true, framing }, run: runExchange }
+      return { readCall: readGeneration({ model, stream: true, framing }), run: runExchange }
     }
     case 'countTokens':
-      return { call: { model, stream: false, framing: 'sse' }, run: countTokens }
+      return { readCall: () => ({ model, stream: false, framing: 'sse' }), run: countTokens }
     case 'embedContent':
     case 'batchEmbedContents':
       return { operation: body => embeddingOperation({ body, model, action }) }
@@ -110,5 +112,17 @@ function readAction(
     }
     default:
       return undefined
+  }
+}
+
+/**
+ * Reads the call that a path names: without `contents` there is nothing to answer, whoever is asked. Google takes one
+ * element for a list of one.
+ */
+function readGeneration(call: CallFacts): (body: RequestBody) => CallFacts {
+  return body => {
+    const { contents } = outlineOf(body)
+    if (Array.isArray(contents) || isJsonObject(contents)) return call
+    throw invalidRequest('contents', 'expected a list of contents')
   }
 }

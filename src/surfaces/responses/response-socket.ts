@@ -10,7 +10,7 @@ import { asObject, asString, type JsonObject, parseObject } from '@/json/json.ts
 import { spliceJson } from '@/json/splice.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import { readBodyCall } from '@/surfaces/body-call.ts'
+import { readInputCall } from '@/surfaces/body-call.ts'
 import { SocketMemory } from './socket-memory.ts'
 
 /** Requests that may wait on one connection for those before them. */
@@ -130,7 +130,7 @@ export class ResponseSocket {
       request: this.request(body),
       listener: { addressOf: () => this.#address },
       surface: 'responses',
-      readCall: readBodyCall,
+      readCall: readInputCall,
     }
   }
 

@@ -6,13 +6,13 @@ import { errorResponse } from '@/exchange/relay/reply.ts'
 import { compactResponse } from '@/exchange/responses/compact.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse, stateForReading } from '@/exchange/responses/response-exchange.ts'
-import { readBodyCall } from '@/surfaces/body-call.ts'
+import { readInputCall } from '@/surfaces/body-call.ts'
 import { storedResponses } from './stored-responses.ts'
 
 /** OpenAI Responses. */
 export function responses(gateway: ResponseGateway, listener: Listener) {
   const call = (request: Request) =>
-    ({ request, listener, surface: 'responses', readCall: readBodyCall }) as const
+    ({ request, listener, surface: 'responses', readCall: readInputCall }) as const
   return new Elysia({ name: 'responses' })
     .post('/v1/responses', ({ request }) => runResponse(gateway, call(request)), { parse: 'none' })
     .post(
