@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
-import type { Bucket } from '@/limits/bucket.ts'
-import { LocalBuckets } from '@/limits/local-bucket.ts'
+import type { Bucket } from '@/limits/buckets/bucket.ts'
+import { LocalBuckets } from '@/limits/buckets/local-bucket.ts'
 import { ConsoleError } from './failure.ts'
 
 /** How often something may be tried: so many at once, and one more whenever this time has passed. */

@@ -1,4 +1,4 @@
-import type { TakeResult } from './bucket.ts'
+import type { TakeResult } from '@/limits/buckets/bucket.ts'
 import type { LimitKind, LimitName, LimitScope, Plan, PlannedBucket, PlannedLease } from './plan.ts'
 
 /** How one limit stands, as headers tell it. */

@@ -1,5 +1,5 @@
-import { type Delta, WINDOW_US } from './bucket.ts'
-import type { GuardedBuckets } from './guarded-bucket.ts'
+import { type Delta, WINDOW_US } from '@/limits/buckets/bucket.ts'
+import type { GuardedBuckets } from '@/limits/buckets/guarded-bucket.ts'
 import { inGroups } from './in-groups.ts'
 import { markerKey, type Slot } from './plan.ts'
 

@@ -1,5 +1,5 @@
+import { SLOT_WAIT_US } from '@/limits/buckets/bucket.ts'
 import type { LimitRefusal } from './answer.ts'
-import { SLOT_WAIT_US } from './bucket.ts'
 import type { Plan } from './plan.ts'
 
 interface Block {

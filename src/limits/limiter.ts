@@ -1,5 +1,8 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { OnRedisDown } from '@/config/schema.ts'
+import type { TakeResult } from '@/limits/buckets/bucket.ts'
+import { GuardedBuckets } from '@/limits/buckets/guarded-bucket.ts'
+import { LocalBuckets } from '@/limits/buckets/local-bucket.ts'
 import { type RedisConnection, RedisTimeout } from '@/redis/redis.ts'
 import type { Log } from '@/telemetry/log.ts'
 import {
@@ -14,9 +17,6 @@ import {
 } from './answer.ts'
 import { Arrears } from './arrears.ts'
 import { BlockList } from './block-list.ts'
-import type { TakeResult } from './bucket.ts'
-import { GuardedBuckets } from './guarded-bucket.ts'
-import { LocalBuckets } from './local-bucket.ts'
 import { OpenLeases } from './open-leases.ts'
 import {
   corrections,

@@ -1,10 +1,10 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Place } from '@/clock/roll.ts'
+import { type Delta, LEASE_TTL_US } from '@/limits/buckets/bucket.ts'
+import type { GuardedBuckets } from '@/limits/buckets/guarded-bucket.ts'
+import type { LocalBuckets } from '@/limits/buckets/local-bucket.ts'
 import type { LimitLease } from './answer.ts'
-import { type Delta, LEASE_TTL_US } from './bucket.ts'
-import type { GuardedBuckets } from './guarded-bucket.ts'
 import { inGroups } from './in-groups.ts'
-import type { LocalBuckets } from './local-bucket.ts'
 import { markerKey, type Plan, type Slot } from './plan.ts'
 
 const LEASE_TTL_MS = LEASE_TTL_US / 1_000

@@ -6,7 +6,7 @@ import {
   type Take,
   tokenCostUs,
   tokenSize,
-} from './bucket.ts'
+} from '@/limits/buckets/bucket.ts'
 
 /** Limits per minute and at once; undefined is the default, and without a default no limit. */
 export interface LimitValues {

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
-import { RedisBuckets } from '@/limits/token-bucket.ts'
+import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import { bucketContract, requests, take, tokens } from './contract.ts'
 import { playOnBoth } from './trace.ts'
 

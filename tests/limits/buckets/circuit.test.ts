@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { Circuit } from '@/limits/circuit.ts'
+import { Circuit } from '@/limits/buckets/circuit.ts'
 
 const PROBE_MS = 250
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { LocalBuckets } from '@/limits/local-bucket.ts'
+import { LocalBuckets } from '@/limits/buckets/local-bucket.ts'
 import { bucketContract, requests, take } from './contract.ts'
 
 bucketContract('buckets in this process', () => {

@@ -1,10 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { type SaidStep, saidSteps } from '#tests/limits/said-steps.ts'
 import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
-import type { TakeResult } from '@/limits/bucket.ts'
-import { RedisBuckets } from '@/limits/token-bucket.ts'
+import type { TakeResult } from '@/limits/buckets/bucket.ts'
+import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import { type RedisConnection, RedisTimeout, redisScript } from '@/redis/redis.ts'
 import { requests, take, tokens } from './contract.ts'
-import { type SaidStep, saidSteps } from './said-steps.ts'
 
 const NOW_US = 1_700_000_000_000_000
 

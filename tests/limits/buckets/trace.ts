@@ -1,6 +1,12 @@
-import { type BucketStore, requestSize, type Take, type TakeResult, tokenSize } from '@/limits/bucket.ts'
-import { LocalBuckets } from '@/limits/local-bucket.ts'
-import { RedisBuckets } from '@/limits/token-bucket.ts'
+import {
+  type BucketStore,
+  requestSize,
+  type Take,
+  type TakeResult,
+  tokenSize,
+} from '@/limits/buckets/bucket.ts'
+import { LocalBuckets } from '@/limits/buckets/local-bucket.ts'
+import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 
 /** One step of a random trace. */

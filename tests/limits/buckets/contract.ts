@@ -8,7 +8,7 @@ import {
   type Take,
   tokenSize,
   WINDOW_US,
-} from '@/limits/bucket.ts'
+} from '@/limits/buckets/bucket.ts'
 
 /** A store and the time it goes by. */
 export interface ContractRig {
