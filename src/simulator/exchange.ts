@@ -1,8 +1,8 @@
 import type { JsonObject } from '@/json/json.ts'
+import type { OutputCount, Step } from '@/simulator/script/script.ts'
+import type { CachePolicy, InputCount } from '@/simulator/script/usage.ts'
 import type { Failure } from './failure.ts'
 import type { Prompt } from './prompt.ts'
-import type { OutputCount, Step } from './script.ts'
-import type { CachePolicy, InputCount } from './usage.ts'
 
 /** One accepted request and the answer planned for it: all that a writer needs. */
 export interface Exchange {

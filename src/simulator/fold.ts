@@ -1,5 +1,5 @@
+import type { FinishReason, Step } from '@/simulator/script/script.ts'
 import type { OfferedTool } from './prompt.ts'
-import type { FinishReason, Step } from './script.ts'
 
 /** An answer in one piece, folded from its steps. */
 export interface FoldedAnswer {

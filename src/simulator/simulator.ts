@@ -1,5 +1,5 @@
+import type { DeliveryObserver, Sleep } from '@/simulator/delivery/delivery.ts'
 import { Answerer } from './answer.ts'
-import type { DeliveryObserver, Sleep } from './delivery.ts'
 import { createRecordings, type Recordings } from './recordings.ts'
 
 /** What tests set otherwise. */

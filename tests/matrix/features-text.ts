@@ -1,7 +1,7 @@
 import { deepEqual, equal, match, notEqual, ok } from 'node:assert/strict'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { logProbability } from '@/simulator/log-probability.ts'
-import { IMAGE_BASE64 } from '@/simulator/script.ts'
+import { logProbability } from '@/simulator/script/log-probability.ts'
+import { IMAGE_BASE64 } from '@/simulator/script/script.ts'
 import { type Cell, type Feature, PIXEL } from './cell.ts'
 import type { Side } from './talk.ts'
 

@@ -2,7 +2,7 @@ import { deepEqual, equal, ok } from 'node:assert/strict'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { asObject } from '@/json/json.ts'
-import { signReasoning } from '@/simulator/signature.ts'
+import { signReasoning } from '@/simulator/script/signature.ts'
 import { type Cell, type Feature, WEATHER } from './cell.ts'
 import { SIDES, type Side, type Tokens } from './talk.ts'
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
-import { smallestInstance } from '@/simulator/instance.ts'
-import { checkSignature, signReasoning } from '@/simulator/signature.ts'
-import { readSteering } from '@/simulator/steering.ts'
-import { words } from '@/simulator/words.ts'
+import { smallestInstance } from '@/simulator/script/instance.ts'
+import { checkSignature, signReasoning } from '@/simulator/script/signature.ts'
+import { readSteering } from '@/simulator/script/steering.ts'
+import { words } from '@/simulator/script/words.ts'
 
 describe('words', () => {
   test('join to the text again and never split a character', () => {

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@/json/json.ts'
 import type { Exchange } from '@/simulator/exchange.ts'
 import type { FoldedAnswer } from '@/simulator/fold.ts'
-import type { Step } from '@/simulator/script.ts'
+import type { Step } from '@/simulator/script/script.ts'
 
 /** True for a request with `functions`, the way before `tools`: one call, in a field of its own. */
 export function usesLegacyFunctions({ body }: Exchange): boolean {

@@ -2,7 +2,7 @@ import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonVa
 import { refuse } from '@/simulator/failure.ts'
 import { isGemini3 } from '@/simulator/model-family.ts'
 import type { Prompt } from '@/simulator/prompt.ts'
-import { checkSignature } from '@/simulator/signature.ts'
+import { checkSignature } from '@/simulator/script/signature.ts'
 
 interface Content {
   role: 'user' | 'model'

@@ -1,4 +1,4 @@
-import type { Step } from '@/simulator/script.ts'
+import type { Step } from '@/simulator/script/script.ts'
 
 /** Holds the steps of every call back until the one before it has ended, for formats that cannot interleave. */
 export function* oneCallAtATime(steps: Iterable<Step>): Generator<Step> {

@@ -1,7 +1,7 @@
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { refuse } from '@/simulator/failure.ts'
 import type { Prompt, Segment } from '@/simulator/prompt.ts'
-import { checkSignature } from '@/simulator/signature.ts'
+import { checkSignature } from '@/simulator/script/signature.ts'
 
 /** A turn after the vendor's merging of neighbours with the same role. */
 interface Turn {

@@ -1,6 +1,6 @@
 import { asString, type JsonObject } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
-import { words } from '@/simulator/words.ts'
+import { words } from '@/simulator/script/words.ts'
 import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
 import { bytesOf } from './base64.ts'
 import type { OperationFields } from './fields.ts'

@@ -1,6 +1,6 @@
 import { asString, type JsonObject } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
-import { IMAGE_BASE64, IMAGE_TOKENS } from '@/simulator/script.ts'
+import { IMAGE_BASE64, IMAGE_TOKENS } from '@/simulator/script/script.ts'
 import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
 
 /** Generations, edits and variations: always the same pixel. */

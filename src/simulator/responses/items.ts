@@ -1,9 +1,9 @@
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import type { Exchange } from '@/simulator/exchange.ts'
-import { openaiLogprob } from '@/simulator/log-probability.ts'
 import type { OfferedTool } from '@/simulator/prompt.ts'
-import { IMAGE_BASE64, type Step } from '@/simulator/script.ts'
-import { signReasoning } from '@/simulator/signature.ts'
+import { openaiLogprob } from '@/simulator/script/log-probability.ts'
+import { IMAGE_BASE64, type Step } from '@/simulator/script/script.ts'
+import { signReasoning } from '@/simulator/script/signature.ts'
 
 /** A stream event before it has its sequence number. */
 export type ItemEvent = { type: string } & JsonObject

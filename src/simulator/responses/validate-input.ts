@@ -1,7 +1,7 @@
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
 import type { Prompt } from '@/simulator/prompt.ts'
-import { checkSignature } from '@/simulator/signature.ts'
+import { checkSignature } from '@/simulator/script/signature.ts'
 import {
   refuseOpenai,
   refuseType,

@@ -1,4 +1,4 @@
-import type { Steering } from './steering.ts'
+import type { Steering } from '@/simulator/script/steering.ts'
 
 /** What a body reports while it is sent. */
 export interface DeliveryObserver {

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { connect } from 'node:net'
+import { runSimulator } from '#tests/simulator/running.ts'
 import type { Recording } from '@/simulator/recordings.ts'
 import { createSimulator } from '@/simulator/simulator.ts'
-import { runSimulator } from './running.ts'
 
 const { server, post } = runSimulator()
 afterAll(() => server.stop())

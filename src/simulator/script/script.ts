@@ -1,6 +1,6 @@
-import { type Failure, simulatedFailure } from './failure.ts'
+import { type Failure, simulatedFailure } from '@/simulator/failure.ts'
+import type { OfferedTool, Prompt } from '@/simulator/prompt.ts'
 import { smallestInstance } from './instance.ts'
-import type { OfferedTool, Prompt } from './prompt.ts'
 import type { Steering } from './steering.ts'
 import { words } from './words.ts'
 

@@ -1,4 +1,4 @@
-import type { Prompt, Segment } from './prompt.ts'
+import type { Prompt, Segment } from '@/simulator/prompt.ts'
 
 /**
  * Input tokens in disjoint parts: their sum is the prompt. The rule: a segment costs a quarter of its UTF-8 bytes, rounded

@@ -1,6 +1,6 @@
 import type { Format } from '@/generation/format.ts'
-import { Failure } from './failure.ts'
-import { readSteering, type Steering } from './steering.ts'
+import { Failure } from '@/simulator/failure.ts'
+import { readSteering, type Steering } from '@/simulator/script/steering.ts'
 
 /** Any key is good, none is a 401; each vendor looks in its own places. */
 export function requireKey(format: Format, headers: Headers, query: URLSearchParams): void {

@@ -1,8 +1,8 @@
+import { Failure } from '@/simulator/failure.ts'
 import { type Film, readRange } from '@/simulator/operations/film.ts'
+import type { Steering } from '@/simulator/script/steering.ts'
 import { type Delivery, deliver } from './delivery.ts'
-import { Failure } from './failure.ts'
 import { requireModel } from './gate.ts'
-import type { Steering } from './steering.ts'
 
 /** The content type of answers that are JSON. */
 export const JSON_TYPE = 'application/json; charset=utf-8'
