@@ -85,8 +85,11 @@ const KINDS = {
   internal_error: { status: 500, origin: 'gateway', callerMayRetry: false },
 } as const satisfies Record<ErrorKind, KindRow>
 
-/** What of a channel an upstream's complaint is about, where the kind does not tell: the key, or one model with it. */
-export type Blamed = 'key' | 'model'
+/**
+ * What an upstream's complaint is about, where the kind does not tell: the key, or one model with it, or reasoning of
+ * earlier turns that it did not make.
+ */
+export type Blamed = 'key' | 'model' | 'reasoning'
 
 /** What of an error its kind does not say. */
 export interface GatewayErrorOptions {

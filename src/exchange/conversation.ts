@@ -18,7 +18,7 @@ export interface Conversation extends Admitted<Preparation> {
 
 /** The conversation that a prompt is, on all the routes of its model. */
 export function converse(
-  admitted: Omit<Conversation, 'routes' | 'traits' | 'prepare'>,
+  admitted: Omit<Conversation, 'routes' | 'traits' | 'prepare' | 'forgetReasoning'>,
   chain?: ResponseChain,
 ): Conversation {
   const { gateway, record, prompt, model, strict } = admitted
@@ -36,12 +36,22 @@ export function converse(
       return { ...traitsOf(record, prompt, model), chain }
     },
     prepare: preparer(admitted, options),
+    forgetReasoning: () => {
+      if (strict || prompt.withoutReasoning) return false
+      prompt.withoutReasoning = true
+      return true
+    },
   }
 }
 
 /** Makes the prompt ready for a route; media that its format cannot take by address are fetched first, if they may be. */
 function preparer(
-  { gateway, prompt, model, interruption }: Omit<Conversation, 'routes' | 'traits' | 'prepare'>,
+  {
+    gateway,
+    prompt,
+    model,
+    interruption,
+  }: Omit<Conversation, 'routes' | 'traits' | 'prepare' | 'forgetReasoning'>,
   options: PrepareOptions,
 ): Conversation['prepare'] {
   if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)

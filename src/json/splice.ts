@@ -16,10 +16,7 @@ import {
   startOf,
 } from './scan.ts'
 
-/**
- * What becomes of the value to which keys lead from the root. A number is a place in an array, whose items can be edited
- * and not removed.
- */
+/** What becomes of the value to which keys lead from the root. A number is a place in an array, as it was before any edit. */
 export type JsonEdit = { path: readonly (string | number)[] } & (
   | { value: JsonValue }
   /** A value that is JSON text already, so that it keeps its spelling. */
@@ -254,10 +251,23 @@ function namesPlaces({ members }: Plan): boolean {
 
 /** Edits the items that are there; places beyond the end are nothing to set. */
 function editArray(bytes: Buffer, open: number, plan: Plan, patches: Patch[]): number {
-  let at = skipSpace(bytes, open + 1)
+  let last = open + 1 // where the last item that stays ends
+  let empty = true
+  let at = skipSpace(bytes, last)
   for (let place = 0; at < bytes.length && bytes[at] !== CLOSE_BRACKET; place += 1) {
     const item = plan.members.get(place)
-    at = skipComma(bytes, item === undefined ? skipValue(bytes, at) : editValue(bytes, at, item, patches))
+    if (item?.removed === true) {
+      const end = skipValue(bytes, at)
+      const next = skipComma(bytes, end)
+      // As a member goes.
+      patches.push(empty ? { start: at, end: next, text: '' } : { start: last, end, text: '' })
+      last = empty ? next : end
+      at = next
+      continue
+    }
+    last = item === undefined ? skipValue(bytes, at) : editValue(bytes, at, item, patches)
+    empty = false
+    at = skipComma(bytes, last)
   }
   return at + 1
 }

@@ -8,6 +8,8 @@ export interface Complaint {
   code: string | undefined
   param: string | undefined
   retryAfterMs: number | undefined
+  /** It cannot read the reasoning of earlier turns. */
+  foreignReasoning?: boolean
   /** Fields for the caller's own client, in the vendor's words. */
   details?: Readonly<Record<string, unknown>> | undefined
 }
@@ -46,7 +48,7 @@ export function judge(complaint: Complaint): GatewayError {
       status,
       // The caller named a model that we have; that the upstream has not is a matter of the channel.
       retry: blames === undefined ? 'never' : 'next-channel',
-      blames,
+      blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
       code: complaint.code ?? 'invalid_request',
       param: complaint.param,
       details: complaint.details,

@@ -22,6 +22,7 @@ function handedOn(
       purpose: 'answer',
       stream: false,
       outputLimit: undefined,
+      withoutReasoning: false,
       ...passage,
     },
   )
@@ -164,6 +165,35 @@ describe('a Responses upstream that is to keep nothing', () => {
     )
     expect(sent('{"model":"gpt-4o","input":"hi"}', 'gpt-4o')).toBe(
       '{"model":"gpt-4o","input":"hi","store":false}',
+    )
+  })
+})
+
+describe('an upstream that could not read the reasoning of earlier turns gets the conversation without it', () => {
+  const without = { model: 'm', withoutReasoning: true }
+
+  test('Responses: items of reasoning, and the ids by which calls belong to them', () => {
+    const text =
+      '{"model":"m","store":false,"input":[ {"role":"user","content":"hi"}, {"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"E"},{"type":"function_call","id":"fc_1","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"} ,{"type":"function_call_output","call_id":"c","output":"ok"},{"type":"reasoning","id":"rs_2","summary":[],"encrypted_content":"F"} ]}'
+    expect(handedOn('openai-responses', text, 'openai', without)).toBe(
+      '{"model":"m","store":false,"input":[ {"role":"user","content":"hi"},{"type":"function_call","call_id":"c","name":"f","arguments":"{\\"a\\":1.0}"} ,{"type":"function_call_output","call_id":"c","output":"ok"} ]}',
+    )
+  })
+
+  test('Messages: thinking blocks, and messages of nothing else', () => {
+    const thought = '{"type":"thinking","thinking":"hm","signature":"S"}'
+    const text = `{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[${thought}, {"type":"redacted_thinking","data":"R"}, {"type":"text","text":"\\u0061"}]},{"role":"user","content":"and?"},{"role":"assistant","content":[${thought}]}]}`
+    expect(handedOn('anthropic-messages', text, 'anthropic', without)).toBe(
+      '{"model":"m","max_tokens":1,"messages":[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"text","text":"\\u0061"}]},{"role":"user","content":"and?"}]}',
+    )
+  })
+
+  test('Gemini: signatures, for which calls of the current turn get what Google documents', () => {
+    const text =
+      '{"contents":[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"text":"a","thoughtSignature":"S"},{"functionCall":{"name":"f","args":{"n":1.0}},"thoughtSignature":"T"}]},{"role":"user","parts":[{"functionResponse":{"name":"f","response":{}}}]}]}'
+    const passage = { ...without, model: 'gemini-3-pro' }
+    expect(handedOn('gemini-generate-content', text, 'google', passage)).toBe(
+      text.replace(',"thoughtSignature":"S"', '').replace('"T"', '"skip_thought_signature_validator"'),
     )
   })
 })

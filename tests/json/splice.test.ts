@@ -103,6 +103,32 @@ test('a number is a place in an array; what is beyond its end is left alone', ()
   expect(splice('{"r":[]}', at(0))).toBe('{"r":[]}')
 })
 
+test('items of an array go with their comma, whichever they are, and the others stay as they are spelled', () => {
+  const spelled = ['1.0', '{ "a" : [ ] }', '"\\u0061,]"', '[[1,2] ]', 'null']
+  fc.assert(
+    fc.property(
+      fc.subarray([...spelled.keys()]),
+      fc.constantFrom('', ' ', '\n\t'),
+      fc.integer({ min: 0, max: spelled.length }),
+      (gone, space, length) => {
+        const items = spelled.slice(0, length)
+        const text = `{"r":[${space}${items.join(`${space},${space}`)}${space}],"z":1e3}`
+        const edits = gone.map((place): JsonEdit => ({ path: ['r', place], remove: true }))
+        const kept = items.filter((_, place) => !gone.includes(place))
+        const after = splice(text, ...edits)
+        expect(JSON.parse(after)).toEqual({ r: kept.map(item => JSON.parse(item)), z: 1e3 })
+        for (const item of kept) expect(after).toContain(item)
+        expect(after).toEndWith(',"z":1e3}')
+      },
+    ),
+  )
+  const both: JsonEdit[] = [
+    { path: ['r', 1], remove: true },
+    { path: ['r', 2, 'm'], value: 'b' },
+  ]
+  expect(splice('{"r":[{"m":"a"}, {"m":"a"}, {"m":"a"}]}', ...both)).toBe('{"r":[{"m":"a"}, {"m":"b"}]}')
+})
+
 test('applies edits one after another', () => {
   expect(splice('{"a":0}', edit('a', 1), edit('a', 2))).toBe('{"a":2}')
   expect(splice('{"a":0}', edit('a', { x: 1 }), edit('a.b.c', 2))).toBe('{"a":{"x":1,"b":{"c":2}}}')

@@ -47,6 +47,9 @@ export class Prompt {
   /** Set where the balance pays for no longer an answer, and the caller set no limit. */
   outputLimit: number | undefined
 
+  /** Set once an upstream could not read the reasoning of earlier turns: from then on it is left out. */
+  withoutReasoning = false
+
   get body(): RequestBody {
     return remembered(this.#body)
   }

@@ -25,13 +25,20 @@ export function passOn(
   prompt: Prompt,
   { target, purpose }: Pick<Passage, 'target' | 'purpose'>,
 ): SentRequest {
-  const { body, format, stream, outputLimit } = prompt
+  const { body, format, stream, outputLimit, withoutReasoning } = prompt
   const passed = { bytes: body.bytes, json: outlineOf(body), texts: textsOf(body) }
-  const edits = CODECS[format].passthrough.edits(passed, { target, purpose, stream, outputLimit })
+  const edits = CODECS[format].passthrough.edits(passed, {
+    target,
+    purpose,
+    stream,
+    outputLimit,
+    withoutReasoning,
+  })
   return { body: editBody(body, edits), headers: passedHeaders(prompt) }
 }
 
-function passedHeaders({ format, headers: asked }: Prompt): Readonly<Record<string, string>> {
+/** The caller's headers that an upstream of its own format may see. */
+export function passedHeaders({ format, headers: asked }: Prompt): Readonly<Record<string, string>> {
   const { headers: names, usualHeaders } = CODECS[format].passthrough
   let headers = usualHeaders
   for (const name of names) {

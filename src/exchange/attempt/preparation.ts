@@ -6,11 +6,12 @@ import { inCallersWords, nameLosses, refuseLosses } from '@/formats/lowering/cal
 import { lowerRequest, type Raiser } from '@/formats/lowering/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
+import { withoutReasoning } from '@/formats/signatures/without-reasoning.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import { isPassthrough, passOn, type SentRequest } from './passthrough-request.ts'
+import { isPassthrough, passedHeaders, passOn, type SentRequest } from './passthrough-request.ts'
 import { summarising } from './summary.ts'
 
 /** A prompt made ready for one route: what to send, and how to read what comes back. */
@@ -65,7 +66,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     const purpose = prompt.purpose === 'compact' ? 'compact' : 'answer'
     const call = purpose === 'compact' ? ({ ...common.call, kind: 'compact' } as const) : common.call
     const sent = passOn(prompt, { target: targetOf(model, route), purpose })
-    return { ...common, call, ...sent, losses: [], conversion: undefined }
+    return { ...common, call, ...sent, losses: forgotten(prompt, codec), conversion: undefined }
   }
   const caller = CODECS[prompt.format]
   const lowered = inCallersWords(caller, prompt.body.json, () =>
@@ -76,15 +77,22 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
       channel,
     ),
   )
-  const losses = nameLosses(lowered.losses, caller, prompt.body.json)
+  const losses = [...nameLosses(lowered.losses, caller, prompt.body.json), ...forgotten(prompt, caller)]
   if (options.strict) refuseLosses(losses)
   return {
     ...common,
     body: Buffer.from(JSON.stringify(lowered.body)),
-    headers: lowered.headers,
+    // What a request of the caller's own format may rely on, though it was written anew.
+    headers: caller === codec ? { ...passedHeaders(prompt), ...lowered.headers } : lowered.headers,
     losses,
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+/** What was left out because an upstream could not read it, in the caller's words. */
+function forgotten(prompt: Prompt, caller: Codec): string[] {
+  if (!prompt.withoutReasoning) return []
+  return nameLosses([{ field: 'reasoningHistory', name: undefined }], caller, prompt.body.json)
 }
 
 /** To be called once the upstream answers: fetch has a copy, and another route gets a body anew, made of the caller's. */
@@ -107,7 +115,9 @@ export function targetOf(model: Model, { channel, upstreamModel }: Route): Targe
 
 /** What a model is asked; for a compaction, the summary that it is made of. */
 function asked(prompt: Prompt): GenerationRequest {
-  return prompt.purpose === 'answer' ? prompt.generation() : summarising(prompt.generation())
+  const said = prompt.generation()
+  const request = prompt.withoutReasoning ? withoutReasoning(said) : said
+  return prompt.purpose === 'answer' ? request : summarising(request)
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */

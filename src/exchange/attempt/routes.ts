@@ -34,6 +34,8 @@ export interface Admitted<P extends Prepared> {
   traits: ConversationTraits
   /** @throws GatewayError for what the route cannot be asked for */
   prepare: (route: Route) => P | Promise<P>
+  /** Has later preparations leave out the reasoning of earlier turns; false if they do already. */
+  forgetReasoning?: () => boolean
   /** Tells when the caller leaves, and when there is no money for the answer. */
   interruption: Interruption
 }
@@ -77,6 +79,11 @@ export async function overCandidates<P extends Prepared, T>(
       return result
     }
     failure = result.error
+    if (failure.blames === 'reasoning' && mayRetry() && admitted.forgetReasoning?.() === true) {
+      // Somebody else made it. Without it the same candidate can answer.
+      rest = [candidate, ...others]
+      continue
+    }
     if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
     if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
     const outcome = outcomeOf(failure)

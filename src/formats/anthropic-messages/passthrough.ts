@@ -1,4 +1,5 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 
 /** See PassthroughCodec. */
@@ -10,11 +11,25 @@ export const passthrough: PassthroughCodec = {
   listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
 }
 
-function edits({ json }: PassedBody, { target, outputLimit }: Passage): JsonEdit[] {
+function edits({ json }: PassedBody, { target, outputLimit, withoutReasoning }: Passage): JsonEdit[] {
   const found: JsonEdit[] = []
   if (json['model'] !== undefined && json['model'] !== target.model) {
     found.push({ path: ['model'], value: target.model })
   }
   if (outputLimit !== undefined) found.push({ path: ['max_tokens'], value: outputLimit })
-  return found
+  return withoutReasoning ? [...found, ...thoughtlessEdits(json)] : found
+}
+
+const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])
+
+/** Takes the thoughts out of the conversation, and messages that held nothing else. */
+function thoughtlessEdits(json: JsonObject): JsonEdit[] {
+  return asArray(json['messages']).flatMap((value, place): JsonEdit[] => {
+    const blocks = asArray(asObject(value)?.['content'])
+    const thoughts = [...blocks.keys()].filter(index => THOUGHTS.has(asObject(blocks[index])?.['type']))
+    if (thoughts.length > 0 && thoughts.length === blocks.length) {
+      return [{ path: ['messages', place], remove: true }]
+    }
+    return thoughts.map(index => ({ path: ['messages', place, 'content', index], remove: true }))
+  })
 }

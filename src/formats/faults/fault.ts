@@ -3,6 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { UpstreamFault } from '@/formats/codec.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { saysContextLength } from './context-length.ts'
+import { saysForeignReasoning } from './foreign-reasoning.ts'
 import { redact } from './redaction.ts'
 
 /** Longest upstream text that is passed on, in UTF-16 units. */
@@ -79,6 +80,7 @@ function fault(status: number, complaint: Complaint): UpstreamFault {
     param: complaint.param,
     retryAfterMs: complaint.retryAfterMs ?? delayInText(status, raw),
     contextLength: saysContextLength(status, complaint.code, raw),
+    foreignReasoning: saysForeignReasoning(status, complaint.code, raw),
     details: complaint.details,
   }
 }

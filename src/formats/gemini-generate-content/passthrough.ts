@@ -12,22 +12,38 @@ export const passthrough: PassthroughCodec = {
   listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: true }),
 }
 
-function edits({ json }: PassedBody, { target, purpose, outputLimit }: Passage): JsonEdit[] {
+function edits({ json }: PassedBody, passage: Passage): JsonEdit[] {
+  const { target, purpose, outputLimit, withoutReasoning } = passage
   const found: JsonEdit[] = []
   if (outputLimit !== undefined) {
     const config = 'generation_config' in json ? 'generation_config' : 'generationConfig'
     found.push({ path: [config, 'maxOutputTokens'], value: outputLimit })
   }
-  if (purpose === 'answer' && modelTraits(target.model).refusesUnsignedCalls)
-    found.push(...signingEdits(json))
+  if (withoutReasoning) found.push(...unsigningEdits(json))
+  if (purpose === 'answer' && modelTraits(target.model).refusesUnsignedCalls) {
+    found.push(...signingEdits(json, withoutReasoning))
+  }
   return found
+}
+
+const SIGNATURES = ['thoughtSignature', 'thought_signature'] as const
+
+/** Takes the signatures off; thoughts say nothing to the model without. */
+function unsigningEdits(json: JsonObject): JsonEdit[] {
+  return asArray(json['contents']).flatMap((content, place) =>
+    readContent(content).parts.flatMap((part, index) =>
+      SIGNATURES.filter(name => part?.[name] !== undefined).map(
+        (name): JsonEdit => ({ path: ['contents', place, 'parts', index, name], remove: true }),
+      ),
+    ),
+  )
 }
 
 /**
  * What stands for the signature of calls that another upstream made in the turn that the model is still working on: it
  * refuses a step there whose first call has none.
  */
-function signingEdits(json: JsonObject): JsonEdit[] {
+function signingEdits(json: JsonObject, isUnsigned: boolean): JsonEdit[] {
   const contents = asArray(json['contents']).map(readContent)
   const begins = contents.findLastIndex((content, place) => beginsTurn(content, contents[place - 1]))
   const found: JsonEdit[] = []
@@ -37,7 +53,7 @@ function signingEdits(json: JsonObject): JsonEdit[] {
     if (!isModel) isAnswered = true
     else if (index >= 0) {
       const name = 'thought_signature' in (parts[index] ?? {}) ? 'thought_signature' : 'thoughtSignature'
-      const isSigned = (asString(parts[index]?.[name]) ?? '') !== ''
+      const isSigned = !isUnsigned && (asString(parts[index]?.[name]) ?? '') !== ''
       const path = ['contents', place, 'parts', index, name]
       if (place > begins && isAnswered && !isSigned) found.push({ path, value: SIGNATURE_BYPASS })
       isAnswered = false

@@ -1,5 +1,5 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
-import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import type { JsonEdit } from '@/json/splice.ts'
@@ -13,7 +13,7 @@ export const passthrough: PassthroughCodec = {
   listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
 }
 
-function edits(body: PassedBody, { target, purpose, outputLimit }: Passage): JsonEdit[] {
+function edits(body: PassedBody, { target, purpose, outputLimit, withoutReasoning }: Passage): JsonEdit[] {
   const { json } = body
   const found: JsonEdit[] = []
   if (json['model'] !== undefined && json['model'] !== target.model) {
@@ -22,18 +22,29 @@ function edits(body: PassedBody, { target, purpose, outputLimit }: Passage): Jso
   if (outputLimit !== undefined) found.push({ path: ['max_output_tokens'], value: outputLimit })
   // Codex tells its vendor of the caller's machine here: session ids, local paths.
   if (json['client_metadata'] !== undefined) found.push({ path: ['client_metadata'], value: {} })
+  const isLost = (item: JsonObject | undefined) =>
+    (withoutReasoning && item?.['type'] === 'reasoning') ||
+    (purpose === 'answer' && isLostReasoning(item, body.texts))
+  for (const [place, value] of asArray(json['input']).entries()) {
+    const item = asObject(value)
+    if (isLost(item)) found.push({ path: ['input', place], remove: true })
+    else if (withoutReasoning && item?.['id'] !== undefined && CALLS.has(item['type'])) {
+      found.push({ path: ['input', place, 'id'], remove: true })
+    }
+  }
   return purpose === 'answer' ? [...found, ...statelessEdits(body, target.model)] : found
 }
+
+/** By their own id they belong to the reasoning before them, and the API refuses one without the other. */
+const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
 
 const ENCRYPTED = 'reasoning.encrypted_content'
 
 /**
  * Keeps an upstream from keeping anything: what is kept is kept here, and a store that all of the gateway's callers
- * share is nobody's. So reasoning has to travel with the conversation, and references to what the upstream
- * would have kept lead nowhere: those to reasoning, which the AI SDK
- * sends since it takes the vendor to keep everything, are taken out, as for any other upstream.
+ * share is nobody's. So reasoning has to travel with the conversation.
  */
-function statelessEdits({ bytes, json, texts }: PassedBody, model: string): JsonEdit[] {
+function statelessEdits({ bytes, json }: PassedBody, model: string): JsonEdit[] {
   const found: JsonEdit[] = []
   if (json['store'] !== false) found.push({ path: ['store'], value: false })
   const include = asArray(json['include'])
@@ -41,17 +52,13 @@ function statelessEdits({ bytes, json, texts }: PassedBody, model: string): Json
     const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
     found.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
   }
-  const items = asArray(json['input'])
-  const isLost = (item: JsonValue | undefined) => isLostReasoning(asObject(item), texts)
-  if (items.some(isLost)) {
-    const spelled = sliceItems(bytes, 'input') ?? []
-    const kept = spelled.filter((_, index) => !isLost(items[index]))
-    found.push({ path: ['input'], text: `[${kept.join(',')}]` })
-  }
   return found
 }
 
-/** Reasoning by reference only: its text, if any, is no use without what the upstream would have kept. */
+/**
+ * Reasoning by reference only, which the AI SDK sends since it takes the vendor to keep everything: its text, if any, is no
+ * use without what the upstream would have kept. It is taken out, as for any other upstream.
+ */
 function isLostReasoning(item: JsonObject | undefined, texts: Texts): boolean {
   const id = item?.['id']
   if (typeof id !== 'string' || !texts.whole(id).startsWith('rs_')) return false

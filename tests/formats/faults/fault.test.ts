@@ -114,6 +114,32 @@ describe('edge 86: a prompt beyond the context', () => {
   })
 })
 
+describe('reasoning that the upstream did not make', () => {
+  test.each([
+    ['The encrypted content gAAA...5IEt could not be verified.', 'invalid_encrypted_content'],
+    [
+      'The encrypted content for item rs_0dbe could not be verified. Reason: Encrypted content could not be decrypted',
+      null,
+    ],
+    ['messages.1.content.0: Invalid `signature` in `thinking` block', null],
+    ['messages.3.content.0: Invalid signature in thinking block', null],
+    ['Thought signature is not valid.', null],
+    ['Corrupted thought signature.', null],
+    ['Some content is bad', 'invalid_encrypted_content'],
+  ])('is told by %j and the code %p', (message, code) => {
+    expect(decodeFault(400, JSON.stringify({ error: { message, code } })).foreignReasoning).toBe(true)
+  })
+
+  test.each([
+    [400, 'messages.1.content.0.thinking.signature: Field required'],
+    [400, 'Function call is missing a thought_signature in functionCall parts'],
+    [403, 'The request signature we calculated does not match the signature you provided'],
+    [500, 'The encrypted content could not be verified.'],
+  ])('is not what %d %j is about', (status, message) => {
+    expect(decodeFault(status, JSON.stringify({ error: { message } })).foreignReasoning).toBe(false)
+  })
+})
+
 describe("what is the operator's stays with the operator", () => {
   test.each([
     ['Incorrect API key provided: sk-proj-abcd1234efgh5678.', 'Incorrect API key provided: [key]'],

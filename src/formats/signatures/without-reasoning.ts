@@ -1,0 +1,21 @@
+import type { Part } from '@/generation/part.ts'
+import type { GenerationRequest } from '@/generation/request.ts'
+import { phaseOf } from './phase.ts'
+
+/** The same conversation without what was thought in it, and without what signs that. */
+export function withoutReasoning(request: GenerationRequest): GenerationRequest {
+  const turns = request.turns.map(({ role, parts }) => ({
+    role,
+    parts: parts.filter(part => part.type !== 'reasoning').map(unsigned),
+  }))
+  return {
+    ...request,
+    turns: turns.filter(({ parts }, index) => parts.length > 0 || request.turns[index]?.parts.length === 0),
+  }
+}
+
+/** A message's phase is no reasoning. */
+function unsigned(part: Part): Part {
+  if (part.type !== 'text' && part.type !== 'tool-call') return part
+  return phaseOf(part.signature) === undefined ? { ...part, signature: undefined } : part
+}

@@ -1,0 +1,192 @@
+import { beforeEach, describe, expect, test } from 'bun:test'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { simulated } from '#tests/support/simulated.ts'
+import type { SeenRequest } from '#tests/support/upstream.ts'
+import { wrapSignature } from '@/formats/signatures/signature.ts'
+
+/** Where bytes are handed on, and where every request is written anew. */
+const handedOn = await scriptedGateway()
+const writtenAnew = await scriptedGateway({ channelOptions: 'function_tools_only: true' })
+const { upstream } = handedOn
+
+beforeEach(() => {
+  upstream.seen.length = 0
+  writtenAnew.upstream.seen.length = 0
+})
+
+function post(
+  path: string,
+  body: object,
+  headers: Record<string, string> = {},
+  to: { url: string; key: string } = handedOn.gateway,
+): Promise<Response> {
+  return fetch(to.url + path, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${to.key}`, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+}
+
+const textOf = ({ body }: SeenRequest) => new TextDecoder().decode(body)
+
+/** Conversations whose reasoning the upstream did not make, and how its vendor says so. Long, so that one of them is outlined. */
+const LONG = 'x'.repeat(40_000)
+const FOREIGN = 'Zm9yZWlnbg=='
+const call = { type: 'function_call', id: 'fc_1', call_id: 'c', name: 'f', arguments: '{}' }
+const CASES = [
+  {
+    name: 'responses',
+    loss: 'reasoning.encrypted_content',
+    path: () => '/v1/responses',
+    body: {
+      model: 'responses/echo',
+      store: false,
+      input: [
+        { role: 'user', content: LONG },
+        { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: FOREIGN },
+        call,
+        { type: 'function_call_output', call_id: 'c', output: 'ok' },
+      ],
+    },
+    status: 400,
+    complaint: {
+      error: {
+        message: 'The encrypted content for item rs_1 could not be verified.',
+        type: 'invalid_request_error',
+        param: null,
+        code: 'invalid_encrypted_content',
+      },
+    },
+  },
+  {
+    name: 'messages',
+    loss: 'messages.content.thinking',
+    path: () => '/v1/messages',
+    body: {
+      model: 'messages/echo',
+      max_tokens: 100,
+      messages: [
+        { role: 'user', content: 'hi' },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'hm', signature: FOREIGN },
+            { type: 'text', text: 'yes' },
+          ],
+        },
+        { role: 'user', content: 'and?' },
+      ],
+    },
+    status: 400,
+    complaint: {
+      type: 'error',
+      error: {
+        type: 'invalid_request_error',
+        message: 'messages.1.content.0: Invalid `signature` in `thinking` block',
+      },
+    },
+  },
+  {
+    name: 'gemini',
+    loss: 'contents.parts.thoughtSignature',
+    path: (stream: boolean) =>
+      `/v1beta/models/gemini/echo:${stream ? 'streamGenerateContent?alt=sse' : 'generateContent'}`,
+    body: {
+      contents: [
+        { role: 'user', parts: [{ text: 'hi' }] },
+        { role: 'model', parts: [{ text: 'yes', thoughtSignature: FOREIGN }] },
+        { role: 'user', parts: [{ text: 'and?' }] },
+      ],
+    },
+    status: 400,
+    complaint: {
+      error: { code: 400, message: 'Thought signature is not valid.', status: 'INVALID_ARGUMENT' },
+    },
+  },
+] as const
+
+describe.each(CASES)(
+  'reasoning that a $name upstream did not make',
+  ({ name, path, body, status, complaint, loss }) => {
+    const asked = (stream: boolean) => (name === 'gemini' ? body : { ...body, stream })
+
+    test.each([true, false])(
+      'is left out once it says so, and the answer comes (stream: %p)',
+      async stream => {
+        upstream.answer = (request, signal) =>
+          textOf(request).includes(FOREIGN)
+            ? Response.json(complaint, { status })
+            : simulated(request, signal)
+        const response = await post(path(stream), asked(stream))
+        expect(response.status).toBe(200)
+        await response.text()
+        expect(upstream.seen).toHaveLength(2)
+        expect(response.headers.get('x-tollgate-losses')).toBe(loss)
+        const [first, second] = upstream.seen.map(textOf)
+        expect(first).toContain(FOREIGN)
+        expect(second).not.toContain(FOREIGN)
+      },
+    )
+
+    test('is left out of a request that is written anew, too', async () => {
+      const { gateway: to, upstream: other } = writtenAnew
+      other.answer = (request, signal) =>
+        textOf(request).includes(FOREIGN) ? Response.json(complaint, { status }) : simulated(request, signal)
+      const response = await post(path(false), asked(false), {}, to)
+      expect(response.status).toBe(200)
+      await response.text()
+      expect(other.seen.map(request => textOf(request).includes(FOREIGN))).toEqual([true, false])
+    })
+
+    test('is not left out of a request that is to lose nothing', async () => {
+      upstream.answer = () => Response.json(complaint, { status })
+      const response = await post(path(false), body, { 'x-tollgate-strict': 'true' })
+      expect(response.status).toBe(400)
+      await response.text()
+      expect(upstream.seen).toHaveLength(1)
+    })
+
+    test('is left out once only: what the upstream says then is the answer', async () => {
+      upstream.answer = () => Response.json(complaint, { status })
+      const response = await post(path(false), body)
+      expect(response.status).toBe(400)
+      await response.text()
+      expect(upstream.seen).toHaveLength(2)
+    })
+  },
+)
+
+test('a complaint about anything else is not asked again', async () => {
+  upstream.answer = () =>
+    Response.json({ error: { message: 'max_tokens is too large', code: 'invalid_value' } }, { status: 400 })
+  expect((await post('/v1/responses', CASES[0].body)).status).toBe(400)
+  expect(upstream.seen).toHaveLength(1)
+})
+
+describe('a Messages request that is written anew, since another upstream thought before', () => {
+  test('has the betas that its own fields rely on', async () => {
+    upstream.answer = simulated
+    const signature = wrapSignature(
+      { format: 'openai-responses', vendor: 'openai', value: FOREIGN },
+      'anthropic-messages',
+    )
+    const messages = [
+      { role: 'user', content: 'hi' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'thinking', thinking: 'hm', signature },
+          { type: 'text', text: 'yes' },
+        ],
+      },
+      { role: 'user', content: 'and?' },
+    ]
+    const body = { model: 'messages/echo', max_tokens: 100, messages, context_management: { edits: [] } }
+    const response = await post('/v1/messages', body, { 'anthropic-beta': 'context-management-2025-06-27' })
+    await response.text()
+    const seen = upstream.seen.at(-1)
+    expect(JSON.parse(seen === undefined ? '{}' : textOf(seen))).toHaveProperty('context_management')
+    expect(seen?.headers.get('anthropic-beta')).toBe('context-management-2025-06-27')
+    expect(seen?.headers.get('anthropic-version')).toBe('2023-06-01')
+  })
+})
