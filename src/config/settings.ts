@@ -42,6 +42,8 @@ export interface Settings {
   readonly maxBodyBytes: number
   /** Whether Responses are served over WebSocket, too; else the upgrade is a 426. */
   readonly responsesWebSocket: boolean
+  /** Whether a response is kept whose request says nothing of `store`, as at OpenAI; else who wants that says so. */
+  readonly storesUnasked: boolean
   /** How long open streams may run on after SIGTERM, in ms. */
   readonly shutdownGraceMs: number
   /** What the console shows as the API's address, without a trailing slash; undefined: from the listener. */
@@ -88,6 +90,7 @@ export function readSettings(env: Environment, terminal = false): Settings {
     logFormat: read.oneOf('LOG_FORMAT', LOG_FORMATS) ?? (terminal ? 'pretty' : 'json'),
     maxBodyBytes: read.integer('MAX_BODY_BYTES', 1, Number.MAX_SAFE_INTEGER) ?? 67_108_864,
     responsesWebSocket: read.oneOf('RESPONSES_WEBSOCKET', ['on', 'off'] as const) !== 'off',
+    storesUnasked: read.oneOf('RESPONSES_STORE', ['asked', 'unless-refused'] as const) === 'unless-refused',
     // A timer holds 31 bits of milliseconds; a longer one would fire at once.
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_MS', 0, 2 ** 31 - 1) ?? 600_000,
     publicApiUrl: read.httpUrl('PUBLIC_API_URL'),

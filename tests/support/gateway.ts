@@ -21,6 +21,8 @@ export interface TestGatewayOptions {
   trustedProxies?: readonly string[]
   /** False: an upgrade is a 426. */
   responsesWebSocket?: boolean
+  /** True: a response is kept unless its request says otherwise. */
+  storesUnasked?: boolean
   /** Upstream addresses by format, or one for all; the simulator where none is given. */
   upstreams?: string | Partial<Record<UpstreamName, string>>
   /** Added to each channel, as YAML flow entries. */
@@ -114,6 +116,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       sharesPort: false,
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       responsesWebSocket: options.responsesWebSocket ?? true,
+      storesUnasked: options.storesUnasked ?? false,
       trustedProxies: options.trustedProxies ?? [],
       shutdownGraceMs: 5000,
       journalDirectory: undefined,

@@ -40,7 +40,7 @@ import { withinGrace } from './within-grace.ts'
 /** What the parts of a gateway go by. */
 export interface GatewaySettings
   extends Pick<Settings, 'api' | 'maxBodyBytes'>,
-    Partial<Pick<Settings, 'publicApiUrl'>> {
+    Partial<Pick<Settings, 'publicApiUrl' | 'storesUnasked'>> {
   /** Where settlements wait that cannot be committed; undefined: in memory. */
   journalDirectory: string | undefined
   /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
@@ -241,10 +241,11 @@ function openLimiterOf(
   })
 }
 
-function keptResponsesOf({ database, secretBox, clock, log }: GatewayOptions): KeptResponses {
+function keptResponsesOf({ settings, database, secretBox, clock, log }: GatewayOptions): KeptResponses {
   return new KeptResponses({
     store: responseStore({ database, secretBox, now: clock.now }),
     compactions: compactions(secretBox),
+    storesUnasked: settings.storesUnasked ?? false,
     clock,
     log,
   })

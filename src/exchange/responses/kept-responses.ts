@@ -26,6 +26,8 @@ const DIED: AbruptEnd = {
 export interface KeptResponsesOptions {
   store: ResponseStore
   compactions: Compactions
+  /** Whether what says nothing of `store` is kept. */
+  storesUnasked: boolean
   clock: Clock
   log: Log
 }
@@ -41,6 +43,8 @@ export class KeptResponses {
   readonly store: ResponseStore
   /** Summaries that callers carry themselves. */
   readonly compactions: Compactions
+  /** Whether what says nothing of `store` is kept. */
+  readonly storesUnasked: boolean
   readonly #log: Log
   readonly #clock: Clock
   readonly #running = new Map<string, BackgroundRun>()
@@ -48,9 +52,10 @@ export class KeptResponses {
   readonly #waiting = new Map<string, Set<() => void>>()
   readonly #stops: (() => void)[]
 
-  constructor({ store, compactions, clock, log }: KeptResponsesOptions) {
+  constructor({ store, compactions, storesUnasked, clock, log }: KeptResponsesOptions) {
     this.store = store
     this.compactions = compactions
+    this.storesUnasked = storesUnasked
     this.#log = log
     this.#clock = clock
     this.#stops = [

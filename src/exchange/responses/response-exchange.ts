@@ -34,7 +34,8 @@ export async function runResponse(
   call: ConversationCall,
   memory?: TurnMemory,
 ): Promise<Response> {
-  const state = new ResponseState(gateway, memory, takesForStored(call.request.headers))
+  const isStoreImplied = gateway.responses.storesUnasked || takesForStored(call.request.headers)
+  const state = new ResponseState(gateway, memory, isStoreImplied)
   const answer = runExchange(gateway, { ...call, state }).then(response => state.finish(response))
   return Promise.race([answer, state.detached])
 }

@@ -224,7 +224,7 @@ async function earlierItems(
 function notFound(id: string): GatewayError {
   return new GatewayError(
     'previous_response_not_found',
-    `Previous response with id '${id.slice(0, 100)}' not found: it was not stored, has expired, or was deleted`,
+    `Previous response with id '${id.slice(0, 100)}' not found: it was not stored, which its request asks for with store: true, has expired, or was deleted`,
     { param: 'previous_response_id' },
   )
 }
