@@ -13,6 +13,7 @@ import { CODECS } from '@/formats/registry.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
+import { wellFormed } from '@/json/well-formed.ts'
 import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
@@ -151,7 +152,7 @@ function prepareCount(
   const { headers, body } = inCallersWords(CODECS[prompt.format], prompt.body.json, () =>
     lowerCount(decodeCounted(prompt), codec, targetOf(model, route), functionToolsOnly),
   )
-  return { call, headers, body: Buffer.from(JSON.stringify(body)) }
+  return { call, headers, body: Buffer.from(wellFormed(JSON.stringify(body))) }
 }
 
 /** Gemini's long form names the model once more, in the request that it holds. */

@@ -163,6 +163,23 @@ test('a complaint about anything else is not asked again', async () => {
   expect(upstream.seen).toHaveLength(1)
 })
 
+test('a request that is written anew has no halves of surrogate pairs, which Anthropic refuses', async () => {
+  upstream.answer = simulated
+  const tool_calls = [{ id: 'c', type: 'function', function: { name: 'f', arguments: '{"a":"\\ud83d"}' } }]
+  const messages = [
+    { role: 'user', content: 'half \ud83d of 😀' },
+    { role: 'assistant', tool_calls },
+    { role: 'tool', tool_call_id: 'c', content: 'ok' },
+  ]
+  const response = await post('/v1/chat/completions', { model: 'messages/echo', messages })
+  expect(response.status).toBe(200)
+  await response.text()
+  const seen = upstream.seen.at(-1)
+  const sent = seen === undefined ? '' : textOf(seen)
+  expect(sent).toContain('half \ufffd of 😀')
+  expect(sent).not.toContain('\\ud')
+})
+
 describe('a Messages request that is written anew, since another upstream thought before', () => {
   test('has the betas that its own fields rely on', async () => {
     upstream.answer = simulated

@@ -9,6 +9,7 @@ import { CODECS } from '@/formats/registry.ts'
 import { withoutReasoning } from '@/formats/signatures/without-reasoning.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { wellFormed } from '@/json/well-formed.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { isPassthrough, passedHeaders, passOn, type SentRequest } from './passthrough-request.ts'
@@ -81,7 +82,7 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
   if (options.strict) refuseLosses(losses)
   return {
     ...common,
-    body: Buffer.from(JSON.stringify(lowered.body)),
+    body: Buffer.from(wellFormed(JSON.stringify(lowered.body))),
     // What a request of the caller's own format may rely on, though it was written anew.
     headers: caller === codec ? { ...passedHeaders(prompt), ...lowered.headers } : lowered.headers,
     losses,
