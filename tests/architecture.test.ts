@@ -51,6 +51,7 @@ const EXCHANGE_ROWS: readonly (readonly string[])[] = [
     'watchdog.ts',
     'exchange-store.ts',
   ],
+  ['exchange-notes.ts'],
 ]
 
 /** The same within formats/: wire formats do not see one another, so that one can be read, added or left out alone. */

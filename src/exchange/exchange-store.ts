@@ -3,6 +3,7 @@ import type { ExchangeRow } from '@/db/exchange-row.ts'
 import { isDataError } from '@/db/sql-error.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
+import type { ExchangeNotes, NotedRow } from './exchange-notes.ts'
 
 /** Rows in one statement. */
 const MAX_BATCH = 500
@@ -24,7 +25,8 @@ export class ExchangeWriter {
   readonly #database: Database
   readonly #log: Log
   readonly #metrics: Metrics
-  readonly #waiting: ExchangeRow[] = []
+  readonly #notes: ExchangeNotes | undefined
+  readonly #waiting: NotedRow[] = []
   #running: Promise<void> | undefined
   #closing = false
   /** How many wait for the rows to be written. */
@@ -32,15 +34,36 @@ export class ExchangeWriter {
   /** Ends the gathering. */
   #hurry: () => void = () => {}
 
-  constructor(database: Database, log: Log, metrics: Metrics) {
+  /** @param notes where results are until they are stored; undefined: those of a process that is killed are lost */
+  constructor(database: Database, log: Log, metrics: Metrics, notes?: ExchangeNotes) {
     this.#database = database
     this.#log = log
     this.#metrics = metrics
+    this.#notes = notes
   }
 
   add(row: ExchangeRow): void {
+    this.take(row)()
+  }
+
+  /** Notes a result; what this returns has it stored. */
+  take(row: ExchangeRow): () => void {
+    const noted = { id: row.id, text: JSON.stringify(toColumns(row)) }
+    this.#notes?.add(noted)
+    return () => this.#enqueue(noted)
+  }
+
+  /** Stores what processes that are gone have left, once the ledger has taken their charges. */
+  async adopt(): Promise<void> {
+    await this.#notes?.adopt(async rows => {
+      for (const row of rows) this.#enqueue(row)
+      await this.flush()
+    })
+  }
+
+  #enqueue(row: NotedRow): void {
     this.#waiting.push(row)
-    if (this.#waiting.length > MAX_WAITING) this.#giveUp(this.#waiting.splice(0, MAX_BATCH).length)
+    if (this.#waiting.length > MAX_WAITING) this.#giveUp(this.#waiting.splice(0, MAX_BATCH))
     this.#running ??= this.#run()
   }
 
@@ -52,10 +75,11 @@ export class ExchangeWriter {
     this.#awaited -= 1
   }
 
-  /** Flushes, trying a database that is away only once more. */
+  /** Flushes, trying a database that is away only once more. What was noted and is not stored then, the next process finds. */
   async close(): Promise<void> {
     this.#closing = true
     await this.flush()
+    this.#notes?.close()
   }
 
   async #run(): Promise<void> {
@@ -63,6 +87,7 @@ export class ExchangeWriter {
       await this.#gather()
       await this.#writeBatch(this.#waiting.splice(0, MAX_BATCH))
     }
+    this.#notes?.tidy()
     this.#running = undefined
   }
 
@@ -77,32 +102,34 @@ export class ExchangeWriter {
     return promise
   }
 
-  async #writeBatch(batch: ExchangeRow[]): Promise<void> {
+  async #writeBatch(batch: NotedRow[]): Promise<void> {
     try {
       await insert(this.#database, batch)
+      for (const { id } of batch) this.#notes?.done(id)
     } catch (error) {
       if (isDataError(error)) return this.#writeHalves(batch, error)
       this.#log.error({ err: error, rows: batch.length }, 'results of exchanges could not be written')
-      if (this.#closing) return this.#giveUp(batch.length)
+      if (this.#closing) return this.#notes === undefined ? this.#giveUp(batch) : undefined
       this.#waiting.unshift(...batch)
       await Bun.sleep(RETRY_MS)
     }
   }
 
   /** One row that the database cannot take must not keep the others from being written. */
-  async #writeHalves(batch: ExchangeRow[], error: unknown): Promise<void> {
+  async #writeHalves(batch: NotedRow[], error: unknown): Promise<void> {
     const [only] = batch
     if (only !== undefined && batch.length === 1) {
       this.#log.error({ err: error, request_id: only.id }, 'the result of an exchange was refused')
-      return this.#giveUp(1)
+      return this.#giveUp(batch)
     }
     const half = Math.ceil(batch.length / 2)
     await this.#writeBatch(batch.slice(0, half))
     await this.#writeBatch(batch.slice(half))
   }
 
-  #giveUp(rows: number): void {
-    this.#metrics.unrecordedExchanges.inc(rows)
+  #giveUp(rows: readonly NotedRow[]): void {
+    for (const { id } of rows) this.#notes?.done(id)
+    this.#metrics.unrecordedExchanges.inc(rows.length)
   }
 }
 
@@ -110,8 +137,8 @@ export class ExchangeWriter {
  * One parameter however many rows there are. The query builder would make one for each value, which costs more than
  * all the rest that the gateway does for an exchange (docs/performance.md).
  */
-async function insert({ sql }: Database, rows: readonly ExchangeRow[]): Promise<void> {
-  const json = JSON.stringify(rows.map(toColumns))
+async function insert({ sql }: Database, rows: readonly NotedRow[]): Promise<void> {
+  const json = `[${rows.map(({ text }) => text).join(',')}]`
   await sql`insert into exchange select * from json_populate_recordset(
     jsonb_populate_record(null::exchange, ${USUAL}::text::jsonb || jsonb_build_object('stored_at', clock_timestamp())),
     ${json}::text::json)

@@ -47,6 +47,8 @@ export interface KillsResult {
   doubleCharges: number
   /** Answers that came whole and were charged less. */
   undercharged: number
+  /** Answers that came whole and have no stored result. */
+  unrecorded: number
   lowestWalletNano: bigint
   /** How far below zero a wallet may be: what all streams of an account deliver until they are looked at again. */
   overrunNano: bigint
@@ -172,11 +174,15 @@ async function compare(fleet: Fleet, upstream: PacedUpstream, calls: readonly Pa
   const charged = new Map(rows.map(row => [row.id, Number(row.charged)]))
   const cost = ({ name }: PacedCall) => (upstream.sent.get(name) ?? 0) * TOKEN_NANO
   const paid = ({ requestId }: PacedCall) => charged.get(requestId ?? '') ?? 0
+  const stored = new Set(
+    (await fleet.database.sql<{ id: string }[]>`select id from exchange`).map(({ id }) => id),
+  )
   const [lowest] = await fleet.database.sql<{ balance: bigint }[]>`
     select min(credits - debits) as balance from wallet`
   return {
     doubleCharges: calls.filter(call => paid(call) > cost(call)).length,
     undercharged: calls.filter(call => call.complete && paid(call) < cost(call)).length,
+    unrecorded: calls.filter(call => call.complete && !stored.has(call.requestId ?? '')).length,
     lowestWalletNano: lowest?.balance ?? 0n,
     costNano: [...upstream.sent.values()].reduce((sum, tokens) => sum + tokens * TOKEN_NANO, 0),
     chargedNano: [...charged.values()].reduce((sum, nano) => sum + nano, 0),
@@ -200,7 +206,7 @@ function describe(result: KillsResult): string {
       `${result.doubleCharges} double charges, lowest wallet ${result.lowestWalletNano} nano (at least ${-result.overrunNano})`,
     `  unbilled: ${((100 * unbilled) / costNano).toFixed(2)} % of what the upstream sent, ` +
       `${(unbilled / TOKEN_NANO / Math.max(1, cuts)).toFixed(0)} tokens for each of ${cuts} cut streams; ` +
-      `${result.undercharged} whole answers not charged in full`,
+      `of the whole answers ${result.undercharged} not charged in full, ${result.unrecorded} without a stored result`,
     ...failures.map(({ name, first }) => `  ${name}: ${first.join('; ')}`),
   ].join('\n')
 }

@@ -5,6 +5,7 @@ import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import { AnswerQueue } from '@/exchange/answer-queue.ts'
 import { CreditWatch } from '@/exchange/billing/credit.ts'
+import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
@@ -84,7 +85,7 @@ export interface OpenGateway {
 
 /** Opens the parts and wires them. `openRequests` counts those of callers, once something listens. */
 export async function openGateway(options: GatewayOptions, openRequests: () => number): Promise<OpenGateway> {
-  const { database, secretBox, clock, log, metrics } = options
+  const { database, secretBox, clock, log } = options
   // What is open when a later part cannot be opened would keep the process from ending.
   await using opened = new AsyncDisposableStack()
   const catalog = await openLiveCatalog({
@@ -97,12 +98,13 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   const keys = await openLiveKeys(options)
   opened.defer(() => keys.close())
   const simulator = lazySimulator()
-  const store = new ExchangeWriter(database, log, metrics)
+  const store = openStoreOf(options)
   opened.defer(() => store.close())
   const watchdog = new Watchdog(clock)
   opened.defer(() => watchdog.stop())
   const ledger = await openLedgerOf(options, watchdog)
   opened.defer(() => ledger.close())
+  await store.adopt()
   const redis = openRedisOf(options)
   opened.defer(() => redis?.connection.close())
   const limiter = await openLimiterOf(options, {
@@ -211,6 +213,13 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     maxBodyBytes: settings.maxBodyBytes,
     draining: false,
   }
+}
+
+function openStoreOf({ settings, database, log, metrics }: GatewayOptions): ExchangeWriter {
+  const { journalDirectory } = settings
+  const notes =
+    journalDirectory === undefined ? undefined : openExchangeNotes(journalDirectory, Bun.randomUUIDv7(), log)
+  return new ExchangeWriter(database, log, metrics, notes)
 }
 
 /** The ledger; answers whose accounts are stopped are ended. */

@@ -10,7 +10,8 @@ import type { ExchangeSpan, Spans } from '@/telemetry/spans.ts'
 
 /** Keeps the results of exchanges (exchange-store.ts). Returns at once; writing happens behind. */
 export interface ExchangeStore {
-  add(row: ExchangeRow): void
+  /** Notes a result, so that it outlives this process; what this returns has it stored. */
+  take(row: ExchangeRow): () => void
 }
 
 /** Where the end of an exchange is told; a Gateway is one. */
@@ -27,8 +28,8 @@ export interface SettlementDependencies {
 
 /**
  * The end of every exchange, whichever way it went: the stored result, one log line, the counters. The result of one
- * that costs something is stored after `charged`: a process that is killed between the two leaves a charge without
- * its details, never the receipt of a charge that was not made.
+ * that costs something is stored after `charged`. Of a process that is killed before, the next one posts the charge and
+ * stores the result, in this order: nobody sees the receipt of a charge that was not made.
  */
 export function settle(
   record: ExchangeRecord,
@@ -42,10 +43,11 @@ export function settle(
   dependencies.spans?.add(spanOf(record, totalMs))
   if (record.caller === undefined) return
   const row = toRow(record, record.caller, totalMs)
-  if (charged === undefined || record.charge === undefined) return store.add(row)
+  const keep = store.take(row)
+  if (charged === undefined || record.charge === undefined) return keep()
   const stored = charged.then(() => {
     settling.delete(stored)
-    store.add(row)
+    keep()
   })
   settling.add(stored)
 }

@@ -147,7 +147,11 @@ const HEAD_BYTES = 8
 
 /** Settlements as the bytes of a journal. */
 export function encodeRecords(settlements: readonly Settlement[]): Uint8Array {
-  const texts = settlements.map(recordText)
+  return encodeTexts(settlements.map(recordText))
+}
+
+/** Texts as records, one behind the other. */
+export function encodeTexts(texts: readonly string[]): Uint8Array {
   let room = 0
   for (const text of texts) room += HEAD_BYTES + Buffer.byteLength(text)
   const bytes = Buffer.allocUnsafe(room)
@@ -176,19 +180,28 @@ export interface DecodedRecords {
 
 /** Reads up to the first record that is torn or damaged. */
 export function decodeRecords(bytes: Uint8Array): DecodedRecords {
+  const { items: settlements, intactBytes } = decodeTexts(bytes, readSettlement)
+  return { settlements, intactBytes }
+}
+
+/** Reads records up to the first that is torn or damaged, or of which `read` makes nothing. */
+export function decodeTexts<Item>(
+  bytes: Uint8Array,
+  read: (text: string) => Item | undefined,
+): { items: Item[]; intactBytes: number } {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
-  const settlements: Settlement[] = []
+  const items: Item[] = []
   let at = 0
   while (at + HEAD_BYTES <= buffer.length) {
     const end = at + HEAD_BYTES + buffer.readUInt32BE(at)
     const text = buffer.subarray(at + HEAD_BYTES, end)
     if (end > buffer.length || crc32c(text) !== buffer.readUInt32BE(at + 4)) break
-    const settlement = readSettlement(text.toString())
-    if (settlement === undefined) break
-    settlements.push(settlement)
+    const item = read(text.toString())
+    if (item === undefined) break
+    items.push(item)
     at = end
   }
-  return { settlements, intactBytes: at }
+  return { items, intactBytes: at }
 }
 
 function readSettlement(text: string): Settlement | undefined {

@@ -1,17 +1,14 @@
 import { closeSync, ftruncateSync, openSync, rmSync, writeSync } from 'node:fs'
-import type { Settlement } from '@/ledger/types.ts'
-import { encodeRecords } from './journal.ts'
 
 /**
- * Charges that are known and not yet committed, in files: what the kernel has was written survives the death of the
- * process, though not that of the machine. An answer is charged in full even if its process is killed right after it
- * gave it. Records are those of the journal; of two for one exchange the later counts. Posting one twice changes
- * nothing, so files hold a little more than is needed, and are emptied now and then.
+ * What is known and not yet committed, in files: what the kernel has was written survives the death of the process,
+ * though not that of the machine. Of two records of one exchange the later counts. Committing one twice changes nothing,
+ * so files hold a little more than is needed, and are emptied now and then.
  */
-export interface Notes {
+export interface Notes<Item extends { id: string }> {
   /** Written in this turn of the event loop. Of a disk that is full nobody hears here: the journal's probe tells. */
-  add(settlement: Settlement): void
-  /** The charge is committed, or in the journal. */
+  add(item: Item): void
+  /** It is committed, or in the journal. */
   done(id: string): void
   /** Empties what nobody needs any more. Called every so often. */
   tidy(): void
@@ -30,30 +27,33 @@ interface Page {
   open: Set<string>
 }
 
-/** Opens two new files, which nobody else writes to. */
-export function openNotes(paths: readonly [string, string]): Notes {
+/** Opens two new files, which nobody else writes to. `encode` makes records of items, one behind the other. */
+export function openNotes<Item extends { id: string }>(
+  paths: readonly [string, string],
+  encode: (items: readonly Item[]) => Uint8Array,
+): Notes<Item> {
   let [current, other] = [openPage(paths[0]), openPage(paths[1])]
   const pages = [current, other]
-  let unwritten: Settlement[] = []
+  let unwritten: Item[] = []
   // The number of a closed file may be another file's by now.
   let closed = false
 
   /** Whoever else adds in this turn of the loop is in the same write. */
   function write(): void {
-    const settlements = unwritten
+    const items = unwritten
     unwritten = []
     if (closed) return
     if (current.bytes >= FULL_BYTES && other.open.size === 0) {
       ;[current, other] = [other, current]
       empty(current)
     }
-    append(current, settlements)
+    append(current, items, encode(items))
   }
 
   return {
-    add(settlement) {
+    add(item) {
       if (unwritten.length === 0) queueMicrotask(write)
-      unwritten.push(settlement)
+      unwritten.push(item)
     },
     done(id) {
       current.open.delete(id)
@@ -79,14 +79,13 @@ function openPage(path: string): Page {
 }
 
 /** A record that was written in part ends the file for whoever reads it, so the next one overwrites it. */
-function append(page: Page, settlements: readonly Settlement[]): void {
+function append(page: Page, items: readonly { id: string }[], bytes: Uint8Array): void {
   try {
-    const bytes = encodeRecords(settlements)
     if (writeSync(page.fd, bytes, 0, bytes.length, page.bytes) < bytes.length) return
     page.bytes += bytes.length
-    for (const { id } of settlements) page.open.add(id)
+    for (const { id } of items) page.open.add(id)
   } catch {
-    // A full disk. The charge is on its way to the database all the same.
+    // A full disk. What it is about is on its way to the database all the same.
   }
 }
 

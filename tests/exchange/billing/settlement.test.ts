@@ -33,7 +33,7 @@ function end(ended: ExchangeRecord, metrics: Metrics): string[] {
     log: createLog({ level: 'info', format: 'json' }, { write: line => lines.push(line) }),
     metrics,
     spans: undefined,
-    store: { add: () => {} },
+    store: { take: () => () => {} },
     settling: new Set(),
   })
   return lines

@@ -3,7 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { costOf, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
-import { decodeRecords } from '@/ledger/spill/journal.ts'
+import { decodeRecords, encodeRecords } from '@/ledger/spill/journal.ts'
 import { openNotes } from '@/ledger/spill/notes.ts'
 import type { Settlement } from '@/ledger/types.ts'
 
@@ -14,7 +14,7 @@ const settlement = (costNano: bigint): Settlement => costOf({ id: newId(), accou
 
 function openPair(name: string) {
   const paths = [join(directory, `${name}-1`), join(directory, `${name}-2`)] as const
-  return { paths, notes: openNotes(paths) }
+  return { paths, notes: openNotes(paths, encodeRecords) }
 }
 
 const read = (path: string) => decodeRecords(readFileSync(path)).settlements

@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { copyFileSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import type { ExchangeRow } from '@/db/exchange-row.ts'
+import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
+import { ExchangeWriter } from '@/exchange/exchange-store.ts'
+import { createLog } from '@/telemetry/log.ts'
+import { createMetrics } from '@/telemetry/metrics.ts'
+
+const root = mkdtempSync(join(tmpdir(), 'tollgate-exchange-notes-'))
+const log = createLog({ level: 'silent', format: 'json' })
+const metrics = createMetrics({ processMetrics: false })
+let database: TestDatabase
+beforeAll(async () => {
+  database = await testDatabase()
+})
+afterAll(async () => {
+  await database.close()
+  rmSync(root, { recursive: true, force: true })
+})
+
+const rowOf = (id: string): ExchangeRow => ({
+  id,
+  accountId: 1,
+  keyId: 2,
+  model: 'a "model" \\ é',
+  channel: null,
+  channelFormat: null,
+  surface: 'chat',
+  streamed: true,
+  inputUncached: 1,
+  cacheRead: 0,
+  cacheWrite5m: 0,
+  cacheWrite1h: 0,
+  outputText: 4,
+  reasoning: 0,
+  audioInput: 0,
+  audioOutput: 0,
+  serverTools: {},
+  extras: null,
+  usageSource: 'reported',
+  priceVersion: 1n,
+  costNano: 5n,
+  costPico: '5000',
+  status: 200,
+  endState: 'complete',
+  errorCode: null,
+  startedAt: new Date(0),
+  firstByteMs: null,
+  totalMs: 1,
+  attempts: 1,
+  losses: [],
+})
+
+function openWriter(directory: string, sql = database.sql) {
+  const notes = openExchangeNotes(directory, Bun.randomUUIDv7(), log)
+  return new ExchangeWriter({ ...database, sql }, log, metrics, notes)
+}
+
+/** What kill -9 leaves: the files, without whoever had them locked. */
+function leave(directory: string): string {
+  const left = `${directory}-left`
+  mkdirSync(left)
+  for (const name of readdirSync(directory)) {
+    if (name.endsWith('.exchanges')) copyFileSync(join(directory, name), join(left, name))
+  }
+  return left
+}
+
+const storedOf = async (ids: string[]) => {
+  const rows = await database.sql<
+    { id: string }[]
+  >`select id from exchange where id = any (${ids}::uuid[]) order by id`
+  return rows.map(({ id }) => id)
+}
+
+const newIds = (count: number) => Array.from({ length: count }, () => Bun.randomUUIDv7())
+
+test('what a killed process had not stored, charged or not yet, is stored by the next, once', async () => {
+  const directory = join(root, 'killed')
+  const first = openWriter(directory)
+  const [stored = '', waiting = '', charging = ''] = newIds(3)
+  first.add(rowOf(stored))
+  await first.flush()
+  first.add(rowOf(waiting))
+  first.take(rowOf(charging))
+  await Promise.resolve()
+  const left = leave(directory)
+  expect(await storedOf([stored, waiting, charging])).toEqual([stored])
+  const next = openWriter(left)
+  await next.adopt()
+  expect(await storedOf([stored, waiting, charging])).toEqual([stored, waiting, charging])
+  expect(readdirSync(left).filter(name => name.endsWith('.exchanges'))).toHaveLength(2)
+  await next.close()
+  await first.close()
+  expect(readdirSync(left)).toEqual([])
+})
+
+test('what a process could not store before it stopped is stored by the next', async () => {
+  const directory = join(root, 'stopped')
+  const away = new Proxy(database.sql, {
+    apply: () => Promise.reject(new Error('write CONNECTION_CLOSED')),
+  })
+  const ids = newIds(2)
+  const first = openWriter(directory, away)
+  for (const id of ids) first.add(rowOf(id))
+  await first.close()
+  expect(await storedOf(ids)).toEqual([])
+  const next = openWriter(directory)
+  await next.adopt()
+  expect(await storedOf(ids)).toEqual(ids)
+  await next.close()
+  expect(readdirSync(directory)).toEqual([])
+})
+
+test('what another process has is left alone, and what was written in part ends its file', async () => {
+  const directory = join(root, 'torn')
+  const alive = openWriter(directory)
+  const [theirs = '', whole = ''] = newIds(2)
+  alive.take(rowOf(theirs))
+  await Promise.resolve()
+  const other = openWriter(`${directory}-2`)
+  other.take(rowOf(whole))
+  await Promise.resolve()
+  const left = leave(`${directory}-2`)
+  const page = readdirSync(left).find(name => Bun.file(join(left, name)).size > 0) ?? ''
+  const bytes = await Bun.file(join(left, page)).bytes()
+  await Bun.write(join(directory, page), Buffer.concat([bytes, bytes.subarray(0, bytes.length - 1)]))
+  const next = openWriter(directory)
+  await next.adopt()
+  expect(await storedOf([theirs, whole])).toEqual([whole])
+  expect(existsSync(join(directory, `${page}.torn`))).toBe(true)
+  for (const writer of [alive, other, next]) await writer.close()
+})
