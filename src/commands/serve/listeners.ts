@@ -65,11 +65,15 @@ export async function unreadiness(
 ): Promise<string | undefined> {
   if (gateway.draining) return 'shutting down'
   if (!(await answersInTime(database, gateway.clock))) return 'the database does not answer'
-  if (gateway.ledger.healthy()) return undefined
-  return gateway.ledger.state().journal === 'full'
-    ? 'the journal cannot be written'
-    : 'billing is unavailable'
+  const { holdFailureAgoMs, journal } = gateway.ledger.state()
+  // A database may answer and take no hold: its disk is full, or it has become a copy of another.
+  const takesHolds = holdFailureAgoMs === undefined || holdFailureAgoMs > FAILED_MS
+  if (gateway.ledger.healthy() && takesHolds) return undefined
+  return journal === 'full' ? 'the journal cannot be written' : 'billing is unavailable'
 }
+
+/** For how long a failure is held against the ledger. While nobody asks it, nothing else tells that it works again. */
+const FAILED_MS = 3_000
 
 /** A database that hangs is told of sooner than its statements give up, and within the time in which a supervisor asks. */
 const PROBE_MS = 1_500

@@ -5,8 +5,12 @@ import type { Database } from '@/db/connect.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
 
 /** A gateway of which nothing but this is asked. */
-function gatewayWith(clock: ApiGateway['clock']): Pick<ApiGateway, 'draining' | 'ledger' | 'clock'> {
-  return { draining: false, clock, ledger: { healthy: () => true } as ApiGateway['ledger'] }
+function gatewayWith(
+  clock: ApiGateway['clock'],
+  holdFailureAgoMs?: number,
+): Pick<ApiGateway, 'draining' | 'ledger' | 'clock'> {
+  const state = () => ({ holdFailureAgoMs, journal: 'empty' })
+  return { draining: false, clock, ledger: { healthy: () => true, state } as ApiGateway['ledger'] }
 }
 
 /** A database whose statements end as this does. */
@@ -29,4 +33,12 @@ test.each([
   ['fails', () => Promise.reject(new Error('away')), 'the database does not answer'],
 ])('a database that %s is told of at once', async (_does, answer, reason) => {
   expect(await unreadiness(gatewayWith(manualClock()), databaseWith(answer))).toBe(reason)
+})
+
+test.each([
+  ['a moment ago', 100, 'billing is unavailable'],
+  ['long ago', 60_000, undefined],
+])('a database that answers, and took no hold %s', async (_when, holdFailureAgoMs, reason) => {
+  const database = databaseWith(async () => [])
+  expect(await unreadiness(gatewayWith(manualClock(), holdFailureAgoMs), database)).toBe(reason)
 })
