@@ -3,7 +3,7 @@ import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { Prepared } from '@/exchange/attempt/routes.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
-import { unsupported } from '@/formats/invalid.ts'
+import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import * as openai from '@/formats/openai/images.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { ImageAnswer, ImageRequest } from '@/generation/image.ts'
@@ -108,6 +108,9 @@ class ImageAsked {
   constructor(call: ImageCall) {
     this.call = call
     this.fields = fieldsOf(call.body)
+    // Nobody makes an image of nothing, so no upstream is asked whether it would.
+    if (call.action === 'generation' && !asString(this.fields['prompt']))
+      throw invalidRequest('prompt', 'expected a text')
     this.count = openai.countOf(this.fields) ?? 1
     this.partial = Math.min(10, asNumber(Number(this.fields['partial_images'] ?? 0)) ?? 0)
     this.stream = openai.asksForStream(this.fields)

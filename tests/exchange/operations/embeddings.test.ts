@@ -200,6 +200,16 @@ describe('between the formats', () => {
     expect(upstream.seen).toEqual([])
   })
 
+  test.each([{}, { input: 5 }, { input: [] }, { input: { text: 'a' } }])(
+    '%j: a 400 of ours where the upstream takes the own words of a caller, too',
+    async body => {
+      const response = await post('/v1/embeddings', { model: 'scripted/openai', ...body })
+      expect(response.status).toBe(400)
+      expect(await response.json()).toMatchObject({ error: { code: 'invalid_request', param: 'input' } })
+      expect(upstream.seen).toHaveLength(0)
+    },
+  )
+
   test('tokens go to the channel that can read them', async () => {
     answer = { data: [{ index: 0, embedding: [1] }], usage: { prompt_tokens: 2 } }
     const response = await post('/v1/embeddings', { model: 'scripted/both', input: [5, 6] })

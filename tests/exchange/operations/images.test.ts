@@ -540,3 +540,13 @@ test.each([
   if (body instanceof FormData) body.append('model', 'up/tokens')
   expect((await post(path, body)).status).toBe(status)
 })
+
+test.each([{}, { prompt: '' }, { prompt: 5 }])(
+  'a generation of %j is a 400 that names the prompt, and no call',
+  async body => {
+    const response = await post('/v1/images/generations', { model: 'up/tokens', ...body })
+    expect(response.status).toBe(400)
+    expect(await jsonOf(response)).toMatchObject({ error: { code: 'invalid_request', param: 'prompt' } })
+    expect(upstream.seen).toHaveLength(0)
+  },
+)
