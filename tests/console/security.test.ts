@@ -225,6 +225,34 @@ describe('signing in', () => {
     await gateway.apply('console: { signup: true }')
   })
 
+  test('a mailed link leads to the console, whichever host whoever asked for it has named', async () => {
+    await gateway.apply('console: { signup: true, smtp: { host: localhost, from: "t@example.com" } }')
+    clock.advance(3_600_000)
+    const ada = await site.signUp('targeted@example.com')
+    for (const [index, path] of ['/api/password-reset', '/api/signup'].entries()) {
+      const count = site.mails.length
+      const response = await fetch(`${site.url}${path}`, {
+        method: 'POST',
+        body: JSON.stringify({ email: ada.email }),
+        headers: {
+          'content-type': 'application/json',
+          origin: 'http://evil.example',
+          host: 'evil.example',
+          'x-forwarded-host': 'evil.example',
+          forwarded: 'host=evil.example',
+        },
+      })
+      expect({ index, status: response.status }).toEqual({ index, status: 200 })
+      await until(() => site.mails.length === count + 1)
+      const { to, text } = site.mails.at(-1) ?? {}
+      expect(to).toBe(ada.email)
+      expect(text).toContain(`${site.url}/link#`)
+      expect(text).not.toContain('evil.example')
+    }
+    site.mails.splice(0)
+    await gateway.apply('console: { signup: true }')
+  })
+
   test('says when one may try again', async () => {
     await site.signUp('impatient@example.com')
     for (let time = 0; time < 10; time += 1) await signIn('impatient@example.com', 'a wrong password')

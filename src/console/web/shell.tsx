@@ -45,10 +45,10 @@ export function Shell({ children }: { children: ComponentChildren }) {
       <a class="skip" href="#content">
         Skip to the content
       </a>
-      <div class="sidebar">
+      <header class="sidebar">
         <Sidebar />
-      </div>
-      <div class="topbar">
+      </header>
+      <header class="topbar">
         <Brand />
         <button
           type="button"
@@ -59,7 +59,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         >
           <Icon name="menu" />
         </button>
-      </div>
+      </header>
       {isMenuOpen ? <Menu onClose={() => setMenuOpen(false)} /> : null}
       <main id="content" tabIndex={-1}>
         {children}

@@ -80,6 +80,28 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     await page.getByRole('heading', { name: 'Overview', exact: true }).waitFor()
   })
 
+  guarantee('a dialog that has to wait for its form gives it the focus once it is there', async () => {
+    const { route, release } = gate()
+    await page.route('**/api/admin/catalogue', async request => {
+      await route
+      await request.continue()
+    })
+    await page.goto('/admin/channels?new=yes')
+    await page.getByRole('dialog').getByText('Loading').waitFor()
+    await page.locator('[aria-label="Close"]:focus').waitFor()
+    release()
+    await page.locator('input[type="radio"]:focus').waitFor()
+    await page.unroute('**/api/admin/catalogue')
+    await page.keyboard.press('Escape')
+  })
+
+  guarantee('an address that cannot be read leads to a page that says so', async () => {
+    for (const path of ['/admin/models/%E0%A4%A', '/admin/accounts/%', '/%']) {
+      await page.goto(path)
+      await page.getByRole('heading', { name: 'There is no such page', exact: true }).waitFor()
+    }
+  })
+
   guarantee('what is said while a dialog is open is said over it', async () => {
     await page.goto('/keys?new=yes')
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click()

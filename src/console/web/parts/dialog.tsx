@@ -6,6 +6,7 @@ import { ToastArea, useToast } from './toast.tsx'
 
 /** What a dialog is opened for: its first field, or else its first button. */
 const FIRST = '.dialog-body :is(input, select, textarea, .button)'
+const FIELD = '.dialog-body :is(input, select, textarea)'
 
 /** How many things that were set off inside a dialog are still under way. */
 const UnderWay = createContext<{ current: number }>({ current: 0 })
@@ -49,8 +50,10 @@ export function Dialog({ title, onClose, shape = 'dialog', held, children }: Dia
     const dialog = element.current
     const opener = document.activeElement
     if (dialog !== null) open(dialog)
+    const forget = dialog === null ? undefined : focusWhatComes(dialog)
     return () => {
       isMounted.current = false
+      forget?.()
       dialog?.close()
       // The browser does so only for a dialog that is still in the page.
       if (opener instanceof HTMLElement) opener.focus()
@@ -110,4 +113,16 @@ function open(dialog: HTMLDialogElement): void {
   dialog.showModal()
   const first = dialog.querySelector<HTMLElement>('[autofocus]') ?? dialog.querySelector<HTMLElement>(FIRST)
   first?.focus()
+}
+
+/** Where a dialog waits for what it shows, its first field has the focus once it is there, if that is still to be had. */
+function focusWhatComes(dialog: HTMLDialogElement): () => void {
+  const observer = new MutationObserver(() => {
+    const field = dialog.querySelector<HTMLElement>(FIELD)
+    if (field === null) return
+    observer.disconnect()
+    if (document.activeElement?.closest('.dialog-head') !== null) field.focus()
+  })
+  if (dialog.querySelector(FIELD) === null) observer.observe(dialog, { childList: true, subtree: true })
+  return () => observer.disconnect()
 }

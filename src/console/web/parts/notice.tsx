@@ -41,7 +41,7 @@ export function Waiting({ what }: { what: string }) {
   )
 }
 
-/** There is nothing, why, and what to do next. */
+/** There is nothing, why, and what to do next. No heading: it stands under those of any order. */
 export function Empty({
   title,
   children,
@@ -53,7 +53,7 @@ export function Empty({
 }) {
   return (
     <div class="empty">
-      <h3>{title}</h3>
+      <p class="empty-title">{title}</p>
       <p>{children}</p>
       {action}
     </div>

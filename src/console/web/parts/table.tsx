@@ -26,8 +26,10 @@ export interface TableProps<Row> {
  */
 export function Table<Row>({ label, columns, rows, keyOf, more }: TableProps<Row>) {
   return (
+    // A group and no region: where it has a heading, that names the region around it.
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section class="table-wrap" aria-label={label} tabIndex={0}>
+    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
+    <div class="table-wrap" role="group" aria-label={label} tabIndex={0}>
       {/* biome-ignore lint/a11y/noRedundantRoles: see above */}
       <table class="table cards" role="table">
         <caption class="unseen">{label}</caption>
@@ -66,6 +68,6 @@ export function Table<Row>({ label, columns, rows, keyOf, more }: TableProps<Row
           </Button>
         </div>
       )}
-    </section>
+    </div>
   )
 }
