@@ -1,5 +1,4 @@
-/** Finding one's way in the bytes of valid JSON without parsing it. */
-
+/** The bytes of JSON's grammar. The functions below find their way in valid JSON without parsing it. */
 export const QUOTE = 0x22
 export const COMMA = 0x2c
 export const COLON = 0x3a

@@ -42,6 +42,14 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
   }
   process.once('exit', kill)
 
+  /** Ends all workers, and starts no more. */
+  async function clear(): Promise<void> {
+    isStopping = true
+    await Promise.all(seats.map(seat => seat.clear()))
+    process.off('exit', kill)
+  }
+
+  /** Starts a worker for the seat, and another whenever it ends; resolves with its address once it serves. */
   async function fill(seat: Seat, port: number): Promise<string> {
     let servingSince: number | undefined
     const worker = startWorker({ port })
@@ -89,16 +97,12 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       apiUrl,
       opsUrl: ops.url.href.replace(/\/$/, ''),
       async stop() {
-        isStopping = true
-        await Promise.all(seats.map(seat => seat.clear()))
+        await clear()
         await ops.stop(true)
-        process.off('exit', kill)
       },
     }
   } catch (error) {
-    isStopping = true
-    await Promise.all(seats.map(seat => seat.clear()))
-    process.off('exit', kill)
+    await clear()
     throw error
   }
 }
