@@ -78,7 +78,7 @@ test('refuses a model that does not exist and then creates nothing', async () =>
   expect(await store.findAccountByEmail(email)).toBeUndefined()
 })
 
-test('suspends and resumes', async () => {
+test('an account that was suspended is active again once it is resumed', async () => {
   const { id } = await newAccount()
   expect((await store.suspendAccount(id)).status).toBe('suspended')
   expect((await store.resumeAccount(id)).status).toBe('active')

@@ -196,7 +196,7 @@ describe('account', () => {
     expect(await json('account', 'list')).toContainEqual(expect.objectContaining({ id, email: 'life@x' }))
   })
 
-  test('people get text', async () => {
+  test('without --json people get text: a page for one account, a table for all', async () => {
     const { id } = await json('account', 'create', '--email', 'text@x', '--credit', '1')
     expect((await run('account', 'show', `${id}`)).stdout).toContain('balance              1.000000000\n')
     const table = (await run('account', 'list')).stdout.split('\n')

@@ -145,7 +145,7 @@ describe('an act on an account is in the log with what was before and after', ()
     await until(async () => (await status()) === 200, TOLD_WITHIN_MS)
   })
 
-  test('limits and models', async () => {
+  test('limits and models are changed, and the log says from what to what', async () => {
     const limits = { requests_per_minute: 7, tokens_per_minute: null }
     const changed = await site.call(owner, 'PATCH /api/admin/accounts/:id/limits', {
       params: id(),

@@ -275,7 +275,7 @@ describe('tools', () => {
     expect(decode({ tools, tool_choice }).toolChoice).toEqual(expected as never)
   })
 
-  test('one call at a time', () => {
+  test("a choice that forbids parallel calls is one call at a time, and without a word it is the upstream's to decide", () => {
     const choice = { type: 'auto', disable_parallel_tool_use: true }
     expect(decode({ tool_choice: choice }).parallelToolCalls).toBe(false)
     expect(decode({ tool_choice: { type: 'auto' } }).parallelToolCalls).toBeUndefined()

@@ -312,7 +312,7 @@ test("a call is the model's and a result the user's, whatever the role of their 
   ])
 })
 
-test('output formats', () => {
+test('an output is JSON where its type or a schema says so, and an enumeration stays as it was asked for', () => {
   const output = (generationConfig: JsonObject) => decode({ ...HI, generationConfig }).output
   const json = 'application/json'
   expect(output({})).toBeUndefined()

@@ -401,7 +401,7 @@ describe('configuration', () => {
     expect(config({ maxOutputTokens: 0 })).toMatchObject({ maxOutputTokens: 1 })
   })
 
-  test('native fields', () => {
+  test('settings that Gemini has are said in its own fields', () => {
     expect(
       config({
         temperature: 1.5,
