@@ -15,7 +15,8 @@ import type { CompletionUsage } from './wire.ts'
  * than what is left of its total is clamped, so that no token is counted twice.
  */
 export function decodeUsage(usage: JsonObject): Usage {
-  return { ...decodeInput(usage), ...decodeOutput(usage), serverTools: serverTools(usage) }
+  const counts = readCounts(usage)
+  return { ...decodeInput(usage, counts), ...decodeOutput(usage, counts), serverTools: serverTools(usage) }
 }
 
 /** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
@@ -29,12 +30,40 @@ const COUNTS = {
   total: 'total_tokens',
 } satisfies CountNames
 
-function decodeInput(usage: JsonObject) {
+/** What the fields say, wherever a vendor has them. */
+interface Counts {
+  prompt: number
+  cacheHits: number
+  cacheWrites: number
+  completion: number
+  thought: number
+  /** What only the total tells of. */
+  untold: { input: number; output: number }
+}
+
+/** DeepSeek splits the prompt into hits and misses; Moonshot puts the count of hits at the top. */
+function readCounts(usage: JsonObject): Counts {
+  const input = asObject(usage['prompt_tokens_details'])
+  const output = asObject(usage['completion_tokens_details'])
+  const cacheHits = count(
+    input?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens'],
+  )
+  const cacheWrites = count(input?.['cache_write_tokens'] ?? input?.['cache_creation_tokens'])
+  const prompt = count(
+    usage['prompt_tokens'] ?? splitPrompt(usage, cacheHits) ?? restOf(usage, 'completion_tokens'),
+  )
+  const completion = count(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
+  const thought = count(output?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
+  const told = { input: prompt, output: completion, cached: cacheHits + cacheWrites, thought }
+  const untold = untoldTokens(usage['total_tokens'], told)
+  return { prompt, cacheHits, cacheWrites, completion, thought, untold }
+}
+
+function decodeInput(usage: JsonObject, { prompt, cacheHits, cacheWrites, untold }: Counts) {
   const details = asObject(usage['prompt_tokens_details'])
-  const { hits, writes } = cachedTokens(usage)
-  const total = promptTokens(usage) + untold(usage).input
-  const cacheRead = Math.min(hits, total)
-  const cacheWrite5m = Math.min(writes, total - cacheRead)
+  const total = prompt + untold.input
+  const cacheRead = Math.min(cacheHits, total)
+  const cacheWrite5m = Math.min(cacheWrites, total - cacheRead)
   const audioInput = Math.min(count(details?.['audio_tokens']), total - cacheRead - cacheWrite5m)
   return {
     inputUncached: total - cacheRead - cacheWrite5m - audioInput,
@@ -45,49 +74,14 @@ function decodeInput(usage: JsonObject) {
   }
 }
 
-function decodeOutput(usage: JsonObject) {
+function decodeOutput(usage: JsonObject, { completion, thought: told, untold }: Counts) {
   const details = asObject(usage['completion_tokens_details'])
-  const completion = completionTokens(usage)
-  const { output: rest } = untold(usage)
-  const thought = Math.max(thoughtTokens(usage), rest)
+  const thought = Math.max(told, untold.output)
   const isOutside = typeof usage['total_tokens'] !== 'number' && thought > completion
-  const total = completion + (isOutside ? thought : rest)
+  const total = completion + (isOutside ? thought : untold.output)
   const reasoning = Math.min(thought, total)
   const audioOutput = Math.min(count(details?.['audio_tokens']), total - reasoning)
   return { outputText: total - reasoning - audioOutput, reasoning, audioOutput }
-}
-
-function promptTokens(usage: JsonObject): number {
-  const { hits } = cachedTokens(usage)
-  return count(usage['prompt_tokens'] ?? splitPrompt(usage, hits) ?? restOf(usage, 'completion_tokens'))
-}
-
-function completionTokens(usage: JsonObject): number {
-  return count(usage['completion_tokens'] ?? restOf(usage, 'prompt_tokens'))
-}
-
-function thoughtTokens(usage: JsonObject): number {
-  const details = asObject(usage['completion_tokens_details'])
-  return count(details?.['reasoning_tokens'] ?? usage['reasoning_tokens'])
-}
-
-/** DeepSeek splits the prompt into hits and misses; Moonshot puts the count at the top. */
-function cachedTokens(usage: JsonObject): { hits: number; writes: number } {
-  const details = asObject(usage['prompt_tokens_details'])
-  return {
-    hits: count(details?.['cached_tokens'] ?? usage['prompt_cache_hit_tokens'] ?? usage['cached_tokens']),
-    writes: count(details?.['cache_write_tokens'] ?? details?.['cache_creation_tokens']),
-  }
-}
-
-function untold(usage: JsonObject): { input: number; output: number } {
-  const { hits, writes } = cachedTokens(usage)
-  return untoldTokens(usage['total_tokens'], {
-    input: promptTokens(usage),
-    output: completionTokens(usage),
-    cached: hits + writes,
-    thought: thoughtTokens(usage),
-  })
 }
 
 function splitPrompt(usage: JsonObject, hits: number): number | undefined {
