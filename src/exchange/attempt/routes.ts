@@ -10,19 +10,19 @@ import { afterFailure, type Candidate } from '@/routing/order.ts'
 import type { Attempt } from '@/routing/selector.ts'
 import type { Sendable } from './attempt.ts'
 
-/** At most this many upstream requests for one of the caller's: clients retry as well. */
+/** At most this many attempts for one request of the caller's, since clients retry as well. */
 export const MAX_ATTEMPTS = 3
 
-/** No other candidate is tried once a request is this old: the SDKs' own patience ends after ten minutes. */
+/** No further attempt is made once a request is this old: the SDKs give up after ten minutes. */
 export const MAX_FAILOVER_MS = 300_000
 
-/** A request made ready for one route. */
+/** A request as it will be sent to one route. */
 export interface Prepared extends Sendable {
   /** Request fields that the upstream's format cannot say, in the caller's words. */
   losses: readonly string[]
 }
 
-/** An exchange that was admitted, and how it is made ready for a route. */
+/** An exchange that was admitted, the routes that can serve it, and how its request is written for one of them. */
 export interface Admitted<P extends Prepared> {
   gateway: Gateway
   record: ExchangeRecord
@@ -30,17 +30,17 @@ export interface Admitted<P extends Prepared> {
   model: Model
   /** The routes that can serve it. */
   routes: readonly Route[]
-  /** What tells which of them are tried first. */
+  /** What decides which of them is tried first. */
   traits: ConversationTraits
-  /** @throws GatewayError for what the route cannot be asked for */
+  /** @throws GatewayError for a request that cannot be said in the route's format */
   prepare: (route: Route) => P | Promise<P>
-  /** Has later preparations leave out the reasoning of earlier turns; false if they do already. */
+  /** From now on `prepare` leaves out the reasoning of earlier turns; false if it did so already, or may not. */
   forgetReasoning?: () => boolean
-  /** Tells when the caller leaves, and when there is no money for the answer. */
+  /** Says when the caller left, or when there turned out to be no money for the answer. */
   interruption: Interruption
 }
 
-/** One try on one candidate. */
+/** One attempt: which candidate it is made on, and what is sent there. */
 export interface Try<P extends Prepared> {
   preparation: P
   candidate: Candidate
@@ -51,8 +51,9 @@ export interface Try<P extends Prepared> {
 }
 
 /**
- * Runs `attempt` on one candidate after the other, as long as the failure says that another may do better and
- * `mayRetry` allows it. What the breakers hold back is a last resort.
+ * Makes attempts, one candidate after another, until one succeeds. Goes on only while the failure says that another
+ * candidate may do better, and `mayRetry` allows it. Candidates whose breakers are open are asked only when there is no
+ * other, and then only the first.
  * @throws GatewayError of the last attempt, or `no_channel`
  */
 export async function overCandidates<P extends Prepared, T>(
@@ -60,40 +61,50 @@ export async function overCandidates<P extends Prepared, T>(
   attempt: (one: Try<P>) => Promise<T>,
   mayRetry: () => boolean = () => true,
 ): Promise<T> {
-  const { gateway, record, model } = admitted
-  const { selector } = gateway
+  const { record, model } = admitted
+  const { selector } = admitted.gateway
   const selection = selector.select(admitted.routes, admitted.traits)
   const lastResort = selection.ready.length === 0
-  let rest = lastResort ? selection.paused.slice(0, 1) : selection.ready
+  let candidates: readonly Candidate[] = lastResort ? selection.paused.slice(0, 1) : selection.ready
   let failure: GatewayError | undefined
-  for (let tries = 0; tries < MAX_ATTEMPTS; ) {
-    const [candidate, ...others] = rest
+  for (let attempts = 0; attempts < MAX_ATTEMPTS; ) {
+    const [candidate, ...others] = candidates
     if (candidate === undefined) break
+    candidates = others
     const place = selector.begin(candidate, record.id, { lastResort })
-    rest = others
     if (place === undefined) continue
-    tries += 1
-    const result = await settle(admitted, candidate, place, attempt)
+    attempts += 1
+    const result = await runAttempt(admitted, candidate, place, attempt)
     if (!(result instanceof Failure)) {
       selector.served(selection, candidate)
       return result
     }
     failure = result.error
-    if (failure.blames === 'reasoning' && mayRetry() && admitted.forgetReasoning?.() === true) {
-      // Somebody else made it. Without it the same candidate can answer.
-      rest = [candidate, ...others]
-      continue
-    }
-    if (failure.retry !== 'next-channel' || !mayRetry()) throw failure
-    if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
-    const outcome = outcomeOf(failure)
-    if (outcome.kind !== 'ok' && outcome.kind !== 'ignored')
-      rest = afterFailure(rest, candidate, outcome.kind)
+    if (!mayRetry()) throw failure
+    candidates = candidatesAfter(failure, admitted, candidate, others)
   }
   throw failure ?? noChannel(model.id, selection.retryAfterMs)
 }
 
-/** Why an attempt came to nothing; a type of its own, since an attempt may return anything. */
+/**
+ * Who may be asked after an attempt failed.
+ * @throws the failure itself where nobody may
+ */
+function candidatesAfter(
+  failure: GatewayError,
+  { gateway, record, forgetReasoning }: Admitted<Prepared>,
+  failed: Candidate,
+  others: readonly Candidate[],
+): readonly Candidate[] {
+  // The reasoning of earlier turns was another vendor's: without it, the same candidate can answer.
+  if (failure.blames === 'reasoning' && forgetReasoning?.() === true) return [failed, ...others]
+  if (failure.retry !== 'next-channel') throw failure
+  if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
+  const { kind } = outcomeOf(failure)
+  return kind === 'ok' || kind === 'ignored' ? others : afterFailure(others, failed, kind)
+}
+
+/** Why an attempt failed; a class, so that it cannot be mistaken for whatever an attempt returns. */
 class Failure {
   readonly error: GatewayError
 
@@ -102,8 +113,8 @@ class Failure {
   }
 }
 
-/** Runs one attempt and tells how it went: to the breakers, to the counters. */
-async function settle<P extends Prepared, T>(
+/** Makes one attempt, and reports how it went to the breakers and the counters. Fails only by returning a `Failure`. */
+async function runAttempt<P extends Prepared, T>(
   admitted: Admitted<P>,
   candidate: Candidate,
   place: Attempt,
@@ -111,18 +122,18 @@ async function settle<P extends Prepared, T>(
 ): Promise<T | Failure> {
   const { gateway, record } = admitted
   const lane = gateway.lanes.take()
-  const teller = new Teller(gateway, record, candidate.route.channel.name, place)
+  const report = new AttemptReport(gateway, record, candidate.route.channel.name, place)
   try {
     const prepared = admitted.prepare(candidate.route)
     const preparation = prepared instanceof Promise ? await prepared : prepared
     noteAttempt(record, candidate.route, preparation)
-    const onFirstOutput = () => teller.report({ kind: 'ok' })
+    const onFirstOutput = () => report.health({ kind: 'ok' })
     const result = await attempt({ preparation, candidate, lane, onFirstOutput })
-    teller.tell(record.error)
+    report.end(record.error)
     return result
   } catch (error) {
     const failure = asGatewayError(error)
-    teller.tell(failure)
+    report.end(failure)
     return new Failure(failure)
   } finally {
     gateway.lanes.free(lane)
@@ -130,16 +141,17 @@ async function settle<P extends Prepared, T>(
   }
 }
 
-/** Tells how an attempt goes. */
-class Teller {
+/** Reports how an attempt goes to those who keep count. */
+class AttemptReport {
   readonly #gateway: Gateway
   readonly #record: ExchangeRecord
   readonly #channel: string
   readonly #place: Attempt
+  /** Wall clock, for people to read. */
   readonly #startedAt: number
-  /** The same as the clock's `elapsed` says it. */
+  /** The same moment by `clock.elapsed()`, to measure from. */
   readonly #begunAt: number
-  #gaveOutput = false
+  #isHealthy = false
 
   constructor(gateway: Gateway, record: ExchangeRecord, channel: string, place: Attempt) {
     this.#gateway = gateway
@@ -150,17 +162,17 @@ class Teller {
     this.#begunAt = gateway.clock.elapsed()
   }
 
-  /** To the breakers. An answer that flows to its end has told already, and counts once. */
-  report(outcome: Outcome): void {
-    if (outcome.kind === 'ok' && this.#gaveOutput) return
-    this.#gaveOutput = outcome.kind === 'ok'
+  /** To the breakers. A success is reported at the first output, and not again at the end of the answer. */
+  health(outcome: Outcome): void {
+    if (outcome.kind === 'ok' && this.#isHealthy) return
+    this.#isHealthy = outcome.kind === 'ok'
     this.#place.report(outcome, { firstByteMs: this.#gateway.clock.elapsed() - this.#begunAt })
   }
 
-  /** To everybody, when it is over. */
-  tell(error: GatewayError | undefined): void {
+  /** To the breakers, the metrics and the record, once the attempt is over. */
+  end(error: GatewayError | undefined): void {
     const { clock, metrics } = this.#gateway
-    this.report(error === undefined ? outcomeWithoutError(this.#record) : outcomeOf(error))
+    this.health(error === undefined ? outcomeWithoutError(this.#record) : outcomeOf(error))
     const outcome = error?.kind ?? 'ok'
     metrics.attempts.of(this.#channel, outcome).add()
     this.#record.tries.push({
@@ -172,7 +184,7 @@ class Teller {
   }
 }
 
-/** Where a caller left before the upstream gave any output, nothing is known of it. */
+/** A caller who left before the upstream's first output leaves us knowing nothing about its health. */
 function outcomeWithoutError(record: ExchangeRecord): Outcome {
   return { kind: record.endState === 'client_gone' && record.firstByteMs === undefined ? 'ignored' : 'ok' }
 }
