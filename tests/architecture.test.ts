@@ -35,6 +35,7 @@ const LEAF_ROW = 5
 const EXCHANGE_ROWS: readonly (readonly string[])[] = [
   ['responses', 'idempotency', 'videos', 'count-tokens.ts'],
   ['exchange.ts'],
+  ['call.ts'],
   ['operations'],
   ['relay'],
   ['conversation.ts'],

@@ -8,19 +8,19 @@ import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
-/** A conversation that was admitted. */
+/** A conversation that was admitted, ready for attempts. */
 export interface Conversation extends Admitted<Preparation> {
   prompt: Prompt
   reservation: Reservation
-  /** What the upstream cannot say is an error instead of a loss. */
+  /** What the upstream's format cannot say is an error, and not a loss. */
   strict: boolean
 }
 
-/** The conversation that a prompt is, on all the routes of its model. */
-export function converse(
-  admitted: Omit<Conversation, 'routes' | 'traits' | 'prepare' | 'forgetReasoning'>,
-  chain?: ResponseChain,
-): Conversation {
+/** The same before it is known how attempts are made of it. */
+type AdmittedPrompt = Omit<Conversation, 'routes' | 'traits' | 'prepare' | 'forgetReasoning'>
+
+/** Says how attempts are made of an admitted prompt: on which routes, in which order, with which request. */
+export function converse(admitted: AdmittedPrompt, chain?: ResponseChain): Conversation {
   const { gateway, record, prompt, model, strict } = admitted
   const options = {
     requestId: record.id,
@@ -31,7 +31,7 @@ export function converse(
   return {
     ...admitted,
     routes: model.routes,
-    // Made when they are asked for, so that they keep nothing of the prompt to the end of an answer.
+    // Made anew when asked for: kept, they would hold the prompt's texts in memory to the end of the answer.
     get traits() {
       return { ...traitsOf(record, prompt, model), chain }
     },
@@ -44,14 +44,9 @@ export function converse(
   }
 }
 
-/** Makes the prompt ready for a route; media that its format cannot take by address are fetched first, if they may be. */
+/** Writes the prompt for a route. Media that its format cannot take by address are fetched first, if they may be. */
 function preparer(
-  {
-    gateway,
-    prompt,
-    model,
-    interruption,
-  }: Omit<Conversation, 'routes' | 'traits' | 'prepare' | 'forgetReasoning'>,
+  { gateway, prompt, model, interruption }: AdmittedPrompt,
   options: PrepareOptions,
 ): Conversation['prepare'] {
   if (!gateway.fetchesMedia()) return route => prepare(prompt, model, route, options)
@@ -59,7 +54,7 @@ function preparer(
   return async route => prepare(prompt, model, route, { ...options, media: await fetchAll(route) })
 }
 
-/** What tells which conversation a request goes on with, so that it stays where its prompt is cached. */
+/** What identifies the conversation that a request continues, so that it is sent where its prompt is cached. */
 export function traitsOf(record: ExchangeRecord, prompt: Prompt, model: Model): ConversationTraits {
   return {
     accountId: callerOf(record).accountId,

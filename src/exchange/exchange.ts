@@ -1,9 +1,7 @@
-import type { Caller } from '@/accounts/account.ts'
 import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitModel, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
-import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
-import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
+import { readBody } from '@/exchange/admission/body.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { admitOtherModels, otherModelsOf } from '@/exchange/admission/other-models.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
@@ -11,82 +9,22 @@ import { wantsStrict } from '@/exchange/admission/strict.ts'
 import { closeBill, type Reservation } from '@/exchange/billing/charge.ts'
 import { quote, quoteOperation } from '@/exchange/billing/quote.ts'
 import { settle } from '@/exchange/billing/settlement.ts'
-import { type Operation, undertake } from '@/exchange/operations/operation.ts'
+import { undertake } from '@/exchange/operations/operation.ts'
 import { relayOperation } from '@/exchange/operations/relay-operation.ts'
-import { relayConversation } from '@/exchange/relay/relay-conversation.ts'
+import { relayStream } from '@/exchange/relay/relay-stream.ts'
+import { relayWhole } from '@/exchange/relay/relay-whole.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
-import type { ConversationSurface, Surface } from '@/generation/surface.ts'
-import type { ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
-import { converse } from './conversation.ts'
+import type { Call, ConversationCall, OperationCall } from './call.ts'
+import { type Conversation, converse } from './conversation.ts'
 import type { Gateway } from './gateway.ts'
 import { callerLeft, type Interruption, interruptionBy } from './interruption.ts'
 import { admitPaid } from './pass.ts'
 import { callerOf, type ExchangeRecord, endStateOf, openRecord } from './record.ts'
 
-/** A call as a surface received it. */
-export interface Call {
-  request: Request
-  /** Where it came in. */
-  listener: Listener
-  surface: Surface
-}
-
-/** A call that converses. */
-export interface ConversationCall extends Call {
-  surface: ConversationSurface
-  /**
-   * Reads what the gateway needs to know of the body, or of the path where the surface's format says it there.
-   * @throws GatewayError `invalid_request`
-   */
-  readCall: (body: RequestBody) => CallFacts
-  /** What is kept here between requests, where the surface has such; undefined: nothing. */
-  state?: CallState | undefined
-}
-
-/** The steps of an exchange that have to do with what is kept between requests. */
-export interface CallState {
-  /**
-   * The body to continue with, in which each reference is replaced by what it refers to.
-   * @throws GatewayError for a reference to nothing, and for what may not be kept
-   */
-  resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody>
-  /** Aborts when the exchange is to end; takes the place of the request's own signal where nobody waits for the answer. */
-  readonly signal?: AbortSignal | undefined
-  /** Where the exchange stands in a chain of responses, once the body was resolved. */
-  readonly chain?: ResponseChain | undefined
-  /** Called once the money is set aside, before any upstream is called. */
-  admitted?(record: ExchangeRecord, reservation: Reservation): Promise<void>
-}
-
-/** A call of an operation. */
-export interface OperationCall extends Call {
-  /**
-   * Reads the body on these terms, and says what is to be done for this caller.
-   * @throws GatewayError for what cannot be read or breaks the format's rules
-   */
-  read: (request: Request, terms: BodyTerms, caller: Caller) => Promise<Operation>
-}
-
-/** What of a call decides the way it goes. */
-export interface CallFacts {
-  /** As the caller named it. */
-  model: string
-  stream: boolean
-  framing: 'sse' | 'json-array'
-  /** An answer, unless said. */
-  purpose?: Prompt['purpose']
-}
-
-/** What only the socket knows of a request. */
-export interface Listener {
-  /** The address that a request came from; undefined if its socket is closed. */
-  addressOf(request: Request): string | undefined
-}
-
-/** One request and its reply, from the socket to the stored result. */
+/** One conversational request and its reply, from the socket to the stored result. */
 export function runExchange(gateway: Gateway, call: ConversationCall): Promise<Response> {
-  return conduct(gateway, call, async ({ record }) => {
+  return withRecord(gateway, call, async record => {
     const received = await receive(gateway, record, call, () => readPrompt(gateway, record, call))
     const { asked: prompt, model, strict } = received
     admitOtherModels(gateway.catalog, callerOf(record), {
@@ -104,21 +42,29 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
     )
     const { state } = call
     if (state === undefined) {
-      return await billed(gateway, record, reservation, onEnd => relayConversation(conversation, onEnd))
+      return await billed(gateway, record, reservation, onEnd => relay(conversation, onEnd))
     }
     return await billed(gateway, record, reservation, async onEnd => {
       await state.admitted?.(record, reservation)
-      return relayConversation(conversation, onEnd)
+      return relay(conversation, onEnd)
     })
   })
 }
 
-/** The same for an exchange that is no conversation. */
+/**
+ * Returns when the head of the answer can be sent, and calls `onEnd` once when all is over.
+ * @throws GatewayError when there will be no answer; `onEnd` is not called then
+ */
+function relay(conversation: Conversation, onEnd: () => void): Promise<Response> {
+  return conversation.prompt.stream ? relayStream(conversation, onEnd) : relayWhole(conversation, onEnd)
+}
+
+/** The same for a request that is no conversation. */
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
-  return conduct(gateway, call, async ({ record, atEnd }) => {
+  return withRecord(gateway, call, async record => {
     const received = await receive(gateway, record, call, async () => {
       const read = await call.read(call.request, gateway, callerOf(record))
-      atEnd(() => read.dispose?.())
+      record.releases.push(() => read.dispose?.())
       return read
     })
     const { asked: operation, model, strict } = received
@@ -133,45 +79,39 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
   })
 }
 
-/** An exchange on its way. */
-interface Way {
-  record: ExchangeRecord
-  /** Has something done when all is over, whichever way it ends. */
-  atEnd(release: () => void): void
-}
-
 /**
- * The frame of every exchange: its record, its end, and an error in the caller's shape if nothing comes of it.
+ * The frame around every exchange: opens its record, and turns whatever is thrown on the way into an error of the caller's
+ * format.
  *
- * On this way nothing is awaited that is there already (hence `instanceof Promise`), and a promise is returned by
- * `return await`: without the await it costs three turns of the microtask queue in place of one. Exchanges that waited for
- * the same batch of the ledger go on together, turn by turn, and with each turn more of their data has left the CPU's
- * caches.
+ * Promises are handled with care here, as each turn of the microtask queue is paid by every exchange. What is there already
+ * is not awaited (hence `instanceof Promise`). A promise is returned by `return await`: one turn, where a bare `return`
+ * takes three. Exchanges that waited for the same batch of the ledger go on together, turn by turn, and with each turn more
+ * of their data has left the CPU's caches.
  */
-async function conduct(
+async function withRecord(
   gateway: Gateway,
   call: Call,
-  serve: (way: Way) => Promise<Response>,
+  serve: (record: ExchangeRecord) => Promise<Response>,
 ): Promise<Response> {
   const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
   gateway.idempotency.observe(call.request, record)
   gateway.open.begin()
   try {
-    return await serve({ record, atEnd: release => record.releases.push(release) })
+    return await serve(record)
   } catch (error) {
     return refuse(gateway, record, callerLeft(signalOf(call)) ?? asGatewayError(error))
   }
 }
 
-/** Aborts when the caller left, or whoever decides in their place. */
+/** Aborts when the caller leaves, or when whoever decides in the caller's place gives up. */
 function signalOf(call: Call & Pick<ConversationCall, 'state'>): AbortSignal {
   return call.state?.signal ?? call.request.signal
 }
 
 /**
- * The first part of the way, up to where a call may be served: who calls, what for, and whether they may. Fills in the
- * record.
- * @throws GatewayError of admission, and for what cannot be read
+ * The first part of every exchange: who calls, what they ask, and whether they may. Fills in the record.
+ * @param read reads the body, once it is known who sends it
+ * @throws GatewayError of admission, and for a body that cannot be read
  */
 export async function receive<Asked extends { model: string; stream: boolean }>(
   gateway: Gateway,
@@ -190,21 +130,22 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   record.streamed = asked.stream
   const model = admitModel(gateway.catalog, record.caller, asked.model, call.surface)
   record.model = model.id
-  // Under load some callers have left by now: what is for nobody takes no place and no money.
+  // Under load some callers have left by now: an answer for nobody must take no place and no money.
   const left = callerLeft(call.request.signal)
   if (left !== undefined) throw left
   return { asked, model, strict }
 }
 
-/** What was asked, of which model, and whether losses are errors. */
+/** A request that may be served. */
 interface Received<Asked> {
   asked: Asked
   model: Model
+  /** What the upstream's format cannot say is an error, and not a loss. */
   strict: boolean
 }
 
 /**
- * The prompt of a call that converses.
+ * Reads the body of a conversational request, with what is stored put in place of references to it.
  * @throws GatewayError for what cannot be read
  */
 export async function readPrompt(
@@ -222,20 +163,23 @@ export async function readPrompt(
   })
 }
 
-/** What ends the exchange early: the caller leaves or, as admission may hear later, there is no money. */
+/** What can end an exchange early: its caller leaves, or a hold that was still on its way is refused. */
 function interruptionOf(call: Call): Interruption {
   return interruptionBy(signalOf(call))
 }
 
-/** Relays and settles: a streamed exchange ends when its stream does, long after this returned. */
+/**
+ * Relays the answer, and sees to it that the hold is settled or released: at `onEnd`, which of a stream comes long after
+ * this returned, or at once where there will be no answer.
+ */
 async function billed(
   gateway: Gateway,
   record: ExchangeRecord,
   reservation: Reservation,
-  relay: (onEnd: () => void) => Promise<Response>,
+  answer: (onEnd: () => void) => Promise<Response>,
 ): Promise<Response> {
   try {
-    return await relay(endOf(gateway, record, reservation))
+    return await answer(endOf(gateway, record, reservation))
   } catch (error) {
     record.charge = undefined
     closeBill(gateway, record, reservation)
@@ -243,12 +187,12 @@ async function billed(
   }
 }
 
-/** A function of its own: a closure within `billed` would keep the caller's whole request to the end of a stream. */
+/** Made outside of `billed`, where the closure would keep the caller's whole request alive to the end of a stream. */
 function endOf(gateway: Gateway, record: ExchangeRecord, reservation: Reservation): () => void {
   return () => close(gateway, record, closeBill(gateway, record, reservation))
 }
 
-/** Ends an exchange of which nothing was sent yet, in an error of the caller's shape. */
+/** Ends an exchange before anything was sent: the reply is an error in the caller's format. */
 function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): Response {
   record.error = error
   record.status = error.status
@@ -257,6 +201,7 @@ function refuse(gateway: Gateway, record: ExchangeRecord, error: GatewayError): 
   return errorResponse(error, record.id, record.surface, limitsOf(record, gateway.clock.now()))
 }
 
+/** Gives back what the exchange holds, and stores its result. */
 function close(gateway: Gateway, record: ExchangeRecord, charged?: Promise<void>): void {
   for (const release of record.releases) release()
   endLimits(gateway, record)

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { asGatewayError } from '@/errors/gateway-error.ts'
-import type { Listener } from '@/exchange/exchange.ts'
+import type { Listener } from '@/exchange/call.ts'
 import { answerOnce } from '@/exchange/idempotency/answer-once.ts'
 import type { IdempotentGateway } from '@/exchange/idempotency/idempotency.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { outlineOf, type RequestBody } from '@/exchange/admission/body.ts'
-import type { CallFacts } from '@/exchange/exchange.ts'
+import type { CallFacts } from '@/exchange/call.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
 

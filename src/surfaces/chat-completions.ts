@@ -1,5 +1,6 @@
 import { Elysia } from 'elysia'
-import { type Listener, runExchange } from '@/exchange/exchange.ts'
+import type { Listener } from '@/exchange/call.ts'
+import { runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { readMessagesCall } from './body-call.ts'
 

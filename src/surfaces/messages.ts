@@ -1,6 +1,7 @@
 import { Elysia } from 'elysia'
+import type { Listener } from '@/exchange/call.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
-import { type Listener, runExchange } from '@/exchange/exchange.ts'
+import { runExchange } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { readLimitedMessagesCall, readMessagesCall } from './body-call.ts'
 

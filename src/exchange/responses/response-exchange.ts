@@ -1,6 +1,7 @@
 import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
-import { type CallState, type ConversationCall, runExchange } from '@/exchange/exchange.ts'
+import type { CallState, ConversationCall } from '@/exchange/call.ts'
+import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
 import { echo, responseState } from '@/formats/openai-responses/reply.ts'

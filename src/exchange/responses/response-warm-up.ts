@@ -1,5 +1,6 @@
 import { endLimits } from '@/exchange/admission/limiting.ts'
-import { type ConversationCall, readPrompt, receive } from '@/exchange/exchange.ts'
+import type { ConversationCall } from '@/exchange/call.ts'
+import { readPrompt, receive } from '@/exchange/exchange.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import { openRecord } from '@/exchange/record.ts'
 import { responseId } from '@/formats/openai-responses/error.ts'

@@ -1,4 +1,4 @@
-import type { Listener } from '@/exchange/exchange.ts'
+import type { Listener } from '@/exchange/call.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/video-content.ts'

@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from 'bun'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import type { ConversationCall } from '@/exchange/exchange.ts'
+import type { ConversationCall } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { runResponse } from '@/exchange/responses/response-exchange.ts'

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { Listener } from '@/exchange/call.ts'
 import { countTokens } from '@/exchange/count-tokens.ts'
-import type { Listener } from '@/exchange/exchange.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import { compactResponse } from '@/exchange/responses/compact.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
