@@ -12,7 +12,10 @@ export interface WriterOptions<Item, Result> {
   write(batch: readonly Item[]): Promise<readonly (Result | Error)[]>
   /** What tells items apart; of two with one id the second waits until the first has its answer. */
   idOf(item: Item): string
-  /** How long an item waits for its answer before `onLate` decides. */
+  /**
+   * How long an item waits for its answer before `onLate` decides. Time in which this process did not run is not
+   * counted: an answer that has arrived meanwhile could not be read.
+   */
   patienceMs: number
   /**
    * The least time from the start of one batch to that of the next, for what nobody waits for: a busy writer's batches
@@ -28,6 +31,8 @@ export interface WriterOptions<Item, Result> {
 const MAX_BATCH = 512
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 500
+/** While somebody waits, how late the event loop is shows in steps of this. */
+const TICK_MS = 250
 const NOTHING = (): void => {}
 
 interface Waiting<Item, Result> {
@@ -62,6 +67,10 @@ export class BatchWriter<Item, Result> {
   #failedAt: number | undefined
   #startedAt = Number.NEGATIVE_INFINITY
   #stopTimer = NOTHING
+  /** When the timer is to ring, as the clock's `elapsed` says it; without end while there is none. */
+  #ringsAt = Number.POSITIVE_INFINITY
+  /** For how long in all it rang too late. */
+  #stalledMs = 0
 
   constructor(options: WriterOptions<Item, Result>) {
     this.#options = options
@@ -71,7 +80,7 @@ export class BatchWriter<Item, Result> {
 
   submit(item: Item): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
-    const since = this.#clock.elapsed()
+    const since = this.#attended()
     const dueAt = since + this.#options.patienceMs
     this.#queue.push({ item, since, resolve, reject, dueAt, isLate: false, done: false })
     this.#open += 1
@@ -88,9 +97,9 @@ export class BatchWriter<Item, Result> {
     return this.#open
   }
 
-  /** How long the oldest of them has waited, in ms. */
+  /** How long the oldest of them has waited, in ms, while this process ran. */
   waitMs(): number {
-    for (const { done, since } of this.#queue) if (!done) return this.#clock.elapsed() - since
+    for (const { done, since } of this.#queue) if (!done) return this.#attended() - since
     return 0
   }
 
@@ -104,16 +113,31 @@ export class BatchWriter<Item, Result> {
     return this.#open === 0 ? Promise.resolve() : new Promise(resolve => this.#drained.add(resolve))
   }
 
+  /** The clock's `elapsed` without the time in which the event loop stood still while somebody waited. */
+  #attended(): number {
+    const now = this.#clock.elapsed()
+    return now - this.#stalledMs - Math.max(0, now - this.#ringsAt)
+  }
+
   /** One timer for all who wait: a timer for each would cost as much as the rest of its way. */
   #watch(): void {
     let soonest = Number.POSITIVE_INFINITY
     for (const { dueAt, done } of this.#queue) if (!done && dueAt < soonest) soonest = dueAt
-    this.#stopTimer = this.#clock.after(Math.max(0, soonest - this.#clock.elapsed()), () => {
-      this.#stopTimer = NOTHING
-      const now = this.#clock.elapsed()
+    const waitMs = Math.min(TICK_MS, Math.max(0, soonest - this.#attended()))
+    this.#ringsAt = this.#clock.elapsed() + waitMs
+    this.#stopTimer = this.#clock.after(waitMs, () => {
+      const now = this.#attended()
+      this.#unwatch()
       for (const entry of this.#queue) if (!entry.done && entry.dueAt <= now) this.#tellLate(entry, now)
       if (this.#open > 0) this.#watch()
     })
+  }
+
+  #unwatch(): void {
+    this.#stalledMs += Math.max(0, this.#clock.elapsed() - this.#ringsAt)
+    this.#ringsAt = Number.POSITIVE_INFINITY
+    this.#stopTimer()
+    this.#stopTimer = NOTHING
   }
 
   /** What is to wait on has its patience once more. It is asked about once at a time, or a journal would get it twice. */
@@ -219,8 +243,7 @@ export class BatchWriter<Item, Result> {
     this.#open -= 1
     if (this.#open > 0) return
     this.#queue = []
-    this.#stopTimer()
-    this.#stopTimer = NOTHING
+    this.#unwatch()
     for (const tell of this.#drained) tell()
     this.#drained.clear()
   }

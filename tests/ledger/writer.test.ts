@@ -6,10 +6,7 @@ import { BatchWriter, type WriterOptions } from '@/ledger/writer.ts'
 /** Pauses pass at once; patience never ends unless the test says so. */
 const hastyClock: Clock = {
   ...systemClock,
-  after(ms, task) {
-    if (ms < 1_000) queueMicrotask(task)
-    return () => undefined
-  },
+  after: (_ms, task) => systemClock.after(0, task),
 }
 
 function sqlError(code: string): Error {
@@ -129,6 +126,57 @@ test('each of those who wait has a patience of its own', async () => {
   ])
 })
 
+/** A clock whose event loop can stand still: time passes, and timers ring when it is over. */
+function stallingClock() {
+  const clock = manualClock()
+  let stalledMs = 0
+  return {
+    ...clock,
+    elapsed: () => clock.elapsed() + stalledMs,
+    stall(ms: number) {
+      stalledMs += ms
+    },
+  }
+}
+
+test('a process that stood still holds that against nobody: the answer may be there, unread', async () => {
+  const clock = stallingClock()
+  const answer = Promise.withResolvers<number[]>()
+  let late = 0
+  const { writer } = testWriter({
+    clock,
+    patienceMs: 2_000,
+    write: () => answer.promise,
+    onLate: async () => {
+      late += 1
+      return -1
+    },
+  })
+  const one = writer.submit(1)
+  clock.advance(600)
+  clock.stall(5_000)
+  expect(writer.waitMs()).toBeLessThan(1_000)
+  clock.advance(1_000)
+  expect([writer.waitMs(), late]).toEqual([1_600, 0])
+  answer.resolve([2])
+  expect(await one).toBe(2)
+})
+
+test('a process that stood still has no more patience with a database that stays away', async () => {
+  const clock = stallingClock()
+  const { writer } = testWriter({
+    clock,
+    patienceMs: 2_000,
+    write: () => new Promise(() => {}),
+    onLate: async () => -1,
+  })
+  const one = writer.submit(1)
+  clock.advance(100)
+  clock.stall(5_000)
+  clock.advance(2_000)
+  expect(await one).toBe(-1)
+})
+
 test('who waited too long is not asked about again while the first answer is awaited', async () => {
   const clock = manualClock()
   const slowDisk = Promise.withResolvers<number>()
@@ -233,17 +281,7 @@ describe('an error', () => {
 })
 
 test('who waited too long gets what onLate says, is not written again, and the queue drains', async () => {
-  const late: (() => void)[] = []
-  let now = 0
-  const clock: Clock = {
-    ...hastyClock,
-    elapsed: () => now,
-    after(ms, task) {
-      if (ms === 60_000) late.push(task)
-      else setImmediate(task)
-      return () => undefined
-    },
-  }
+  const clock = manualClock()
   let away = true
   const { writer, batches } = testWriter({
     clock,
@@ -253,10 +291,12 @@ test('who waited too long gets what onLate says, is not written again, and the q
     },
   })
   const [one, two] = [writer.submit(1), writer.submit(2)]
-  now += 60_000
-  for (const end of late.splice(0)) end()
+  await Bun.sleep(0)
+  clock.advance(60_000)
   expect(await one).toBe(100)
   away = false
+  await Bun.sleep(0)
+  clock.advance(1_000)
   expect(await two).toBe(4)
   expect(batches.at(-1)).toEqual([2])
   await writer.drain()
