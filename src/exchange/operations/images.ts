@@ -187,7 +187,7 @@ function inputImages({ call: { action, body } }: ImageAsked): InputImage[] {
   return body instanceof Form ? body.files('image', 'image[]') : openai.decodeInputImages(body.json)
 }
 
-function prepareWhole(asked: ImageAsked, route: Route, { now, rates }: PrepareContext): PreparedWhole {
+function prepareWhole(asked: ImageAsked, route: Route, context: PrepareContext): PreparedWhole {
   const way = imageWayOf(route) ?? 'openai'
   if (way === 'openai') {
     return {
@@ -196,14 +196,14 @@ function prepareWhole(asked: ImageAsked, route: Route, { now, rates }: PrepareCo
         // Of images that are handed on nobody needs a second copy in memory.
         const json = readAnswer(emptyLongStrings(bytes))
         const count = Array.isArray(json['data']) ? json['data'].length : asked.count
-        return { body: bytes, contentType: JSON_TYPE, used: useOf(asked, json, count, rates) }
+        return { body: bytes, contentType: JSON_TYPE, used: useOf(asked, json, count, context.price?.rates) }
       },
     }
   }
   return {
     ...writeImages(asked.request(), inputImages(asked), route, WORDS),
     read: bytes => {
-      const { answer, used, reply } = readForeign(asked, bytes, way, now, rates)
+      const { answer, used, reply } = readForeign(asked, bytes, way, context)
       const body = JSON.stringify(openai.encodeImageAnswer(answer, reply))
       return { body, contentType: JSON_TYPE, used }
     },
@@ -212,14 +212,14 @@ function prepareWhole(asked: ImageAsked, route: Route, { now, rates }: PrepareCo
 
 function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext): PreparedStream {
   const way = imageWayOf(route) ?? 'openai'
-  const { requestId, now, rates } = context
+  const { record, price } = context
   const encodeError = (error: GatewayError) =>
-    CODECS[SURFACE_FORMAT.images].encodeErrorEvent(error, requestId, undefined)
+    CODECS[SURFACE_FORMAT.images].encodeErrorEvent(error, record.id, undefined)
   const whole = () =>
     new WholeAsEvents({
       encodeError,
       read: bytes => {
-        const { answer, used, reply } = readForeign(asked, bytes, way, now, rates)
+        const { answer, used, reply } = readForeign(asked, bytes, way, context)
         return { events: openai.encodeImageEvents(answer, reply, asked.call.action), used }
       },
     })
@@ -232,7 +232,7 @@ function prepareStream(asked: ImageAsked, route: Route, context: PrepareContext)
     open: headers =>
       /^application\/json/i.test(headers.get('content-type') ?? '')
         ? whole()
-        : events(asked, rates, encodeError),
+        : events(asked, price?.rates, encodeError),
   }
 }
 
@@ -268,8 +268,7 @@ function readForeign(
   asked: ImageAsked,
   bytes: Uint8Array,
   way: ImageWay,
-  now: number,
-  rates: Rates | undefined,
+  { record, price }: PrepareContext,
 ): { answer: ImageAnswer; used: UsedUp; reply: openai.ImageReply } {
   const json = readAnswer(bytes)
   const answer = readImages(json, way)
@@ -277,9 +276,9 @@ function readForeign(
   const count = answer.images.length
   const used =
     way === 'openai'
-      ? useOf(asked, json, count, rates)
-      : imageUse({ facts: known(facts), count, usage: answer.usage, textTokens }, rates)
-  const reply = { createdAt: Math.floor(now / 1000), size: facts.sizes[0] }
+      ? useOf(asked, json, count, price?.rates)
+      : imageUse({ facts: known(facts), count, usage: answer.usage, textTokens }, price?.rates)
+  const reply = { createdAt: Math.floor(record.startedAt / 1000), size: facts.sizes[0] }
   return { answer, used, reply }
 }
 

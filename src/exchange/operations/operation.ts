@@ -5,8 +5,7 @@ import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
-import type { Rates } from '@/generation/rates.ts'
-import type { Route } from '@/routing/model.ts'
+import type { ModelPrice, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { dialectOf } from './dialect.ts'
 
@@ -25,16 +24,16 @@ interface OperationOf<P extends Prepared> {
   format: Format
   /** What it may cost. */
   price: OperationPrice
-  /** Why a route cannot serve this; undefined: it can. `noSuchThing` where its format has nothing like it. */
+  /** Why a route cannot serve this; undefined: it can. `noSuchThing` where its format has no such operation. */
   objection(route: Route): GatewayError | undefined
-  /** The part of a route that may be used; undefined: all of it. What belongs to one key of a channel goes with that one. */
+  /** Restricts a route, such as to the one key of its channel that owns a file; undefined: all of it may be used. */
   narrow?(route: Route): Route
   /**
-   * Makes the request ready for a route that nobody objected to.
+   * Writes the request for a route to which there was no objection.
    * @throws GatewayError `unsupported_parameter`
    */
   prepare(route: Route, context: PrepareContext): P | Promise<P>
-  /** Gives back what the request holds (spooled files). Called once, when all is over. */
+  /** Frees what the request holds (spooled files). Called once, when all is over. */
   dispose?(): void
 }
 
@@ -47,23 +46,15 @@ export interface WholeOperation extends OperationOf<PreparedWhole> {
 /** An operation whose answer flows: server-sent events, or the bytes of a sound or a film. */
 export interface StreamedOperation extends OperationOf<PreparedStream> {
   delivery: 'events' | 'bytes'
-  /** What the stored result says. */
+  /** Whether the stored result calls it streamed. */
   stream: boolean
 }
 
-/** What an operation may know of its exchange when it makes a request ready. */
+/** What an operation may know of its exchange when it writes a request. */
 export interface PrepareContext {
-  requestId: string
-  /** Whose request it is, and for which model. */
   record: ExchangeRecord
-  /** Milliseconds since 1970. */
-  now: number
-  /** True: a loss is a 400. */
-  strict: boolean
-  /** The prices in force, for what is counted as they count it; undefined for a model that has none and is not served. */
-  rates: Rates | undefined
-  /** Their version. */
-  priceVersion: bigint | undefined
+  /** The model's price, by whose units some usage is counted; undefined for a model that has none and is not served. */
+  price: ModelPrice | undefined
 }
 
 /** A request whose answer is read to its end. */
@@ -77,7 +68,7 @@ export interface PreparedWhole extends Prepared {
 
 /** A request whose answer flows. */
 export interface PreparedStream extends Prepared {
-  /** What stands between the upstream's bytes and the caller's; the upstream's head says what they are. */
+  /** The pipeline from the upstream's bytes to the caller's; the upstream's headers say what the bytes are. */
   open(headers: Headers): OperationPipeline
 }
 
@@ -88,7 +79,7 @@ export type Served = Pick<Candidate, 'route' | 'key'>
 export interface OperationAnswer {
   body: Uint8Array | string
   contentType: string
-  /** Nothing is charged where it is undefined. */
+  /** Undefined: nothing is charged. */
   used: UsedUp | undefined
   /** Hands the hold to a job, which is charged when it ends; the caller is answered when that is durable. */
   entrust?: (record: ExchangeRecord) => Promise<void>
@@ -102,14 +93,14 @@ export interface OperationPipeline extends Pipeline {
   used(): UsedUp | undefined
 }
 
-/** What an upstream's format has nothing like. */
+/** The error for an operation that an upstream's format does not have. */
 export function noSuchThing(model: string): GatewayError {
   return new GatewayError('surface_not_supported', `The model '${model}' is not offered on this surface`, {
     param: 'model',
   })
 }
 
-/** What stands against a route, found by making the request ready for it; undefined: nothing. */
+/** Why a request cannot be written for a route, found by writing it; undefined: it can. */
 export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
   try {
     tryOut()
@@ -120,11 +111,13 @@ export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
   }
 }
 
-/** An operation with the routes that can serve it, and how it is made ready for each. */
+/** An operation, and the routes that can serve it. */
 export interface Undertaking<O extends Operation>
   extends Pick<Admitted<Prepared>, 'gateway' | 'record' | 'model' | 'routes' | 'traits'> {
   operation: O
   context: PrepareContext
+  /** What the upstream's format cannot say is an error, and not a loss. */
+  strict: boolean
 }
 
 /**
@@ -158,16 +151,10 @@ export function undertake(
       headers: NO_HEADERS,
       body: {},
     },
-    context: {
-      requestId: record.id,
-      record,
-      now: record.startedAt,
-      strict,
-      rates: model.price?.rates,
-      priceVersion: model.price?.version,
-    },
+    context: { record, price: model.price },
+    strict,
   }
 }
 
-/** An operation goes on with nothing, so nothing ties it to a channel. */
+/** An operation continues no conversation, so no header says where one is cached. */
 const NO_HEADERS = new Headers()

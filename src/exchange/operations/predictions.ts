@@ -30,7 +30,7 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
         ),
     },
     objection: route => objectionOf(body, model, route),
-    prepare: (route, { rates }): PreparedWhole => {
+    prepare: (route, { price }): PreparedWhole => {
       const way = imageWayOf(route) ?? 'imagen'
       const isOwn = way === 'imagen'
       return {
@@ -41,7 +41,7 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
           return {
             body: isOwn ? bytes : JSON.stringify(gemini.encodePredictions(answer)),
             contentType: JSON_TYPE,
-            used: imageUse({ ...made, textTokens: asked.text }, rates),
+            used: imageUse({ ...made, textTokens: asked.text }, price?.rates),
           }
         },
       }

@@ -42,7 +42,7 @@ async function relayWholeOperation(
   const { gateway, record, operation, context, reservation } = admitted
   const prepared = {
     ...admitted,
-    prepare: async (route: Route) => held(await operation.prepare(route, context), admitted),
+    prepare: async (route: Route) => checked(await operation.prepare(route, context), admitted),
   }
   const answer = await overCandidates(prepared, one =>
     fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers, one.candidate)),
@@ -69,7 +69,7 @@ function relayStreamedOperation(
   return relayFlow(
     {
       ...admitted,
-      prepare: async (route: Route) => held(await operation.prepare(route, context), admitted),
+      prepare: async (route: Route) => checked(await operation.prepare(route, context), admitted),
     },
     {
       outlet: {
@@ -102,8 +102,8 @@ function isEventStream({ contentType }: OperationPipeline): boolean {
   return contentType.startsWith('text/event-stream')
 }
 
-/** A prepared request held to strict mode, in which a loss is a 400. */
-function held<P extends Prepared>(prepared: P, { context }: Undertaking<Operation>): P {
-  if (context.strict) refuseLosses(prepared.losses)
+/** The prepared request; in strict mode a loss is a 400 instead. */
+function checked<P extends Prepared>(prepared: P, { strict }: Undertaking<Operation>): P {
+  if (strict) refuseLosses(prepared.losses)
   return prepared
 }

@@ -44,12 +44,12 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
       },
     },
     objection: needsOpenai(model),
-    prepare: (route, { requestId }) => ({
+    prepare: (route, { record }) => ({
       call: { kind: 'speech', model: route.upstreamModel, stream: isEvents },
       body: renameModel(body, route),
       headers: { accept: '*/*' },
       losses: [],
-      open: headers => open(headers, spoken, requestId, isEvents),
+      open: headers => open(headers, spoken, record.id, isEvents),
     }),
   }
 }

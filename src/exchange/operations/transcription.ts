@@ -37,13 +37,54 @@ export async function transcriptionOperation(form: Form, kind: TranscriptionKind
   const [file] = form.files('file')
   if (file === undefined) throw invalidRequest('file', 'expected a sound file')
   const length = await soundLength(file)
-  const promptTokens = textTokens(form.value('prompt'))
-  const prepared = (route: Route) => ({
-    call: { kind, model: route.upstreamModel, stream: false } as const,
-    ...sent(form, route),
-    losses: [],
-  })
-  const common = {
+  const asked = { form, kind, model, length, promptTokens: textTokens(form.value('prompt')) }
+  return form.value('stream') === 'true' ? streamed(asked) : whole(asked)
+}
+
+/** A transcription as its caller asked for it. */
+interface TranscriptionAsked {
+  form: Form
+  kind: TranscriptionKind
+  model: string
+  length: SoundLength
+  /** Of the text that is to guide it. */
+  promptTokens: number
+}
+
+function streamed(asked: TranscriptionAsked): Operation {
+  return {
+    ...common(asked),
+    delivery: 'events',
+    stream: true,
+    prepare: (route, { record, price }) => ({
+      ...sent(asked, route),
+      open: headers => open(headers, record.id, { asked, rates: price?.rates }),
+    }),
+  }
+}
+
+function whole(asked: TranscriptionAsked): Operation {
+  return {
+    ...common(asked),
+    delivery: 'whole',
+    stream: false,
+    prepare: (route, { price }) => ({
+      ...sent(asked, route),
+      read: (bytes, headers) => {
+        const answer = parseObject(new TextDecoder().decode(bytes))
+        return {
+          body: bytes,
+          contentType: headers.get('content-type') ?? JSON_TYPE,
+          used: usedIn(answer, { asked, rates: price?.rates }) ?? estimated(asked, bytes.length),
+        }
+      },
+    }),
+  }
+}
+
+/** What is the same for both. */
+function common({ form, model, length, promptTokens }: TranscriptionAsked) {
+  return {
     model,
     format: SURFACE_FORMAT.audio,
     price: {
@@ -57,50 +98,28 @@ export async function transcriptionOperation(form: Form, kind: TranscriptionKind
     objection: needsOpenai(model),
     dispose: () => form.close(),
   }
-  const estimate = (textBytes: number) => estimated(length, promptTokens, textBytes)
-  if (form.value('stream') === 'true') {
-    return {
-      ...common,
-      delivery: 'events',
-      stream: true,
-      prepare: (route, { requestId, rates }) => ({
-        ...prepared(route),
-        open: headers => open(headers, requestId, { estimate, rates }),
-      }),
-    }
-  }
-  return {
-    ...common,
-    delivery: 'whole',
-    stream: false,
-    prepare: (route, { rates }) => ({
-      ...prepared(route),
-      read: (bytes, headers) => ({
-        body: bytes,
-        contentType: headers.get('content-type') ?? JSON_TYPE,
-        used:
-          usedIn(parseObject(new TextDecoder().decode(bytes)), { estimate, rates }) ?? estimate(bytes.length),
-      }),
-    }),
-  }
 }
 
 /** The form with the upstream's name of the model, to be answered in whatever shape the form asks for. */
-function sent(form: Form, { upstreamModel }: Route) {
+function sent({ form, kind }: TranscriptionAsked, { upstreamModel }: Route) {
   const { body, headers } = form.encode({ model: upstreamModel })
-  return { body, headers: { ...headers, accept: '*/*' } }
+  return {
+    call: { kind, model: upstreamModel, stream: false } as const,
+    body,
+    headers: { ...headers, accept: '*/*' },
+    losses: [],
+  }
 }
 
-/** What a transcript's use is worked out from beside its answer. */
-interface Reckoning {
-  /** What a transcript of so many bytes has used, as measured here. */
-  estimate: (textBytes: number) => UsedUp
+/** What tells the usage of a transcript where its answer does not. */
+interface UsageBasis {
+  asked: TranscriptionAsked
   /** The prices in force; undefined for what is free. */
   rates: Rates | undefined
 }
 
-function open(headers: Headers, requestId: string, reckoning: Reckoning): OperationPipeline {
-  const { estimate } = reckoning
+function open(headers: Headers, requestId: string, basis: UsageBasis): OperationPipeline {
+  const { asked } = basis
   const contentType = headers.get('content-type') ?? JSON_TYPE
   // Whisper takes no notice of `stream`.
   if (!contentType.startsWith('text/event-stream')) {
@@ -108,20 +127,20 @@ function open(headers: Headers, requestId: string, reckoning: Reckoning): Operat
       contentType,
       length: lengthIn(headers),
       keptBytes: MAX_WHOLE_BYTES,
-      used: (bytes, kept) => usedIn(parseObject(kept.toString()), reckoning) ?? estimate(bytes),
+      used: (bytes, kept) => usedIn(parseObject(kept.toString()), basis) ?? estimated(asked, bytes),
     })
   }
   return new EventsPipeline({
     last: ['transcript.text.done'],
-    reported: data => usedIn(data, reckoning),
+    reported: data => usedIn(data, basis),
     // An event has about as much around its text as the text is long.
-    estimated: bytes => estimate(bytes / 2),
+    estimated: bytes => estimated(asked, bytes / 2),
     encodeError: error => CODECS[SURFACE_FORMAT.audio].encodeErrorEvent(error, requestId, undefined),
   })
 }
 
 /** What an answer reports; what the model's prices go by and the answer does not report is measured here. */
-function usedIn(answer: JsonObject | undefined, { estimate, rates }: Reckoning): UsedUp | undefined {
+function usedIn(answer: JsonObject | undefined, { asked, rates }: UsageBasis): UsedUp | undefined {
   const usage = answer && readTranscriptUsage(answer)
   if (usage === undefined) return undefined
   const { tokens, seconds } = usage
@@ -129,7 +148,7 @@ function usedIn(answer: JsonObject | undefined, { estimate, rates }: Reckoning):
   const isByToken = rates !== undefined && Object.keys(rates.tokens).length > 0
   const lacksSeconds = seconds === undefined && isBySecond && !isByToken
   const lacksTokens = tokens === undefined && isByToken && !isBySecond
-  const measured = estimate(Buffer.byteLength(asString(answer?.['text']) ?? ''))
+  const measured = estimated(asked, Buffer.byteLength(asString(answer?.['text']) ?? ''))
   return {
     usage: tokens ?? (lacksTokens ? measured.usage : NO_USAGE),
     extras: lacksSeconds ? measured.extras : seconds === undefined ? undefined : { audioSeconds: seconds },
@@ -137,7 +156,8 @@ function usedIn(answer: JsonObject | undefined, { estimate, rates }: Reckoning):
   }
 }
 
-function estimated({ seconds }: SoundLength, promptTokens: number, textBytes: number): UsedUp {
+/** What a transcript of so many bytes has used, as far as it can be told from the sound. */
+function estimated({ length: { seconds }, promptTokens }: TranscriptionAsked, textBytes: number): UsedUp {
   return {
     usage: {
       ...NO_USAGE,

@@ -212,7 +212,7 @@ function reader(
 }
 
 /** Whose order it is, where it went, and its times. */
-function orderOf({ record, priceVersion, now }: PrepareContext, model: string, { route, key }: Served) {
+function orderOf({ record, price }: PrepareContext, model: string, { route, key }: Served) {
   const { accountId, keyId } = callerOf(record)
   return {
     id: record.id,
@@ -224,9 +224,9 @@ function orderOf({ record, priceVersion, now }: PrepareContext, model: string, {
     channelFormat: route.channel.format,
     channelKeyHash: key && hashOf(key.secret),
     upstreamModel: route.upstreamModel,
-    priceVersion: priceVersion ?? 0n,
+    priceVersion: price?.version ?? 0n,
     money: 'held' as const,
-    createdAt: new Date(now),
+    createdAt: new Date(record.startedAt),
     endedAt: undefined,
     deletedAt: undefined,
   }
