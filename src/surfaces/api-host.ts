@@ -36,7 +36,7 @@ export interface ApiHost {
   stop(): Promise<void>
 }
 
-/** Everything that the API host serves: the surfaces, and a JSON 404 for all else. */
+/** The router of the API: one Elysia instance for each surface, and a JSON 404 for every other path. */
 function createApiHost(gateway: ApiGateway, listener: Listener) {
   return new Elysia({ name: 'api-host', strictPath: true, handler: { standardHostname: false } })
     .onError(({ error, code, request }) => {
@@ -67,7 +67,7 @@ export interface ApiAddress {
   webSocket: boolean
   /** Addresses and CIDR ranges of proxies in front of it. */
   trustedProxies: readonly string[]
-  /** How long a connection may rest after an error. */
+  /** How long the connection of a refused caller may stay open, in seconds. */
   restAfterErrorS?: number
 }
 
@@ -75,29 +75,22 @@ const REST_AFTER_ERROR_S = 60
 
 /** Listens, and answers through the gateway until it is stopped. */
 export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost {
-  let server: Server<ResponseSocket> | undefined
-  // Requests that we made in place of a caller's have no socket of their own.
-  const received = new WeakMap<Request, Request>()
-  const inPlaceOf = (original: Request, request: Request): Request => {
-    if (request !== original) received.set(request, received.get(original) ?? original)
-    return request
-  }
+  const received = new ReceivedRequests()
   const listener: Listener = {
     addressOf: request => {
-      const original = received.get(request) ?? request
-      const socket = server?.requestIP(original)?.address
-      return callerAddress(socket, original.headers, address.trustedProxies)
+      const original = received.originalOf(request)
+      return callerAddress(server.requestIP(original)?.address, original.headers, address.trustedProxies)
     },
   }
-  // Whoever was refused may be nobody's client: what is left of their body, and their silence, are not waited for for ever.
-  // Other answers may be longer than any time that the runtime can be told, which it counts from here on.
-  const rested = (response: Response, incoming: Request): Response => {
-    if (response.status >= 400) serving.timeout(incoming, address.restAfterErrorS ?? REST_AFTER_ERROR_S)
+  const answer = createAnswer(gateway, listener, received)
+  const sockets = new ResponseSockets(gateway)
+  // Whoever was refused may be nobody's client, so the rest of their body is not waited for for ever. Any other answer may
+  // take longer than the longest time that Bun can be told, which it counts from here on.
+  const withRest = (response: Response, incoming: Request): Response => {
+    if (response.status >= 400) server.timeout(incoming, address.restAfterErrorS ?? REST_AFTER_ERROR_S)
     return response
   }
-  const app = createApiHost(gateway, listener)
-  const sockets = new ResponseSockets(gateway)
-  const serving: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
+  const server: Server<ResponseSocket> = Bun.serve<ResponseSocket>({
     hostname: address.hostname,
     port: address.port,
     reusePort: address.isShared,
@@ -106,37 +99,58 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     // Bun's own 413 has no body; the exchange counts.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: incoming => {
-      const request = inPlaceOf(incoming, withWholeUrl(incoming))
+      const request = received.replace(incoming, withWholeUrl(incoming))
       if (address.webSocket && ResponseSockets.isUpgrade(request)) {
-        return sockets.upgrade(serving, incoming, listener)
+        return sockets.upgrade(server, incoming, listener)
       }
-      const answered =
-        request.method !== 'POST' || !request.headers.has('idempotency-key')
-          ? app.fetch(request)
-          : answerOnce(gateway, {
-              request,
-              listener,
-              surface: surfaceOf(new URL(request.url).pathname),
-              answer: again => Promise.resolve(app.fetch(inPlaceOf(request, again))),
-            })
+      const answered = answer(request)
       return answered instanceof Promise
-        ? answered.then(response => rested(response, incoming))
-        : rested(answered, incoming)
+        ? answered.then(response => withRest(response, incoming))
+        : withRest(answered, incoming)
     },
     websocket: sockets.handler,
   })
-  server = serving
   return {
-    url: serving.url,
+    url: server.url,
     drain: async () => {
-      await Promise.all([serving.stop(false), sockets.drain()])
+      await Promise.all([server.stop(false), sockets.drain()])
     },
-    pendingRequests: () => serving.pendingRequests,
-    stop: () => serving.stop(true),
+    pendingRequests: () => server.pendingRequests,
+    stop: () => server.stop(true),
   }
 }
 
-/** Whose errors a path has; undefined: OpenAI's. */
+/** Requests that we made in place of a caller's, which have no socket of their own. */
+class ReceivedRequests {
+  readonly #originals = new WeakMap<Request, Request>()
+
+  /** Notes that `request` stands for `original`, and returns it. */
+  replace(original: Request, request: Request): Request {
+    if (request !== original) this.#originals.set(request, this.originalOf(original))
+    return request
+  }
+
+  /** The request as it came in by the socket. */
+  originalOf(request: Request): Request {
+    return this.#originals.get(request) ?? request
+  }
+}
+
+/** Answers a request by the surface that it is for; one with an Idempotency-Key, once. */
+function createAnswer(gateway: ApiGateway, listener: Listener, received: ReceivedRequests) {
+  const app = createApiHost(gateway, listener)
+  return (request: Request): Response | Promise<Response> => {
+    if (request.method !== 'POST' || !request.headers.has('idempotency-key')) return app.fetch(request)
+    return answerOnce(gateway, {
+      request,
+      listener,
+      surface: surfaceOf(new URL(request.url).pathname),
+      answer: again => Promise.resolve(app.fetch(received.replace(request, again))),
+    })
+  }
+}
+
+/** The surface in whose format errors on a path are written; undefined: OpenAI's. */
 function surfaceOf(path: string): ConversationSurface | undefined {
   if (path.startsWith('/v1/messages')) return 'messages'
   return /^\/v1(?:beta|alpha|\/models)\//.test(path) ? 'gemini' : undefined
