@@ -37,35 +37,13 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
   let current = await loadCatalog(db, secretBox)
   let defaults = await loadDefaults(db)
   const listeners: ((catalog: Catalog) => void)[] = []
-  let running: Promise<void> | undefined
-  let next: Promise<void> | undefined
-
-  async function load(): Promise<void> {
+  const loads = new SharedRuns(async () => {
     current = await loadCatalog(db, secretBox)
     defaults = await loadDefaults(db)
     for (const listener of listeners) listener(current)
-  }
-
-  /** One load at a time; calls during one share the next, since the running one may have read before the change. */
-  function reload(): Promise<void> {
-    if (next !== undefined) return next
-    if (running === undefined) {
-      running = load().finally(() => {
-        running = undefined
-      })
-      return running
-    }
-    next = running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined
-        return reload()
-      })
-    return next
-  }
-
+  })
   const refresh = (): void => {
-    reload().catch(onError)
+    loads.run().catch(onError)
   }
   const stopTimer = clock.every(RELOAD_MS, refresh)
   const listener = await openListener(db.url, {
@@ -74,7 +52,6 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
     onConnect: refresh,
     onLost: () => undefined,
   })
-
   return {
     find: (name: string): Model | undefined => current.find(name),
     list: () => current.list(),
@@ -83,11 +60,45 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
     onReload: listener => {
       listeners.push(listener)
     },
-    reload,
+    reload: () => loads.run(),
     async close() {
       stopTimer()
       await listener.close()
-      await Promise.allSettled([running, next])
+      await loads.ended()
     },
+  }
+}
+
+/** Runs something one at a time. Calls during a run share the next one, since this one may have read before the change. */
+class SharedRuns {
+  readonly #once: () => Promise<void>
+  #running: Promise<void> | undefined
+  #next: Promise<void> | undefined
+
+  constructor(once: () => Promise<void>) {
+    this.#once = once
+  }
+
+  /** Resolves at the end of a run that began after this call. */
+  run(): Promise<void> {
+    if (this.#next !== undefined) return this.#next
+    if (this.#running === undefined) {
+      this.#running = this.#once().finally(() => {
+        this.#running = undefined
+      })
+      return this.#running
+    }
+    this.#next = this.#running
+      .catch(() => undefined)
+      .then(() => {
+        this.#next = undefined
+        return this.run()
+      })
+    return this.#next
+  }
+
+  /** Resolves when what was asked for has run, well or not. */
+  async ended(): Promise<void> {
+    await Promise.allSettled([this.#running, this.#next])
   }
 }
