@@ -21,78 +21,113 @@ export interface Delivery {
 const BEFORE_CUT_MS = 50
 
 /**
- * A body that is pulled: a frame is made when the reader has room for it, so a stalled reader costs nothing. Frames are paced,
- * split and cut as the model name asks. Leaving the generator (cancel, cut) runs its `return`.
+ * A body that is pulled: a frame is made when the reader has room for it, so a stalled reader costs nothing. Frames are
+ * paced, split and cut as the model name asks. Leaving the generator (cancel, cut) runs its `return`.
  */
 export function deliver(
   frames: Iterator<string | Uint8Array>,
   steering: Steering,
   clientGone: AbortSignal,
-  { sleep, observer, cutError }: Delivery,
+  delivery: Delivery,
 ): ReadableStream<Uint8Array> {
-  const gone = new AbortController()
-  let unsent: Uint8Array = new Uint8Array()
-  let events = 0
-  let ended = false
-  const finish = (how: 'completed' | 'cancelled') => {
-    if (ended) return
-    ended = true
-    clientGone.removeEventListener('abort', leave)
-    frames.return?.()
-    observer.ended(how)
+  const source = new PacedSource(frames, steering, clientGone, delivery)
+  return new ReadableStream<Uint8Array>(source, { highWaterMark: 0 })
+}
+
+class PacedSource implements Bun.UnderlyingSource<Uint8Array> {
+  readonly #frames: Iterator<string | Uint8Array>
+  readonly #steering: Steering
+  readonly #clientGone: AbortSignal
+  readonly #delivery: Delivery
+  /** Aborts what is being waited for. */
+  readonly #left = new AbortController()
+  /** What remains of the frame that was made last. */
+  #unsent: Uint8Array = new Uint8Array()
+  #framesMade = 0
+  #ended = false
+
+  constructor(
+    frames: Iterator<string | Uint8Array>,
+    steering: Steering,
+    clientGone: AbortSignal,
+    delivery: Delivery,
+  ) {
+    this.#frames = frames
+    this.#steering = steering
+    this.#clientGone = clientGone
+    this.#delivery = delivery
+    clientGone.addEventListener('abort', this.#leave)
   }
-  const leave = () => {
-    gone.abort()
-    finish('cancelled')
+
+  pull(controller: ReadableStreamDefaultController<Uint8Array>): void | Promise<void> {
+    const waiting = this.#pause()
+    if (waiting === undefined) return this.#write(controller)
+    // The wait fails only when the client has left, and then there is nobody to write to.
+    return waiting.then(
+      () => this.#write(controller),
+      () => {},
+    )
   }
-  clientGone.addEventListener('abort', leave)
+
+  cancel(): void {
+    this.#leave()
+  }
 
   /** What the next write has to wait for; undefined, and no promise at all, when it has nothing to wait for. */
-  const pause = (): Promise<void> | undefined => {
-    if (unsent.byteLength === 0) {
-      if (events === steering.cutAfter) return sleep(BEFORE_CUT_MS, gone.signal)
-      if (events > 0 && steering.paceMs > 0) return sleep(steering.paceMs, gone.signal)
+  #pause(): Promise<void> | undefined {
+    const { paceMs, splitBytes } = this.#steering
+    const { sleep } = this.#delivery
+    if (this.#unsent.byteLength === 0) {
+      if (this.#isCutHere) return sleep(BEFORE_CUT_MS, this.#left.signal)
+      if (this.#framesMade > 0 && paceMs > 0) return sleep(paceMs, this.#left.signal)
     }
-    return steering.splitBytes === undefined ? undefined : nextTurn()
+    return splitBytes === undefined ? undefined : nextTurn()
   }
 
-  const write = (controller: ReadableStreamDefaultController<Uint8Array>): void => {
-    if (ended) return
-    if (unsent.byteLength === 0) {
-      if (events === steering.cutAfter) {
-        controller.error(cutError)
-        return finish('completed')
-      }
-      const next = frames.next()
-      if (next.done === true) {
-        controller.close()
-        return finish('completed')
-      }
-      events++
-      unsent = typeof next.value === 'string' ? Buffer.from(next.value) : next.value
-    }
-    const size = steering.splitBytes ?? unsent.byteLength
-    const piece = unsent.subarray(0, size)
-    unsent = unsent.subarray(size)
-    observer.sent(piece.byteLength)
+  #write(controller: ReadableStreamDefaultController<Uint8Array>): void {
+    if (this.#ended) return
+    if (this.#unsent.byteLength === 0 && !this.#nextFrame(controller)) return
+    const size = this.#steering.splitBytes ?? this.#unsent.byteLength
+    const piece = this.#unsent.subarray(0, size)
+    this.#unsent = this.#unsent.subarray(size)
+    this.#delivery.observer.sent(piece.byteLength)
     controller.enqueue(piece)
   }
 
-  return new ReadableStream<Uint8Array>(
-    {
-      pull(controller) {
-        const waiting = pause()
-        if (waiting === undefined) return write(controller)
-        // The wait fails only when the client has left, and then there is nobody to write to.
-        return waiting.then(
-          () => write(controller),
-          () => {},
-        )
-      },
-      cancel: leave,
-    },
-    { highWaterMark: 0 },
-  )
+  /** Makes the next frame; false where there is none, and the body has ended or was cut. */
+  #nextFrame(controller: ReadableStreamDefaultController<Uint8Array>): boolean {
+    if (this.#isCutHere) {
+      controller.error(this.#delivery.cutError)
+      this.#end('completed')
+      return false
+    }
+    const { done, value } = this.#frames.next()
+    if (done === true) {
+      controller.close()
+      this.#end('completed')
+      return false
+    }
+    this.#framesMade++
+    this.#unsent = typeof value === 'string' ? Buffer.from(value) : value
+    return true
+  }
+
+  get #isCutHere(): boolean {
+    return this.#framesMade === this.#steering.cutAfter
+  }
+
+  readonly #leave = (): void => {
+    this.#left.abort()
+    this.#end('cancelled')
+  }
+
+  #end(how: 'completed' | 'cancelled'): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#clientGone.removeEventListener('abort', this.#leave)
+    this.#frames.return?.()
+    this.#delivery.observer.ended(how)
+  }
 }
 
 /** Lets the piece before leave the process on its own instead of being joined with the next. */

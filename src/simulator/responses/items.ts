@@ -8,95 +8,113 @@ import { signReasoning } from '@/simulator/script/signature.ts'
 /** A stream event before it has its sequence number. */
 export type ItemEvent = { type: string } & JsonObject
 
-/** Opens, fills and closes the output items of one response; several tool calls may be open at once. */
-export interface OutputItems {
-  push(step: Step): ItemEvent[]
-  /** The closed items, in order. */
-  done(): JsonValue[]
-}
+type ItemStatus = 'completed' | 'incomplete'
 
 /** An item that is open: how to go on with it, and how to close it. */
 interface OpenItem {
   at: { item_id: string; output_index: number }
   push(step: Step): ItemEvent[]
   /** The events before `output_item.done`, and the whole item. */
-  close(status: 'completed' | 'incomplete'): { events: ItemEvent[]; item: JsonObject }
+  close(status: ItemStatus): { events: ItemEvent[]; item: JsonObject }
 }
 
-/** Writes an answer's steps as output items and their events. */
-export function createOutputItems(exchange: Exchange): OutputItems {
-  const finished: JsonValue[] = []
-  let opened = 0
-  let content: OpenItem | undefined
-  const calls = new Map<number, OpenItem>()
+/** The same with the events that open it. */
+interface OpenedItem {
+  item: OpenItem
+  events: ItemEvent[]
+}
 
-  const position = (prefix: string): OpenItem['at'] => {
-    const output_index = opened++
-    return { item_id: `${prefix}_${exchange.seed}${output_index}`, output_index }
-  }
-  const close = (
-    item: OpenItem | undefined,
-    status: 'completed' | 'incomplete' = 'completed',
-  ): ItemEvent[] => {
-    if (item === undefined) return []
-    const { events, item: whole } = item.close(status)
-    finished[item.at.output_index] = whole
-    return [...events, { type: 'response.output_item.done', output_index: item.at.output_index, item: whole }]
-  }
-  const closeContent = (status: 'completed' | 'incomplete' = 'completed'): ItemEvent[] => {
-    const events = close(content, status)
-    content = undefined
-    return events
-  }
-  /** Opens the item that a text, refusal or reasoning step belongs to, when it is not open yet. */
-  const openContent = (open: () => { item: OpenItem; events: ItemEvent[] }): ItemEvent[] => {
-    if (content !== undefined) return []
-    const { item, events } = open()
-    content = item
-    return events
+/** Writes an answer's steps as output items and their events. Several tool calls may be open at once. */
+export class OutputItems {
+  readonly #exchange: Exchange
+  readonly #done: JsonValue[] = []
+  readonly #calls = new Map<number, OpenItem>()
+  /** The item of text, refusal or reasoning that is open. */
+  #content: OpenItem | undefined
+  #opened = 0
+
+  constructor(exchange: Exchange) {
+    this.#exchange = exchange
   }
 
-  const push = (step: Step): ItemEvent[] => {
+  /** The closed items, in order. */
+  get done(): JsonValue[] {
+    return this.#done
+  }
+
+  push(step: Step): ItemEvent[] {
     switch (step.type) {
       case 'reasoning':
-        return [...openContent(() => openReasoning(position('rs'), exchange)), ...(content?.push(step) ?? [])]
-      case 'reasoning-end':
-        return closeContent()
+        return this.#pushContent(step, at => openReasoning(at, this.#exchange), 'rs')
       case 'text':
       case 'refusal':
-        return [...openContent(() => openMessage(position('msg'), exchange)), ...(content?.push(step) ?? [])]
-      case 'call-start': {
-        const before = closeContent()
-        const { item, events } = openCall(
-          position(step.tool.kind === 'custom' ? 'ctc' : 'fc'),
-          step.tool,
-          `call_${exchange.seed}${step.call}`,
-        )
-        calls.set(step.call, item)
-        return [...before, ...events]
-      }
+        return this.#pushContent(step, at => openMessage(at, this.#exchange), 'msg')
+      case 'reasoning-end':
+        return this.#closeContent()
+      case 'call-start':
+        return [...this.#closeContent(), ...this.#openCall(step)]
       case 'call-input':
-        return calls.get(step.call)?.push(step) ?? []
+        return this.#calls.get(step.call)?.push(step) ?? []
       case 'call-end': {
-        const events = close(calls.get(step.call))
-        calls.delete(step.call)
-        return events
+        const call = this.#calls.get(step.call)
+        this.#calls.delete(step.call)
+        return this.#close(call)
       }
       case 'image':
-        return [...closeContent(), ...imageEvents(position('ig'), finished)]
-      case 'finish': {
-        const status = step.reason === 'length' || step.reason === 'filter' ? 'incomplete' : 'completed'
-        const events = [...closeContent(status), ...[...calls.values()].flatMap(item => close(item, status))]
-        calls.clear()
-        return opened > 0
-          ? events
-          : [...openContent(() => openMessage(position('msg'), exchange)), ...closeContent(status)]
-      }
+        return [...this.#closeContent(), ...imageEvents(this.#nextPosition('ig'), this.#done)]
+      case 'finish':
+        return this.#finish(step.reason === 'length' || step.reason === 'filter' ? 'incomplete' : 'completed')
       default:
         return []
     }
   }
-  return { push, done: () => finished }
+
+  /** Goes on with the item that a step of content belongs to, which is opened if none is. */
+  #pushContent(step: Step, open: (at: OpenItem['at']) => OpenedItem, prefix: string): ItemEvent[] {
+    const before: ItemEvent[] = []
+    if (this.#content === undefined) {
+      const { item, events } = open(this.#nextPosition(prefix))
+      this.#content = item
+      before.push(...events)
+    }
+    return [...before, ...this.#content.push(step)]
+  }
+
+  #openCall({ call, tool }: Extract<Step, { type: 'call-start' }>): ItemEvent[] {
+    const at = this.#nextPosition(tool.kind === 'custom' ? 'ctc' : 'fc')
+    const { item, events } = openCall(at, tool, `call_${this.#exchange.seed}${call}`)
+    this.#calls.set(call, item)
+    return events
+  }
+
+  /** Closes all that is open. An answer without any item gets an empty message. */
+  #finish(status: ItemStatus): ItemEvent[] {
+    const events = [...this.#closeContent(status)]
+    for (const call of this.#calls.values()) events.push(...this.#close(call, status))
+    this.#calls.clear()
+    if (this.#opened > 0) return events
+    const { item, events: opening } = openMessage(this.#nextPosition('msg'), this.#exchange)
+    return [...opening, ...this.#close(item, status)]
+  }
+
+  #closeContent(status?: ItemStatus): ItemEvent[] {
+    const events = this.#close(this.#content, status)
+    this.#content = undefined
+    return events
+  }
+
+  #close(open: OpenItem | undefined, status: ItemStatus = 'completed'): ItemEvent[] {
+    if (open === undefined) return []
+    const { output_index } = open.at
+    const { events, item } = open.close(status)
+    this.#done[output_index] = item
+    return [...events, { type: 'response.output_item.done', output_index, item }]
+  }
+
+  #nextPosition(prefix: string): OpenItem['at'] {
+    const output_index = this.#opened++
+    return { item_id: `${prefix}_${this.#exchange.seed}${output_index}`, output_index }
+  }
 }
 
 function added(at: OpenItem['at'], item: JsonObject): ItemEvent {
@@ -104,7 +122,7 @@ function added(at: OpenItem['at'], item: JsonObject): ItemEvent {
 }
 
 /** A message with one part: text, or a refusal when the first step is one. */
-function openMessage(at: OpenItem['at'], { prompt }: Exchange): { item: OpenItem; events: ItemEvent[] } {
+function openMessage(at: OpenItem['at'], { prompt }: Exchange): OpenedItem {
   const place = { ...at, content_index: 0 }
   const logprobs: JsonObject[] = []
   let kind: 'output_text' | 'refusal' | undefined
@@ -161,7 +179,7 @@ function openMessage(at: OpenItem['at'], { prompt }: Exchange): { item: OpenItem
 }
 
 /** A reasoning item with one summary part, or none when the summary was not wanted. */
-function openReasoning(at: OpenItem['at'], exchange: Exchange): { item: OpenItem; events: ItemEvent[] } {
+function openReasoning(at: OpenItem['at'], exchange: Exchange): OpenedItem {
   const place = { ...at, summary_index: 0 }
   const shown = exchange.prompt.reasoning === 'shown'
   let text = ''
@@ -196,11 +214,7 @@ function wantsSeal({ body }: Exchange): boolean {
   return Array.isArray(body['include']) && body['include'].includes('reasoning.encrypted_content')
 }
 
-function openCall(
-  at: OpenItem['at'],
-  tool: OfferedTool,
-  callId: string,
-): { item: OpenItem; events: ItemEvent[] } {
+function openCall(at: OpenItem['at'], tool: OfferedTool, callId: string): OpenedItem {
   const custom = tool.kind === 'custom'
   const field = custom ? 'input' : 'arguments'
   const event = custom ? 'response.custom_tool_call_input' : 'response.function_call_arguments'

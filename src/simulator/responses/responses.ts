@@ -4,7 +4,7 @@ import type { Failure } from '@/simulator/failure.ts'
 import { openaiErrorBody } from '@/simulator/openai-error.ts'
 import type { FinishReason } from '@/simulator/script/script.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { createOutputItems, type ItemEvent } from './items.ts'
+import { type ItemEvent, OutputItems } from './items.ts'
 import { readResponses } from './validate.ts'
 
 /** OpenAI Responses. */
@@ -22,32 +22,32 @@ function* streamResponses(exchange: Exchange): Generator<string> {
   let sequence = 0
   const frame = ({ type, ...fields }: ItemEvent): string =>
     formatEvent(type, JSON.stringify({ type, sequence_number: sequence++, ...fields }))
-  const items = createOutputItems(exchange)
+  const items = new OutputItems(exchange)
   yield frame({ type: 'response.created', response: responseObject(exchange, 'in_progress', []) })
   yield frame({ type: 'response.in_progress', response: responseObject(exchange, 'in_progress', []) })
   for (const step of exchange.play()) {
     if (step.type === 'error') {
       yield frame({ type: 'error', code: 'server_error', message: step.failure.message, param: null })
-      yield frame({ type: 'response.failed', response: failedObject(exchange, step.failure, items.done()) })
+      yield frame({ type: 'response.failed', response: failedObject(exchange, step.failure, items.done) })
       return
     }
     for (const event of items.push(step)) yield frame(event)
     if (step.type === 'finish') {
       const type = isIncomplete(step.reason) ? 'response.incomplete' : 'response.completed'
-      yield frame({ type, response: finishedObject(exchange, step.reason, items.done()) })
+      yield frame({ type, response: finishedObject(exchange, step.reason, items.done) })
     }
   }
 }
 
 function wholeResponses(exchange: Exchange): JsonObject {
-  const items = createOutputItems(exchange)
+  const items = new OutputItems(exchange)
   let reason: FinishReason = 'stop'
   for (const step of exchange.play()) {
     if (step.type === 'error') throw step.failure
     items.push(step)
     if (step.type === 'finish') reason = step.reason
   }
-  return finishedObject(exchange, reason, items.done())
+  return finishedObject(exchange, reason, items.done)
 }
 
 function isIncomplete(reason: FinishReason): boolean {
