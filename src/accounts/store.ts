@@ -342,7 +342,7 @@ function limitColumns(changes: LimitChanges): LimitChanges {
 
 function readEmail(text: string): string {
   const email = text.trim().toLowerCase()
-  return /^[^\s@]+@[^\s@]+$/.test(email) ? email : refuse(`"${text}" is not an e-mail address`)
+  return /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email) ? email : refuse(`"${text}" is not an e-mail address`)
 }
 
 /** A broken constraint as a sentence for the operator; anything else as it is. */

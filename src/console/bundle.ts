@@ -25,18 +25,20 @@ const ICON = 'icon.svg'
 /**
  * Builds the pages from src/console/web, minified (about 100 ms). Nothing of the server is in them: what they import
  * outside their folder they import as types.
- * @throws if a file of them does not build
+ * @throws if a file of them does not build; the message says which and where
  */
-export async function buildBundle(): Promise<Bundle> {
+export async function buildBundle(web = WEB): Promise<Bundle> {
   const built = await Bun.build({
-    entrypoints: ENTRIES.map(name => join(WEB, name)),
+    entrypoints: ENTRIES.map(name => join(web, name)),
     target: 'browser',
     format: 'esm',
     minify: true,
     naming: 'assets/[name]-[hash].[ext]',
     define: { 'process.env.NODE_ENV': '"production"' },
-    throw: true,
+    // What it throws is too entangled for a line of the log.
+    throw: false,
   })
+  if (!built.success) throw new Error(built.logs.map(faultText).join('\n'))
   const outputs = await Promise.all(
     built.outputs.map(async output =>
       assetOf(
@@ -46,8 +48,8 @@ export async function buildBundle(): Promise<Bundle> {
       ),
     ),
   )
-  outputs.push(await iconAsset())
-  const template = await Bun.file(join(WEB, 'index.html')).text()
+  outputs.push(await iconAsset(web))
+  const template = await Bun.file(join(web, 'index.html')).text()
   const html = [...ENTRIES, ICON].reduce(
     (page, entry) => page.replace(`./${entry}`, pathOf(entry, outputs)),
     template,
@@ -58,8 +60,13 @@ export async function buildBundle(): Promise<Bundle> {
   }
 }
 
-async function iconAsset(): Promise<Asset> {
-  const body = await Bun.file(join(WEB, ICON)).bytes()
+/** `pages/keys.tsx:12: Unexpected ;` */
+function faultText({ message, position }: BuildMessage | ResolveMessage): string {
+  return position === null ? message : `${position.file}:${position.line}: ${message}`
+}
+
+async function iconAsset(web: string): Promise<Asset> {
+  const body = await Bun.file(join(web, ICON)).bytes()
   return assetOf(`/assets/icon-${Bun.hash(body).toString(36)}.svg`, 'image/svg+xml', body)
 }
 

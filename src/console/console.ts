@@ -79,8 +79,8 @@ export function serveConsole(
       if (!URL.canParse(request.url)) return withHeaders(failureResponse(misdirected()), console, false)
       const { pathname } = new URL(request.url)
       const isApi = pathname.startsWith('/api/')
-      const asset = isApi ? undefined : serveAsset(await bundle, request, pathname)
-      const response = asset ?? (await api.fetch(request))
+      const response =
+        (isApi ? undefined : await pageOf(bundle, request, pathname)) ?? (await api.fetch(request))
       if (isJson(response)) serving.timeout(request, idleS)
       return withHeaders(response, console, isApi)
     },
@@ -93,6 +93,17 @@ export function serveConsole(
       await server?.stop(true)
     },
   }
+}
+
+/** Undefined: no page and no file of one. Why pages could not be built, the log says. */
+async function pageOf(
+  bundle: Promise<Bundle>,
+  request: Request,
+  pathname: string,
+): Promise<Response | undefined> {
+  const pages = await bundle.catch(() => undefined)
+  if (pages !== undefined) return serveAsset(pages, request, pathname)
+  return failureResponse(new ConsoleError('unavailable', 'The pages could not be built; the log knows more'))
 }
 
 /** Streams and files may flow for longer than a connection may be idle. */

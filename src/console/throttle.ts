@@ -1,6 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Bucket } from '@/limits/buckets/bucket.ts'
 import { LocalBuckets } from '@/limits/buckets/local-bucket.ts'
+import { subscriberOf } from '@/net/ip-range.ts'
 import { ConsoleError } from './failure.ts'
 
 /** How often something may be tried: so many at once, and one more whenever this time has passed. */
@@ -31,6 +32,11 @@ export type ThrottleName = keyof typeof ALLOWANCES
 
 /** What is tried, and for whom. */
 export type Attempt = readonly [ThrottleName, string]
+
+/** Where an attempt comes from, as it is counted. */
+export function placeOf({ ip }: { ip: string | undefined }): string {
+  return ip === undefined ? '' : subscriberOf(ip)
+}
 
 const SWEEP_MS = 10 * MINUTE_MS
 

@@ -20,6 +20,16 @@ export function isRange(text: string): boolean {
   return parseRange(text) !== undefined
 }
 
+/**
+ * What one subscriber has: an address of IPv4 by itself, the first 64 bits of one of IPv6, of which every home has them
+ * all. What is no address is itself.
+ */
+export function subscriberOf(address: string): string {
+  const parsed = parseAddress(address)
+  if (parsed === undefined || parsed.value >> 32n === MAPPED >> 32n) return address
+  return `${(parsed.value >> 64n).toString(16)}/64`
+}
+
 function contains(text: string, address: Address): boolean {
   const range = parseRange(text)
   if (range === undefined) return false

@@ -1,9 +1,26 @@
 import { describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { Glob } from 'bun'
 import { buildBundle } from '@/console/bundle.ts'
+import { createLog } from '@/telemetry/log.ts'
 
 const bundle = await buildBundle()
 const page = new TextDecoder().decode(bundle.index.body)
+
+test('pages that do not build say in the log where they are wrong', async () => {
+  const web = mkdtempSync(join(tmpdir(), 'tollgate-pages-'))
+  await Bun.write(join(web, 'main.tsx'), "import './theme.ts'\nconst broken = ;\n")
+  await Bun.write(join(web, 'theme.ts'), "import './nothing.ts'\n")
+  await Bun.write(join(web, 'style.css'), '')
+  const lines: string[] = []
+  const log = createLog({ level: 'error', format: 'json' }, { write: line => lines.push(line) })
+  await buildBundle(web).catch(err => log.error({ err }, 'the pages of the console could not be built'))
+  rmSync(web, { recursive: true })
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('main.tsx:2: ')
+})
 
 describe('the pages of the console', () => {
   test('have less than 150 KB of JavaScript, compressed', () => {

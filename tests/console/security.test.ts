@@ -94,6 +94,20 @@ describe('the session cookie', () => {
     expect(await own.text()).not.toContain('event: request')
   })
 
+  test('ends with a role that is given or taken: whoever stole it gets nothing of the new one', async () => {
+    const owner = await site.signUp('giving@example.com', 'owner')
+    const raised = await site.signUp('raised@example.com')
+    const params = { id: raised.userId }
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'admin' } })
+    expect((await site.send(raised, 'GET /api/sessions')).status).toBe(401)
+    // The one that says so stays, also where it is about its own user.
+    const own = { id: owner.userId }
+    const elsewhere = (await signIn(owner.email, PASSWORD)).headers.get('set-cookie')?.split(';')[0]
+    await site.call(owner, 'PUT /api/admin/users/:id/role', { params: own, body: { role: 'read_only' } })
+    expect((await site.send(owner, 'GET /api/sessions')).status).toBe(200)
+    expect((await site.send({ ...owner, cookie: elsewhere }, 'GET /api/sessions')).status).toBe(401)
+  })
+
   test('ends after a week without use, and after 30 days of it', async () => {
     const idle = await site.signUp('idle@example.com')
     const busy = await site.signUp('busy@example.com')
@@ -290,6 +304,19 @@ describe('signing in', () => {
     expect((await tryFrom('192.0.2.1, 192.0.2.2', ada.email, PASSWORD)).status).toBe(200)
     const { items } = await proxied.call(ada, 'GET /api/sessions', {})
     expect(items.map(({ ip }) => ip)).toContain('192.0.2.2')
+    await proxied.stop()
+  })
+
+  test('is slowed down for all the addresses of IPv6 that one subscriber has', async () => {
+    const proxied = await startTestConsole(gateway, { clock, trustedProxies: ['127.0.0.0/8', '::1'] })
+    const tryFrom = async (address: string, time: number) => {
+      const body = { email: `nobody-${time}@example.com`, password: 'wrong password' }
+      const init = { headers: { 'x-forwarded-for': address } }
+      return (await proxied.send(undefined, 'POST /api/session', { body }, init)).status
+    }
+    for (let time = 0; time < 50; time += 1) expect(await tryFrom(`2001:db8::${time}`, time)).toBe(401)
+    expect(await tryFrom('2001:db8::ffff:1', 50)).toBe(429)
+    expect(await tryFrom('2001:db8:0:1::1', 51)).toBe(401)
     await proxied.stop()
   })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isRange, isWithin } from '@/net/ip-range.ts'
+import { isRange, isWithin, subscriberOf } from '@/net/ip-range.ts'
 
 test.each([
   ['10.1.2.3', '10.0.0.0/8', true],
@@ -43,4 +43,14 @@ test.each([
 ])('refuses the range %p, which then admits nobody', range => {
   expect(isRange(range)).toBe(false)
   expect(isWithin('10.0.0.1', [range])).toBe(false)
+})
+
+test.each([
+  ['2001:db8:0:1::1', '2001:db8:0:1:ffff::2', true],
+  ['2001:db8:0:1::1', '2001:db8:0:2::1', false],
+  ['192.0.2.1', '192.0.2.2', false],
+  ['::ffff:192.0.2.1', '::ffff:192.0.2.2', false],
+  ['no address', 'another', false],
+])('%s and %s are of one subscriber: %p', (one, other, same) => {
+  expect(subscriberOf(one) === subscriberOf(other)).toBe(same)
 })

@@ -83,6 +83,8 @@ export function adminUsersApi(console: Console, listener: Listener) {
         if (role !== 'owner') await refuseLastOwner(tx, user)
         // Whoever could make a link for who they were may not be allowed to for who they are.
         await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
+        // Whoever had taken a session of this user's gets nothing of a role that is given later.
+        await sessionStore(tx).endAll(id, call.signedIn.sessionId)
         return userStore(tx).change(id, { role })
       })
       return userRow(changed)

@@ -7,6 +7,7 @@ import { ConsoleError } from '../failure.ts'
 import { readJson } from '../json-body.ts'
 import { isOwnPage } from '../origin.ts'
 import { findSession, hasRank, type Origin, type SignedIn } from '../sessions.ts'
+import { assertStorable } from '../storable.ts'
 import type { Access, Contracts, Input, Output, RouteContract, RouteName } from './contract/route.ts'
 
 /** What a handler is given of a request, beside what its contract says. */
@@ -86,12 +87,17 @@ export function controller<Routes extends Contracts>(
             : async ({ request }: { request: Request }) => {
                 whoSent.set(request, await admit(console, request, route, contract))
                 const isStranger = contract.access === 'anyone'
-                return readJson(request, isStranger ? MAX_BODY_BYTES.small : MAX_BODY_BYTES.large)
+                const body = await readJson(request, isStranger ? MAX_BODY_BYTES.small : MAX_BODY_BYTES.large)
+                // What is handed on is for whom it is handed to.
+                if (contract.answers !== 'relay') assertStorable(body)
+                return body
               },
         async transform(context: { request: Request; params: unknown; query: unknown }) {
           if (!whoSent.has(context.request)) {
             whoSent.set(context.request, await admit(console, context.request, route, contract))
           }
+          assertStorable(context.params)
+          assertStorable(context.query)
           if (contract.params !== undefined) context.params = Value.Convert(contract.params, context.params)
           if (contract.query !== undefined) context.query = Value.Convert(contract.query, context.query)
         },

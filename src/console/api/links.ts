@@ -3,6 +3,7 @@ import { type Console, entryOf } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { linkStore } from '../link-store.ts'
 import { acceptLink, createUser, linkMakerOf, mailLink, makeLink } from '../links.ts'
+import { placeOf } from '../throttle.ts'
 import { hashToken } from '../tokens.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
 import { linkRoutes } from './contract/session.ts'
@@ -18,7 +19,7 @@ export function linksApi(console: Console, listener: Listener) {
       const entry = await entryOf(console)
       if (!entry.signup) throw new ConsoleError('forbidden', 'Accounts are made by an administrator here')
       const email = body.email.trim().toLowerCase()
-      throttle.take(['stranger-ip', incoming.origin.ip ?? ''])
+      throttle.take(['stranger-ip', placeOf(incoming.origin)])
       if (entry.smtp !== undefined) {
         throttle.take(['stranger-email', email])
         await beginSignup(console, email)
@@ -30,7 +31,7 @@ export function linksApi(console: Console, listener: Listener) {
     },
     'POST /api/password-reset': async ({ body, origin }) => {
       const email = body.email.trim().toLowerCase()
-      throttle.take(['stranger-ip', origin.ip ?? ''], ['stranger-email', email])
+      throttle.take(['stranger-ip', placeOf(origin)], ['stranger-email', email])
       // Not waited for: how long it takes would tell whether there is such a user.
       void requestReset(console, email).catch(error =>
         console.log.error({ err: error }, 'a new password could not be asked for'),
@@ -38,14 +39,14 @@ export function linksApi(console: Console, listener: Listener) {
       return { ok: true as const }
     },
     'POST /api/links/inspect': async ({ body, origin }) => {
-      throttle.take(['link-ip', origin.ip ?? ''])
+      throttle.take(['link-ip', placeOf(origin)])
       const link = await linkStore(console.database.orm).find(hashToken(body.token), new Date(clock.now()))
       if (link === undefined)
         throw new ConsoleError('not_found', 'This link was used already, or has expired')
       return { kind: link.kind, email: link.email, role: link.role, expires_at: link.expiresAt.toISOString() }
     },
     'POST /api/links/accept': async ({ body, ...incoming }) => {
-      throttle.take(['link-ip', incoming.origin.ip ?? ''])
+      throttle.take(['link-ip', placeOf(incoming.origin)])
       const { ip } = incoming.origin
       const user = await acceptLink(console, { ...body, email: body.email, code: body.code, ip })
       return signIn(console, user, incoming)

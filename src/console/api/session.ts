@@ -5,7 +5,7 @@ import { linkStore } from '../link-store.ts'
 import { checkSecondFactor } from '../second-factor.ts'
 import { sessionStore } from '../session-store.ts'
 import { endedCookie, listSessions, openSession, type SignedIn } from '../sessions.ts'
-import type { Attempt } from '../throttle.ts'
+import { type Attempt, placeOf } from '../throttle.ts'
 import { type StoredUser, userStore } from '../user-store.ts'
 import { sessionRoutes, type User } from './contract/session.ts'
 import { controller, type Incoming, type Listener } from './controller.ts'
@@ -34,11 +34,11 @@ export function sessionApi(console: Console, listener: Listener) {
     },
     'POST /api/session': async ({ body, ...incoming }) => {
       const email = body.email.trim().toLowerCase()
-      const ip = incoming.origin.ip ?? ''
+      const place = placeOf(incoming.origin)
       const attempts: Attempt[] = [
-        ['sign-in', `${email} ${ip}`],
+        ['sign-in', `${email} ${place}`],
         ['sign-in-email', email],
-        ['sign-in-ip', ip],
+        ['sign-in-ip', place],
       ]
       throttle.take(...attempts)
       const user = await users.findByEmail(email)

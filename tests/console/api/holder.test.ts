@@ -47,6 +47,18 @@ test.each([
   expect(await site.fail(ada, route, { body })).toMatchObject({ status: 400, message })
 })
 
+test.each([
+  ['POST /api/keys', { body: { name: 'k', models: ['a\0b'] } }, 'models.0'],
+  ['POST /api/keys', { body: { name: 'half \ud800 of a pair' } }, 'name'],
+  ['PUT /api/me/password', { body: { current: 'a\0b', password: 'long enough a one' } }, 'current'],
+  ['POST /api/session', { body: { email: 'a\0b@example.com', password: 'x' } }, 'email'],
+  ['GET /api/requests', { query: { model: 'a\0b' } }, 'model'],
+  ['POST /api/password-reset', { body: { email: '\u202eada@example.com' } }, 'email'],
+  ['POST /api/password-reset', { body: { email: 'a\u200bda@example.com' } }, 'email'],
+] as const)('%s refuses text that is none: %j', async (route, input, field) => {
+  expect(await site.fail(ada, route, input)).toMatchObject({ status: 400, field })
+})
+
 describe('a key', () => {
   test('is shown once, works, and its request has a receipt whose lines sum to what was charged', async () => {
     const { key, secret } = await site.call(ada, 'POST /api/keys', { body: { name: 'laptop' } })

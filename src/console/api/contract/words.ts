@@ -30,10 +30,12 @@ export const when = Type.String({ pattern: '^\\d{4}-\\d{2}-\\d{2}(T[0-9:.]{5,16}
 export const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 /** A request id or an entry's id. */
 export const uuid = Type.String({ pattern: '^[\\da-fA-F]{8}(-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$' })
+/** Beside what is no part of an address: what cannot be seen or turns the writing round, so that two would look like one. */
+const NOT_OF_EMAIL = '\\s@\\x00-\\x1f\\x7f-\\x9f\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff'
 export const email = Type.String({
   minLength: 3,
   maxLength: 254,
-  pattern: '^\\s*[^\\s@]+@[^\\s@]+\\s*$',
+  pattern: `^\\s*[^${NOT_OF_EMAIL}]+@[^${NOT_OF_EMAIL}]+\\s*$`,
   errorMessage: 'This is no email address such as ada@example.com',
 })
 export const password = Type.String({
