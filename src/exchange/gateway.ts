@@ -12,7 +12,7 @@ import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { Spans } from '@/telemetry/spans.ts'
-import type { Lanes } from '@/upstream/lanes.ts'
+import type { ConnectionPools } from '@/upstream/connection-pools.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
 import type { AnswerQueue } from './answer-queue.ts'
 import type { OpenExchanges } from './open-exchanges.ts'
@@ -24,8 +24,8 @@ import type { Watchdog } from './watchdog.ts'
 export interface Gateway {
   authenticate: Authenticate
   catalog: Catalog
-  /** Which pools of connections attempts go over. */
-  lanes: Lanes
+  /** Which pool of connections an attempt goes over. */
+  pools: ConnectionPools
   /** The only way to an upstream. */
   client: GuardedClient
   selector: Selector

@@ -3,9 +3,9 @@ import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { digestOpening } from './opening.ts'
-import type { Place } from './order.ts'
+import type { Destination } from './order.ts'
 
-/** What of a request tells which conversation it belongs to. */
+/** What of a request identifies the conversation that it belongs to. */
 export interface ConversationTraits {
   accountId: number
   /** The model's id, not an alias. */
@@ -62,48 +62,48 @@ function name({ accountId, model }: ConversationTraits, kind: string, told: stri
   return `${accountId}/${model}/${hash}`
 }
 
-/** A conversation that was silent for so long has left every vendor's cache. */
-export const HOME_MS = 3_600_000
-const MAX_HOMES = 50_000
+/** A conversation that was silent for so long is in no vendor's prompt cache any more. */
+export const AFFINITY_MS = 3_600_000
+const MAX_CONVERSATIONS = 50_000
 
 /**
- * Where conversations were really served. The draw alone keeps them where they are without any memory; this keeps them
- * where a failover, or a new candidate, would otherwise have them move back. Lost on restart, which costs no more than
- * that.
+ * Remembers which channel and key served each conversation last, since its prompt is cached there. The draw (order.ts)
+ * needs no memory to send a conversation to the same place again; this is for conversations that a failover moved, and for
+ * the day when a new channel would draw them away. Lost on restart, which costs some cache hits.
  */
-export class Homes {
+export class Affinity {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #limit: number
   /** The most recently served last. */
-  readonly #places = new Map<string, Place & { servedAt: number }>()
+  readonly #served = new Map<string, Destination & { servedAt: number }>()
 
-  constructor(clock: Pick<Clock, 'elapsed'>, limit = MAX_HOMES) {
+  constructor(clock: Pick<Clock, 'elapsed'>, limit = MAX_CONVERSATIONS) {
     this.#clock = clock
     this.#limit = limit
   }
 
   /** Where the conversation was served last. */
-  of(conversation: string): Place | undefined {
-    const place = this.#places.get(conversation)
-    if (place === undefined || this.#clock.elapsed() - place.servedAt > HOME_MS) return undefined
-    return { channelId: place.channelId, keyId: place.keyId }
+  of(conversation: string): Destination | undefined {
+    const served = this.#served.get(conversation)
+    if (served === undefined || this.#clock.elapsed() - served.servedAt > AFFINITY_MS) return undefined
+    return { channelId: served.channelId, keyId: served.keyId }
   }
 
   /**
-   * The conversation was served here. Not to be told of one that only went elsewhere because its home was full
-   * (`Order.homeIsFull`): its cache is still there.
+   * Notes where the conversation was served. Not to be called where it went elsewhere only because its preferred
+   * destination was full (`Order.preferredIsFull`): its prompt is still cached there.
    */
-  served(conversation: string, { channelId, keyId }: Place): void {
-    this.#places.delete(conversation)
-    this.#places.set(conversation, { channelId, keyId, servedAt: this.#clock.elapsed() })
-    if (this.#places.size <= this.#limit) return
-    for (const oldest of this.#places.keys()) {
-      this.#places.delete(oldest)
+  served(conversation: string, { channelId, keyId }: Destination): void {
+    this.#served.delete(conversation)
+    this.#served.set(conversation, { channelId, keyId, servedAt: this.#clock.elapsed() })
+    if (this.#served.size <= this.#limit) return
+    for (const oldest of this.#served.keys()) {
+      this.#served.delete(oldest)
       return
     }
   }
 
   get size(): number {
-    return this.#places.size
+    return this.#served.size
   }
 }

@@ -1,6 +1,6 @@
 import type { Format } from '@/generation/format.ts'
 import type { Standing } from '@/routing/health/breaker.ts'
-import type { FailureKind } from '@/routing/health/health-outcome.ts'
+import type { FailureKind } from '@/routing/health/outcome.ts'
 import type { ChannelKey } from '@/upstream/channel.ts'
 import type { Route } from './model.ts'
 
@@ -15,8 +15,8 @@ export interface Candidate {
   isFull: boolean
 }
 
-/** Where a conversation was served (affinity.ts). */
-export interface Place {
+/** Where a conversation can be served: a channel, and the key that is used there. */
+export interface Destination {
   channelId: number
   keyId: number | undefined
 }
@@ -34,7 +34,7 @@ export interface OrderOptions {
    */
   seed: string
   /** Where the conversation was served last; comes first whatever its priority, as long as it is healthy. */
-  home: Place | undefined
+  preferred: Destination | undefined
 }
 
 /** What to try, in which order. */
@@ -42,8 +42,8 @@ export interface Order {
   ready: Candidate[]
   /** What the breakers hold back, soonest back first: a last resort for those who find nothing ready. */
   paused: Candidate[]
-  /** True: the home is healthy and only has no place now, so whoever serves this time is no new home. */
-  homeIsFull: boolean
+  /** True: the preferred destination is healthy but full, so it stays preferred whoever serves this time. */
+  preferredIsFull: boolean
   /** If nothing is ready: how long until something may be, in ms; undefined if nothing ever will. */
   retryAfterMs: number | undefined
 }
@@ -67,8 +67,8 @@ export function orderCandidates(candidates: readonly Candidate[], options: Order
   return {
     ready: ready.map(({ candidate }) => candidate),
     paused: paused.map(({ candidate }) => candidate),
-    homeIsFull: sorted.some(
-      ({ isHome, candidate }) => isHome && candidate.isFull && candidate.standing.kind !== 'paused',
+    preferredIsFull: sorted.some(
+      ({ isPreferred, candidate }) => isPreferred && candidate.isFull && candidate.standing.kind !== 'paused',
     ),
     retryAfterMs,
   }
@@ -83,38 +83,39 @@ export function afterFailure(rest: readonly Candidate[], failed: Candidate, kind
   if (kind === 'model_refused') {
     const { upstreamModel } = failed.route
     return rest.filter(
-      ({ route, key }) => !isPlace({ route, key }, placeOf(failed)) || route.upstreamModel !== upstreamModel,
+      ({ route, key }) =>
+        !isDestination({ route, key }, destinationOf(failed)) || route.upstreamModel !== upstreamModel,
     )
   }
   if (kind === 'upstream_rate_limited' || kind === 'upstream_auth') {
-    return rest.filter(({ route, key }) => !isPlace({ route, key }, placeOf(failed)))
+    return rest.filter(({ route, key }) => !isDestination({ route, key }, destinationOf(failed)))
   }
   const isSame = ({ route }: Candidate) => route.channel.id === failed.route.channel.id
   return [...rest.filter(candidate => !isSame(candidate)), ...rest.filter(isSame)]
 }
 
 /** What of a candidate a conversation comes back to. */
-export function placeOf({ route, key }: Pick<Candidate, 'route' | 'key'>): Place {
+export function destinationOf({ route, key }: Pick<Candidate, 'route' | 'key'>): Destination {
   return { channelId: route.channel.id, keyId: key?.id }
 }
 
 interface Ranked {
   candidate: Candidate
-  isHome: boolean
+  isPreferred: boolean
   /** Compared number by number; lower is first. */
   ranks: readonly number[]
 }
 
-function rank(candidate: Candidate, { format, alike, seed, home }: OrderOptions): Ranked {
+function rank(candidate: Candidate, { format, alike, seed, preferred }: OrderOptions): Ranked {
   const { route, key } = candidate
   const { channel } = route
-  const isHome = home !== undefined && isPlace(candidate, home)
+  const isPreferred = preferred !== undefined && isDestination(candidate, preferred)
   const routeName = `${channel.id}/${route.upstreamModel}`
   return {
     candidate,
-    isHome,
+    isPreferred,
     ranks: [
-      isHome ? 0 : 1,
+      isPreferred ? 0 : 1,
       channel.priority,
       route.priority,
       channel.format === format || alike?.includes(channel.format) === true ? 0 : 1,
@@ -127,8 +128,8 @@ function rank(candidate: Candidate, { format, alike, seed, home }: OrderOptions)
   }
 }
 
-function isPlace({ route, key }: Pick<Candidate, 'route' | 'key'>, place: Place): boolean {
-  return route.channel.id === place.channelId && key?.id === place.keyId
+function isDestination({ route, key }: Pick<Candidate, 'route' | 'key'>, destination: Destination): boolean {
+  return route.channel.id === destination.channelId && key?.id === destination.keyId
 }
 
 function compare(one: Ranked, other: Ranked): number {

@@ -1,16 +1,16 @@
 import type { Clock } from '@/clock/clock.ts'
 import { type Health, pool, type Timings } from '@/routing/health/health.ts'
-import type { Outcome } from '@/routing/health/health-outcome.ts'
-import { type ConversationTraits, chainName, conversationName, type Homes } from './affinity.ts'
+import type { Outcome } from '@/routing/health/outcome.ts'
+import { type Affinity, type ConversationTraits, chainName, conversationName } from './affinity.ts'
 import type { Concurrency } from './concurrency.ts'
 import type { Route } from './model.ts'
-import { type Candidate, type Order, orderCandidates, type Place, placeOf } from './order.ts'
+import { type Candidate, type Destination, destinationOf, type Order, orderCandidates } from './order.ts'
 
-/** What a selection asks. */
+/** What a selection is made from. */
 export interface SelectorOptions {
   health: Health
   concurrency: Concurrency
-  homes: Homes
+  affinity: Affinity
   clock: Pick<Clock, 'elapsed'>
   /** Numbers in [0, 1): the seed of a request that belongs to no conversation. */
   random: () => number
@@ -25,13 +25,13 @@ export interface Selection extends Order {
 
 /** A place on a channel, taken for one attempt. */
 export interface Attempt {
-  /** How it went; see HealthTicket. */
+  /** Reports how it went (`HealthTicket`). */
   report(outcome: Outcome, timings?: Timings): void
-  /** Gives the place back. Once the attempt is over, stream and all, however it ended; again does nothing. */
+  /** Gives the place back, once the attempt and its stream are over, however they ended. A second call does nothing. */
   release(): void
 }
 
-/** Which channel and key serve a request: health, room, affinity and the draw, put together. */
+/** Chooses the channel and key that serve a request, by health, free places, affinity and a weighted draw. */
 export class Selector {
   readonly #options: SelectorOptions
 
@@ -44,14 +44,14 @@ export class Selector {
     const now = clock.elapsed()
     const candidates = this.#candidates(routes, now)
     const [only] = candidates
-    // The way of most: nothing to draw, and where there is nothing to choose it does not matter whose conversation it is.
+    // Most requests: with one candidate there is nothing to choose, and no need to know whose conversation it is.
     if (candidates.length === 1 && only?.standing.kind === 'ready' && !only.isFull) return alone(candidates)
     const conversation = candidates.length > 1 ? conversationName(traits) : undefined
     const options = {
       format: traits.format,
       ...(traits.alike === undefined ? {} : { alike: traits.alike }),
       seed: conversation ?? (candidates.length > 1 ? String(random()) : ''),
-      home: conversation === undefined ? undefined : this.#homeOf(conversation, traits),
+      preferred: conversation === undefined ? undefined : this.#preferredOf(conversation, traits),
     }
     const chain =
       conversation === undefined || traits.chain === undefined
@@ -83,19 +83,19 @@ export class Selector {
   }
 
   /** The request was served here, so the conversation stays here: its prefix is in this upstream's cache now. */
-  served({ conversation, chain, homeIsFull }: Selection, candidate: Candidate): void {
-    if (homeIsFull) return
-    const { homes } = this.#options
-    if (conversation !== undefined) homes.served(conversation, placeOf(candidate))
-    if (chain !== undefined) homes.served(chain, placeOf(candidate))
+  served({ conversation, chain, preferredIsFull }: Selection, candidate: Candidate): void {
+    if (preferredIsFull) return
+    const { affinity } = this.#options
+    if (conversation !== undefined) affinity.served(conversation, destinationOf(candidate))
+    if (chain !== undefined) affinity.served(chain, destinationOf(candidate))
   }
 
-  /** What a request says it goes on from tells more than how it begins: instructions may have changed meanwhile. */
-  #homeOf(conversation: string, traits: ConversationTraits): Place | undefined {
-    const { homes } = this.#options
+  /** The response that a request continues is a better sign than how it begins, since instructions may have changed. */
+  #preferredOf(conversation: string, traits: ConversationTraits): Destination | undefined {
+    const { affinity } = this.#options
     const previousId = traits.chain?.previousId
-    const home = previousId === undefined ? undefined : homes.of(chainName(traits, previousId))
-    return home ?? homes.of(conversation)
+    const preferred = previousId === undefined ? undefined : affinity.of(chainName(traits, previousId))
+    return preferred ?? affinity.of(conversation)
   }
 
   #candidates(routes: readonly Route[], now: number): Candidate[] {
@@ -119,7 +119,7 @@ function alone(ready: Candidate[]): Selection {
     chain: undefined,
     ready,
     paused: [],
-    homeIsFull: false,
+    preferredIsFull: false,
     retryAfterMs: undefined,
   }
 }

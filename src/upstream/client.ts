@@ -4,9 +4,9 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { AddressGuard, Dial } from './address-guard.ts'
 import { AttemptHeaders, attemptHeaders } from './attempt-headers.ts'
 import { type Channel, SIMULATOR } from './channel.ts'
+import { type PoolTls, poolTls } from './connection-pools.ts'
 import { Connections, isClosedConnection, type Reach } from './connections.ts'
 import { endpointUrl, methodOf } from './endpoint.ts'
-import { type LaneTls, laneTls } from './lanes.ts'
 import { followRedirects } from './redirects.ts'
 import type { StreamedBody, UpstreamRequest } from './request.ts'
 
@@ -74,13 +74,13 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
 const DEAD_SOCKET_MS = 1_000
 
 function initOf(
-  { attempt, call, body, lane = 0 }: UpstreamRequest,
+  { attempt, call, body, pool = 0 }: UpstreamRequest,
   dial: Dial,
   headers: Headers,
 ): AttemptInit {
   const { signal } = attempt
   const init: AttemptInit = { method: methodOf(call), headers, redirect: 'manual', signal, timeout: false }
-  const tls = laneTls(dial, lane)
+  const tls = poolTls(dial, pool)
   if (tls !== undefined) init.tls = tls
   if (body !== undefined) init.body = bodyOf(body)
   return init
@@ -90,7 +90,7 @@ function initOf(
 interface AttemptInit extends RequestInit {
   /** No limit of its own. */
   timeout: false
-  tls?: LaneTls
+  tls?: PoolTls
 }
 
 /**

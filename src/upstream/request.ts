@@ -15,8 +15,8 @@ export interface UpstreamRequest {
    * purpose; and here, when there is no connection or no head in time.
    */
   attempt: AbortController
-  /** Which pool of connections it goes over (lanes.ts); undefined: the first. */
-  lane?: number
+  /** Which pool of connections it goes over (connection-pools.ts); undefined: the first. */
+  pool?: number
   /** Whether redirects are followed, as downloads need it; the key goes to the channel's own origin alone. */
   followsRedirects?: boolean
 }

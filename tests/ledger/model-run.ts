@@ -12,7 +12,7 @@ export interface ModelRun {
   /** Repeats a run; undefined: a new one each time, which fast-check prints if it fails. */
   seed?: number
   /** How many sequences run at a time. */
-  lanes?: number
+  pools?: number
   /** No sequence begins after this long, and no smaller one that fails is looked for; undefined: as long as it takes. */
   limitMs?: number
   /** Told after each sequence. */
@@ -34,8 +34,8 @@ const LANES = 6
  * real processes share: the reaper, and the tables.
  */
 export async function runModel(url: string, run: ModelRun): Promise<ModelTally> {
-  const lanes = Math.min(run.lanes ?? LANES, run.sequences)
-  const database = await openLazily(url, lanes)
+  const pools = Math.min(run.pools ?? LANES, run.sequences)
+  const database = await openLazily(url, pools)
   const done: ModelTally = { sequences: 0, commands: 0 }
   const tell = (commands: number) => {
     done.sequences += 1
@@ -44,9 +44,9 @@ export async function runModel(url: string, run: ModelRun): Promise<ModelTally> 
   }
   try {
     await Promise.all(
-      Array.from({ length: lanes }, (_, lane) => {
-        const sequences = Math.floor(run.sequences / lanes) + (lane < run.sequences % lanes ? 1 : 0)
-        const seed = run.seed === undefined ? {} : { seed: run.seed + lane }
+      Array.from({ length: pools }, (_, pool) => {
+        const sequences = Math.floor(run.sequences / pools) + (pool < run.sequences % pools ? 1 : 0)
+        const seed = run.seed === undefined ? {} : { seed: run.seed + pool }
         return runLane(database, { ...run, sequences, ...seed }, tell)
       }),
     )

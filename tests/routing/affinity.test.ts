@@ -3,9 +3,9 @@ import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { conversationName, HOME_MS, Homes } from '@/routing/affinity.ts'
+import { AFFINITY_MS, Affinity, conversationName } from '@/routing/affinity.ts'
 import type { Standing } from '@/routing/health/breaker.ts'
-import { orderCandidates, placeOf } from '@/routing/order.ts'
+import { destinationOf, orderCandidates } from '@/routing/order.ts'
 import { candidatesOf, channelOf, routeOf } from './channels.ts'
 
 const CHAT = 'openai-chat-completions'
@@ -181,7 +181,7 @@ describe('what tells a conversation', () => {
 /** A deployment that sends conversations to the channels that are there. */
 function deployment() {
   const clock = manualClock()
-  let homes = new Homes(clock)
+  let affinity = new Affinity(clock)
   const paused = new Set<number>()
   const standing = (id: number): Standing =>
     paused.has(id) ? { kind: 'paused', until: clock.elapsed() + 1 } : { kind: 'ready' }
@@ -190,15 +190,15 @@ function deployment() {
     /** Takes a channel out, or puts it back. */
     pause: (id: number, isPaused: boolean) => (isPaused ? paused.add(id) : paused.delete(id)),
     restart: () => {
-      homes = new Homes(clock)
+      affinity = new Affinity(clock)
     },
     serve(conversation: number, turn: number, channels: readonly number[]): number {
       const name = nameOf(BODIES[CHAT]('be kind', textsOf(conversation, turn))) ?? ''
       const candidates = channels.flatMap(id => candidatesOf([routeOf(channelOf(id))], standing(id)))
-      const options = { format: CHAT, seed: name, home: homes.of(name) } as const
+      const options = { format: CHAT, seed: name, preferred: affinity.of(name) } as const
       const [chosen] = orderCandidates(candidates, options, clock.elapsed()).ready
       if (chosen === undefined) throw new Error('nothing is ready')
-      homes.served(name, placeOf(chosen))
+      affinity.served(name, destinationOf(chosen))
       return chosen.route.channel.id
     },
   }
@@ -281,25 +281,25 @@ describe('200 conversations of 10 turns', () => {
   })
 })
 
-describe('homes', () => {
+describe('affinity', () => {
   const place = { channelId: 1, keyId: 100 }
 
   test('are forgotten when the caches are, and not when the clock of the machine is set', () => {
     const clock = manualClock()
-    const homes = new Homes(clock)
-    homes.served('one', place)
-    clock.set(2 * HOME_MS)
-    clock.advance(HOME_MS)
-    expect(homes.of('one')).toEqual(place)
+    const affinity = new Affinity(clock)
+    affinity.served('one', place)
+    clock.set(2 * AFFINITY_MS)
+    clock.advance(AFFINITY_MS)
+    expect(affinity.of('one')).toEqual(place)
     clock.advance(1)
-    expect(homes.of('one')).toBeUndefined()
+    expect(affinity.of('one')).toBeUndefined()
   })
 
   test('are as many as there is room for, the longest unused going first', () => {
-    const homes = new Homes(manualClock(), 2)
-    for (const name of ['one', 'two', 'one', 'three']) homes.served(name, place)
-    expect(['one', 'two', 'three'].map(name => homes.of(name))).toEqual([place, undefined, place])
-    expect(homes.size).toBe(2)
+    const affinity = new Affinity(manualClock(), 2)
+    for (const name of ['one', 'two', 'one', 'three']) affinity.served(name, place)
+    expect(['one', 'two', 'three'].map(name => affinity.of(name))).toEqual([place, undefined, place])
+    expect(affinity.size).toBe(2)
   })
 })
 

@@ -5,7 +5,7 @@ import { testDatabase } from '#tests/support/database.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { channel, model, setting } from '@/db/schema.ts'
-import { Homes } from '@/routing/affinity.ts'
+import { Affinity } from '@/routing/affinity.ts'
 import { applyFile } from '@/routing/catalog/apply.ts'
 import { loadCatalog, readChannelIds } from '@/routing/catalog/store.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
@@ -86,7 +86,7 @@ describe('examples/tollgate.yaml', () => {
     const selector = new Selector({
       health,
       concurrency: new Concurrency(),
-      homes: new Homes(clock),
+      affinity: new Affinity(clock),
       clock,
       random,
     })

@@ -5,10 +5,10 @@ import type { Standing } from '@/routing/health/breaker.ts'
 import {
   afterFailure,
   type Candidate,
+  type Destination,
+  destinationOf,
   type OrderOptions,
   orderCandidates,
-  type Place,
-  placeOf,
 } from '@/routing/order.ts'
 import { candidatesOf, channelOf, routeOf, seededRandom } from './channels.ts'
 
@@ -47,11 +47,11 @@ const manyCandidates: fc.Arbitrary<Candidate[]> = fc
 const seeds = fc.string({ maxLength: 8 })
 
 function options(more: Partial<OrderOptions> = {}): OrderOptions {
-  return { format: 'openai-chat-completions', seed: 'seed', home: undefined, ...more }
+  return { format: 'openai-chat-completions', seed: 'seed', preferred: undefined, ...more }
 }
 
-function places(candidates: readonly Candidate[]): Place[] {
-  return candidates.map(placeOf)
+function places(candidates: readonly Candidate[]): Destination[] {
+  return candidates.map(destinationOf)
 }
 
 function channels(candidates: readonly Candidate[]): number[] {
@@ -115,17 +115,21 @@ describe('laws', () => {
     )
   })
 
-  test('the home is first as long as it is healthy and has a place, and the rest keeps its order', () => {
+  test('the preferred destination is first as long as it is healthy and has a place, and the rest keeps its order', () => {
     fc.assert(
       fc.property(manyCandidates, seeds, fc.nat(20), (candidates, seed, index) => {
-        const home = candidates[index]
-        fc.pre(home !== undefined)
+        const preferred = candidates[index]
+        fc.pre(preferred !== undefined)
         const without = orderCandidates(candidates, options({ seed }), NOW)
-        const { ready, homeIsFull } = orderCandidates(candidates, options({ seed, home: placeOf(home) }), NOW)
-        const isHealthy = home.standing.kind !== 'paused'
-        expect(homeIsFull).toBe(isHealthy && home.isFull)
-        if (isHealthy && !home.isFull) expect(ready[0]).toBe(home)
-        const others = (list: Candidate[]) => list.filter(candidate => candidate !== home)
+        const { ready, preferredIsFull } = orderCandidates(
+          candidates,
+          options({ seed, preferred: destinationOf(preferred) }),
+          NOW,
+        )
+        const isHealthy = preferred.standing.kind !== 'paused'
+        expect(preferredIsFull).toBe(isHealthy && preferred.isFull)
+        if (isHealthy && !preferred.isFull) expect(ready[0]).toBe(preferred)
+        const others = (list: Candidate[]) => list.filter(candidate => candidate !== preferred)
         expect(others(ready)).toEqual(others(without.ready))
       }),
     )

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { Homes } from '@/routing/affinity.ts'
+import { Affinity } from '@/routing/affinity.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { MAX_STREAK, PAUSES } from '@/routing/health/breaker.ts'
 import { Health } from '@/routing/health/health.ts'
-import type { Outcome } from '@/routing/health/health-outcome.ts'
+import type { Outcome } from '@/routing/health/outcome.ts'
 import type { Route } from '@/routing/model.ts'
 import { afterFailure, type Candidate, orderCandidates } from '@/routing/order.ts'
 import { Selector } from '@/routing/selector.ts'
@@ -28,7 +28,7 @@ function underTest(routes: readonly Route[]) {
   const random = seededRandom(7)
   const health = new Health({ clock, random })
   const concurrency = new Concurrency()
-  const selector = new Selector({ health, concurrency, homes: new Homes(clock), clock, random })
+  const selector = new Selector({ health, concurrency, affinity: new Affinity(clock), clock, random })
   const select = (session?: string) =>
     selector.select(routes, {
       accountId: 1,
@@ -88,7 +88,7 @@ test.each([
     expect(standing.kind).toBe(kind)
     if (what === 'full') selector.begin({ route, key, standing, isFull: false }, 'somebody else')
     const candidates = [{ route, key, standing, isFull: what === 'full' }]
-    const options = { format: 'openai-chat-completions', seed: '', home: undefined } as const
+    const options = { format: 'openai-chat-completions', seed: '', preferred: undefined } as const
     expect(select('session')).toEqual({
       conversation: undefined,
       chain: undefined,
@@ -97,7 +97,7 @@ test.each([
   },
 )
 
-test('a conversation whose home is full goes elsewhere and comes back', () => {
+test('a conversation whose preferred channel is full goes elsewhere and comes back', () => {
   const routes = [routeOf(channelOf(1, { maxConcurrent: 1 })), routeOf(channelOf(2), { priority: 1 })]
   const { selector, select } = underTest(routes)
   const turn = () => {
@@ -107,8 +107,8 @@ test('a conversation whose home is full goes elsewhere and comes back', () => {
     selector.served(selection, candidate)
     return candidate
   }
-  const home = turn()
-  const other = selector.begin(home, 'somebody else')
+  const preferred = turn()
+  const other = selector.begin(preferred, 'somebody else')
   expect(turn().route.channel.id).toBe(2)
   other?.release()
   expect(turn().route.channel.id).toBe(1)

@@ -8,12 +8,12 @@ import { CreditWatch } from '@/exchange/billing/credit.ts'
 import { openExchangeNotes } from '@/exchange/exchange-notes.ts'
 import { ExchangeWriter } from '@/exchange/exchange-store.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
-import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { runStore } from '@/exchange/idempotency/store.ts'
 import { OpenExchanges } from '@/exchange/open-exchanges.ts'
 import { behindDoor } from '@/exchange/pass.ts'
 import { KeptResponses } from '@/exchange/responses/kept-responses.ts'
-import { videoStore } from '@/exchange/videos/video-store.ts'
-import { VideoWatch } from '@/exchange/videos/video-watch.ts'
+import { videoStore } from '@/exchange/videos/store.ts'
+import { VideoWatch } from '@/exchange/videos/watch.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { type Ledger, openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
@@ -31,8 +31,8 @@ import type { Metrics } from '@/telemetry/metrics.ts'
 import { openSpans, type Spans } from '@/telemetry/spans.ts'
 import { createAddressGuard, usesProxy } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
+import { ConnectionPools } from '@/upstream/connection-pools.ts'
 import { tcpReach } from '@/upstream/connections.ts'
-import { Lanes } from '@/upstream/lanes.ts'
 import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 import { openSelection } from './selection.ts'
@@ -188,7 +188,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
   const { catalog } = opened
   return {
     ...opened,
-    lanes: new Lanes(),
+    pools: new ConnectionPools(),
     settling: new Set(),
     tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,

@@ -1,11 +1,11 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
-import { Homes } from '@/routing/affinity.ts'
+import { Affinity } from '@/routing/affinity.ts'
 import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { LiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { Health } from '@/routing/health/health.ts'
-import { redisSharing } from '@/routing/health/health-redis.ts'
+import { redisSharing } from '@/routing/health/redis-sharing.ts'
 import { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
 
@@ -24,7 +24,7 @@ export interface SelectionOptions {
   log: Log
 }
 
-/** What chooses among channels: their health, how much runs on each, and where conversations are at home. */
+/** What chooses among channels: their health, how much runs on each, and where conversations were served. */
 export interface Selection {
   selector: Selector
   health: Health
@@ -52,7 +52,7 @@ export function openSelection(options: SelectionOptions): Selection {
   })
   catalog.onReload(next => health.retain(channelsOf(next)))
   const concurrency = new Concurrency(options.processes)
-  const selector = new Selector({ health, concurrency, homes: new Homes(clock), clock, random })
+  const selector = new Selector({ health, concurrency, affinity: new Affinity(clock), clock, random })
   return {
     selector,
     health,

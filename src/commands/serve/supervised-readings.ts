@@ -2,7 +2,7 @@ import type { Clock } from '@/clock/clock.ts'
 import type { Readings } from '@/console/deployment.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { Health } from '@/routing/health/health.ts'
-import { redisSharing } from '@/routing/health/health-redis.ts'
+import { redisSharing } from '@/routing/health/redis-sharing.ts'
 import type { Log } from '@/telemetry/log.ts'
 
 /** Readings that listen to Redis until they are closed. */

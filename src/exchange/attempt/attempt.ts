@@ -20,7 +20,7 @@ export interface SendOptions {
   /** Ends the attempt, as does whoever has a reason to. */
   attempt: AbortController
   /** Which pool of connections it goes over; undefined: the first. */
-  lane?: number
+  pool?: number
 }
 
 /**
@@ -40,7 +40,7 @@ export async function send(
     headers,
     followsRedirects: followsRedirects ?? false,
     attempt: options.attempt,
-    lane: options.lane ?? 0,
+    pool: options.pool ?? 0,
   })
   if (response.ok) return response
   const text = await readFault(response, options.deadlines)

@@ -4,7 +4,7 @@ import type { Interruption } from '@/exchange/interruption.ts'
 import type { Pass } from '@/exchange/pass.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import type { ConversationTraits } from '@/routing/affinity.ts'
-import { type Outcome, outcomeOf } from '@/routing/health/health-outcome.ts'
+import { type Outcome, outcomeOf } from '@/routing/health/outcome.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import { afterFailure, type Candidate } from '@/routing/order.ts'
 import type { Attempt } from '@/routing/selector.ts'
@@ -45,7 +45,7 @@ export interface Try<P extends Prepared> {
   preparation: P
   candidate: Candidate
   /** Which pool of connections it goes over. */
-  lane: number
+  pool: number
   /** To be called at the first output, so that the candidate's health is known before a long answer ends. */
   onFirstOutput: () => void
 }
@@ -121,14 +121,14 @@ async function runAttempt<P extends Prepared, T>(
   attempt: (one: Try<P>) => Promise<T>,
 ): Promise<T | Failure> {
   const { gateway, record } = admitted
-  const lane = gateway.lanes.take()
+  const pool = gateway.pools.take()
   const report = new AttemptReport(gateway, record, candidate.route.channel.name, place)
   try {
     const prepared = admitted.prepare(candidate.route)
     const preparation = prepared instanceof Promise ? await prepared : prepared
     noteAttempt(record, candidate.route, preparation)
     const onFirstOutput = () => report.health({ kind: 'ok' })
-    const result = await attempt({ preparation, candidate, lane, onFirstOutput })
+    const result = await attempt({ preparation, candidate, pool, onFirstOutput })
     report.end(record.error)
     return result
   } catch (error) {
@@ -136,7 +136,7 @@ async function runAttempt<P extends Prepared, T>(
     report.end(failure)
     return new Failure(failure)
   } finally {
-    gateway.lanes.free(lane)
+    gateway.pools.free(pool)
     place.release()
   }
 }

@@ -5,9 +5,9 @@ import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
-import type { RunClaim, RunStore } from './idempotency-store.ts'
-import { replay } from './idempotent-replay.ts'
-import { IdempotentRun } from './idempotent-run.ts'
+import { replay } from './replay.ts'
+import { IdempotentRun } from './run.ts'
+import type { RunClaim, RunStore } from './store.ts'
 
 /** A third of what a lease lasts, and some. */
 const RENEW_MS = 2000

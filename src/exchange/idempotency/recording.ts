@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
-import type { AnswerHead, RunEnd, RunStore, StoredChunk } from './idempotency-store.ts'
+import type { AnswerHead, RunEnd, RunStore, StoredChunk } from './store.ts'
 
 /** An answer that is larger is not kept. */
 const MAX_KEPT_BYTES = 16 * 1024 * 1024

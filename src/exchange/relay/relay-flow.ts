@@ -183,11 +183,11 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   /** Sends, and opens the answer once its turn has come. */
   async #begin(): Promise<Arrival<F>> {
     if (this.#beginning === undefined) throw new Error('an attempt runs once')
-    const { preparation, candidate, lane } = this.#beginning
+    const { preparation, candidate, pool } = this.#beginning
     const { gateway, pass } = this.#admitted
     const { client, clock, deadlines, answers } = gateway
     const attempt = this.#running.outlet.beginAttempt()
-    const options = { client, pass, now: clock.now, deadlines, attempt, lane }
+    const options = { client, pass, now: clock.now, deadlines, attempt, pool }
     const { body, headers } = await send(preparation, candidate, options)
     await answers.turn()
     if (body === null) throw emptyAnswer()

@@ -37,7 +37,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
  */
 export async function fetchWhole<P extends Prepared, Answer>(
   { gateway, record, pass, interruption }: Admitted<P>,
-  { preparation, candidate, lane }: Try<P>,
+  { preparation, candidate, pool }: Try<P>,
   read: (bytes: Uint8Array, headers: Headers) => Answer,
 ): Promise<Answer> {
   const attempt = new AbortController()
@@ -46,7 +46,7 @@ export async function fetchWhole<P extends Prepared, Answer>(
   const { client, clock, deadlines } = gateway
   const { idleMs } = candidate.route.channel.timeouts
   try {
-    const options = { client, pass, now: clock.now, deadlines, attempt, lane }
+    const options = { client, pass, now: clock.now, deadlines, attempt, pool }
     const response = await send(preparation, candidate, options)
     const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
     record.firstByteMs = clock.elapsed() - record.begunAt

@@ -23,8 +23,8 @@ import { asString, type JsonObject } from '@/json/json.ts'
 import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { Catalog, Route } from '@/routing/model.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
-import type { VideoJob, VideoStore } from './video-store.ts'
-import { type VideoDialect, viewOf } from './video-view.ts'
+import type { VideoJob, VideoStore } from './store.ts'
+import { type VideoDialect, viewOf } from './view.ts'
 
 /** A picture that a film begins with, where it has to be sent inside a JSON body. */
 const MAX_IMAGE_BYTES = 20 * 1024 * 1024
@@ -42,7 +42,7 @@ export interface VideoOrder {
 
 /**
  * A film to be made (`/v1/videos`, `predictLongRunning`). The whole price is set aside; the hold goes to a job of ours,
- * which is charged when it ends well (video-look.ts).
+ * which is charged when it ends well (look.ts).
  * @throws GatewayError `invalid_request`
  */
 export function videoOperation(order: VideoOrder): WholeOperation {

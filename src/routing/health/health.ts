@@ -1,8 +1,8 @@
 import type { Clock } from '@/clock/clock.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import { Breaker, type BreakerView, READY, type Signal, type Standing, type Ticket } from './breaker.ts'
-import { type Outcome, signalsOf } from './health-outcome.ts'
-import type { BreakerOpening, HealthSharing } from './health-sharing.ts'
+import { type Outcome, signalsOf } from './outcome.ts'
+import type { BreakerOpening, HealthSharing } from './sharing.ts'
 
 /** What an attempt took. */
 export interface Timings {

@@ -8,14 +8,14 @@ import { embeddingOperation } from '@/exchange/operations/embeddings.ts'
 import type { Operation } from '@/exchange/operations/operation.ts'
 import { predictionOperation } from '@/exchange/operations/predictions.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
-import type { VideoGateway } from '@/exchange/videos/video-store.ts'
+import type { VideoGateway } from '@/exchange/videos/store.ts'
 import { videoOperation } from '@/exchange/videos/videos.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { isJsonObject } from '@/json/json.ts'
 import { readModelPath } from '@/surfaces/models/model-path.ts'
 import { unknownPath } from '@/surfaces/unknown-path.ts'
 import { originOf } from '@/surfaces/videos.ts'
-import { downloadFile } from './gemini-videos.ts'
+import { downloadFile } from './videos.ts'
 
 /** Google's SDK 3 and later says `/v1`, the ones before it `/v1beta`, and some callers `/v1alpha`. */
 const VERSIONS = ['/v1', '/v1beta', '/v1alpha'] as const

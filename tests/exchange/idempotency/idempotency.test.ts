@@ -5,7 +5,7 @@ import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
 import { simulated } from '#tests/support/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
 import { CALLS, call, readError, SURFACES, type Surface } from '#tests/surfaces/calls.ts'
-import { runStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { runStore } from '@/exchange/idempotency/store.ts'
 
 let key: string
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
-import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/idempotency-store.ts'
+import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { until } from '#tests/support/upstream.ts'
-import type { RunEnd, RunStore, StoredChunk } from '@/exchange/idempotency/idempotency-store.ts'
 import { Recording } from '@/exchange/idempotency/recording.ts'
+import type { RunEnd, RunStore, StoredChunk } from '@/exchange/idempotency/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 

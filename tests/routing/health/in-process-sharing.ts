@@ -1,4 +1,4 @@
-import type { BreakerOpening, HealthSharing } from '@/routing/health/health-sharing.ts'
+import type { BreakerOpening, HealthSharing } from '@/routing/health/sharing.ts'
 
 /** Several parties in one process that share what they know. */
 export function inProcessSharing(): { join(): HealthSharing } {

@@ -2,7 +2,7 @@ import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { encodeOperation } from '@/formats/gemini-generate-content/videos.ts'
 import { encodeVideo } from '@/formats/openai/videos.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { VideoJob } from './video-store.ts'
+import type { VideoJob } from './store.ts'
 
 /** Whose client asks. */
 export type VideoDialect = 'openai' | 'gemini'

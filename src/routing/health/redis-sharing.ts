@@ -2,7 +2,7 @@ import { asNumber, asObject, asString, parseObject } from '@/json/json.ts'
 import { type RedisConnection, redisScript } from '@/redis/redis.ts'
 import { openSubscription } from '@/redis/subscription.ts'
 import type { Cause } from './breaker.ts'
-import type { BreakerOpening, HealthSharing } from './health-sharing.ts'
+import type { BreakerOpening, HealthSharing } from './sharing.ts'
 
 /** By which Redis processes tell one another, and under which names. */
 export interface RedisSharingOptions {

@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-import type { AnswerHead, RunStore, StoredChunk, StoredRun } from './idempotency-store.ts'
+import type { AnswerHead, RunStore, StoredChunk, StoredRun } from './store.ts'
 
 /** Tells an answer that was given before; the name is Stripe's. */
 const REPLAYED = 'idempotent-replayed'

@@ -1,9 +1,9 @@
 import type { Listener } from '@/exchange/call.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
-import { videoContent } from '@/exchange/videos/video-content.ts'
-import type { VideoGateway } from '@/exchange/videos/video-store.ts'
-import { readFileId, readOperationId, viewOf } from '@/exchange/videos/video-view.ts'
+import { videoContent } from '@/exchange/videos/content.ts'
+import type { VideoGateway } from '@/exchange/videos/store.ts'
+import { readFileId, readOperationId, viewOf } from '@/exchange/videos/view.ts'
 import { unknownPath } from '@/surfaces/unknown-path.ts'
 import { findVideo, fresh, originOf } from '@/surfaces/videos.ts'
 

@@ -1,8 +1,8 @@
 import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
-import type { AnswerHead } from './idempotency-store.ts'
 import { Recording, type RecordingOptions } from './recording.ts'
+import type { AnswerHead } from './store.ts'
 
 /** How long an answer is fetched on for a caller who left, so that a retry finds it. */
 export const LINGER_MS = 600_000

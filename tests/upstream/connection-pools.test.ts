@@ -5,33 +5,33 @@ import { channelOf } from '#tests/routing/channels.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { type AddressGuard, createAddressGuard } from '@/upstream/address-guard.ts'
 import { createUpstreamClient } from '@/upstream/client.ts'
-import { Lanes, laneTls } from '@/upstream/lanes.ts'
+import { ConnectionPools, poolTls } from '@/upstream/connection-pools.ts'
 
-describe('lanes', () => {
+describe('connection pools', () => {
   test('are taken from the lowest on, 64 attempts to each, and again when they are free', () => {
-    const lanes = new Lanes()
-    const taken = Array.from({ length: 130 }, () => lanes.take())
+    const pools = new ConnectionPools()
+    const taken = Array.from({ length: 130 }, () => pools.take())
     expect(taken).toEqual([...Array(64).fill(0), ...Array(64).fill(1), 2, 2])
-    lanes.free(1)
-    lanes.free(0)
-    expect([lanes.take(), lanes.take(), lanes.take()]).toEqual([0, 1, 2])
+    pools.free(1)
+    pools.free(0)
+    expect([pools.take(), pools.take(), pools.take()]).toEqual([0, 1, 2])
   })
 
   test('are not without number: what is more shares the last one', () => {
-    const lanes = new Lanes()
-    for (let count = 0; count < 64 * 64; count += 1) lanes.take()
-    expect([lanes.take(), lanes.take()]).toEqual([63, 63])
-    lanes.free(5)
-    expect(lanes.take()).toBe(5)
+    const pools = new ConnectionPools()
+    for (let count = 0; count < 64 * 64; count += 1) pools.take()
+    expect([pools.take(), pools.take()]).toEqual([63, 63])
+    pools.free(5)
+    expect(pools.take()).toBe(5)
   })
 
   test('differ in TLS options, which leave the name as it is; plain HTTP has none', () => {
     const dial = { url: 'https://1.1.1.1/v1', tls: { serverName: 'a.example' } }
-    expect(laneTls(dial, 0)).toEqual({ serverName: 'a.example' })
-    const options = [1, 2, 63].map(lane => laneTls(dial, lane))
+    expect(poolTls(dial, 0)).toEqual({ serverName: 'a.example' })
+    const options = [1, 2, 63].map(pool => poolTls(dial, pool))
     expect(new Set(options.map(tls => JSON.stringify(tls))).size).toBe(3)
     for (const tls of options) expect(tls).toMatchObject({ serverName: 'a.example' })
-    expect(laneTls({ url: 'http://1.1.1.1/v1', tls: undefined }, 2)).toBeUndefined()
+    expect(poolTls({ url: 'http://1.1.1.1/v1', tls: undefined }, 2)).toBeUndefined()
   })
 })
 
@@ -61,7 +61,7 @@ async function upstreamOf(size: number) {
   })
   const timeouts = { connectMs: 10_000, firstByteMs: 10_000, idleMs: 10_000 }
   const channel = channelOf(1, { baseUrl: `https://127.0.0.1:${port}`, timeouts })
-  const ask = async (lane: number, serverName = name) => {
+  const ask = async (pool: number, serverName = name) => {
     const client = clients.get(serverName) ?? newClient(guard(serverName))
     clients.set(serverName, client)
     const response = await client({
@@ -71,7 +71,7 @@ async function upstreamOf(size: number) {
       body: Buffer.from('{}'),
       headers: {},
       attempt: new AbortController(),
-      lane,
+      pool,
     })
     return response.text()
   }
@@ -85,21 +85,21 @@ function newClient(guard: AddressGuard) {
 
 test('200 requests at once, again and again, open no more connections than 200', async () => {
   const { seen, ask, stop } = await upstreamOf(200)
-  const lanes = new Lanes()
+  const pools = new ConnectionPools()
   const one = async () => {
-    const lane = lanes.take()
-    await ask(lane)
-    lanes.free(lane)
+    const pool = pools.take()
+    await ask(pool)
+    pools.free(pool)
   }
   for (let round = 0; round < 3; round += 1) await Promise.all(Array.from({ length: 200 }, one))
   expect(seen.connections).toBe(200)
   stop()
 })
 
-test.each([0, 1, 63])('on lane %d a certificate is held to its name', async lane => {
+test.each([0, 1, 63])('on pool %d a certificate is held to its name', async pool => {
   const { ask, stop } = await upstreamOf(1)
-  expect(await ask(lane)).toBe('{}')
-  await expect(ask(lane, 'other.example.test')).rejects.toMatchObject({
+  expect(await ask(pool)).toBe('{}')
+  await expect(ask(pool, 'other.example.test')).rejects.toMatchObject({
     detail: expect.stringContaining('ALTNAME'),
   })
   stop()

@@ -10,7 +10,7 @@ import { pulledBody } from '@/exchange/relay/pulled-body.ts'
 import { answerHeaders } from '@/exchange/relay/reply.ts'
 import { unsupported } from '@/formats/invalid.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import type { VideoJob } from './video-store.ts'
+import type { VideoJob } from './store.ts'
 import { makerIn } from './videos.ts'
 
 /** What a caller wants of a film. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import type { RunEnd, RunStore } from '@/exchange/idempotency/idempotency-store.ts'
-import { IdempotentRun, LINGER_MS } from '@/exchange/idempotency/idempotent-run.ts'
+import { IdempotentRun, LINGER_MS } from '@/exchange/idempotency/run.ts'
+import type { RunEnd, RunStore } from '@/exchange/idempotency/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { createLog } from '@/telemetry/log.ts'
 

@@ -1,6 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
-import { lookAt } from './video-look.ts'
-import type { VideoGateway } from './video-store.ts'
+import { lookAt } from './look.ts'
+import type { VideoGateway } from './store.ts'
 
 /** How often a process asks which jobs are due. */
 const TICK_MS = 1000

@@ -9,7 +9,7 @@ import type { VideoFault } from '@/generation/video.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
-import type { LeasedJob, VideoGateway, VideoJob, VideoNews } from './video-store.ts'
+import type { LeasedJob, VideoGateway, VideoJob, VideoNews } from './store.ts'
 import { makerIn, readProgress } from './videos.ts'
 
 /** A maker that does not tell within this time is asked again later. */

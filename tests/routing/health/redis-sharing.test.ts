@@ -6,8 +6,8 @@ import { until } from '#tests/support/upstream.ts'
 import { redisScript } from '@/redis/redis.ts'
 import { MAX_STREAK } from '@/routing/health/breaker.ts'
 import { Health } from '@/routing/health/health.ts'
-import type { Outcome } from '@/routing/health/health-outcome.ts'
-import { redisSharing } from '@/routing/health/health-redis.ts'
+import type { Outcome } from '@/routing/health/outcome.ts'
+import { redisSharing } from '@/routing/health/redis-sharing.ts'
 
 const REFUSED: Outcome = { kind: 'upstream_auth', retryAfterMs: undefined, reason: 'status 401' }
 const FAILED: Outcome = { kind: 'upstream_error', retryAfterMs: undefined, reason: 'status 500' }
