@@ -1,7 +1,7 @@
 import type { DecodeContext } from '@/formats/codec.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Signature } from '@/generation/part.ts'
+import type { Citation, Signature } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
@@ -11,7 +11,7 @@ type Emit = (event: GenerationEvent) => void
 
 /** A block that has begun. `held` is the first half of a surrogate pair whose second half is yet to come. */
 export type OpenBlock =
-  | { kind: 'text'; block: number; held: string }
+  | { kind: 'text'; block: number; held: string; citations: Citation[] }
   | { kind: 'thinking'; block: number; held: string; signature: string; begun: boolean }
   | { kind: 'redacted'; block: number; data: string }
   | { kind: 'tool'; block: number; held: string; input: JsonValue | undefined; written: boolean }
@@ -25,9 +25,7 @@ export function openBlock(content: JsonObject, block: number, context: DecodeCon
       emit({ type: 'text-start', ...at })
       const text = asString(content['text']) ?? ''
       if (text !== '') emit({ type: 'text-delta', block, text })
-      for (const citation of decodeCitations(content['citations']))
-        emit({ type: 'text-citation', block, citation })
-      return { kind: 'text', block, held: '' }
+      return { kind: 'text', block, held: '', citations: decodeCitations(content['citations']) }
     }
     case 'thinking': {
       emit({ type: 'reasoning-start', ...at, id: undefined, raw: false, redacted: false })
@@ -72,8 +70,8 @@ export function addDelta(open: OpenBlock, delta: JsonObject, emit: Emit): void {
       return
     case 'citations_delta': {
       const citation = asObject(delta['citation'])
-      if (open.kind !== 'text' || citation === undefined) return
-      return emit({ type: 'text-citation', block: open.block, citation: decodeCitation(citation) })
+      if (open.kind === 'text' && citation !== undefined) open.citations.push(decodeCitation(citation))
+      return
     }
     case 'compaction_delta':
       if (open.kind === 'opaque') open.value = compacted(open.value, delta)
@@ -133,6 +131,8 @@ export function closeBlock(open: OpenBlock, context: DecodeContext, emit: Emit):
   switch (open.kind) {
     case 'text':
       if (open.held !== '') emit({ type: 'text-delta', block, text: open.held })
+      // They are about all of the block's text, before which they come.
+      for (const citation of open.citations) emit({ type: 'text-citation', block, citation })
       return emit({ type: 'text-end', block, signature: undefined })
     case 'thinking':
       if (open.held !== '') emit({ type: 'reasoning-delta', block, text: open.held })

@@ -1,3 +1,4 @@
+import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -5,7 +6,7 @@ import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
-import { mediaMarkdown, replySignature, type ThoughtDisplay } from './reply.ts'
+import { replySignature, type ThoughtDisplay } from './reply.ts'
 import type { Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
 import { FORMAT } from './wire.ts'
@@ -87,7 +88,7 @@ export class BlockWriter {
       case 'media':
         return this.#whole(
           { type: 'text', text: '' },
-          { type: 'text_delta', text: mediaMarkdown(event.media) },
+          { type: 'text_delta', text: mediaWords(event.media) },
           emit,
         )
       case 'opaque':

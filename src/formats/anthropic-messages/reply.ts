@@ -1,6 +1,6 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
-import type { MediaPart, Signature } from '@/generation/part.ts'
+import type { Signature } from '@/generation/part.ts'
 import { FORMAT } from './wire.ts'
 
 /** The id of a reply. */
@@ -37,25 +37,4 @@ const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
 /** A signature as callers of this format get it: wrapped, so that its maker is known when it comes back. */
 export function replySignature(signature: Signature | undefined): string {
   return wrapSignature(signature ?? NOBODYS, FORMAT)
-}
-
-/** A generated image or sound as markdown: assistant messages have no block for media. */
-export function mediaMarkdown(part: MediaPart): string {
-  const { source } = part
-  switch (source.type) {
-    case 'base64':
-      return link(part, `data:${part.mediaType ?? 'application/octet-stream'};base64,${source.data}`)
-    case 'url':
-      return link(part, source.url)
-    case 'file-id':
-      return `[${part.kind}: ${source.id}]`
-    case 'text':
-      return source.text
-    default:
-      return source satisfies never
-  }
-}
-
-function link(part: MediaPart, address: string): string {
-  return part.kind === 'image' ? `![image](${address})` : `[${part.kind}](${address})`
 }

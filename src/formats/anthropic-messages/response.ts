@@ -1,5 +1,6 @@
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
@@ -9,7 +10,7 @@ import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonVa
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitations, encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
-import { mediaMarkdown, replyId, replySignature, replyTier, thoughtDisplay } from './reply.ts'
+import { replyId, replySignature, replyTier, thoughtDisplay } from './reply.ts'
 import { decodeFinish, encodeFinish, type Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
 import { encodeUsage, readUsage } from './usage.ts'
@@ -122,7 +123,7 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
     case 'tool-call':
       return [...encodeCallSignature(part, context), encodeToolUse(part)]
     case 'media':
-      return [{ type: 'text', text: mediaMarkdown(part) }]
+      return [{ type: 'text', text: mediaWords(part) }]
     case 'opaque':
       return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : []
     case 'tool-result':

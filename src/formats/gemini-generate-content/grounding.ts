@@ -18,8 +18,13 @@ export interface Cited<T extends SaidText> {
 /**
  * The sources that a candidate's `groundingMetadata` and `citationMetadata` name for its texts. Google counts bytes of
  * UTF-8; citations count UTF-16 units.
+ * @param isWhole the candidate has ended: what its sources are about will not be told later
  */
-export function decodeCitations<T extends SaidText>(candidate: JsonObject, texts: readonly T[]): Cited<T>[] {
+export function decodeCitations<T extends SaidText>(
+  candidate: JsonObject,
+  texts: readonly T[],
+  isWhole: boolean,
+): Cited<T>[] {
   const grounding = asObject(candidate['groundingMetadata'])
   const sources = asObject(candidate['citationMetadata'])
   if (grounding === undefined && sources === undefined) return []
@@ -29,6 +34,7 @@ export function decodeCitations<T extends SaidText>(candidate: JsonObject, texts
   const cited = sources?.['citationSources'] ?? sources?.['citations']
   return [
     ...decodeSupports(grounding, [last, ...read]),
+    ...(isWhole ? decodeUntied(grounding) : []).map(citation => ({ of: last.of, citation })),
     ...asArray(cited).map(value => ({
       of: last.of,
       citation: decodeSource(asObject(value) ?? {}, last.bytes),
@@ -54,21 +60,33 @@ function decodeSupports<T extends SaidText>(
     const place = placeOf(segment, texts)
     return asArray(support['groundingChunkIndices']).flatMap(index => {
       const chunk = asObject(chunks[Number(index)])
-      const source =
-        asObject(chunk?.['web']) ?? asObject(chunk?.['retrievedContext']) ?? asObject(chunk?.['maps'])
-      if (place === undefined || chunk === undefined || source === undefined) return []
+      const source = chunk === undefined ? undefined : decodeChunk(chunk)
+      if (place === undefined || source === undefined) return []
       const { of, start, end } = place
-      const citation: Citation = {
-        url: asString(source['uri']),
-        title: asString(source['title']),
-        citedText: asString(segment['text']),
-        start,
-        end,
-        wire: { format: FORMAT, value: chunk },
-      }
-      return { of, citation }
+      return { of, citation: { ...source, citedText: asString(segment['text']), start, end } }
     })
   })
+}
+
+/** What Google found and does not tie to a passage: sources of all the answer. */
+function decodeUntied(grounding: JsonObject | undefined): Citation[] {
+  if (asArray(grounding?.['groundingSupports']).length > 0) return []
+  return asArray(grounding?.['groundingChunks']).flatMap(value => decodeChunk(asObject(value) ?? {}) ?? [])
+}
+
+function decodeChunk(chunk: JsonObject): Citation | undefined {
+  const source = ['web', 'retrievedContext', 'maps', 'image']
+    .map(kind => asObject(chunk[kind]))
+    .find(known => known !== undefined)
+  if (source === undefined) return undefined
+  return {
+    url: asString(source['uri']) ?? asString(source['sourceUri']),
+    title: asString(source['title']),
+    citedText: undefined,
+    start: undefined,
+    end: undefined,
+    wire: { format: FORMAT, value: chunk },
+  }
 }
 
 /**

@@ -1,7 +1,7 @@
 import { unsayable } from '@/formats/invalid.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
-import { asString, type JsonObject } from '@/json/json.ts'
+import { asObject, asString, type JsonObject } from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
 import type { Losses } from './losses.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'
@@ -17,6 +17,23 @@ export function decodeMedia(part: JsonObject): MediaPart | undefined {
   const uri = asString(file['fileUri']) ?? ''
   const type = asString(file['mimeType']) ?? typeByExtension(uri)
   return media(file, urlSource(uri), VIDEO_SITE.test(uri) ? 'video' : kindOfType(type))
+}
+
+/** The same of an answer, in which a voice may stand with its words. */
+export function decodeAnswerMedia(part: JsonObject): MediaPart | undefined {
+  const media = decodeMedia(part)
+  const context = transcript(part)
+  return media === undefined || context === undefined ? media : { ...media, context }
+}
+
+/** What a voice says that is not in the same part. */
+export function wordsAlone(part: JsonObject): string | undefined {
+  const words = transcript(part)
+  return words === undefined || decodeMedia(part) !== undefined ? undefined : words
+}
+
+function transcript({ audioTranscription }: JsonObject): string | undefined {
+  return audioTranscription === undefined ? undefined : asString(asObject(audioTranscription)?.['text'])
 }
 
 function isData(value: unknown): value is JsonObject {

@@ -64,9 +64,11 @@ export function mediaPart(media: MediaPart): WirePart | undefined {
   const { source } = media
   switch (source.type) {
     case 'base64':
-      return {
+      return present({
         inlineData: { mimeType: media.mediaType ?? FALLBACK[media.kind], data: source.data },
-      }
+        audioTranscription:
+          media.kind === 'audio' && media.context !== undefined ? { text: media.context } : undefined,
+      })
     case 'url':
       return { fileData: present({ mimeType: media.mediaType, fileUri: source.url }) }
     case 'file-id':

@@ -27,7 +27,7 @@ import { decodeOpaque } from './contents-decode.ts'
 import { decodeBlockReason, decodeFinishReason, isVague } from './finish.ts'
 import { decodeCitations, type SaidText } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
-import { decodeMedia } from './media.ts'
+import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
 import { readUsage } from './usage.ts'
 import { DATA_KEYS, FORMAT } from './wire.ts'
@@ -162,7 +162,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const [candidate, ...others] = asArray(chunk['candidates'])
     if (!isJsonObject(candidate) || others.length > 0) return false
     const [part, ...more] = asArray(asObject(candidate['content'])?.['parts'])
-    if (!isJsonObject(part) || more.length > 0) return false
+    if (!isJsonObject(part) || more.length > 0 || typeof part['text'] !== 'string') return false
     const known = part['thought'] === true ? 2 : 1
     if (Object.keys(part).length > known) return false
     if (TELLING.some(name => (chunk[name] ?? candidate[name] ?? null) !== null)) return false
@@ -213,7 +213,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   #readPart(state: CandidateState, part: JsonObject, emit: Emit): void {
-    const text = asString(part['text'])
+    const text = asString(part['text']) ?? wordsAlone(part)
     const signature = this.#signature(part)
     if (text !== undefined) {
       if (text === '' && signature === undefined) return
@@ -223,7 +223,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     }
     const call = asObject(part['functionCall'])
     if (call !== undefined) return this.#readCall(state, call, signature, emit)
-    const media = part['thought'] === true ? undefined : decodeMedia(part)
+    const media = part['thought'] === true ? undefined : decodeAnswerMedia(part)
     const opaque = media === undefined ? decodeOpaque(part) : undefined
     if (media !== undefined || opaque !== undefined) this.#close(state, emit)
     const candidate = state.index
@@ -351,7 +351,8 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   #cite(state: CandidateState, candidate: JsonObject, emit: Emit): void {
-    for (const { of, citation } of decodeCitations(candidate, state.texts)) {
+    const isWhole = decodeFinishReason(candidate['finishReason']) !== undefined
+    for (const { of, citation } of decodeCitations(candidate, state.texts, isWhole)) {
       // Some chunks repeat the sources of those before.
       const { url, title, start, end } = citation
       const key = JSON.stringify([url, title, start, end])

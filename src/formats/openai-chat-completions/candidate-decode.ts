@@ -1,8 +1,8 @@
+import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { AudioDeltas } from './audio-deltas.ts'
 import { decodeAnnotations } from './citations.ts'
 import { decodeFinish } from './finish.ts'
 import { imagePart } from './media-decode.ts'
@@ -140,9 +140,10 @@ export class CandidateDecoder {
   }
 
   #endBlocks(emit: Emit): void {
-    this.#close(emit)
     const sound = this.#sound.take()
-    if (sound !== undefined) this.#emitMedia(sound, emit)
+    if (typeof sound === 'string') this.#write('text', sound, emit)
+    this.#close(emit)
+    if (typeof sound === 'object') this.#emitMedia(sound, emit)
     this.#calls.end(emit)
   }
 

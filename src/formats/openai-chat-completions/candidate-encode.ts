@@ -1,4 +1,5 @@
 import type { ReplyContext } from '@/formats/codec.ts'
+import { mediaWords } from '@/formats/media/media-words.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -61,6 +62,7 @@ export class CandidateEncoder {
   #reasoningLength = 0
   #signed = 0
   #images = 0
+  #hasSound = false
 
   constructor(index: number, context: ReplyContext, chunks: ChunkWriter) {
     this.#index = index
@@ -162,7 +164,8 @@ export class CandidateEncoder {
   }
 
   #plainThought(open: OpenReasoning): PlainWriter | undefined {
-    if (open.half !== '' || this.#isReasoningHidden) return undefined
+    // The first words may stand behind those of another thought.
+    if (open.half !== '' || open.text === '' || this.#isReasoningHidden) return undefined
     return {
       before: `${this.#reasoning.before}"`,
       numbered: undefined,
@@ -187,6 +190,10 @@ export class CandidateEncoder {
   finish(finish: Finish, emit: Emit): void {
     this.#role('', emit)
     this.#calls.finish(emit)
+    // The vendor's words where the model said none itself.
+    if (finish.reason === 'refusal' && finish.message !== undefined && !this.#hasRefused) {
+      this.#delta({ refusal: finish.message }, emit)
+    }
     if (this.#textSignature !== undefined)
       this.#delta({ extra_content: signatureHolder(this.#textSignature) }, emit)
     const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }
@@ -243,18 +250,17 @@ export class CandidateEncoder {
     if (open === undefined) return
     open.paragraphs += 1
     if (open.paragraphs > 1) this.#think(open, '\n\n', emit)
-    else if (this.#reasoningLength > 0 && !this.#isReasoningHidden) {
-      // Between two thoughts, so not part of what either signature covers.
-      emit(`${this.#reasoning.before}"\\n\\n"${this.#reasoning.after}`)
-    }
   }
 
   #think(open: OpenReasoning | undefined, text: string, emit: Emit): void {
     if (open === undefined) return
+    const isNext = open.text === '' && this.#reasoningLength > 0
     open.text += text
     this.#reasoningLength += text.length
     if (this.#isReasoningHidden) return
     this.#role('', emit)
+    // Between two thoughts, so not part of what either signature covers.
+    if (isNext) emit(`${this.#reasoning.before}"\\n\\n"${this.#reasoning.after}`)
     this.#write(open, text, this.#reasoning, emit)
   }
 
@@ -274,9 +280,18 @@ export class CandidateEncoder {
   #show(media: MediaPart, emit: Emit): void {
     this.#role('', emit)
     const image = imageEntry(media, this.#images)
-    const audio = audioEntry(media, this.#context)
-    if (image !== undefined) this.#delta({ images: [image] }, emit)
-    if (audio !== undefined) this.#delta({ audio }, emit)
-    this.#images += image === undefined ? 0 : 1
+    // A message has one sound, and SDKs join what comes there twice.
+    const audio = this.#hasSound ? undefined : audioEntry(media, this.#context)
+    if (image !== undefined) {
+      this.#images += 1
+      this.#delta({ images: [image] }, emit)
+    } else if (audio !== undefined) {
+      this.#hasSound = true
+      this.#delta({ audio }, emit)
+    } else {
+      const content = (this.#contentLength === 0 ? '' : '\n\n') + mediaWords(media)
+      this.#contentLength += content.length
+      this.#delta({ content }, emit)
+    }
   }
 }

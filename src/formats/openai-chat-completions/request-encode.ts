@@ -57,7 +57,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     logit_bias: rules.take('logitBias', logitBias),
     ...encodeLogprobs(rules.take('logprobs', logprobs)),
     n: candidates === 1 ? undefined : rules.take('candidates', candidates),
-    ...encodeModalities(modalities, extensions[FORMAT]?.['audio']),
+    ...encodeModalities(modalities, extensions[FORMAT]?.['audio'], stream),
     user: rules.take('user', fitKey(user)),
     metadata: rules.take('metadata', metadata),
     prompt_cache_key: rules.take('promptCacheKey', fitKey(promptCacheKey)),
@@ -150,13 +150,19 @@ function encodeLogprobs(logprobs: GenerationRequest['logprobs']): JsonObject {
   return logprobs === undefined ? {} : { logprobs: true, top_logprobs: logprobs.top }
 }
 
-/** Text alone is what every model does. Sound needs a voice: the caller's own, which no other format has. */
+/**
+ * Text alone is what every model does. Sound needs a voice: the caller's own, which no other format has. A stream has it
+ * as PCM only, and sound never comes without words.
+ */
 function encodeModalities(
   modalities: GenerationRequest['modalities'],
   voice: JsonValue | undefined,
+  stream: boolean,
 ): JsonObject {
   if (!modalities.some(kind => kind !== 'text')) return {}
-  const audio = modalities.includes('audio') ? { audio: voice ?? { voice: 'alloy', format: 'wav' } } : {}
+  const audio = modalities.includes('audio')
+    ? { audio: voice ?? { voice: 'alloy', format: stream ? 'pcm16' : 'wav' } }
+    : {}
   return { modalities: [...modalities], ...audio }
 }
 

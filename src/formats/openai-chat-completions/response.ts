@@ -1,9 +1,10 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { mediaWords } from '@/formats/media/media-words.ts'
 import { openaiTier } from '@/formats/openai/tier.ts'
 import { Collector } from '@/generation/collect.ts'
-import type { TextPart, ToolCallPart } from '@/generation/part.ts'
+import { type Part, type TextPart, type ToolCallPart, textPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
@@ -77,19 +78,48 @@ function encodeChoice(candidate: Candidate, index: number, context: ReplyContext
 }
 
 function encodeMessage(candidate: Candidate, context: ReplyContext): JsonObject {
-  const texts = candidate.parts.filter(part => part.type === 'text')
-  const refusals = candidate.parts.filter(part => part.type === 'refusal')
+  const { texts, ...media } = spread(candidate.parts, context)
   const isSilent = texts.length === 0 && candidate.parts.length > 0
   return {
     role: 'assistant',
     content: isSilent ? null : texts.map(part => part.text).join(''),
-    refusal: refusals.length === 0 ? null : refusals.map(part => part.text).join(''),
+    refusal: refusalOf(candidate),
     ...reasoningFields(candidate, context),
     ...callFields(candidate, context),
     ...annotationFields(texts),
-    ...mediaFields(candidate, context),
+    ...media,
     ...textSignatureField(texts),
   }
+}
+
+/** The words of refusal: the model's, else the vendor's. */
+function refusalOf({ parts, finish }: Candidate): string | null {
+  const refusals = parts.filter(part => part.type === 'refusal')
+  if (refusals.length > 0) return refusals.map(part => part.text).join('')
+  return finish.reason === 'refusal' ? (finish.message ?? null) : null
+}
+
+/** Texts, images and sound, each in its field. A message has one sound; media without a field are text. */
+function spread(
+  parts: readonly Part[],
+  context: ReplyContext,
+): { texts: TextPart[]; images?: JsonObject[]; audio?: JsonObject } {
+  const texts: TextPart[] = []
+  const images: JsonObject[] = []
+  let audio: JsonObject | undefined
+  for (const part of parts) {
+    if (part.type === 'text') texts.push(part)
+    if (part.type !== 'media') continue
+    const image = imageEntry(part, images.length)
+    const sound = audio === undefined ? audioEntry(part, context) : undefined
+    if (image !== undefined) images.push(image)
+    else if (sound !== undefined) audio = sound
+    else {
+      const hasWords = texts.some(({ text }) => text !== '')
+      texts.push(textPart((hasWords ? '\n\n' : '') + mediaWords(part)))
+    }
+  }
+  return { texts, ...(images.length > 0 && { images }), ...(audio !== undefined && { audio }) }
 }
 
 function reasoningFields(candidate: Candidate, context: ReplyContext): JsonObject {
@@ -145,16 +175,6 @@ function annotationFields(texts: readonly TextPart[]): JsonObject {
     offset += text.length
   }
   return annotations.length === 0 ? {} : { annotations }
-}
-
-function mediaFields(candidate: Candidate, context: ReplyContext): JsonObject {
-  const media = candidate.parts.filter(part => part.type === 'media')
-  const images = media
-    .filter(part => part.kind === 'image')
-    .map(imageEntry)
-    .filter(entry => entry !== undefined)
-  const [audio] = media.map(part => audioEntry(part, context)).filter(entry => entry !== undefined)
-  return { ...(images.length === 0 ? {} : { images }), ...(audio === undefined ? {} : { audio }) }
 }
 
 function textSignatureField(texts: readonly TextPart[]): JsonObject {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
+import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
@@ -48,6 +49,8 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   /** The last event, if it was a delta, and the item that it belongs to. */
   #delta: JsonObject | undefined
   #growing: MessageReader | CallReader | ReasoningReader | undefined
+  /** A spoken answer has no item. */
+  readonly #sound = new AudioDeltas()
   #lastIndex = 0
   /** How many items were read, also where several had one place. */
   #count = 0
@@ -104,6 +107,10 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
         return this.#grow(event, this.#reasoning(event, emit))?.rawDelta(event, emit)
       case 'response.reasoning_text.done':
         return this.#reasoning(event, emit)?.rawDone(event, emit)
+      case 'response.audio.delta':
+        return this.#sound.push({ data: event['delta'] })
+      case 'response.audio.transcript.delta':
+        return this.#sound.push({ transcript: event['delta'] })
       case 'response.output_item.added':
         return this.#itemAdded(event, emit)
       case 'response.output_item.done':
@@ -125,9 +132,7 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'keepalive':
       case 'response.content_part.done':
       case 'response.reasoning_summary_part.done':
-      case 'response.audio.delta':
       case 'response.audio.done':
-      case 'response.audio.transcript.delta':
       case 'response.audio.transcript.done':
       case 'response.code_interpreter_call_code.delta':
       case 'response.code_interpreter_call_code.done':
@@ -277,6 +282,7 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     if (status === 'failed' || status === 'cancelled') return this.#fail(responseError(response), emit)
     this.#start(response, emit)
     this.#settle(response, emit)
+    this.#tellSound(emit)
     this.#ended = true
     const usage = decodeUsage(response)
     if (usage !== undefined) emit({ type: 'usage', usage })
@@ -297,6 +303,16 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       const item = asObject(value)
       if (item !== undefined && !this.#items.has(index)) this.#reader(index, item, emit)?.done(item, emit)
     }
+  }
+
+  #tellSound(emit: Emit): void {
+    const sound = this.#sound.take()
+    if (sound === undefined) return
+    const at = { block: this.#blocks++, candidate: 0 }
+    if (typeof sound === 'object') return emit({ type: 'media', ...at, media: sound })
+    emit({ type: 'text-start', ...at })
+    emit({ type: 'text-delta', block: at.block, text: sound })
+    emit({ type: 'text-end', block: at.block, signature: undefined })
   }
 
   #fail(error: GatewayError, emit: Emit): void {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
+import { mediaWords } from '@/formats/media/media-words.ts'
 import { outputFormatOf } from '@/formats/openai/image-type.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
@@ -20,7 +21,7 @@ import { type ContentPart, MessageWriter } from './message-writer.ts'
 import { createPairJoiner } from './pairs.ts'
 import { ReasoningWriter } from './reasoning-writer.ts'
 import { echo, type ReplyState, responseState } from './reply.ts'
-import { encodeUsage } from './usage.ts'
+import { encodeToolUsage, encodeUsage } from './usage.ts'
 import { WholeWriter } from './whole-writer.ts'
 
 type Emit = (text: string) => void
@@ -163,7 +164,9 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   /** The response object as it stands. */
   response(): JsonObject {
     const output = this.#items.map(item => this.#asLeft(item.item()))
-    return { ...this.#echo, ...responseState({ ...this.#state, output, usage: encodeUsage(this.#usage) }) }
+    const state = responseState({ ...this.#state, output, usage: encodeUsage(this.#usage) })
+    const toolUsage = encodeToolUsage(this.#usage)
+    return { ...this.#echo, ...state, ...(toolUsage !== undefined && { tool_usage: toolUsage }) }
   }
 
   /** An item of a failed answer that never came to its end. */
@@ -290,8 +293,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   #writeMedia(media: MediaPart, emit: Emit): void {
-    if (media.kind !== 'image') return
-    if (media.source.type === 'base64') {
+    if (media.kind === 'image' && media.source.type === 'base64') {
       const item = {
         type: 'image_generation_call',
         status: 'completed',
@@ -300,7 +302,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       }
       return this.#begin(new WholeWriter(this.#place('image'), item), emit)
     }
-    if (media.source.type === 'url') this.#writeText('text', `![image](${media.source.url})`, emit)
+    this.#writeText('text', mediaWords(media), emit)
   }
 
   #writeOpaque(part: OpaquePart, emit: Emit): void {

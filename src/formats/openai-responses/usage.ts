@@ -82,6 +82,19 @@ export function encodeUsage(usage: Usage | undefined): JsonObject | null {
   }
 }
 
+/** `tool_usage`, which counts searches; undefined where there were none. Its types have the images whenever it is there. */
+export function encodeToolUsage(usage: Usage | undefined): JsonObject | undefined {
+  const searches = usage?.serverTools['web_search']
+  if (searches === undefined) return undefined
+  const noTokens = {
+    input_tokens: 0,
+    input_tokens_details: { image_tokens: 0, text_tokens: 0 },
+    output_tokens: 0,
+    total_tokens: 0,
+  }
+  return { image_gen: noTokens, web_search: { num_requests: searches } }
+}
+
 /** Output items that are calls which the vendor ran, with the vendor's name of the tool. */
 const SERVER_CALLS: Readonly<Record<string, string>> = {
   web_search_call: 'web_search',

@@ -470,3 +470,49 @@ describe.each([
     expect(said('a', '\ud83d')).toEqual(['a', '\ud83d'])
   })
 })
+
+describe('sources that Google ties to no passage', () => {
+  const groundingChunks = [
+    { web: { uri: 'https://a.example', title: 'A' } },
+    { image: { sourceUri: 'https://b.example', imageUri: 'https://b.example/1.png', title: 'B' } },
+  ]
+
+  test('are those of all the answer', () => {
+    const { parts } = answer(
+      chunk([{ text: 'Grüße' }]),
+      chunk([], { ...STOP, groundingMetadata: { groundingChunks } }),
+    )
+    expect(parts).toMatchObject([
+      {
+        text: 'Grüße',
+        citations: [
+          { url: 'https://a.example', title: 'A', start: undefined, end: undefined },
+          { url: 'https://b.example', title: 'B', start: undefined, end: undefined },
+        ],
+      },
+    ])
+  })
+
+  test('are told once their passages may not follow any more', () => {
+    const groundingSupports = [{ segment: { endIndex: 3, text: 'abc' }, groundingChunkIndices: [0] }]
+    const { parts } = answer(
+      chunk([{ text: 'abcdef' }], { groundingMetadata: { groundingChunks } }),
+      chunk([], { ...STOP, groundingMetadata: { groundingChunks, groundingSupports } }),
+    )
+    expect(parts).toMatchObject([{ citations: [{ url: 'https://a.example', start: 0, end: 3 }] }])
+  })
+})
+
+test('a voice has its words beside it, and words without sound are text', () => {
+  const { parts } = answer(
+    chunk([{ audioTranscription: { text: 'well, ' } }]),
+    chunk([
+      { inlineData: { mimeType: 'audio/wav', data: 'UklGRgAA' }, audioTranscription: { text: 'hello' } },
+    ]),
+    chunk([], STOP),
+  )
+  expect(parts).toMatchObject([
+    { type: 'text', text: 'well, ' },
+    { type: 'media', kind: 'audio', context: 'hello' },
+  ])
+})

@@ -15,6 +15,15 @@ function messagesOf(turns: readonly Turn[], vendor?: string, model?: string) {
   return encode({ ...requestOf({}), turns }, model, vendor).body['messages']
 }
 
+test('sound is asked for in what the upstream can give, whole and streamed', () => {
+  const asked = (stream: boolean) => encode({ ...requestOf({}), modalities: ['text', 'audio'], stream }).body
+  expect(asked(false)).toMatchObject({
+    modalities: ['text', 'audio'],
+    audio: { voice: 'alloy', format: 'wav' },
+  })
+  expect(asked(true)).toMatchObject({ audio: { format: 'pcm16' } })
+})
+
 const user = (...parts: Part[]): Turn => ({ role: 'user', parts })
 const assistant = (...parts: Part[]): Turn => ({ role: 'assistant', parts })
 

@@ -799,3 +799,40 @@ test('edge 88: numbers and texts in arguments pass untouched', () => {
     ).join(''),
   ).toContain('9007199254740993')
 })
+
+describe('a spoken answer, which has events and no item', () => {
+  const spoken = (...data: JsonObject[]) =>
+    collect(
+      decodeData([
+        { type: 'response.created', response: { id: 'r', model: 'm' } },
+        ...data,
+        { type: 'response.completed', response: { id: 'r', status: 'completed', output: [] } },
+      ]),
+    ).candidates[0]?.parts
+
+  test('is sound with its words', () => {
+    const parts = spoken(
+      { type: 'response.audio.transcript.delta', delta: 'hel' },
+      { type: 'response.audio.delta', delta: 'UklG' },
+      { type: 'response.audio.transcript.delta', delta: 'lo' },
+      { type: 'response.audio.delta', delta: 'RgAA' },
+      { type: 'response.audio.transcript.done' },
+      { type: 'response.audio.done' },
+    )
+    expect(parts).toMatchObject([
+      {
+        type: 'media',
+        kind: 'audio',
+        mediaType: 'audio/wav',
+        source: { type: 'base64', data: 'UklGRgAA' },
+        context: 'hello',
+      },
+    ])
+  })
+
+  test('is text where no sound came', () => {
+    expect(spoken({ type: 'response.audio.transcript.delta', delta: 'hello' })).toMatchObject([
+      { type: 'text', text: 'hello' },
+    ])
+  })
+})

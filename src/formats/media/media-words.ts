@@ -1,0 +1,33 @@
+import type { MediaPart } from '@/generation/part.ts'
+import { dataUri } from './data-uri.ts'
+
+/**
+ * Media of an answer as text, for a reply that has no place for it: its address in markdown, which may hold all of it,
+ * and what a voice in it says.
+ */
+export function mediaWords(part: MediaPart): string {
+  const address = mediaAddress(part)
+  return part.kind === 'audio' && part.context !== undefined ? `${part.context}\n\n${address}` : address
+}
+
+function mediaAddress(part: MediaPart): string {
+  const { source } = part
+  switch (source.type) {
+    case 'base64':
+      return link(part, dataUri(part.mediaType ?? UNKNOWN_TYPE, source.data))
+    case 'url':
+      return link(part, source.url)
+    case 'file-id':
+      return `[${part.kind}: ${source.id}]`
+    case 'text':
+      return source.text
+    default:
+      return source satisfies never
+  }
+}
+
+const UNKNOWN_TYPE = 'application/octet-stream'
+
+function link(part: MediaPart, address: string): string {
+  return part.kind === 'image' ? `![image](${address})` : `[${part.kind}](${address})`
+}

@@ -1,0 +1,40 @@
+import type { MediaPart } from '@/generation/part.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
+
+/** How the bytes of a WAV begin; what comes in a stream has no head. */
+const WAV = 'UklGR'
+const PCM = 'audio/L16;codec=pcm;rate=24000'
+
+/** Collects a spoken answer: its bytes come in pieces, each encoded on its own, and its words beside them. */
+export class AudioDeltas {
+  #pieces: string[] = []
+  #transcript = ''
+
+  push(audio: JsonObject | undefined): void {
+    const data = asString(audio?.['data'])
+    if (data !== undefined && data !== '') this.#pieces.push(data)
+    this.#transcript += asString(audio?.['transcript']) ?? ''
+  }
+
+  /** The sound with its words, or the words alone where no sound came. Starts anew. */
+  take(): MediaPart | string | undefined {
+    const [pieces, transcript] = [this.#pieces, this.#transcript]
+    this.#pieces = []
+    this.#transcript = ''
+    if (pieces.length === 0) return transcript === '' ? undefined : transcript
+    const bytes = pieces.map(piece => Buffer.from(piece, 'base64'))
+    const data = pieces.length === 1 ? (pieces[0] ?? '') : Buffer.concat(bytes).toString('base64')
+    return {
+      type: 'media',
+      kind: 'audio',
+      mediaType: data.startsWith(WAV) ? 'audio/wav' : PCM,
+      source: { type: 'base64', data },
+      filename: undefined,
+      title: undefined,
+      context: transcript === '' ? undefined : transcript,
+      citable: false,
+      detail: undefined,
+      cache: undefined,
+    }
+  }
+}
