@@ -69,7 +69,15 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['faults', 'media', 'signatures', 'tools'],
   ['codec.ts'],
   ['plain'],
-  ['described-schema.ts', 'invalid.ts', 'json-in-words.ts', 'one-piece.ts', 'surrogates.ts', 'unsaid.ts'],
+  [
+    'described-schema.ts',
+    'invalid.ts',
+    'json-in-words.ts',
+    'one-piece.ts',
+    'surrogates.ts',
+    'unsaid.ts',
+    'untold.ts',
+  ],
 ]
 
 interface Import {

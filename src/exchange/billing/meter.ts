@@ -13,6 +13,8 @@ export class Meter {
   error: GatewayError | undefined
   /** True when the error is that the upstream closed before the end of the answer. */
   cut = false
+  /** What of the answer the caller's format has no word for; undefined: it says all of it. */
+  untold: Set<string> | undefined
   #textBytes = 0
   #usage: Usage | undefined
   #isUsageSoFar = false

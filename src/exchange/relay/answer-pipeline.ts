@@ -114,6 +114,7 @@ function hub({ prompt, preparation, count }: Source): HubPipeline {
     decoder: codec.createStreamDecoder(decodeContext),
     raiser: conversion?.createRaiser?.(),
     encoder: caller.createStreamEncoder(reply()),
+    caller,
     count: caller.alwaysTellsUsage ? count : undefined,
     framer: prompt.framing === 'json-array' ? createArrayFramer() : undefined,
   })

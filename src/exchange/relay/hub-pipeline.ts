@@ -8,6 +8,7 @@ import {
   type StreamDecoder,
   type StreamEncoder,
 } from '@/formats/plain/plain-text.ts'
+import { type UntoldIn, untold } from '@/formats/untold.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Usage } from '@/generation/usage.ts'
@@ -25,6 +26,8 @@ export interface HubMachines {
   encoder: StreamEncoder
   /** Turns events into another framing of the same format (Gemini's JSON array). */
   framer: StreamMachine<string, string> | undefined
+  /** Notes what the caller's format cannot say. */
+  caller?: UntoldIn | undefined
   /** What an answer has used that reports no usage, for callers who must be told some. */
   count?: Count | undefined
 }
@@ -51,6 +54,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   readonly #writer: StreamMachine<GenerationEvent, string>
   readonly #framer: StreamMachine<string, string> | undefined
   readonly #count: Count | undefined
+  readonly #caller: UntoldIn | undefined
   /** The short way of text; undefined where all of it must be looked at. */
   #lane: PlainLane | undefined
   /** True when all that the parser was given are whole events. */
@@ -65,12 +69,13 @@ export class HubPipeline implements Pipeline, PlainSink {
   #text = ''
   #emit: Emit = () => {}
 
-  constructor({ decoder, raiser, encoder, framer, count }: HubMachines) {
+  constructor({ decoder, raiser, encoder, framer, count, caller }: HubMachines) {
     this.#decoder = decoder
     this.#raiser = raiser
     this.#writer = framer === undefined ? encoder : compose(encoder, framer)
     this.#framer = framer
     this.#count = count
+    this.#caller = caller
     const { plain } = decoder
     if (plain !== undefined && raiser?.readsText !== true) this.#lane = new PlainLane(plain, encoder)
   }
@@ -219,7 +224,15 @@ export class HubPipeline implements Pipeline, PlainSink {
     if (this.meter.error !== undefined) return
     if (event === this.#delta) this.#isAsDecoded = true
     this.meter.observe(event)
+    this.#note(event)
     this.#writer.push(event, this.#onText)
+  }
+
+  #note(event: GenerationEvent): void {
+    const name = this.#caller && untold(event, this.#caller)
+    if (name === undefined) return
+    this.meter.untold ??= new Set()
+    this.meter.untold.add(name)
   }
 
   readonly #onText = (text: string): void => {

@@ -6,6 +6,7 @@ import type { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { type ExchangeRecord, endStateOf } from '@/exchange/record.ts'
 import type { Watched } from '@/exchange/watchdog.ts'
+import { withUntold } from '@/formats/lowering/caller-words.ts'
 import { type AnswerEvents, Outlet, type OutletOptions } from './outlet.ts'
 import type { Pipeline } from './pipeline.ts'
 import { answerHeaders } from './reply.ts'
@@ -211,6 +212,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
 function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: Outlet): void {
   record.firstByteMs = outlet.firstOutputMs
   record.error = meter?.error
+  record.losses = withUntold(record.losses, meter?.untold)
   if (meter?.error !== undefined) record.endState = endStateOf(meter.error, meter.cut)
   // A caller who hangs up once the answer has come to its end got all of it.
   else if (outlet.leftEarly) record.endState = 'client_gone'

@@ -6,6 +6,7 @@ import { freeSent } from '@/exchange/attempt/preparation.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
 import type { Conversation } from '@/exchange/conversation.ts'
+import { withUntold } from '@/formats/lowering/caller-words.ts'
 import { wholeHeaders } from './reply.ts'
 import { readWhole } from './whole-answer.ts'
 
@@ -23,6 +24,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
     }),
   )
   freeBytes(prompt.body.bytes)
+  record.losses = withUntold(record.losses, answer.untold)
   charge(record, reservation.bill.usedUpWhole(answer.told), reservation.bill)
   await reservation.granted
   onEnd()

@@ -3,6 +3,7 @@ import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
 import type { Codec, DecodeContext } from '@/formats/codec.ts'
+import { untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine } from '@/generation/machine.ts'
@@ -20,6 +21,8 @@ const utf8 = new TextDecoder()
 export interface WholeAnswer {
   body: Uint8Array | string
   told: Told
+  /** What of the answer the caller's format has no word for; undefined: it says all of it. */
+  untold: ReadonlySet<string> | undefined
 }
 
 /**
@@ -39,7 +42,9 @@ export function readWhole(
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
   const { codec, conversion, decodeContext } = preparation
-  if (conversion === undefined) return { body: bytes, told: tellWhole(json, codec, decodeContext) }
+  if (conversion === undefined) {
+    return { body: bytes, told: tellWhole(json, codec, decodeContext), untold: undefined }
+  }
   return writeWhole(decodeWhole(json, text, preparation), preparation, count)
 }
 
@@ -79,7 +84,7 @@ function writeWhole(
   const isCounted = raised.usage === undefined && caller.alwaysTellsUsage
   const shown = isCounted ? { ...raised, usage: count(raised) } : raised
   const body = caller.encodeResponse(shown, preparation.reply())
-  return { body: JSON.stringify(body), told: raised }
+  return { body: JSON.stringify(body), told: raised, untold: untoldOf(raised, caller) }
 }
 
 function collectStream(bytes: Uint8Array, text: string, preparation: Preparation): GenerationResponse {

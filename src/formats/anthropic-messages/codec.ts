@@ -66,6 +66,12 @@ export const anthropicMessages: Codec = {
   numbersEvents: false,
   alwaysTellsUsage: true,
   decodeFault,
+  replyRoom: {
+    candidates: false,
+    logprobs: false,
+    bareSources: false,
+    explains: new Set(['refusal', 'content-filter', 'prompt-blocked']),
+  },
   keepalive: 'event: ping\ndata: {"type":"ping"}\n\n',
   // The three message_ events hold usage and the end; "error" is the type of an error event and its object's name.
   isTelling: event => hasMark(event, TELLING),

@@ -1,5 +1,6 @@
 import type { Codec } from '@/formats/codec.ts'
 import { decodeFault } from '@/formats/faults/fault.ts'
+import { STOP_REASONS } from '@/generation/response.ts'
 import { hasMark } from '@/json/mark.ts'
 import { encodeError, encodeErrorEvent } from './error.ts'
 import { canFetch } from './media.ts'
@@ -72,6 +73,12 @@ export const geminiGenerateContent: Codec = {
   alwaysTellsUsage: false,
   decodeFault,
   // An empty line: the SDK of Gemini CLI dies of comments and event names.
+  replyRoom: {
+    candidates: true,
+    logprobs: true,
+    bareSources: true,
+    explains: new Set([...STOP_REASONS]),
+  },
   keepalive: '\n',
   isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,

@@ -29,6 +29,19 @@ export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObj
     const spelled = spelledIn(wire, caller.fieldNames[field])
     return name === undefined ? spelled : `${spelled}.${name}`
   })
+  return bounded(names)
+}
+
+/** What of the answer the reply could not say, beside the losses of the request. */
+export function withUntold(
+  losses: readonly string[],
+  untold: ReadonlySet<string> | undefined,
+): readonly string[] {
+  if (untold === undefined || untold.size === 0) return losses
+  return [...losses, ...bounded([...untold].map(name => `answer.${name}`))]
+}
+
+function bounded(names: readonly string[]): string[] {
   const sorted = [...new Set(names.map(shortened))].sort()
   const more = sorted.length - MAX_LOSSES
   return more <= 0 ? sorted : [...sorted.slice(0, MAX_LOSSES), `and ${more} more`]

@@ -28,6 +28,12 @@ export const openaiChatCompletions: Codec = {
   numbersEvents: false,
   alwaysTellsUsage: false,
   decodeFault,
+  replyRoom: {
+    candidates: true,
+    logprobs: true,
+    bareSources: false,
+    explains: new Set(['refusal']),
+  },
   keepalive: ': keepalive\n\n',
   isTelling,
   fieldNames: {

@@ -28,6 +28,12 @@ export const openaiResponses: Codec = {
   numbersEvents: true,
   alwaysTellsUsage: false,
   decodeFault,
+  replyRoom: {
+    candidates: false,
+    logprobs: true,
+    bareSources: false,
+    explains: new Set(['refusal']),
+  },
   keepalive: ': keepalive\n\n',
   // Inside of a JSON text a quote is escaped, so deltas never match: only the lifecycle's own key does.
   isTelling: event => hasMark(event, TELLING),

@@ -1,0 +1,170 @@
+import { describe, expect, test } from 'bun:test'
+import { unlawful } from '#tests/support/lawful.ts'
+import { said } from '#tests/support/said.ts'
+import { decodeContext, eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
+import type { ReplyContext } from '@/formats/codec.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { untold, untoldOf } from '@/formats/untold.ts'
+import { collect } from '@/generation/collect.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import { runMachine } from '@/generation/machine.ts'
+import type { MediaPart, Part } from '@/generation/part.ts'
+import type { GenerationResponse } from '@/generation/response.ts'
+import { inputTokens, outputTokens } from '@/generation/usage.ts'
+import { parseExactObject } from '@/json/exact.ts'
+import type { JsonObject } from '@/json/json.ts'
+import { CHAT } from './chat-probes.ts'
+import { GEMINI } from './gemini-probes.ts'
+import { MESSAGES } from './messages-probes.ts'
+import type { Probe } from './probe.ts'
+import { RESPONSES } from './responses-probes.ts'
+
+const PROBES: Record<Format, readonly Probe[]> = {
+  'openai-chat-completions': CHAT,
+  'openai-responses': RESPONSES,
+  'anthropic-messages': MESSAGES,
+  'gemini-generate-content': GEMINI,
+}
+
+/** Callers who ask to see everything. */
+const REPLY: ReplyContext = {
+  requestId: REQUEST_ID,
+  createdAt: 1_763_650_800,
+  model: 'm',
+  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
+  wire: { stream_options: { include_usage: true } },
+  estimatedInputTokens: undefined,
+}
+
+for (const upstream of FORMATS) {
+  describe.each(PROBES[upstream].map(probe => [probe.name, probe] as const))(
+    `${upstream}: %s`,
+    (_, probe) => {
+      const whole = decode(upstream, probe.whole)
+      const events = eventsOf(upstream, [Buffer.from(streamOf(upstream, probe.stream))])
+
+      test('is read alike whole and streamed', () => {
+        expect(said(collect(events))).toEqual(said(whole))
+      })
+
+      describe.each(FORMATS.filter(other => other !== upstream))('for a caller of %s', caller => {
+        const text = JSON.stringify(CODECS[caller].encodeResponse(whole, REPLY))
+        const reply = decodeText(caller, text)
+        const stream = runMachine(CODECS[caller].createStreamEncoder(REPLY), events).join('')
+
+        test('is told alike whole and streamed, by the law of streams', () => {
+          expect(unlawful(caller, stream)).toEqual([])
+          const streamed = collect(eventsOf(caller, [Buffer.from(stream)]))
+          expect(said(streamed)).toEqual(said(reply))
+          expect(places(streamed)).toEqual(places(reply))
+        })
+
+        test('is told, or what of it is not has a name', () => {
+          const names = untoldOf(whole, CODECS[caller])
+          const namesOfStream = events.flatMap(event => untold(event, CODECS[caller]) ?? [])
+          expect([...new Set(namesOfStream)].sort()).toEqual([...names].sort())
+          expect(silent(whole, reply, text, names)).toEqual([])
+        })
+      })
+    },
+  )
+}
+
+function decode(format: Format, body: JsonObject): GenerationResponse {
+  return decodeText(format, JSON.stringify(body))
+}
+
+function decodeText(format: Format, text: string): GenerationResponse {
+  return CODECS[format].decodeResponse(parseExactObject(text) ?? {}, decodeContext(format))
+}
+
+function streamOf(format: Format, events: readonly JsonObject[]): string {
+  const isNamed = format === 'openai-responses' || format === 'anthropic-messages'
+  const written = events.map(event => {
+    const name = isNamed ? `event: ${String(event['type'])}\n` : ''
+    return `${name}data: ${JSON.stringify(event)}\n\n`
+  })
+  return written.join('') + (format === 'openai-chat-completions' ? 'data: [DONE]\n\n' : '')
+}
+
+/** Where in the texts their sources are. */
+function places({ candidates }: GenerationResponse) {
+  return candidates.flatMap(({ parts }) =>
+    parts.flatMap(part =>
+      part.type === 'text' ? part.citations.map(({ url, start, end }) => ({ url, start, end })) : [],
+    ),
+  )
+}
+
+/**
+ * What of an answer is neither in the reply nor among the names of what cannot be.
+ * @param text the reply's JSON
+ */
+function silent(
+  answer: GenerationResponse,
+  reply: GenerationResponse,
+  text: string,
+  names: ReadonlySet<string>,
+): string[] {
+  const lost: string[] = []
+  const must = (holds: boolean, what: string) => {
+    if (!holds) lost.push(what)
+  }
+  const holds = (words: string) => text.includes(JSON.stringify(words).slice(1, -1))
+  for (const [index, { parts, finish, logprobs }] of answer.candidates.entries()) {
+    const told = reply.candidates[index]
+    must(told !== undefined || names.has('candidates'), 'a candidate')
+    if (told === undefined) continue
+    for (const part of parts) for (const words of wordsOf(part)) must(holds(words), words)
+    const toolNames = (all: readonly Part[]) =>
+      all.flatMap(part => (part.type === 'tool-call' ? part.name : []))
+    // Half a call is none where calls are objects.
+    if (finish.reason !== 'length') expect(toolNames(told.parts)).toEqual(toolNames(parts))
+    for (const part of parts) if (part.type === 'opaque') must(names.has(part.name), part.name)
+    must(told.logprobs.length === logprobs.length || names.has('logprobs'), 'logprobs')
+    const { message = '' } = finish
+    must(holds(message) || names.has('finish_message') || finish.reason === 'prompt-blocked', message)
+    const hasBare = parts.some(
+      part => part.type === 'text' && part.citations.some(({ url }) => url === undefined),
+    )
+    must(!hasBare || names.has('citations') || text.includes('groundingChunks'), 'sources without an address')
+  }
+  if (answer.usage !== undefined && reply.usage !== undefined) {
+    must(inputTokens(answer.usage) === inputTokens(reply.usage), 'input tokens')
+    must(outputTokens(answer.usage) === outputTokens(reply.usage), 'output tokens')
+  }
+  must(answer.usage === undefined || reply.usage !== undefined, 'usage')
+  return lost
+}
+
+/** What of a part a reader of the reply must find in it word for word. */
+function wordsOf(part: Part): string[] {
+  switch (part.type) {
+    case 'text':
+      // White space alone is no text where texts must not be empty.
+      return [part.text.trim(), ...part.citations.flatMap(({ url }) => url ?? [])]
+    case 'refusal':
+      return [part.text]
+    case 'reasoning':
+      return [...part.texts]
+    case 'media':
+      return [addressOf(part), part.context ?? '']
+    default:
+      return []
+  }
+}
+
+function addressOf({ source }: MediaPart): string {
+  switch (source.type) {
+    case 'base64':
+      return source.data
+    case 'url':
+      return source.url
+    case 'file-id':
+      return source.id
+    case 'text':
+      return source.text
+    default:
+      return source satisfies never
+  }
+}
