@@ -191,7 +191,7 @@ export const PLANTED: readonly Planted[] = [
   },
   {
     bug: 'an answer is sent before its hold is durable',
-    file: 'src/exchange/relay/relay-flow.ts',
+    file: 'src/exchange/relay/flow.ts',
     find: '  await reservation.granted\n',
     replace: '',
     caughtBy: 'tests/exchange/early-start.test.ts',

@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Raiser } from '@/formats/lowering/lowering.ts'
-import { PlainLane, type PlainSink } from '@/formats/plain/plain-lane.ts'
+import { FastPath, type PlainSink } from '@/formats/plain/fast-path.ts'
 import {
   isPlainDelta,
   type PlainDelta,
@@ -28,11 +28,11 @@ export interface HubMachines {
   framer: StreamMachine<string, string> | undefined
   /** Notes what the caller's format cannot say. */
   caller?: UntoldIn | undefined
-  /** What an answer has used that reports no usage, for callers who must be told some. */
+  /** Counts the usage of an answer that reports none, for callers whose format must name one. */
   count?: Count | undefined
 }
 
-/** What an answer has used by our own count; undefined: nothing, or it is not known. */
+/** The usage of an answer by our own count; undefined: none, or it is not known. */
 export type Count = (meter: Meter) => Usage | undefined
 
 const utf8 = new TextEncoder()
@@ -41,10 +41,10 @@ const fromUtf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 const BOM = '\uFEFF'
 const NOTHING = new Uint8Array(0)
 
-/** The way of a converted stream: bytes, events, the neutral model, the caller's text; one output per read. */
+/** Converts a stream: upstream bytes to events, to the neutral model, to the caller's text. One output per read. */
 export class HubPipeline implements Pipeline, PlainSink {
-  readonly meter = new Meter(() => this.#lane?.catchUp(this.#raise))
-  /** Opened by the first event in an unusual spelling, and then given all that does not go past it. */
+  readonly meter = new Meter(() => this.#fastPath?.catchUp(this.#raise))
+  /** Made at the first event in an unusual spelling; from then on it parses whatever is not on the fast path. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasRead = false
   /** Bytes that the parser was given since its last event. */
@@ -55,8 +55,8 @@ export class HubPipeline implements Pipeline, PlainSink {
   readonly #framer: StreamMachine<string, string> | undefined
   readonly #count: Count | undefined
   readonly #caller: UntoldIn | undefined
-  /** The short way of text; undefined where all of it must be looked at. */
-  #lane: PlainLane | undefined
+  /** Converts plain events without decoding them; undefined where every event must be decoded. */
+  #fastPath: FastPath | undefined
   /** True when all that the parser was given are whole events. */
   #isBetween = true
   /** The beginning of an event that is not given to the parser yet. */
@@ -77,7 +77,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#count = count
     this.#caller = caller
     const { plain } = decoder
-    if (plain !== undefined && raiser?.readsText !== true) this.#lane = new PlainLane(plain, encoder)
+    if (plain !== undefined && raiser?.readsText !== true) this.#fastPath = new FastPath(plain, encoder)
   }
 
   get done(): boolean {
@@ -88,9 +88,9 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#emit = emit
     const bytes = this.#waiting.length === 0 ? chunk : Buffer.concat([this.#waiting, chunk])
     this.#waiting = NOTHING
-    const lane = this.#lane
-    if (lane === undefined) this.#parse(bytes)
-    else this.#read(bytes, lane)
+    const fastPath = this.#fastPath
+    if (fastPath === undefined) this.#parse(bytes)
+    else this.#read(bytes, fastPath)
     this.#flush()
   }
 
@@ -99,7 +99,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#onEvent(event)
   }
 
-  /** For what the lane took out of a read. */
+  /** Called with what the fast path took out of a read. */
   takePlain(events: Uint8Array, textBytes: number): void {
     this.meter.addUnread(textBytes)
     if (this.#framer !== undefined) return this.#framer.push(fromUtf8.decode(events), this.#onText)
@@ -111,7 +111,7 @@ export class HubPipeline implements Pipeline, PlainSink {
     this.#emit = emit
     if (this.#waiting.length > 0) this.#parse(this.#waiting)
     this.#parser?.end(this.#onLastEvent)
-    this.#lane?.close(this.#raise)
+    this.#fastPath?.close(this.#raise)
     const failed = this.meter.error !== undefined
     this.#decoder.end(this.#onDecoded)
     this.meter.cut = !failed && this.meter.error !== undefined
@@ -127,7 +127,7 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   fail(error: GatewayError, emit: Emit): void {
     this.#emit = emit
-    this.#lane?.close(this.#raise)
+    this.#fastPath?.close(this.#raise)
     this.#onRaised({ type: 'error', error })
     this.#writer.end(this.#onText)
     this.#flush()
@@ -149,17 +149,17 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   /** Plain events go past the parser; all others go there one by one. */
-  #read(bytes: Uint8Array, lane: PlainLane): void {
+  #read(bytes: Uint8Array, fastPath: FastPath): void {
     let at = 0
     while (at < bytes.length) {
-      if (this.#isBetween) at = lane.take(bytes, at, this)
+      if (this.#isBetween) at = fastPath.take(bytes, at, this)
       if (at === bytes.length) return
       const end = endOfEvent(bytes, at)
       if (end >= 0) {
-        this.#pushEvent(bytes.subarray(at, end), lane)
-        if (lane.isHopeless) this.#lane = undefined
+        this.#pushEvent(bytes.subarray(at, end), fastPath)
+        if (fastPath.isHopeless) this.#fastPath = undefined
         at = end
-      } else if (this.#isBetween && lane.mayBegin(bytes, at)) {
+      } else if (this.#isBetween && fastPath.mayBegin(bytes, at)) {
         // A copy: a view would hold all of the read.
         this.#waiting = new Uint8Array(bytes.subarray(at))
         return
@@ -172,7 +172,7 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   /** Takes the end of an event the general way, or all of it. */
-  #pushEvent(bytes: Uint8Array, lane: PlainLane): void {
+  #pushEvent(bytes: Uint8Array, fastPath: FastPath): void {
     const isWhole = this.#isBetween
     this.#isBetween = true
     this.#delta = undefined
@@ -187,7 +187,7 @@ export class HubPipeline implements Pipeline, PlainSink {
       this.#onEvent(usual)
     }
     const isAlone = !this.#gaveMore && this.#isAsDecoded
-    if (isAlone && this.#delta !== undefined && !text.startsWith(BOM)) lane.open(text, this.#delta)
+    if (isAlone && this.#delta !== undefined && !text.startsWith(BOM)) fastPath.open(text, this.#delta)
     this.#delta = undefined
   }
 
@@ -200,7 +200,7 @@ export class HubPipeline implements Pipeline, PlainSink {
 
   readonly #onEvent = (event: SseEvent): void => {
     this.#unended = 0
-    this.#lane?.close(this.#raise)
+    this.#fastPath?.close(this.#raise)
     if (this.meter.error === undefined) this.#decoder.push(event, this.#onDecoded)
   }
 

@@ -5,39 +5,39 @@ import { CallerStream } from './caller-stream.ts'
 import { drain } from './drain.ts'
 import type { Pipeline } from './pipeline.ts'
 
-/** After this long without a byte to the caller a keepalive is written, and the head at the latest. */
+/** After this long without a byte to the caller the head is sent, and then a keepalive. */
 export const KEEPALIVE_MS = 15_000
 
-/** What may be held back while waiting for the first output; more than this is let through. */
+/** How much of an answer may be held back while its first output is waited for; more than this is let through. */
 const MAX_HELD_BYTES = 4 * 1024 * 1024
 
-/** How long an upstream may be silent that has said all: its answer has ended and its usage is known. */
+/** How long an upstream may keep a finished answer's connection open: its end was read, and its usage is known. */
 const LAST_WORDS_MS = 5_000
 
-/** A reader that takes nothing for this long has left without saying so. */
+/** A caller who reads nothing for this long is taken to have left. */
 const READER_STALL_MS = 600_000
 
-/** What an outlet writes between answers' bytes, and when. */
+/** What an outlet may write beside the bytes of answers. */
 export interface OutletOptions {
   clock: Clock
   /**
-   * Bytes that are safe between two events of the caller's format. Undefined where nothing is: then the head waits for
-   * the first output, however long that takes.
+   * Bytes that mean nothing between two events of the caller's format. Undefined where there are no such bytes; then the
+   * head waits for the first output, however long that takes.
    */
   keepalive: Uint8Array | undefined
-  /** An error in the caller's grammar, for a stream in which nothing was written yet; undefined: it has none. */
+  /** An error as the only event of a stream, in the caller's format; undefined: the format cannot say one. */
   encodeError: (error: GatewayError) => Uint8Array | undefined
   /** True where an error must end in a broken connection, since not all clients read the event (Gemini). */
   breakAfterError: boolean
-  /** True where an answer tells at its end what it used: then that is waited for a moment when the caller leaves. */
+  /** True where usage comes at the end of an answer. It is then waited for a moment when the caller leaves. */
   tellsAtEnd: boolean
 }
 
-/** What an attempt wants to hear of its answer. */
+/** What an outlet reports to the attempt whose answer it relays. */
 export interface AnswerEvents {
-  /** Its first output was let through. */
+  /** The first output was let through. */
   onFirstOutput(): void
-  /** All that it costs is known; its last bytes are in the socket's hands when this turn of the event loop ends. */
+  /** All that the answer costs is known. Its last bytes are written by the end of this turn of the event loop. */
   onConclusion(): void
 }
 
@@ -48,8 +48,8 @@ export interface AnswerEvents {
  */
 export class Outlet {
   /**
-   * Resolves when the head must be sent: at the first output, or when the caller has waited long enough; also when it
-   * never will be, see isDue.
+   * Resolves when it is decided whether a head is sent: at the first output, when the caller has waited long enough, or
+   * when every attempt has failed. `isDue` says which.
    */
   readonly opened: Promise<void>
 
@@ -101,17 +101,17 @@ export class Outlet {
     return this.#committed
   }
 
-  /** Whether the head must be sent, or nobody is there to get one. */
+  /** Whether a head is to be sent now; true as well when the caller has left, and it no longer matters. */
   get isDue(): boolean {
     return this.#isOpen || this.#abandoned
   }
 
-  /** No attempt came to anything: whoever waits for the head waits no longer. */
+  /** Every attempt has ended: whoever still waits for the head waits no longer. */
   giveUp(): void {
     this.#announce()
   }
 
-  /** Whose signal the next attempt goes by: aborted when the caller leaves, the upstream stalls, or all is said. */
+  /** The controller of the next attempt: aborted when the caller leaves, the upstream stalls, or the answer has ended. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
     if (this.#abandoned) this.#cancel(callerLeft())
@@ -136,7 +136,7 @@ export class Outlet {
     let cause: unknown
     try {
       this.#attempt?.signal.throwIfAborted()
-      // Let go of only where somebody else is to read on: at a clean end that would cost an Error.
+      // Its lock is released only where somebody else is to read on: at a clean end that would cost an Error.
       const reader = body.getReader()
       this.#reader = reader
       while (true) {
@@ -183,15 +183,12 @@ export class Outlet {
     }
   }
 
-  /**
-   * The caller left: nothing more can be written, and nothing more is wanted of the upstream but the usage of an answer
-   * that had begun.
-   */
+  /** The caller left: nothing more is written. Of an answer that had begun, only the usage is still wanted. */
   abandon(): void {
     if (this.#closed) return
     const drains = this.#mayTellUsage
     this.#abandon(drains)
-    // A read that waits for room waits no longer.
+    // Wakes a read that waits for the caller to have room.
     if (drains) this.#caller.break()
   }
 
@@ -206,7 +203,7 @@ export class Outlet {
     this.#closed = true
     this.#leftEarly = this.#pipeline?.meter.finished !== true
     this.#held = []
-    // What is still to come is left to whoever drains it.
+    // `drain` reads the rest.
     if (drains) this.#reader?.releaseLock()
     else this.#cancel(callerLeft())
     this.#announce()
@@ -231,13 +228,13 @@ export class Outlet {
     return this.#firstOutputAt === undefined ? undefined : this.#firstOutputAt - this.#startedAt
   }
 
-  /** Called every so often: opens the head, writes keepalives, ends what stalls. */
+  /** Called by the watchdog: sends the head, writes keepalives, ends what stalls. */
   tick(now: number): void {
     if (this.#closed) return
     const { keepalive } = this.#options
     if (keepalive !== undefined && !this.#isOpen && now - this.#startedAt >= KEEPALIVE_MS) this.#open()
     if (!this.#caller.hasRoom) {
-      // The caller reads slowly, so the upstream is not being read: its silence says nothing.
+      // The caller reads slowly, so the upstream is not being read, and its silence means nothing.
       this.#lastRead = now
       if (now - this.#lastWrite >= READER_STALL_MS) this.abandon()
       return
@@ -247,10 +244,7 @@ export class Outlet {
     this.#endSilence(now - this.#lastRead)
   }
 
-  /**
-   * Ends an answer of which nothing comes any more: in an error, unless it had come to its end and its upstream only
-   * leaves the connection open.
-   */
+  /** Ends an answer whose upstream is silent: in an error, unless it was finished and only its connection stays open. */
   #endSilence(silentMs: number): void {
     const meter = this.#pipeline?.meter
     if (meter === undefined || silentMs < Math.min(this.#idleMs, LAST_WORDS_MS)) return
@@ -259,7 +253,7 @@ export class Outlet {
   }
 
   readonly #emit = (bytes: Uint8Array): void => {
-    // What a read becomes is written when it was read, as far as keepalives go: one look at the clock a read will do.
+    // Counts as written when it was read, so that the clock is looked at once for each read.
     if (this.#committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)
     this.#heldBytes += bytes.byteLength
@@ -284,9 +278,9 @@ export class Outlet {
     this.#events?.onConclusion()
   }
 
-  /** Why the body stopped short of its end. */
+  /** Why the body was not read to its end. */
   #causeOf(error: unknown): unknown {
-    // A side of ours that broke means that the caller's socket is gone, even if nobody told us yet.
+    // If our own side of the stream is broken, the caller's socket is gone, even if no event said so yet.
     if (this.#caller.isBroken) this.abandon()
     const signal = this.#attempt?.signal
     return signal?.aborted ? signal.reason : error
@@ -340,7 +334,7 @@ export class Outlet {
     if (!this.#caller.write(bytes)) this.abandon()
   }
 
-  /** A promise where that takes time. */
+  /** A promise only where closing takes time. */
   #close(afterError: boolean): Promise<void> | undefined {
     if (this.#closed) return undefined
     this.#closed = true

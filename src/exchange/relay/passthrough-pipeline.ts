@@ -1,7 +1,7 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { Codec } from '@/formats/codec.ts'
-import { PlainListener } from '@/formats/plain/plain-listener.ts'
+import { PlainListener } from '@/formats/plain/listener.ts'
 import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { runMachine, type StreamMachine } from '@/generation/machine.ts'

@@ -1,4 +1,4 @@
-import { fits, learnFrame, type PlainFrame, says } from './plain-frame.ts'
+import { fits, learnFrame, type PlainFrame, says } from './frame.ts'
 import type { PlainDelta, PlainShape } from './plain-text.ts'
 
 /** Frames that may be learned for nothing before it is given up: in such a stream no two events are alike. */

@@ -1,4 +1,4 @@
-import type { PlainRun } from './plain-kernel.ts'
+import type { PlainRun } from './kernel.ts'
 
 const FIRST_CAPACITY = 256
 

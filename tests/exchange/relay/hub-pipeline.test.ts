@@ -11,7 +11,7 @@ import { FORMATS, type Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /*
- * The short way of text (formats/plain/plain-text.ts) against the general one: the same bytes and the same reading of the
+ * The fast path of text (formats/plain/plain-text.ts) against the general one: the same bytes and the same reading of the
  * meter, whatever comes and however it is cut into reads.
  */
 
@@ -272,7 +272,7 @@ describe("what is done to the answer in the upstream's stead", () => {
     expect(short.text).not.toContain('step 41')
   })
 
-  test('tools that were lowered leave the short way open', () => {
+  test('tools that were lowered leave the fast path open', () => {
     const chat = 'openai-chat-completions'
     const text = Buffer.from(
       [...HEADS[chat], ...texts.map(said => TEXTS[chat](JSON.stringify(said), 0))].join(''),

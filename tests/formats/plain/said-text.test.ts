@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { randomOf } from '#tests/support/fuzz.ts'
-import type { PlainRun } from '@/formats/plain/plain-kernel.ts'
+import type { PlainRun } from '@/formats/plain/kernel.ts'
 import { SaidText } from '@/formats/plain/said-text.ts'
 
 /** A run that said this. */

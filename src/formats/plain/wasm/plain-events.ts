@@ -1,5 +1,5 @@
 /**
- * AssemblyScript, not TypeScript: `bun run wasm:plain` compiles it to plain-events.wasm, which plain-kernel.ts runs.
+ * AssemblyScript, not TypeScript: `bun run wasm:plain` compiles it to plain-events.wasm, which kernel.ts runs.
  *
  * Takes plain events (plain-text.ts) out of an upstream's bytes and writes a caller's around their texts. Both are told
  * by a template in this module's memory: what stands between the holes of an upstream's event, and what stands around

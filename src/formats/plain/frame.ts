@@ -6,7 +6,7 @@ import {
   NOTHING_HELD,
   type PlainTemplate,
   takePlain,
-} from './plain-kernel.ts'
+} from './kernel.ts'
 import type { JsonPath, PlainShape } from './plain-text.ts'
 
 /** A place in the text of an event. */

@@ -9,7 +9,7 @@ import {
   type Surroundings,
   takePlain,
   writingTemplate,
-} from '@/formats/plain/plain-kernel.ts'
+} from '@/formats/plain/kernel.ts'
 
 test(
   'runs what its source says',

@@ -1,7 +1,7 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import { FrameLearner } from './frame-learner.ts'
+import { NOTHING_HELD, takePlain } from './kernel.ts'
 import { PassedUsage } from './passed-usage.ts'
-import { NOTHING_HELD, takePlain } from './plain-kernel.ts'
 import type { PlainDelta, PlainReader } from './plain-text.ts'
 
 /**

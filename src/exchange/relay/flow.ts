@@ -11,27 +11,27 @@ import { type AnswerEvents, Outlet, type OutletOptions } from './outlet.ts'
 import type { Pipeline } from './pipeline.ts'
 import { answerHeaders } from './reply.ts'
 
-/** What tells one kind of flowing answer from another. */
+/** How one kind of streamed answer differs from another: conversations, event streams of operations, sounds. */
 export interface Flow<P extends Prepared, F extends Pipeline> {
   outlet: OutletOptions
-  /** What stands between the bytes of an upstream and the caller's; `headers` are the upstream's. */
+  /** Makes the pipeline from an upstream's bytes to the caller's. @param headers the upstream's */
   open(preparation: P, headers: Headers): F
   /** Called once something of an answer was let through: no other route will be tried. */
   committed?(preparation: P): void
-  /** What an answer has used, in the end or where it was cut; undefined is nothing. */
+  /** What an answer has used, at its end or where it was cut off; undefined: nothing. */
   used(pipeline: F): UsedUp | undefined
-  /** Looks after the money of a running answer every so often; the result is the error that it must end in. */
+  /** Called by the watchdog to check that a running answer is still paid for; returns the error that it must end in. */
   look(pipeline: F): GatewayError | undefined
   /** Headers of the caller's answer; the pipeline is undefined if the head goes out before the upstream's. */
   headers(pipeline: F | undefined): Record<string, string>
 }
 
-/** An admitted exchange and its money; undefined for one that is free. */
+/** An admitted exchange, and the money that is set aside for it. */
 type Metered<P extends Prepared> = Admitted<P> & { reservation: Reservation }
 
 /**
- * Relays an answer that flows. Returns when the head must be sent: with the first output of a route, or when the
- * caller has waited long enough. From then on errors are in-band, and `onEnd` is called once when all is over.
+ * Relays a streamed answer. Returns when the head must be sent: at the first output of a route, or when the caller has
+ * waited long enough. From then on errors are written into the stream, and `onEnd` is called once when all is over.
  * @throws GatewayError when every route failed before that; `onEnd` is not called then
  */
 export async function relayFlow<P extends Prepared, F extends Pipeline>(
@@ -45,23 +45,23 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   gateway.watchdog.add(running)
   const leave = () => (reservation.isRefused ? outlet.refuse() : outlet.abandon())
   interruption.listen(leave)
-  const work = carry(admitted, running, leave)
+  const work = relayFirstSuccess(admitted, running, leave)
   await outlet.opened
   const failure = outlet.isDue ? undefined : await work
   if (failure !== undefined) throw failure
   await reservation.granted
   finishInBand(work, outlet, record, onEnd)
   const headers = answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline))
-  // Told now, and to nobody later: an answer that takes minutes need not keep them.
+  // The headers have them now, and an answer that takes minutes need not keep them.
   record.limits = undefined
   return new Response(outlet.readable, { headers })
 }
 
 /**
- * Carries the answer of a route to the caller; the first output decides which route it is. Never fails: the result is why
- * nothing came of it. Where money was refused there is none, since the caller hears of that from the hold.
+ * Makes attempts until the answer of one has been written to the outlet. Never rejects: resolves with the failure, if all
+ * failed. A hold that was refused is no failure here, as `granted` rejects with it.
  */
-async function carry<P extends Prepared, F extends Pipeline>(
+async function relayFirstSuccess<P extends Prepared, F extends Pipeline>(
   admitted: Metered<P>,
   running: Running<P, F>,
   leave: () => void,
@@ -83,12 +83,12 @@ async function carry<P extends Prepared, F extends Pipeline>(
   return failure
 }
 
-/** An answer that runs, for the watchdog: keepalives and stalls, and whether it is still paid for. */
+/** A running answer as the watchdog sees it: keepalives, stalls, and whether it is still paid for. */
 class Running<P extends Prepared, F extends Pipeline> implements Watched {
   readonly id: string
   readonly flow: Flow<P, F>
   readonly outlet: Outlet
-  /** That of the attempt that runs, or ran last. */
+  /** The pipeline of the attempt that runs, or ran last. */
   pipeline: F | undefined
 
   constructor(id: string, flow: Flow<P, F>, outlet: Outlet) {
@@ -108,7 +108,7 @@ class Running<P extends Prepared, F extends Pipeline> implements Watched {
   }
 }
 
-/** Waits for the end of an answer whose head is out, and writes the error that it may end in. */
+/** Waits for the end of an answer whose head was sent. An error in which it ends is written into the stream. */
 async function finishInBand(
   work: Promise<GatewayError | undefined>,
   outlet: Outlet,
@@ -124,14 +124,14 @@ async function finishInBand(
     }
     if (record.endState === 'client_gone') record.status = 499
   } catch (bug) {
-    // The exchange's line in the log tells it.
+    // Appears in the exchange's line of the log.
     record.error = asGatewayError(bug)
   } finally {
     onEnd()
   }
 }
 
-/** An attempt's answer as it comes. */
+/** An attempt's answer whose head has arrived. */
 interface Arrival<F extends Pipeline> {
   body: ReadableStream<Uint8Array>
   pipeline: F
@@ -139,8 +139,8 @@ interface Arrival<F extends Pipeline> {
 }
 
 /**
- * One attempt and its answer. What an async function was given stays until it returns, minutes later: `run` is given
- * nothing, and how the attempt began is let go of when something of its answer was let through.
+ * One attempt and its streamed answer. An async function keeps its arguments alive until it returns, which here can be
+ * minutes. So `run` has none, and the request is forgotten as soon as some of its answer was let through.
  */
 class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEvents {
   readonly #admitted: Metered<P>
@@ -181,7 +181,7 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
     if (used !== undefined) this.#admitted.reservation.bill.conclude(used)
   }
 
-  /** Sends, and opens the answer once its turn has come. */
+  /** Sends the request, and opens the answer when its turn has come (answer-queue.ts). */
   async #begin(): Promise<Arrival<F>> {
     if (this.#beginning === undefined) throw new Error('an attempt runs once')
     const { preparation, candidate, pool } = this.#beginning
@@ -203,12 +203,12 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   #end(): void {
     const { record, reservation } = this.#admitted
     takeReadings(record, this.#pipeline?.meter, this.#running.outlet)
-    // What there is no money for was not given, whatever of it had come by then.
+    // Without money nothing was handed to the caller, however much of the answer had arrived.
     if (!reservation.isRefused) charge(record, this.#used(), reservation.bill)
   }
 }
 
-/** What the meter saw goes to the record, whichever way the answer ended. */
+/** Records what the meter and the outlet saw, however the answer ended. */
 function takeReadings(record: ExchangeRecord, meter: Meter | undefined, outlet: Outlet): void {
   record.firstByteMs = outlet.firstOutputMs
   record.error = meter?.error

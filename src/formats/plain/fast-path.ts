@@ -1,14 +1,7 @@
 import type { GenerationEvent } from '@/generation/event.ts'
 import { FrameLearner } from './frame-learner.ts'
+import { type Held, heldOf, NOTHING_HELD, type PlainTemplate, takePlain, writingTemplate } from './kernel.ts'
 import { PassedUsage } from './passed-usage.ts'
-import {
-  type Held,
-  heldOf,
-  NOTHING_HELD,
-  type PlainTemplate,
-  takePlain,
-  writingTemplate,
-} from './plain-kernel.ts'
 import {
   NO_NOTE,
   type PlainDelta,
@@ -19,28 +12,28 @@ import {
 } from './plain-text.ts'
 import { SaidText } from './said-text.ts'
 
-/** A longer beginning of an event goes the general way, which need not look at it again with every read. */
+/** An event that is longer before its end is seen is left to the parser, which need not look at it again with every read. */
 const MAX_WAITING = 4096
 
 const CR = 0x0d
 
-/** Gets events for the caller, and how many bytes of text they say. */
+/** Receives finished events for the caller, and how many bytes of text they hold. */
 export interface PlainSink {
   takePlain(events: Uint8Array, textBytes: number): void
 }
 
 /**
- * Takes plain events from an upstream's bytes to a caller's (see plain-text.ts). Open after an event that went the
- * general way and was plain, until the next one goes there. What decoder and encoder have to know of such events is told
- * before they are given anything else: an event that comes alone touches nothing but this, since what a stream has not
- * used since its last event is cold in the processor's caches.
+ * Converts plain events from an upstream's bytes to a caller's (see plain-text.ts). It opens when an event that was decoded
+ * turns out to be plain, and closes before the next one is decoded. Decoder and encoder learn what went past them at that
+ * moment and not with each event: memory that a stream has not used since its last event is cold in the processor's
+ * caches, so an event that comes alone should touch nothing but this.
  */
-export class PlainLane {
+export class FastPath {
   readonly #reader: PlainReader
   readonly #encoder: StreamEncoder
   readonly #learner = new FrameLearner()
   readonly #usage = new PassedUsage()
-  /** What was said and not told: how much, in UTF-16 units, and the text, if somebody wants it. */
+  /** Text that decoder and encoder have not learned of: its length in UTF-16 units, and itself if one of them wants it. */
   #length = 0
   #said: SaidText | undefined
   #readerNote: PlainNote = NO_NOTE
@@ -56,12 +49,12 @@ export class PlainLane {
     this.#encoder = encoder
   }
 
-  /** True when nothing of this stream will ever be plain. False while the lane is open. */
+  /** True when nothing of this stream will ever be plain. False while the fast path is open. */
   get isHopeless(): boolean {
     return this.#writer === undefined && this.#learner.isHopeless
   }
 
-  /** Opens the lane if an event was plain that went the general way: as it came, and the delta that it gave. */
+  /** Opens the fast path if a decoded event was plain. @param event as it came @param delta what it was decoded to */
   open(event: string, delta: PlainDelta): void {
     const shape = this.isHopeless ? undefined : this.#reader.plainShape()
     const writer = shape && this.#encoder.plainText(delta.block)
@@ -76,13 +69,13 @@ export class PlainLane {
     this.#learner.offer(event, delta, shape)
   }
 
-  /** Tells decoder and encoder what went past them, and the usage to whoever takes it; they are pushed to next. */
+  /** Closes the fast path. Decoder and encoder learn what went past them, as they are given an event next. */
   close(emit: (event: GenerationEvent) => void): void {
     this.catchUp(emit)
     this.#writer = undefined
   }
 
-  /** The same while the lane stays open. */
+  /** The same while the fast path stays open. */
   catchUp(emit: (event: GenerationEvent) => void): void {
     this.#tellSaid()
     const counter = this.#writer?.numbered?.counter
@@ -91,7 +84,7 @@ export class PlainLane {
     if (usage !== undefined) this.#reader.skipUsage(usage, emit)
   }
 
-  /** Takes the plain events that stand there, and says where they end. */
+  /** Converts the plain events that begin at `start`, and returns where they end. */
   take(bytes: Uint8Array, start: number, sink: PlainSink): number {
     const writer = this.#writer
     if (writer === undefined) return start
@@ -101,7 +94,7 @@ export class PlainLane {
     return this.#takeFitting(writer, bytes, start, sink)
   }
 
-  /** Whether what stands there may be the beginning of a plain event that is worth waiting for. */
+  /** Whether the bytes at `at` may be the beginning of a plain event whose rest is worth waiting for. */
   mayBegin(bytes: Uint8Array, at: number): boolean {
     if (this.#writer === undefined || bytes.length - at > MAX_WAITING) return false
     // A CR at the end may be the end of the event already.
@@ -111,7 +104,7 @@ export class PlainLane {
     return Buffer.compare(first.subarray(0, length), bytes.subarray(at, at + length)) === 0
   }
 
-  /** Takes what fits the frame that is known. */
+  /** Converts the events that fit the known frame. */
   #takeFitting(writer: PlainWriter, bytes: Uint8Array, start: number, sink: PlainSink): number {
     const template = this.#template ?? this.#makeTemplate(writer)
     if (template === undefined) return start

@@ -10,8 +10,8 @@ import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { AnswerPipeline } from './answer-pipeline.ts'
+import { type Flow, relayFlow } from './flow.ts'
 import type { OutletOptions } from './outlet.ts'
-import { type Flow, relayFlow } from './relay-flow.ts'
 import { streamHeaders } from './reply.ts'
 
 /**
