@@ -210,4 +210,26 @@ export const GEMINI: readonly Probe[] = [
     { toolResponse: { id: 't', response: {} } },
     { text: 'x' },
   ]),
+  both('response of a function', [
+    { functionResponse: { id: 'a', name: 'f', response: { ok: true } } },
+    { text: 'x' },
+  ]),
+  both(
+    'usage by kinds',
+    [{ text: 'x' }],
+    'STOP',
+    {},
+    {
+      usageMetadata: {
+        promptTokenCount: 50,
+        candidatesTokenCount: 2,
+        totalTokenCount: 60,
+        cachedContentTokenCount: 20,
+        toolUsePromptTokenCount: 8,
+        promptTokensDetails: [{ modality: 'AUDIO', tokenCount: 25 }],
+        cacheTokensDetails: [{ modality: 'AUDIO', tokenCount: 10 }],
+        toolUsePromptTokensDetails: [{ modality: 'TEXT', tokenCount: 8 }],
+      },
+    },
+  ),
 ]

@@ -244,4 +244,11 @@ export const MESSAGES: readonly Probe[] = [
     { type: 'text', text: 'x' },
   ]),
   both('length mid tool', [{ type: 'tool_use', id: 't', name: 'f', input: {} }], 'max_tokens'),
+  both('results of server tools', [
+    { type: 'web_fetch_tool_result', tool_use_id: 'a', content: { type: 'web_fetch_tool_result_error' } },
+    { type: 'code_execution_tool_result', tool_use_id: 'b', content: { type: 'code_execution_result' } },
+    { type: 'text_editor_code_execution_tool_result', tool_use_id: 'c', content: {} },
+    { type: 'tool_search_tool_result', tool_use_id: 'd', content: {} },
+    { type: 'text', text: 'x' },
+  ]),
 ]

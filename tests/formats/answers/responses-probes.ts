@@ -350,4 +350,19 @@ export const RESPONSES: readonly Probe[] = [
     { id: 'po', type: 'program_output', call_id: 'c', result: 'r', status: 'completed' },
     msg('m', [text('x')]),
   ]),
+  both('outputs of calls', [
+    { id: '1', type: 'function_call_output', call_id: 'a', output: 'ü', status: 'completed' },
+    { id: '2', type: 'computer_call_output', call_id: 'b', output: { type: 'computer_screenshot' } },
+    { id: '3', type: 'tool_search_output', call_id: 'c', execution: 'server', tools: [] },
+    { id: '4', type: 'additional_tools', role: 'developer', tools: [] },
+    { id: '5', type: 'local_shell_call_output', call_id: 'd', output: '{}' },
+    { id: '6', type: 'shell_call_output', call_id: 'e', output: [] },
+    { id: '7', type: 'apply_patch_call_output', call_id: 'f', status: 'completed' },
+    { id: '8', type: 'mcp_approval_response', approval_request_id: 'g', approve: true },
+    { id: '9', type: 'custom_tool_call_output', call_id: 'h', output: 'x' },
+    msg('m', [text('x')]),
+  ]),
+  both('counted searches', [msg('m', [text('x')])], {
+    tool_usage: { image_gen: { input_tokens: 0, output_tokens: 0 }, web_search: { num_requests: 3 } },
+  }),
 ]
