@@ -2,6 +2,7 @@ import { systemClock } from '@/clock/clock.ts'
 import { startConsole } from '@/commands/serve/console.ts'
 import { firstStart, type Welcome } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
+import { bindOps } from '@/commands/serve/listeners.ts'
 import { withRuntimeSettings } from '@/commands/serve/runtime-settings.ts'
 import { type RunningServer, startServer } from '@/commands/serve/server.ts'
 import { supervisedReadings } from '@/commands/serve/supervised-readings.ts'
@@ -46,6 +47,9 @@ export const serveCommand: Command = {
   },
 }
 
+/** What is on its way when a process is told to end arrives within it, on a network that works. */
+const FAREWELL_MS = 250
+
 /** What a serving process has from its start. */
 interface Serving {
   settings: Settings
@@ -59,6 +63,8 @@ interface Started {
   database: Database
   secretBox: SecretBox
   server: RunningServer | Supervisor
+  /** Opens the ops listener, by which others learn that this process serves. The result is its address. */
+  openOps(): string
   welcome: Welcome | undefined
   /** Resolves when the process is asked to end. */
   stop: Promise<string>
@@ -66,7 +72,12 @@ interface Started {
 
 /** The process that the operator started: serves, or has workers that do. */
 async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
-  const stop = untilStopped()
+  // The terminal of a process that has one was closed; any other is told to read its configuration again.
+  const stop = untilStopped(io.terminal ? ['SIGINT', 'SIGTERM', 'SIGHUP'] : ['SIGINT', 'SIGTERM'])
+  const onHangup = (act: () => void) => {
+    if (!io.terminal) process.on('SIGHUP', act)
+  }
+  onHangup(() => undefined)
   // Before anything is made or opened: the environment may name a file that is not there.
   const file = configFileOf(settings)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
@@ -74,11 +85,19 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   try {
     const secretBox = await openSecretBox(database, settings)
     const onJump = (jump: PriceJump) => log.warn({ price_jump: jump }, describeJump(jump))
-    if (file !== undefined) {
+    const apply = async (): Promise<void> => {
+      if (file === undefined) return
       const applied = await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })
       for (const jump of applied.warnings) onJump(jump)
       if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
     }
+    await apply()
+    onHangup(() => {
+      apply().then(
+        () => log.info({ file }, 'the configuration was applied again'),
+        error => log.error({ err: error }, 'the configuration could not be applied: nothing has changed'),
+      )
+    })
     const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
     const server =
       settings.workers > 1
@@ -86,16 +105,25 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
         : await startServer({
             clock: systemClock,
             random: Math.random,
-            settings: { ...settings, sharesPort: false, journalDirectory },
+            settings: { ...settings, sharesPort: false, journalDirectory, farewellMs: FAREWELL_MS },
             database,
             secretBox,
             log,
             metrics,
           })
+    let ops: ReturnType<typeof bindOps> | undefined
+    const openOps = (): string => {
+      ops = bindOps(settings.ops, server.probes)
+      return ops.url.href.replace(/\/$/, '')
+    }
     try {
-      await administer({ settings, io, log, metrics }, { database, secretBox, server, welcome, stop })
+      await administer(
+        { settings, io, log, metrics },
+        { database, secretBox, server, openOps, welcome, stop },
+      )
     } finally {
       await server.stop()
+      await ops?.stop(true)
     }
   } finally {
     await database.close()
@@ -106,7 +134,7 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
 /** The console beside a server, from its greeting until the process is asked to end. */
 async function administer(
   { settings, io, log }: Serving,
-  { database, secretBox, server, welcome, stop }: Started,
+  { database, secretBox, server, openOps, welcome, stop }: Started,
 ): Promise<void> {
   const { apiUrl } = server
   const supervised =
@@ -116,10 +144,14 @@ async function administer(
   const base = { settings, database, secretBox, clock: systemClock, log }
   try {
     const console = await startConsole({ ...base, apiUrl, readings })
-    const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
-    greet(io, { ...server, consoleUrl: console.url }, { welcome, link })
-    log.info({ signal: await stop }, 'stopping')
-    await console.stop()
+    try {
+      const link = await firstOwnerLink(linkMakerOf(console.console), database.orm)
+      // The last that opens, in one turn with the greeting: who finds the one finds the other.
+      greet(io, { apiUrl, consoleUrl: console.url, opsUrl: openOps() }, { welcome, link })
+      log.info({ signal: await stop }, 'stopping')
+    } finally {
+      await console.stop()
+    }
   } finally {
     await supervised?.close()
   }
@@ -127,7 +159,9 @@ async function administer(
 
 /** One of several processes on the API port. Its supervisor has set up the database and has the ops listener. */
 async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Promise<void> {
-  const stop = Promise.race([untilStopped(), untilDismissed()])
+  const stop = Promise.race([untilStopped(['SIGINT', 'SIGTERM']), untilDismissed()])
+  // A terminal sends it to all of its processes. What is to be done of it, the supervisor does.
+  process.on('SIGHUP', () => undefined)
   const database = await openDatabase({ ...settings, role: 'command' })
   try {
     const server = await startServer({
@@ -136,8 +170,8 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
       settings: {
         ...settings,
         api: { ...settings.api, port: order.port },
-        ops: undefined,
         sharesPort: true,
+        farewellMs: FAREWELL_MS,
         journalDirectory: stateDirectory(settings.dataDir, 'journal'),
       },
       database,
@@ -147,7 +181,7 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
     })
     reportTo(server.apiUrl, {
       metrics: () => metrics.registry.getMetricsAsJSON(),
-      unreadiness: () => server.unreadiness(),
+      unreadiness: server.probes.unreadiness,
     })
     log.info({ worker: process.pid, reason: await stop }, 'stopping')
     await server.stop()
@@ -168,10 +202,10 @@ function surviveStrayErrors(log: Log, metrics: Metrics): void {
 }
 
 /** Resolves with the first signal that asks the process to end; a second one ends it at once. */
-function untilStopped(): Promise<string> {
+function untilStopped(signals: readonly NodeJS.Signals[]): Promise<string> {
   return new Promise(resolve => {
     let asked = false
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    for (const signal of signals) {
       process.on(signal, () => {
         if (asked) process.exit(1)
         asked = true

@@ -44,7 +44,9 @@ export interface Settings {
   readonly responsesWebSocket: boolean
   /** Whether a response is kept whose request says nothing of `store`, as at OpenAI; else who wants that says so. */
   readonly storesUnasked: boolean
-  /** How long open streams may run on after SIGTERM, in ms. */
+  /** How long new work is still taken after SIGTERM, while `/readyz` sends it elsewhere already, in ms. */
+  readonly shutdownDelayMs: number
+  /** How long open streams may run on after that, in ms. */
   readonly shutdownGraceMs: number
   /** What the console shows as the API's address, without a trailing slash; undefined: from the listener. */
   readonly publicApiUrl: string | undefined
@@ -92,6 +94,7 @@ export function readSettings(env: Environment, terminal = false): Settings {
     responsesWebSocket: read.oneOf('RESPONSES_WEBSOCKET', ['on', 'off'] as const) !== 'off',
     storesUnasked: read.oneOf('RESPONSES_STORE', ['asked', 'unless-refused'] as const) === 'unless-refused',
     // A timer holds 31 bits of milliseconds; a longer one would fire at once.
+    shutdownDelayMs: read.integer('SHUTDOWN_DELAY_MS', 0, 2 ** 31 - 1) ?? 0,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_MS', 0, 2 ** 31 - 1) ?? 600_000,
     publicApiUrl: read.httpUrl('PUBLIC_API_URL'),
     publicConsoleUrl: read.httpUrl('PUBLIC_CONSOLE_URL'),

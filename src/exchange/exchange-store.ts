@@ -53,11 +53,15 @@ export class ExchangeWriter {
     return () => this.#enqueue(noted)
   }
 
-  /** Stores what processes that are gone have left, once the ledger has taken their charges. */
+  /**
+   * Stores what processes that are gone have left, once the ledger has taken their charges. Beside the queue, which may
+   * not be empty for long.
+   */
   async adopt(): Promise<void> {
     await this.#notes?.adopt(async rows => {
-      for (const row of rows) this.#enqueue(row)
-      await this.flush()
+      for (let start = 0; start < rows.length; start += MAX_BATCH) {
+        await this.#store(rows.slice(start, start + MAX_BATCH))
+      }
     })
   }
 
@@ -104,10 +108,8 @@ export class ExchangeWriter {
 
   async #writeBatch(batch: NotedRow[]): Promise<void> {
     try {
-      await insert(this.#database, batch)
-      for (const { id } of batch) this.#notes?.done(id)
+      await this.#store(batch)
     } catch (error) {
-      if (isDataError(error)) return this.#writeHalves(batch, error)
       this.#log.error({ err: error, rows: batch.length }, 'results of exchanges could not be written')
       if (this.#closing) return this.#notes === undefined ? this.#giveUp(batch) : undefined
       this.#waiting.unshift(...batch)
@@ -115,16 +117,27 @@ export class ExchangeWriter {
     }
   }
 
+  /** @throws what is no fault of the rows */
+  async #store(batch: readonly NotedRow[]): Promise<void> {
+    try {
+      await insert(this.#database, batch)
+      for (const { id } of batch) this.#notes?.done(id)
+    } catch (error) {
+      if (!isDataError(error)) throw error
+      await this.#storeHalves(batch, error)
+    }
+  }
+
   /** One row that the database cannot take must not keep the others from being written. */
-  async #writeHalves(batch: NotedRow[], error: unknown): Promise<void> {
+  async #storeHalves(batch: readonly NotedRow[], error: unknown): Promise<void> {
     const [only] = batch
     if (only !== undefined && batch.length === 1) {
       this.#log.error({ err: error, request_id: only.id }, 'the result of an exchange was refused')
       return this.#giveUp(batch)
     }
     const half = Math.ceil(batch.length / 2)
-    await this.#writeBatch(batch.slice(0, half))
-    await this.#writeBatch(batch.slice(half))
+    await this.#store(batch.slice(0, half))
+    await this.#store(batch.slice(half))
   }
 
   #giveUp(rows: readonly NotedRow[]): void {

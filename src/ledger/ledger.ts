@@ -101,6 +101,8 @@ export interface LedgerOptions {
   /** That many bytes nobody can guess. */
   random(bytes: number): Uint8Array
   log: Log
+  /** Called whenever what dead processes left in their journals has been posted: what else they left may be taken in. */
+  onAdopted?(): Promise<void>
   /** Told once of each running exchange that must end: its key was revoked, its account suspended, its hold taken. */
   onStop?(stop: Stop): void
   timings?: Partial<LedgerTimings>
@@ -123,7 +125,11 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { holds, settles, settleAll, ...batches } = openBatches(shared)
   const running = new RunningHolds()
   const onStop = (stop: Stop) => options.onStop?.(stop)
-  const upkeep = new Upkeep({ ...shared, databaseUrl, running, settleAll, newId, onStop })
+  const adopt = async () => {
+    await spill?.adopt(settleAll)
+    await options.onAdopted?.()
+  }
+  const upkeep = new Upkeep({ ...shared, databaseUrl, running, settleAll, adopt, newId, onStop })
   let closing = false
 
   async function settle(settlement: Settlement): Promise<SettleResult> {
@@ -151,7 +157,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     }
   }
 
-  await spill?.adopt(settleAll)
+  await adopt()
   upkeep.start()
   opened.move()
 

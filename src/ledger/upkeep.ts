@@ -20,6 +20,8 @@ export interface UpkeepOptions {
   spill: Spill | undefined
   running: RunningHolds
   settleAll: SettleAll
+  /** Takes in what processes that are gone have left. */
+  adopt(): Promise<void>
   clock: Clock
   log: Log
   timings: LedgerTimings
@@ -101,15 +103,15 @@ export class Upkeep {
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }
 
-  /** Partitions, expiry of credit, daily totals, journals of processes that are gone. */
+  /** Partitions, expiry of credit, daily totals, what processes that are gone have left. */
   async maintain(): Promise<void> {
-    const { pool, spill, settleAll } = this.#options
+    const { pool, adopt } = this.#options
     const store = pool.store()
     await eachByItself([
       () => store.makePartitions(MONTHS_AHEAD),
       () => this.#expireCredit(),
       () => store.rollUp(),
-      async () => spill?.adopt(settleAll),
+      adopt,
     ])
   }
 

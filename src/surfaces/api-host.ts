@@ -28,6 +28,8 @@ export type ApiGateway = IdempotentGateway & ResponseGateway & VideoGateway
 /** The API's listener. */
 export interface ApiHost {
   url: URL
+  /** From now on every answer is the last of its connection: whoever has more to ask opens another, elsewhere. */
+  leave(): void
   /** Takes no more connections; resolves when the open ones have ended. */
   drain(): Promise<void>
   /** Requests that are being answered. */
@@ -75,6 +77,7 @@ const REST_AFTER_ERROR_S = 60
 
 /** Listens, and answers through the gateway until it is stopped. */
 export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost {
+  let isLeaving = false
   const received = new ReceivedRequests()
   const listener: Listener = {
     addressOf: request => {
@@ -86,7 +89,8 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
   const sockets = new ResponseSockets(gateway)
   // Whoever was refused may be nobody's client, so the rest of their body is not waited for for ever. Any other answer may
   // take longer than the longest time that Bun can be told, which it counts from here on.
-  const withRest = (response: Response, incoming: Request): Response => {
+  const asSent = (response: Response, incoming: Request): Response => {
+    if (isLeaving) response.headers.set('connection', 'close')
     if (response.status >= 400) server.timeout(incoming, address.restAfterErrorS ?? REST_AFTER_ERROR_S)
     return response
   }
@@ -105,13 +109,16 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
       }
       const answered = answer(request)
       return answered instanceof Promise
-        ? answered.then(response => withRest(response, incoming))
-        : withRest(answered, incoming)
+        ? answered.then(response => asSent(response, incoming))
+        : asSent(answered, incoming)
     },
     websocket: sockets.handler,
   })
   return {
     url: server.url,
+    leave() {
+      isLeaving = true
+    },
     drain: async () => {
       await Promise.all([server.stop(false), sockets.drain()])
     },

@@ -272,6 +272,43 @@ describe('SIGTERM', () => {
     await server.close()
   }, 120_000)
 
+  test('answers all who ask on a connection that was open, and ends it with the last answer', async () => {
+    const server = await start()
+    const client = rawPost(server.apiUrl, PATH, key, '{}')
+    let asked = 1
+    const answers = () => client.text().split('HTTP/1.1 ').slice(1)
+    const isLast = (text: string) => /^connection: close/im.test(text)
+    client.socket.on('data', () => {
+      if (answers().length < asked || !client.text().endsWith('}') || isLast(client.text())) return
+      if (asked === 1) server.kill('SIGTERM')
+      asked += 1
+      client.socket.write('GET /nothing HTTP/1.1\r\nhost: localhost\r\n\r\n')
+    })
+    await client.closed
+    expect(answers()).toHaveLength(asked)
+    expect(answers().findIndex(isLast)).toBe(asked - 1)
+    expect(await server.exited).toBe(0)
+    await server.close()
+  }, 120_000)
+
+  test('takes new work for SHUTDOWN_DELAY_MS while it is not ready any more', async () => {
+    const server = await start({ SHUTDOWN_DELAY_MS: '60000' })
+    server.kill('SIGTERM')
+    await until(async () => (await fetch(`${server.opsUrl}/readyz`)).status === 503)
+    answer = () => eventStream(EVENT + END)
+    const response = await fetch(server.apiUrl + PATH, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}` },
+      body: BODY,
+    })
+    expect([response.status, response.headers.get('connection')]).toEqual([200, 'close'])
+    expect(await response.text()).toEndWith('data: [DONE]\n\n')
+    await until(async () => (await database.sql`select id from hold`).length === 0)
+    server.kill('SIGTERM')
+    expect(await server.exited).toBe(1)
+    await server.close()
+  }, 120_000)
+
   test('cuts what is still open after SHUTDOWN_GRACE_MS, and exits 0', async () => {
     const server = await start({ SHUTDOWN_GRACE_MS: '300' })
     const fed = fedStream()
@@ -309,6 +346,30 @@ describe('SIGTERM', () => {
     await server.close()
   }, 120_000)
 })
+
+test('SIGHUP applies the configuration again, cuts nothing, and keeps what there is where the file is wrong', async () => {
+  const server = await start()
+  const fed = fedStream()
+  answer = () => eventStream(fed.stream)
+  fed.write(EVENT)
+  const client = rawPost(server.apiUrl, PATH, key, BODY)
+  await until(contains([client], 'one'))
+  const file = join(server.dataDir, 'tollgate.yaml')
+  const text = await Bun.file(file).text()
+  const namesOf = async () => (await database.sql`select id from model order by id`).map(row => row['id'])
+  await Bun.write(file, `${text}  - { id: "after-SIGHUP", channels: [{ channel: nowhere, model: m }] }\n`)
+  server.kill('SIGHUP')
+  await until(() => server.output().includes('the configuration could not be applied'))
+  expect(await namesOf()).not.toContain('after-SIGHUP')
+  await Bun.write(file, `${text}  - { id: "after-SIGHUP", channels: [{ channel: scripted, model: m }] }\n`)
+  server.kill('SIGHUP')
+  await until(() => server.output().includes('the configuration was applied again'))
+  expect(await namesOf()).toContain('after-SIGHUP')
+  fed.write(END)
+  fed.close()
+  await until(contains([client], '[DONE]'))
+  await server.close()
+}, 120_000)
 
 describe('the embedded default', () => {
   test('starts on nothing, prints a curl that streams an answer, and starts again at once', async () => {

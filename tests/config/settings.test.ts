@@ -29,6 +29,7 @@ test('an empty environment gives the documented defaults', () => {
     maxBodyBytes: 67_108_864,
     responsesWebSocket: true,
     storesUnasked: false,
+    shutdownDelayMs: 0,
     shutdownGraceMs: 600_000,
     publicApiUrl: undefined,
     publicConsoleUrl: undefined,
@@ -82,6 +83,7 @@ describe('a good value is read', () => {
     [{ RESPONSES_STORE: 'unless-refused' }, { storesUnasked: true }],
     [{ RESPONSES_STORE: 'asked' }, { storesUnasked: false }],
     [{ SHUTDOWN_GRACE_MS: '0' }, { shutdownGraceMs: 0 }],
+    [{ SHUTDOWN_DELAY_MS: '5000' }, { shutdownDelayMs: 5000 }],
     [{ TRUSTED_PROXIES: '10.0.0.0/8, ::1' }, { trustedProxies: ['10.0.0.0/8', '::1'] }],
     [{ PUBLIC_API_URL: 'https://api.example.com/' }, { publicApiUrl: 'https://api.example.com' }],
     [

@@ -115,6 +115,50 @@ test('what a process could not store before it stopped is stored by the next', a
   expect(readdirSync(directory)).toEqual([])
 })
 
+test('what a killed neighbour left is stored beside the work of a process that never has nothing to do', async () => {
+  const directory = join(root, 'neighbours')
+  const [left = '', own = ''] = newIds(2)
+  const dead = openWriter(`${directory}-dead`)
+  dead.take(rowOf(left))
+  await Promise.resolve()
+  const held = Promise.withResolvers<void>()
+  // Its own batches do not come back; what was left goes through.
+  const sql = new Proxy(database.sql, {
+    async apply(target, self, args: unknown[]) {
+      if (String(args.at(-1)).includes(own)) await held.promise
+      return Reflect.apply(target, self, args)
+    },
+  })
+  const busy = openWriter(leave(`${directory}-dead`), sql)
+  busy.add(rowOf(own))
+  await busy.adopt()
+  expect(await storedOf([left, own])).toEqual([left])
+  held.resolve()
+  await busy.close()
+  await dead.close()
+})
+
+test('what was left stays where it is while the database cannot take it', async () => {
+  const directory = join(root, 'away')
+  const [id = ''] = newIds(1)
+  const dead = openWriter(`${directory}-dead`)
+  dead.take(rowOf(id))
+  await Promise.resolve()
+  const left = leave(`${directory}-dead`)
+  let isAway = true
+  const sql = new Proxy(database.sql, {
+    apply: (target, self, args: unknown[]) =>
+      isAway ? Promise.reject(new Error('write CONNECTION_CLOSED')) : Reflect.apply(target, self, args),
+  })
+  const next = openWriter(left, sql)
+  expect(await next.adopt().catch(String)).toContain('CONNECTION_CLOSED')
+  isAway = false
+  await next.adopt()
+  expect(await storedOf([id])).toEqual([id])
+  await next.close()
+  await dead.close()
+})
+
 test('what another process has is left alone, and what was written in part ends its file', async () => {
   const directory = join(root, 'torn')
   const alive = openWriter(directory)

@@ -1,5 +1,6 @@
 import type { AccountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
+import { bindOps } from '@/commands/serve/listeners.ts'
 import { type RunningServer, startServer } from '@/commands/serve/server.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/routing/catalog/apply.ts'
@@ -112,12 +113,13 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
   const server = await startServer({
     settings: {
       api: { host: '127.0.0.1', port: 0 },
-      ops: { host: '127.0.0.1', port: 0 },
       sharesPort: false,
       maxBodyBytes: options.maxBodyBytes ?? 64 * 1024 * 1024,
       responsesWebSocket: options.responsesWebSocket ?? true,
       storesUnasked: options.storesUnasked ?? false,
       trustedProxies: options.trustedProxies ?? [],
+      farewellMs: 0,
+      shutdownDelayMs: 0,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: options.otlpEndpoint,
@@ -134,11 +136,12 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     log: createLog({ level: 'debug', format: 'json' }, { write: line => logLines.push(line) }),
     metrics,
   })
+  const ops = bindOps({ host: '127.0.0.1', port: 0 }, server.probes)
   const accounts = accountsOf(database)
   const payer = await openPayer(accounts, { email: 'test@example.com' })
   return {
     url: server.apiUrl,
-    opsUrl: server.opsUrl ?? '',
+    opsUrl: ops.url.href.replace(/\/$/, ''),
     ...payer,
     database,
     server,
@@ -156,6 +159,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     },
     close: async () => {
       await server.stop()
+      await ops.stop(true)
       await simulator.stop()
       await database.close()
     },
@@ -178,11 +182,12 @@ export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
   return startServer({
     settings: {
       api: { host: '127.0.0.1', port: 0 },
-      ops: { host: '127.0.0.1', port: 0 },
       sharesPort: false,
       maxBodyBytes: 64 * 1024 * 1024,
       responsesWebSocket: true,
       trustedProxies: [],
+      farewellMs: 0,
+      shutdownDelayMs: 0,
       shutdownGraceMs: 5000,
       journalDirectory: undefined,
       otlpEndpoint: undefined,

@@ -102,9 +102,8 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
   opened.defer(() => store.close())
   const watchdog = new Watchdog(clock)
   opened.defer(() => watchdog.stop())
-  const ledger = await openLedgerOf(options, watchdog)
+  const ledger = await openLedgerOf(options, watchdog, store)
   opened.defer(() => ledger.close())
-  await store.adopt()
   const redis = openRedisOf(options)
   opened.defer(() => redis?.connection.close())
   const limiter = await openLimiterOf(options, {
@@ -222,8 +221,8 @@ function openStoreOf({ settings, database, log, metrics }: GatewayOptions): Exch
   return new ExchangeWriter(database, log, metrics, notes)
 }
 
-/** The ledger; answers whose accounts are stopped are ended. */
-function openLedgerOf(options: GatewayOptions, watchdog: Watchdog) {
+/** The ledger; answers whose accounts are stopped are ended, and results are stored of what it posts for the dead. */
+function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: ExchangeWriter) {
   const { settings, database, clock, ledgerClock, patience, log } = options
   return openLedger({
     databaseUrl: database.url,
@@ -234,6 +233,7 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog) {
     random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
     onStop: stop => watchdog.end(stop),
+    onAdopted: () => store.adopt(),
     ...(patience === undefined ? {} : { timings: patience.ledger }),
   })
 }

@@ -6,7 +6,7 @@ import type { Welcome } from './first-start.ts'
 export interface Addresses {
   apiUrl: string
   consoleUrl: string
-  opsUrl: string | undefined
+  opsUrl: string
 }
 
 /** What is shown this once. */
@@ -22,8 +22,12 @@ export interface Greeting {
  * waits for the addresses to appear has the rest as well.
  */
 export function greet(io: CommandIo, server: Addresses, { welcome, link }: Greeting): void {
-  const lines = ['Tollgate is running', `  API  ${server.apiUrl}`, `  console  ${server.consoleUrl}`]
-  if (server.opsUrl !== undefined) lines.push(`  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`)
+  const lines = [
+    'Tollgate is running',
+    `  API  ${server.apiUrl}`,
+    `  console  ${server.consoleUrl}`,
+    `  ops  ${server.opsUrl}  (/healthz, /readyz, /metrics)`,
+  ]
   if (link !== undefined) {
     lines.push(
       '',

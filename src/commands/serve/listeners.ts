@@ -4,25 +4,17 @@ import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import { type OpsDependencies, serveOps } from '@/ops/ops.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
-import { serveApiHost } from '@/surfaces/api-host.ts'
-import type { Metrics } from '@/telemetry/metrics.ts'
+import { type ApiHost, serveApiHost } from '@/surfaces/api-host.ts'
 
-/** Where a server's process listens. */
+/** Where a server's callers find it. */
 export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket' | 'trustedProxies'> {
-  /** Undefined: a worker, whose supervisor has that listener. */
-  ops: Settings['ops'] | undefined
   /** Whether other processes of this deployment listen on the same API port. */
   sharesPort: boolean
 }
 
-/** Opens the listeners, all or none: a port may be taken. */
-export async function listen(
-  gateway: ApiGateway,
-  settings: ListenerSettings,
-  metrics: Metrics,
-  database: Database,
-) {
-  const api = bind({ host: 'HOST', port: 'PORT' }, settings.api, () =>
+/** Opens the API's listener. */
+export function listen(gateway: ApiGateway, settings: ListenerSettings): ApiHost {
+  return bind({ host: 'HOST', port: 'PORT' }, settings.api, () =>
     serveApiHost(gateway, {
       hostname: settings.api.host,
       port: settings.api.port,
@@ -31,14 +23,6 @@ export async function listen(
       trustedProxies: settings.trustedProxies,
     }),
   )
-  if (settings.ops === undefined) return { api, ops: undefined }
-  const { ops } = settings
-  const probes = {
-    metrics: () => metrics.registry.metrics(),
-    contentType: metrics.registry.contentType,
-    unreadiness: () => unreadiness(gateway, database),
-  }
-  return { api, ops: await orElse(api.stop, () => bindOps(ops, probes)) }
 }
 
 /** Opens the ops listener. */

@@ -1,5 +1,7 @@
+import type { Clock } from '@/clock/clock.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
+import type { OpsDependencies } from '@/ops/ops.ts'
 import { channelsOf } from '@/routing/catalog/catalog.ts'
 import type { ChannelHealth } from '@/routing/health/health.ts'
 import type { ApiGateway } from '@/surfaces/api-host.ts'
@@ -19,7 +21,13 @@ import { withinGrace } from './within-grace.ts'
 export interface ServerSettings
   extends GatewaySettings,
     ListenerSettings,
-    Pick<Settings, 'shutdownGraceMs'> {}
+    Pick<Settings, 'shutdownDelayMs' | 'shutdownGraceMs'> {
+  /**
+   * How long new work is refused, in ms, before no connection is taken any more. Requests that are on their way on open
+   * connections would otherwise find them closed, and so would connections that were not accepted yet.
+   */
+  farewellMs: number
+}
 
 /** The same as for its gateway, and where that listens. */
 export interface ServerOptions extends GatewayOptions {
@@ -29,20 +37,18 @@ export interface ServerOptions extends GatewayOptions {
 /** One process's gateway, listening. */
 export interface RunningServer {
   apiUrl: string
-  /** Undefined: there is no such listener in this process. */
-  opsUrl: string | undefined
+  /** What the ops listener of this process tells, if it has one. */
+  probes: OpsDependencies
   gateway: ApiGateway
   /** What the console shows of this process. */
   readings: Readings
-  /** Why new work should go elsewhere; undefined: it need not. */
-  unreadiness(): Promise<string | undefined>
   /** How channels and their keys do, as this process knows it. Holds no secret. */
   channelHealth(): ChannelHealth[]
   /** Resolves when everything committed before the call is visible here. */
   reloadCatalog(): Promise<void>
   /** Resolves when the results of all exchanges that ended are in the database. */
   flush(): Promise<void>
-  /** Refuses new work, lets open streams run for the grace period, then closes everything but the database. */
+  /** Sends new work elsewhere, then refuses it, lets open streams run for the grace period, then closes everything but the database. */
   stop(): Promise<void>
 }
 
@@ -54,23 +60,31 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
   const { gateway, catalog, ledger, limiter, health, responses, close } = opened
   const channelHealth = () => health.state(channelsOf(catalog))
   expose(metrics, opened, channelHealth)
-  const { api, ops } = await orElse(close, () => listen(gateway, settings, metrics, database))
+  const api = await orElse(close, () => listen(gateway, settings))
+  let isLeaving = false
   openRequests = () => api.pendingRequests()
   return {
     apiUrl: addressOf(api.url),
-    opsUrl: ops && addressOf(ops.url),
+    probes: {
+      metrics: () => metrics.registry.metrics(),
+      contentType: metrics.registry.contentType,
+      unreadiness: async () => (isLeaving ? 'shutting down' : unreadiness(gateway, database)),
+    },
     gateway,
     readings: {
       ledger: () => ({ ...ledger.state(), healthy: ledger.healthy() }),
       channels: channels => health.state(channels),
       redis: () => (settings.redisUrl === undefined ? 'off' : limiter.isDegraded ? 'away' : 'ok'),
     },
-    unreadiness: () => unreadiness(gateway, database),
     channelHealth,
     reloadCatalog: () => catalog.reload(),
     flush: () => Promise.all(gateway.settling).then(() => opened.store.flush()),
     async stop() {
+      isLeaving = true
+      api.leave()
+      await pause(settings.shutdownDelayMs, clock)
       gateway.draining = true
+      await pause(settings.farewellMs, clock)
       const ended = api.drain().then(() => gateway.idempotency.quiet())
       await Promise.all([
         withinGrace(ended, settings.shutdownGraceMs, clock),
@@ -78,7 +92,6 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       ])
       await api.stop()
       await close()
-      await ops?.stop(true)
     },
   }
 }
@@ -101,6 +114,10 @@ function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
     { channel, key: '', ...breaker },
     ...keys.map(({ position, breaker }) => ({ channel, key: String(position), ...breaker })),
   ])
+}
+
+async function pause(ms: number, clock: Clock): Promise<void> {
+  if (ms > 0) await new Promise<void>(resolve => clock.after(ms, resolve))
 }
 
 function addressOf(url: URL): string {

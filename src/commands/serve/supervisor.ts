@@ -2,16 +2,15 @@ import { AggregatorRegistry, Counter, Gauge, Registry } from 'prom-client'
 import type { Clock } from '@/clock/clock.ts'
 import { bind } from '@/commands/bind.ts'
 import type { Listener } from '@/config/settings.ts'
+import type { OpsDependencies } from '@/ops/ops.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { bindOps } from './listeners.ts'
 import type { MetricReading, WorkerMessage, WorkerQuestion } from './worker.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
-/** How many processes it keeps running, and where they and it listen. */
+/** How many processes it keeps running, and where they listen. */
 export interface SupervisorOptions {
   workers: number
   api: Listener
-  ops: Listener
   clock: Clock
   log: Log
 }
@@ -19,7 +18,8 @@ export interface SupervisorOptions {
 /** Several processes that share the API port, watched by this one. */
 export interface Supervisor {
   apiUrl: string
-  opsUrl: string
+  /** What the ops listener tells: of all workers as one. */
+  probes: OpsDependencies
   /** Tells all workers to end, which they do in their own time, and waits for them. */
   stop(): Promise<void>
 }
@@ -88,18 +88,14 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
       () => seats.filter(({ worker }) => worker !== undefined).length,
       () => restarts,
     )
-    const ops = bindOps(options.ops, {
-      contentType: Registry.PROMETHEUS_CONTENT_TYPE,
-      metrics: async () => metricsOf(await ask('metrics'), own),
-      unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
-    })
     return {
       apiUrl,
-      opsUrl: ops.url.href.replace(/\/$/, ''),
-      async stop() {
-        await clear()
-        await ops.stop(true)
+      probes: {
+        contentType: Registry.PROMETHEUS_CONTENT_TYPE,
+        metrics: async () => metricsOf(await ask('metrics'), own),
+        unreadiness: async () => (isStopping ? 'shutting down' : unreadinessOf(await ask('readiness'))),
       },
+      stop: clear,
     }
   } catch (error) {
     await clear()

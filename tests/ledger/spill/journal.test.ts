@@ -178,6 +178,27 @@ describe('without a database', () => {
     expect((await second.balance(payer.accountId))?.balanceNano).toBe(85n)
   }, 60_000)
 
+  test('of a dead neighbour is posted by a process that runs, and only then what else it left is taken in', async () => {
+    const payer = await fixture.payer(100n)
+    const dead = await fixture.open({ timings: IMPATIENT })
+    const request = holdOf(payer, 10n)
+    await dead.hold(request)
+    const balances: (bigint | undefined)[] = []
+    let told = 0
+    const neighbour = await fixture.open({
+      async onAdopted() {
+        told += 1
+        if (told > 1) balances.push((await neighbour.balance(payer.accountId))?.balanceNano)
+      },
+    })
+    const restore = await cutOff(fixture.database)
+    await dead.settle(costOf(request, 5n))
+    await dead.close()
+    await restore()
+    await neighbour.maintain()
+    expect([told, balances]).toEqual([2, [95n]])
+  }, 60_000)
+
   test('of a process that was killed while it looked for room, nothing is left to wonder about', async () => {
     const path = join(fixture.directory, 'killed.journal')
     writeFileSync(path, new Uint8Array(4096))
