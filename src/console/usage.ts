@@ -21,12 +21,11 @@ const MOST_BUCKETS = 1_000
 /** More lines than these are a tangle: the rest is one. */
 const MOST_SERIES = 20
 
-/** The column of each dimension, as text. */
 const COLUMNS: Record<UsageDimension, string> = {
-  model: "coalesce(model, '')",
-  key: 'key_id::text',
-  account: 'account_id::text',
-  channel: "coalesce(channel, '')",
+  model: 'model',
+  key: 'key_id',
+  account: 'account_id',
+  channel: 'channel',
 }
 
 /**
@@ -56,7 +55,8 @@ function momentOf(text: string, field: string): number {
 }
 
 interface UsageRow {
-  bucket: bigint
+  /** Which of the buckets, from 0. */
+  place: number
   id: string
   requests: bigint
   failed: bigint
@@ -73,18 +73,20 @@ export async function readUsage(
   query: UsageQuery,
   namesOf: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>,
 ): Promise<Usage> {
-  const rows = await select(database, query)
   const width = SECONDS[query.bucket]
   const first = Math.floor(query.from.getTime() / 1000 / width)
   const last = Math.ceil(query.to.getTime() / 1000 / width) - 1
   const places = Math.max(1, last - first + 1)
+  const rows = await select(database, query, first, places)
   const lines = Map.groupBy(rows, row => row.id)
-  const bySpend = [...lines.keys()].sort((one, other) => compare(weight(lines, other), weight(lines, one)))
+  const weights = new Map([...lines].map(([id, line]) => [id, weightOf(line)]))
+  const weight = (id: string) => weights.get(id) ?? 0n
+  const bySpend = [...lines.keys()].sort((one, other) => compare(weight(other), weight(one)))
   const kept = bySpend.slice(0, MOST_SERIES)
   const names = await namesOf(kept)
-  const series = kept.map(id => seriesOf(id, names.get(id) ?? id, lines.get(id) ?? [], first, places))
+  const series = kept.map(id => seriesOf(id, names.get(id) ?? id, lines.get(id) ?? [], places))
   const rest = bySpend.slice(MOST_SERIES).flatMap(id => lines.get(id) ?? [])
-  if (rest.length > 0) series.push(seriesOf('*', 'all others', rest, first, places))
+  if (rest.length > 0) series.push(seriesOf('*', 'all others', rest, places))
   return {
     from: query.from.toISOString(),
     to: query.to.toISOString(),
@@ -97,31 +99,42 @@ export async function readUsage(
   }
 }
 
-/** By ids, which begin with the time: a range of the index. */
+/**
+ * By ids, which begin with the time: each bucket is a range of an index. Grouping all of them at once by the bucket's
+ * number would be sorted on disk, for how many of those there are no database guesses.
+ */
 async function select(
   { sql }: Database,
   { accountId, from, to, bucket, by }: UsageQuery,
+  first: number,
+  places: number,
 ): Promise<UsageRow[]> {
+  const edges = Array.from({ length: places + 1 }, (_, place) => {
+    const edge = (first + place) * SECONDS[bucket] * 1000
+    return firstIdAt(new Date(Math.min(to.getTime(), Math.max(from.getTime(), edge))))
+  })
   const whose = accountId === undefined ? sql`` : sql`account_id = ${accountId} and`
+  const column = sql.unsafe(COLUMNS[by])
   const rows = await sql<(Omit<UsageRow, 'spend'> & { spend: string })[]>`
-    select floor(date_part('epoch', started_at) / ${SECONDS[bucket]})::bigint as bucket, ${sql.unsafe(COLUMNS[by])} as id,
-      count(*) as requests, count(*) filter (where end_state <> 'complete') as failed,
-      coalesce(sum(cost_nano), 0) as spend,
-      sum(input_uncached + cache_read + cache_write5m + cache_write1h + audio_input)::bigint as input,
-      sum(cache_read)::bigint as cached, sum(output_text + reasoning + audio_output)::bigint as output
-    from exchange where ${whose} id >= ${firstIdAt(from)} and id < ${firstIdAt(to)}
-    group by 1, 2`
+    select (place - 1)::integer as place, used.*
+    from unnest(${edges.slice(0, -1)}::uuid[], ${edges.slice(1)}::uuid[])
+      with ordinality as bucket (first_id, end_id, place),
+    lateral (
+      select coalesce(${column}::text, '') as id,
+        count(*) as requests, count(*) filter (where end_state <> 'complete') as failed,
+        coalesce(sum(cost_nano), 0) as spend,
+        sum(input_uncached + cache_read + cache_write5m + cache_write1h + audio_input)::bigint as input,
+        sum(cache_read)::bigint as cached, sum(output_text + reasoning + audio_output)::bigint as output
+      from exchange where ${whose} id >= first_id and id < end_id
+      group by ${column} offset 0
+    ) used`
   return rows.map(row => ({ ...row, spend: BigInt(row.spend) }))
 }
 
-function seriesOf(id: string, name: string, rows: readonly UsageRow[], first: number, places: number) {
+function seriesOf(id: string, name: string, rows: readonly UsageRow[], places: number) {
   const sums = (read: (row: UsageRow) => bigint) => {
     const values = Array<bigint>(places).fill(0n)
-    for (const row of rows) {
-      // A request begins a moment after its id was made, perhaps in the next bucket.
-      const place = Math.min(places - 1, Math.max(0, Number(row.bucket) - first))
-      values[place] = (values[place] ?? 0n) + read(row)
-    }
+    for (const row of rows) values[row.place] = (values[row.place] ?? 0n) + read(row)
     return values
   }
   return {
@@ -147,8 +160,8 @@ function totalsOf(rows: readonly UsageRow[]): Usage['totals'] {
 }
 
 /** Spend decides, and requests where nothing was charged. */
-function weight(lines: ReadonlyMap<string, UsageRow[]>, id: string): bigint {
-  return (lines.get(id) ?? []).reduce((total, row) => total + row.spend * 1_000_000n + row.requests, 0n)
+function weightOf(line: readonly UsageRow[]): bigint {
+  return line.reduce((total, row) => total + row.spend * 1_000_000n + row.requests, 0n)
 }
 
 function compare(one: bigint, other: bigint): number {

@@ -53,6 +53,20 @@ test.each([
   expect(await least(1_000, answer)).toBeLessThan(1_000)
 })
 
+test('usage by day counts each request once, on its day, whoever made it', async () => {
+  const { buckets, series, totals } = await site.call(owner, 'GET /api/usage', { query: { by: 'key' } })
+  const rows = await gateway.database.sql<{ day: string; requests: bigint }[]>`
+    select to_char(started_at at time zone 'UTC', 'YYYY-MM-DD') as day, count(*) as requests from exchange
+    where started_at >= now() - interval '30 days' group by 1`
+  const stored = new Map(rows.map(({ day, requests }) => [day, Number(requests)]))
+  // Both edges move while this runs: the whole days between them do not.
+  for (const [place, bucket] of [...buckets.entries()].slice(1, -1)) {
+    const sum = series.reduce((total, { requests }) => total + (requests[place] ?? 0), 0)
+    expect(sum).toBe(stored.get(bucket.slice(0, 10)) ?? 0)
+  }
+  expect(series.flatMap(({ requests }) => requests).reduce((sum, one) => sum + one, 0)).toBe(totals.requests)
+})
+
 test('pages of the log follow one another without a gap or a repetition', async () => {
   const seen: string[] = []
   let cursor: string | null = null
