@@ -50,6 +50,28 @@ describe.skipIf(!HAS_BROWSER)(`with ${REQUESTS} requests in the log`, () => {
   )
 
   test(
+    'what the chart and the log are asked for is in the address, and there after a reload',
+    async () => {
+      const { page } = owner
+      await page.goto('/admin/traffic')
+      await page.getByRole('group', { name: 'Range' }).getByText('30 days', { exact: true }).click()
+      await page.getByRole('group', { name: 'By', exact: true }).getByText('Channel', { exact: true }).click()
+      await page.getByRole('group', { name: 'Show' }).getByText('Requests', { exact: true }).click()
+      await page.getByLabel('Time', { exact: true }).selectOption('Last hour')
+      await page.reload()
+      for (const name of ['30 days', 'Channel', 'Requests']) {
+        expect(await page.getByRole('radio', { name, exact: true }).isChecked()).toBe(true)
+      }
+      expect(await page.getByLabel('Time', { exact: true }).inputValue()).toBe('hour')
+      const rows = page.locator('table[role="table"] tbody tr')
+      await rows.first().waitFor()
+      const oldest = await rows.last().locator('time').getAttribute('datetime')
+      expect(Date.now() - Date.parse(oldest ?? '')).toBeLessThan(3_700_000)
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+
+  test(
     'the list goes on page by page, without a gap and without a repeat',
     async () => {
       const { page } = owner

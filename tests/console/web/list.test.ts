@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { appendPage } from '@/console/web/api/page.ts'
-import { type LineFilter, matchesFilter } from '@/console/web/stream/line-filter.ts'
+import { beginningOf, type LineFilter, matchesFilter } from '@/console/web/stream/line-filter.ts'
 
 const idOf = (item: { id: number }) => item.id
 
@@ -44,7 +44,16 @@ describe('a live line', () => {
     cost: null,
     channel: null,
   }
-  const all: LineFilter = { model: '', key: '', status: '', end: '', id: '', account: '', channel: '' }
+  const all: LineFilter = {
+    model: '',
+    key: '',
+    status: '',
+    end: '',
+    id: '',
+    account: '',
+    channel: '',
+    since: '',
+  }
 
   test('passes where nothing is asked', () => {
     expect(matchesFilter(line, all)).toBe(true)
@@ -69,4 +78,13 @@ describe('a live line', () => {
   ])('under %p is shown: %p', (filter, isShown) => {
     expect(matchesFilter(line, { ...all, ...filter })).toBe(isShown)
   })
+})
+
+test.each([
+  ['hour', '2026-11-20T11:00:00.000Z'],
+  ['month', '2026-10-21T12:00:00.000Z'],
+  ['', undefined],
+  ['constructor', undefined],
+])('a log since %p begins at %p', (since, from) => {
+  expect(beginningOf(since, Date.parse('2026-11-20T12:00:00Z'))).toBe(from)
 })

@@ -3,6 +3,9 @@
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
+/** The reader's zone, as `Europe/Berlin`. */
+export const ZONE = new Intl.DateTimeFormat().resolvedOptions().timeZone
+
 /** `20 Nov 2026, 21:04:05` */
 export function localTime(iso: string): string {
   const date = new Date(iso)

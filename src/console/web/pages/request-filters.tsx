@@ -1,5 +1,5 @@
 import { type Option, SelectField, TextField } from '../parts/field.tsx'
-import type { LineFilter } from '../stream/line-filter.ts'
+import { type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { END_STATES } from './end-state.tsx'
 
 export interface FilterChoices {
@@ -64,6 +64,7 @@ export function RequestFilters({
         onValue={status => change({ status })}
       />
       <SelectField label="End" value={filter.end} options={ENDS} onValue={end => change({ end })} />
+      <SelectField label="Time" value={filter.since} options={TIMES} onValue={since => change({ since })} />
     </search>
   )
 }
@@ -79,6 +80,11 @@ const STATUSES: readonly Option<string>[] = [
 const ENDS: readonly Option<string>[] = [
   { value: '', label: 'Any' },
   ...Object.entries(END_STATES).map(([value, { name }]) => ({ value, label: name })),
+]
+
+const TIMES: readonly Option<string>[] = [
+  { value: '', label: 'Any' },
+  ...Object.entries(SPANS).map(([value, { name }]) => ({ value, label: name })),
 ]
 
 /** The names to choose from, and the chosen one even if it is no more among them. */

@@ -32,6 +32,7 @@ const NO_FILTER: LineFilter & { receipt: string } = {
   id: '',
   account: '',
   channel: '',
+  since: '',
   receipt: '',
 }
 

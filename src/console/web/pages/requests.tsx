@@ -3,7 +3,7 @@ import { useQuery } from '../api/query.ts'
 import { readCount } from '../format/number.ts'
 import { Empty } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
-import type { LineFilter } from '../stream/line-filter.ts'
+import { beginningOf, type LineFilter } from '../stream/line-filter.ts'
 import { RequestLog } from './request-log.tsx'
 
 export function RequestsPage() {
@@ -73,8 +73,10 @@ export function filterQuery(filter: LineFilter): {
   status?: string
   id?: string
   end_state?: EndState
+  from?: string
 } {
   const key = readCount(filter.key)
+  const from = beginningOf(filter.since, Date.now())
   const end = END_STATES.find(state => state === filter.end)
   return {
     ...(filter.model === '' ? {} : { model: filter.model }),
@@ -82,5 +84,6 @@ export function filterQuery(filter: LineFilter): {
     ...(filter.status === '' ? {} : { status: filter.status }),
     ...(filter.id === '' ? {} : { id: filter.id }),
     ...(end === undefined ? {} : { end_state: end }),
+    ...(from === undefined ? {} : { from }),
   }
 }

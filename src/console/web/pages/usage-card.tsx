@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
 import type { Usage } from '../../api/contract/usage.ts'
+import { useAddressState } from '../api/address.ts'
 import { useQuery } from '../api/query.ts'
 import { type Option, Segments } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
@@ -22,6 +22,14 @@ const MEASURES: readonly Option<Measure>[] = (['spend', 'tokens', 'requests'] as
   label: MEASURE_NAMES[value],
 }))
 
+/** In the address; what is grouped by first depends on the page. */
+const PRESETS = { range: 'week', show: 'spend', by: '' }
+
+/** An address may say anything. */
+function chosen<Value extends string>(options: readonly Option<Value>[], text: string): Value | undefined {
+  return options.find(({ value }) => value === text)?.value
+}
+
 export interface UsageCardProps<By extends string> {
   groups: readonly Option<By>[]
   /** What is asked for; the same again for the file. */
@@ -33,9 +41,10 @@ export interface UsageCardProps<By extends string> {
 
 /** Spend, tokens and requests over time, by model, key and so on. */
 export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageCardProps<By>) {
-  const [range, setRange] = useState<Range>('week')
-  const [measure, setMeasure] = useState<Measure>('spend')
-  const [by, setBy] = useState<By | undefined>(groups[0]?.value)
+  const [state, change] = useAddressState(PRESETS)
+  const range = chosen(RANGES, state.range) ?? 'week'
+  const measure = chosen(MEASURES, state.show) ?? 'spend'
+  const by = chosen(groups, state.by) ?? groups[0]?.value
   const query = useQuery(`${range} ${by}`, signal => {
     if (by === undefined) throw new Error('usage is grouped by something')
     return ask({ from: startOf(range), by }, signal)
@@ -45,12 +54,19 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
       <div class="card-head">
         <h2 id="usage-title">Usage</h2>
         <div class="actions">
-          <Segments label="Show" value={measure} options={MEASURES} onValue={setMeasure} />
-          <Segments label="Range" value={range} options={RANGES} onValue={setRange} />
+          <Segments label="Show" value={measure} options={MEASURES} onValue={show => change({ show })} />
+          <Segments
+            label="Range"
+            value={range}
+            options={RANGES}
+            onValue={value => change({ range: value })}
+          />
         </div>
       </div>
       <div class="card-head">
-        {by === undefined ? null : <Segments label="By" value={by} options={groups} onValue={setBy} />}
+        {by === undefined ? null : (
+          <Segments label="By" value={by} options={groups} onValue={value => change({ by: value })} />
+        )}
         {csv === undefined || by === undefined ? null : (
           <a class="button small quiet" href={csv({ from: startOf(range), by })} download>
             Download CSV
