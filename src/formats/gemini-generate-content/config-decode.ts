@@ -5,6 +5,7 @@ import {
   asNumber,
   asObject,
   asString,
+  isJsonObject,
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
@@ -59,7 +60,8 @@ export function configExtensions(config: JsonObject): JsonObject {
   // An enum answer is text to every other format; its schema would mean JSON there.
   const output =
     decodeOutput(config)?.type === 'text' ? ['responseMimeType', 'responseSchema', 'responseJsonSchema'] : []
-  const own = (key: string) => !NEUTRAL.has(key) || (output.includes(key) && config[key] !== 'text/plain')
+  const isRead = (key: string) => NEUTRAL.has(key) || (key === 'responseFormat' && textFormat(config))
+  const own = (key: string) => !isRead(key) || (output.includes(key) && config[key] !== 'text/plain')
   return Object.fromEntries(Object.entries(config).filter(([key]) => own(key)))
 }
 
@@ -72,7 +74,25 @@ export function decodeModality(value: JsonValue): 'text' | 'image' | 'audio' | u
   return MODALITIES.find(modality => modality !== undefined && modality === name)
 }
 
+/** The newer `responseFormat`, where it says of text what every format can. */
+function textFormat({ responseFormat }: JsonObject): OutputFormat | undefined {
+  const [only, ...more] = isJsonObject(responseFormat) ? [responseFormat] : asArray(responseFormat)
+  const { text, ...others } = asObject(only) ?? {}
+  const { mimeType, schema, ...unknown } = asObject(text) ?? {}
+  if (text === undefined || more.length + Object.keys({ ...others, ...unknown }).length > 0) return undefined
+  const type = (asString(mimeType) ?? JSON_TYPE).toLowerCase().replace('_', '/')
+  if (type === 'text/plain') return { type: 'text' }
+  if (type !== JSON_TYPE) return undefined
+  const known = asObject(schema)
+  if (known === undefined) return { type: 'json' }
+  return { type: 'json-schema', name: undefined, description: undefined, schema: known, strict: undefined }
+}
+
+const JSON_TYPE = 'application/json'
+
 function decodeOutput(config: JsonObject): OutputFormat | undefined {
+  const newer = textFormat(config)
+  if (newer !== undefined) return newer
   const mimeType = asString(config['responseMimeType'])
   if (mimeType !== undefined && mimeType !== 'application/json') return { type: 'text' }
   const openapi = asObject(config['responseSchema'])

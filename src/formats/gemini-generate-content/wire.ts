@@ -19,7 +19,7 @@ export const FORMAT = 'gemini-generate-content'
 export const DATA_KEYS: ReadonlySet<string> = new Set([
   ...['args', 'partialArgs', 'response', 'parameters'],
   ...['parametersJsonSchema', 'parameters_json_schema'],
-  ...['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema'],
+  ...['responseSchema', 'response_schema', 'responseJsonSchema', 'response_json_schema', 'schema'],
 ])
 
 /** The SDK's keys with JSON values: a key that the vendor renames becomes a compile error here. */

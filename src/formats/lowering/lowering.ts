@@ -168,11 +168,13 @@ function createRaiser(
   }
 }
 
-/** Top-level fields that only another format knows. */
+/** Top-level fields that only another format knows; some are known to this one by the same name. */
 function foreignExtensions(request: GenerationRequest, codec: Codec): Loss[] {
+  const known = request.extensions[codec.format] ?? {}
   return Object.entries(request.extensions)
     .filter(([format]) => format !== codec.format)
     .flatMap(([, fields]) => Object.entries(fields ?? {}))
+    .filter(([name]) => !Object.hasOwn(known, name))
     .flatMap(([name, value]) => (isEmptyList(value) ? [] : ({ field: 'extension', name } as const)))
 }
 

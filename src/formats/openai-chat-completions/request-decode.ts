@@ -1,5 +1,6 @@
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
+import { sharedHints } from '@/formats/openai/shared-fields.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
   asArray,
@@ -132,7 +133,10 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
   const unknown = Object.entries(body).filter(
     ([name, value]) => value !== null && !isKnown(name, value) && !isUserName(name, body),
   )
-  return unknown.length === 0 ? {} : { [FORMAT]: Object.fromEntries(unknown) }
+  return {
+    ...(unknown.length > 0 && { [FORMAT]: Object.fromEntries(unknown) }),
+    ...sharedHints(body, 'openai-responses'),
+  }
 }
 
 /** A word that a vendor added to one of these two is that vendor's to understand. */

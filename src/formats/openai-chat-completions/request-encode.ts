@@ -1,5 +1,6 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { unsayable } from '@/formats/invalid.ts'
+import { isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import type { Effort, GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
@@ -65,13 +66,24 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     store: encodeStore(store, rules),
   }
   const said = withoutUndefined(body)
-  const own = extensions[FORMAT]
+  const own = ownExtensions(extensions, rules)
   return {
     body: own === undefined ? said : withoutUndefined({ ...own, ...said }, body),
     losses: rules.losses,
     headers: {},
     emulate: { stop: emulatedStop, outputTool: undefined },
   }
+}
+
+/** What this format alone has a name for. Hints of OpenAI's mean nothing to other vendors, some of whom refuse them. */
+function ownExtensions(
+  { [FORMAT]: own, 'openai-responses': shared }: GenerationRequest['extensions'],
+  rules: TargetRules,
+): JsonObject | undefined {
+  if (own === undefined || shared === undefined || rules.vendor.isOpenai) return own
+  const hints = Object.keys(own).filter(isSharedHint)
+  for (const name of hints) rules.lose('extension', name)
+  return Object.fromEntries(Object.entries(own).filter(([name]) => !hints.includes(name)))
 }
 
 /** The fields that say something, in the order of `body`, then those that only `fields` has. */

@@ -3,6 +3,7 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { sharedHints } from '@/formats/openai/shared-fields.ts'
 import { textPart } from '@/generation/part.ts'
 import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
@@ -90,7 +91,10 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     promptCacheKey: asString(body['prompt_cache_key']) || undefined,
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
-    extensions: { 'openai-responses': decodeExtensions(body) },
+    extensions: {
+      'openai-responses': decodeExtensions(body),
+      ...sharedHints(body, 'openai-chat-completions'),
+    },
     unsaid: unsaidFields(body),
   }
 }

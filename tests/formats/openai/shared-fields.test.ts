@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'bun:test'
+import { TARGETS, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
+import { nameLosses } from '@/formats/lowering/caller-words.ts'
+import { lowerRequest } from '@/formats/lowering/lowering.ts'
+import { CODECS } from '@/formats/registry.ts'
+import type { Format } from '@/generation/format.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+const HINTS = { prompt_cache_retention: '24h', prompt_cache_options: { mode: 'explicit', ttl: '12h' } }
+const CALLERS = {
+  'openai-chat-completions': { messages: [{ role: 'user', content: 'hi' }] },
+  'openai-responses': { input: 'hi' },
+} as const satisfies Partial<Record<Format, JsonObject>>
+
+function sent(from: keyof typeof CALLERS, to: Format, more: JsonObject, vendor = TARGETS[to].vendor) {
+  const body = { ...CALLERS[from], ...more }
+  const request = CODECS[from].decodeRequest(body, { model: 'm', stream: false })
+  const { body: written, losses } = lowerRequest(
+    request,
+    CODECS[to],
+    { ...TARGETS[to], vendor },
+    USUAL_HABITS,
+  )
+  return { written, losses: nameLosses(losses, CODECS[from], body) }
+}
+
+describe("OpenAI's hints on its prompt cache", () => {
+  test.each([
+    ['openai-chat-completions', 'openai-responses'],
+    ['openai-responses', 'openai-chat-completions'],
+  ] as const)('go from %s to %s, which spells them alike', (from, to) => {
+    expect(sent(from, to, HINTS)).toMatchObject({ written: HINTS, losses: [] })
+  })
+
+  test.each(['anthropic-messages', 'gemini-generate-content'] as const)('are losses at %s', to => {
+    expect(sent('openai-chat-completions', to, HINTS).losses).toEqual(Object.keys(HINTS).sort())
+    expect(sent('openai-responses', to, HINTS).losses).toEqual(Object.keys(HINTS).sort())
+  })
+
+  test('are losses at vendors of Chat that are not OpenAI', () => {
+    const { written, losses } = sent('openai-responses', 'openai-chat-completions', HINTS, 'groq.com')
+    expect(losses).toEqual(Object.keys(HINTS).sort())
+    expect(Object.keys(written)).not.toContain('prompt_cache_retention')
+  })
+
+  test('are a loss where they name an answer that Chat never kept', () => {
+    const options = { prompt_cache_options: { comparison_response_id: 'resp_1' } }
+    const { written, losses } = sent('openai-responses', 'openai-chat-completions', options)
+    expect(losses).toEqual(['prompt_cache_options'])
+    expect(Object.keys(written)).not.toContain('prompt_cache_options')
+  })
+})
