@@ -73,6 +73,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'described-schema.ts',
     'invalid.ts',
     'json-in-words.ts',
+    'model-edit.ts',
     'one-piece.ts',
     'surrogates.ts',
     'unsaid.ts',

@@ -1,4 +1,5 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { modelEdits } from '@/formats/model-edit.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 
@@ -12,10 +13,7 @@ export const passthrough: PassthroughCodec = {
 }
 
 function edits({ json }: PassedBody, { target, outputLimit, withoutReasoning }: Passage): JsonEdit[] {
-  const found: JsonEdit[] = []
-  if (json['model'] !== undefined && json['model'] !== target.model) {
-    found.push({ path: ['model'], value: target.model })
-  }
+  const found = modelEdits(json, target.model)
   if (outputLimit !== undefined) found.push({ path: ['max_tokens'], value: outputLimit })
   return withoutReasoning ? [...found, ...thoughtlessEdits(json)] : found
 }

@@ -1,4 +1,5 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { modelEdits } from '@/formats/model-edit.ts'
 import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
@@ -19,10 +20,7 @@ export const passthrough: PassthroughCodec = {
 
 function edits({ json, texts }: PassedBody, { target, stream, outputLimit }: Passage): JsonEdit[] {
   const vendor = vendorTraits(target.vendor)
-  const found: JsonEdit[] = []
-  if (json['model'] !== undefined && json['model'] !== target.model) {
-    found.push({ path: ['model'], value: target.model })
-  }
+  const found = modelEdits(json, target.model)
   // Usage is wanted of every stream; who does not know the field sends it unasked.
   if (!vendor.takesStreamOptions) {
     if (json['stream_options'] !== undefined) found.push({ path: ['stream_options'], remove: true })

@@ -1,4 +1,5 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
+import { modelEdits } from '@/formats/model-edit.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
@@ -15,10 +16,7 @@ export const passthrough: PassthroughCodec = {
 
 function edits(body: PassedBody, { target, purpose, outputLimit, withoutReasoning }: Passage): JsonEdit[] {
   const { json } = body
-  const found: JsonEdit[] = []
-  if (json['model'] !== undefined && json['model'] !== target.model) {
-    found.push({ path: ['model'], value: target.model })
-  }
+  const found = modelEdits(json, target.model)
   if (outputLimit !== undefined) found.push({ path: ['max_output_tokens'], value: outputLimit })
   // Codex tells its vendor of the caller's machine here: session ids, local paths.
   if (json['client_metadata'] !== undefined) found.push({ path: ['client_metadata'], value: {} })

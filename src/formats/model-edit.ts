@@ -1,0 +1,7 @@
+import type { JsonObject } from '@/json/json.ts'
+import type { JsonEdit } from '@/json/splice.ts'
+
+/** Gives a body that names its model the upstream's name of it. */
+export function modelEdits(json: JsonObject, model: string): JsonEdit[] {
+  return json['model'] === undefined || json['model'] === model ? [] : [{ path: ['model'], value: model }]
+}
