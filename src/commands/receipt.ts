@@ -46,6 +46,7 @@ function rowOf(id: string, receipt: Receipt) {
     end_state: endStateOf(receipt),
     usage_source: exchange?.usageSource ?? null,
     price_version: exchange?.priceVersion?.toString() ?? null,
+    service_tier: exchange?.serviceTier ?? null,
     lines: lines?.map(lineRow) ?? null,
     exact_cost:
       exchange?.costPico === null || exchange === undefined ? null : exactly(BigInt(exchange.costPico)),
@@ -75,6 +76,7 @@ function describe(row: ReturnType<typeof rowOf>): string {
     ['ended', STATES[row.end_state] ?? row.end_state],
     ['tokens known from', row.usage_source ?? 'nobody'],
     ['price version', row.price_version ?? 'none'],
+    ...(row.service_tier === null ? [] : [['service tier', row.service_tier] as const]),
   ])
   const lines = table(
     ['for', 'quantity', 'rate', 'amount'],

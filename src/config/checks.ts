@@ -1,4 +1,5 @@
 import { DEAREST } from '@/generation/rates.ts'
+import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decimalPlaces, isAbove, readDecimal } from './decimal.ts'
 import { TOKEN_PRICE_NAMES } from './schema.ts'
@@ -139,6 +140,18 @@ class Checks {
     for (const [size, price] of Object.entries(asObject(prices.value['per_image']) ?? {})) {
       this.decimal(price, child(sizes, size), PER_IMAGE)
     }
+    this.#tiers(prices)
+    const serviceTiers = child(prices.pointer, 'service_tiers')
+    for (const name of SERVICE_TIERS) {
+      const value = asObject(asObject(prices.value['service_tiers'])?.[name])
+      if (value === undefined) continue
+      const tier = { value, pointer: child(serviceTiers, name) }
+      this.#tokenPrices(tier)
+      this.#tiers(tier)
+    }
+  }
+
+  #tiers(prices: Found<JsonObject>): void {
     const tiers = members(prices.value, prices.pointer, 'tiers')
     for (const tier of tiers) this.#tokenPrices(tier)
     const thresholds = tiers.map(({ value, pointer }) => ({

@@ -1,5 +1,6 @@
 import { type Static, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { FORMATS } from '@/generation/format.ts'
+import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
 import { THINK_TAGS } from '@/generation/think-tags.ts'
 
@@ -31,6 +32,10 @@ const oneOf = <Choice extends string>(choices: readonly Choice[]) =>
       words(`one of ${choices.join(', ')}`),
     ),
   )
+
+/** A closed mapping of things that may all be left out, of which one is said at least. */
+const some = <Properties extends TProperties>(properties: Properties, expected: string) =>
+  Type.Object(properties, { additionalProperties: false, minProperties: 1, ...words(expected) })
 
 /** A number or a text; which numbers are allowed is decided on the text as written, never on a float. */
 const decimal = Type.Union([Type.Number(), Type.String()], words('a decimal number of 0 or more'))
@@ -123,29 +128,46 @@ const tokenPrices = {
 /** The prices that are per million tokens; the others are per unit. */
 export const TOKEN_PRICE_NAMES: readonly string[] = Object.keys(tokenPrices)
 
+/** Other prices for long prompts: those that a tier names hold for the whole request. */
+const tiers = Type.Optional(
+  list(
+    closed({
+      above_input_tokens: Type.Integer({
+        minimum: 0,
+        maximum: INTEGER_MAX,
+        ...words(`a whole number from 0 to ${INTEGER_MAX}`),
+      }),
+      ...tokenPrices,
+    }),
+  ),
+)
+
+/** Those of tokens in one service tier; what is left out is as without it. */
+const serviceTier = Type.Optional(some({ ...tokenPrices, tiers }, 'a mapping with at least one price'))
+
 const priceFields = {
   ...tokenPrices,
   /** For each request that is answered, whatever it uses. */
   per_request: price,
   /** For each image made, by `SIZE/QUALITY`, `SIZE`, `QUALITY` or `default`. */
-  per_image: Type.Optional(Type.Record(Type.String(), decimal, words('a mapping of sizes to prices'))),
+  per_image: Type.Optional(
+    Type.Record(Type.String(), decimal, {
+      minProperties: 1,
+      ...words('a mapping of at least one size to its price'),
+    }),
+  ),
   /** For each second of film that was made. */
   per_video_second: price,
   /** For each second of sound heard or made, begun ones included. */
   per_audio_second: price,
   /** Of the text that is spoken. */
   per_million_characters: price,
-  /** Other prices for long prompts: those that a tier names hold for the whole request. */
-  tiers: Type.Optional(
-    list(
-      closed({
-        above_input_tokens: Type.Integer({
-          minimum: 0,
-          maximum: INTEGER_MAX,
-          ...words(`a whole number from 0 to ${INTEGER_MAX}`),
-        }),
-        ...tokenPrices,
-      }),
+  tiers,
+  /** Other prices for what an upstream serves in another service tier. */
+  service_tiers: Type.Optional(
+    some(
+      Object.fromEntries(SERVICE_TIERS.map(name => [name, serviceTier])),
+      'a mapping of at least one service tier to its prices',
     ),
   ),
 }
@@ -172,7 +194,9 @@ const model = closed({
   /** Where it is served. */
   channels: Type.Array(route, { minItems: 1, ...words('a list of at least one channel') }),
   /** Where it is offered. Left out: wherever its channels and prices can serve. */
-  surfaces: Type.Optional(list(oneOf(SURFACES))),
+  surfaces: Type.Optional(
+    Type.Array(oneOf(SURFACES), { minItems: 1, ...words('a list of at least one surface') }),
+  ),
   /** False: only accounts that were given it. True unless said. */
   enabled_by_default: flag,
   /** Its longest prompt. Told to clients; no request is refused by it. */

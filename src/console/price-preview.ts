@@ -1,7 +1,7 @@
 import { and, desc, eq, gte, isNotNull } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { exchange } from '@/db/schema.ts'
-import type { Rates } from '@/generation/rates.ts'
+import { type Rates, ratesIn } from '@/generation/rates.ts'
 import { costOf } from '@/pricing/cost.ts'
 import { exactly } from './receipt.ts'
 import { firstIdAt } from './request-log.ts'
@@ -33,6 +33,9 @@ export async function previewCost(
   const sum = (rates: Rates | undefined) =>
     rates === undefined
       ? 0n
-      : used.reduce((total, row) => total + costOf(row, rates, row.extras ?? {}).pico, 0n)
+      : used.reduce((total, row) => {
+          const held = ratesIn(rates, row.serviceTier ?? undefined)
+          return total + costOf(row, held, row.extras ?? {}).pico
+        }, 0n)
   return { requests: used.length, cost_before: exactly(sum(before)), cost_after: exactly(sum(after)) }
 }

@@ -1,18 +1,23 @@
 import { declareRates, readPricePlan } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { PriceSet, Prices } from './api/contract/words.ts'
+import type { PriceSet, Prices, PriceTier } from './api/contract/words.ts'
 
 /** Rates in the names of tollgate.yaml, so that a page can send them back. */
 export function ratesRow(rates: Rates): PriceSet {
-  const { tiers } = rates
-  const declared = declareRates(rates) as PriceSet
+  const { service_tiers, ...declared } = withNumbers(declareRates(rates) as PriceSet)
+  if (service_tiers === undefined) return declared
+  const own = Object.entries(service_tiers).map(([name, tier]) => [name, withNumbers(tier)])
+  return { ...declared, service_tiers: Object.fromEntries(own) }
+}
+
+/** The thresholds, which are declared as texts, as numbers. */
+function withNumbers<Set extends { tiers?: PriceTier[] }>(declared: Set): Set {
   if (declared.tiers === undefined) return declared
-  const withNumbers = declared.tiers.map((tier, index) => ({
-    ...tier,
-    above_input_tokens: Number(tiers[index]?.aboveInputTokens),
-  }))
-  return { ...declared, tiers: withNumbers }
+  return {
+    ...declared,
+    tiers: declared.tiers.map(tier => ({ ...tier, above_input_tokens: Number(tier.above_input_tokens) })),
+  }
 }
 
 /** Declared prices as they hold now, with the changes still to come: a change whose day has come is what holds. */

@@ -1,7 +1,7 @@
 import type { Database } from '@/db/connect.ts'
 import type { EndState } from '@/db/schema.ts'
 import { perMillion, perUnit } from '@/generation/rate-text.ts'
-import type { Rates } from '@/generation/rates.ts'
+import { type Rates, ratesIn } from '@/generation/rates.ts'
 import { readReceipt, type StoredReceipt } from '@/ledger/receipt.ts'
 import { type Bucket, type CostLine, costOf } from '@/pricing/cost.ts'
 import { formatMoney } from '@/pricing/money.ts'
@@ -33,7 +33,8 @@ export async function loadReceipt(db: Database, id: string): Promise<Receipt | u
 /** The prices it was charged by, which are kept for good. */
 async function ratesOf(db: Database, { exchange }: StoredReceipt): Promise<Rates | undefined> {
   if (exchange === undefined || exchange.priceVersion === null) return undefined
-  return (await readVersion(db.orm, exchange.priceVersion))?.rates
+  const rates = (await readVersion(db.orm, exchange.priceVersion))?.rates
+  return rates && ratesIn(rates, exchange.serviceTier ?? undefined)
 }
 
 /** Request, tokens, prices and charges as the console shows them. */
@@ -62,6 +63,7 @@ export function receiptRow(
     losses: [...(exchange?.losses ?? [])],
     tokens: tokensOf(receipt),
     usage_source: exchange?.usageSource ?? null,
+    service_tier: exchange?.serviceTier ?? null,
     price_version: exchange?.priceVersion?.toString() ?? null,
     lines: receipt.lines?.map(lineRow) ?? [],
     exact_cost:

@@ -20,6 +20,7 @@ import {
 } from 'drizzle-orm/pg-core'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
+import type { ServiceTier } from '@/generation/service-tier.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -289,6 +290,8 @@ export const exchange = pgTable(
     attempts: integer().notNull(),
     /** Request fields that the upstream's format could not say. */
     losses: text().array().notNull().default([]),
+    /** The service tier whose prices it was charged by; null: the model's own. */
+    serviceTier: text().$type<ServiceTier>(),
     /** When the row was written, which is the order of the table: who follows the log asks for what came since. */
     storedAt: moment().notNull().defaultNow(),
   },

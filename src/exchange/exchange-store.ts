@@ -197,6 +197,7 @@ function toColumns(row: ExchangeRow) {
     extras: row.extras ?? undefined,
     usage_source: row.usageSource,
     price_version: row.priceVersion?.toString(),
+    service_tier: row.serviceTier ?? undefined,
     cost_nano: row.costNano?.toString(),
     cost_pico: row.costPico ?? undefined,
     status: row.status,

@@ -3,6 +3,7 @@ import type { Clock } from '@/clock/clock.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { Extras } from '@/generation/extras.ts'
 import type { Format } from '@/generation/format.ts'
+import type { ServiceTier } from '@/generation/service-tier.ts'
 import type { Surface } from '@/generation/surface.ts'
 import type { Usage } from '@/generation/usage.ts'
 import type { LimitLease, LimitState } from '@/limits/answer.ts'
@@ -25,6 +26,8 @@ export interface Charge {
   nano: bigint
   pico: bigint
   priceVersion: bigint
+  /** The service tier whose prices of that version hold; undefined: the model's own. */
+  serviceTier: ServiceTier | undefined
 }
 
 /** All that is kept of one exchange, filled in as it happens. Holds no content and no credential. */
@@ -49,6 +52,8 @@ export interface ExchangeRecord {
   /** The caller's `traceparent` header. */
   traceparent: string | undefined
   losses: readonly string[]
+  /** The service tier that the last attempt asked for, in the upstream's words, where that decides prices. */
+  askedTier: string | undefined
   /** From the start to the upstream's first output, in ms. */
   firstByteMs: number | undefined
   /** Undefined: the upstream reported none. */
@@ -95,6 +100,7 @@ export function openRecord(
     tries: [],
     traceparent: undefined,
     losses: [],
+    askedTier: undefined,
     firstByteMs: undefined,
     usage: undefined,
     extras: undefined,

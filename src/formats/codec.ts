@@ -44,6 +44,9 @@ export interface Codec {
    */
   reportedUsage(body: JsonObject): Usage | undefined
 
+  /** The upstream's word for the service tier that served a whole answer; undefined: it says none. */
+  servedTier(body: JsonObject): string | undefined
+
   /** Writes a whole answer for the caller. */
   encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject
 

@@ -4,9 +4,11 @@ import {
   type DeclaredTokenRates,
   type Rates,
   type RateTier,
+  type ServiceTierRates,
   TOKEN_RATE_NAMES,
   type TokenRateName,
 } from './rates.ts'
+import { SERVICE_TIERS, type ServiceTier } from './service-tier.ts'
 
 /** How many decimal places turn a decimal string into whole pico units. */
 interface Places {
@@ -81,10 +83,26 @@ function read(prices: JsonObject, places: Places): Rates {
     perVideoSecond: pico(prices['per_video_second'], 'prices.per_video_second', places.unit),
     perAudioSecond: pico(prices['per_audio_second'], 'prices.per_audio_second', places.unit),
     perCharacter: pico(prices['per_million_characters'], 'prices.per_million_characters', places.token),
-    tiers: asArray(prices['tiers'])
-      .map((tier, index) => readTier(asObject(tier) ?? {}, `prices.tiers[${index}]`, places))
-      .toSorted((one, other) => (one.aboveInputTokens < other.aboveInputTokens ? -1 : 1)),
+    tiers: readTiers(prices, 'prices', places),
+    serviceTiers: readServiceTiers(asObject(prices['service_tiers']) ?? {}, places),
   }
+}
+
+function readServiceTiers(tiers: JsonObject, places: Places): Map<ServiceTier, ServiceTierRates> {
+  const found = new Map<ServiceTier, ServiceTierRates>()
+  for (const name of SERVICE_TIERS) {
+    const tier = asObject(tiers[name])
+    const path = `prices.service_tiers.${name}`
+    if (tier === undefined) continue
+    found.set(name, { tokens: readTokens(tier, path, places), tiers: readTiers(tier, path, places) })
+  }
+  return found
+}
+
+function readTiers(prices: JsonObject, path: string, places: Places): RateTier[] {
+  return asArray(prices['tiers'])
+    .map((tier, index) => readTier(asObject(tier) ?? {}, `${path}.tiers[${index}]`, places))
+    .toSorted((one, other) => (one.aboveInputTokens < other.aboveInputTokens ? -1 : 1))
 }
 
 function readTier(tier: JsonObject, path: string, places: Places): RateTier {
@@ -136,7 +154,17 @@ interface Spelling {
 }
 
 function write(rates: Rates, spelling: Spelling): JsonObject {
-  const { tokens, perRequest, perImage, perVideoSecond, perAudioSecond, perCharacter, tiers, ...rest } = rates
+  const {
+    tokens,
+    perRequest,
+    perImage,
+    perVideoSecond,
+    perAudioSecond,
+    perCharacter,
+    tiers,
+    serviceTiers,
+    ...rest
+  } = rates
   rest satisfies Record<string, never>
   const unit = (pico: bigint | undefined) => (pico === undefined ? undefined : spelling.perUnit(pico))
   return withoutMissing({
@@ -149,14 +177,28 @@ function write(rates: Rates, spelling: Spelling): JsonObject {
     per_video_second: unit(perVideoSecond),
     per_audio_second: unit(perAudioSecond),
     per_million_characters: perCharacter === undefined ? undefined : spelling.perMillion(perCharacter),
-    tiers:
-      tiers.length === 0
+    tiers: writeTiers(tiers, spelling),
+    service_tiers:
+      serviceTiers.size === 0
         ? undefined
-        : tiers.map(tier => ({
-            above_input_tokens: tier.aboveInputTokens.toString(),
-            ...writeTokens(tier.tokens, spelling),
-          })),
+        : Object.fromEntries(
+            [...serviceTiers].map(([name, tier]) => [
+              name,
+              withoutMissing({
+                ...writeTokens(tier.tokens, spelling),
+                tiers: writeTiers(tier.tiers, spelling),
+              }),
+            ]),
+          ),
   })
+}
+
+function writeTiers(tiers: readonly RateTier[], spelling: Spelling): JsonObject[] | undefined {
+  if (tiers.length === 0) return undefined
+  return tiers.map(tier => ({
+    above_input_tokens: tier.aboveInputTokens.toString(),
+    ...writeTokens(tier.tokens, spelling),
+  }))
 }
 
 function writeTokens(tokens: DeclaredTokenRates, { perMillion }: Spelling): JsonObject {

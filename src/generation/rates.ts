@@ -1,3 +1,5 @@
+import type { ServiceTier } from './service-tier.ts'
+
 /**
  * What a model costs, in bigint pico units (1e-12) of the deployment's currency per token, request, image or second.
  * A published "$x per million tokens" is x * 1e6 pico per token, so every price that vendors publish is an integer.
@@ -18,6 +20,16 @@ export interface Rates {
   /** For each character (Unicode code point) of text that is spoken. */
   perCharacter: bigint | undefined
   /** In order of `aboveInputTokens`, no two alike. */
+  tiers: readonly RateTier[]
+  /** Other rates of the service tiers that have some; see `ratesIn`. */
+  serviceTiers: ReadonlyMap<ServiceTier, ServiceTierRates>
+}
+
+/** What tokens cost in a service tier, where it is something else. */
+export interface ServiceTierRates {
+  /** Replaces the rates that it names, for prompts of any length; others stay. */
+  tokens: DeclaredTokenRates
+  /** The same for long prompts, in order of `aboveInputTokens`, no two alike. */
   tiers: readonly RateTier[]
 }
 
@@ -67,16 +79,52 @@ export type TokenRates = Readonly<Record<TokenRateName, bigint>>
  * charges nothing for those tokens: pricing/coverage.ts tells whether that is meant.
  */
 export function tokenRatesFor(rates: Rates, inputTokens: bigint): TokenRates {
-  const tier =
-    rates.tiers.length === 0
-      ? undefined
-      : rates.tiers.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
+  const tier = rates.tiers.length === 0 ? undefined : tierFor(rates.tiers, inputTokens)
   const own = tier ?? rates
   const known = workedOut.get(own)
   if (known !== undefined) return known
   const made = withFallBacks({ ...rates.tokens, ...tier?.tokens })
   workedOut.set(own, made)
   return made
+}
+
+/**
+ * The rates in a service tier: its own where it names one, else those of the model for a prompt of that length. The rates
+ * themselves where the tier has none.
+ */
+export function ratesIn(rates: Rates, serviceTier: ServiceTier | undefined): Rates {
+  const own = serviceTier && rates.serviceTiers.get(serviceTier)
+  if (own === undefined) return rates
+  const known = merged.get(own)
+  if (known !== undefined) return known
+  const thresholds = new Set([...rates.tiers, ...own.tiers].map(({ aboveInputTokens }) => aboveInputTokens))
+  const made: Rates = {
+    ...rates,
+    tokens: { ...rates.tokens, ...own.tokens },
+    tiers: [...thresholds]
+      .toSorted((one, other) => (one < other ? -1 : 1))
+      .map(aboveInputTokens => ({
+        aboveInputTokens,
+        tokens: {
+          ...tierFor(rates.tiers, aboveInputTokens + 1n)?.tokens,
+          ...own.tokens,
+          ...tierFor(own.tiers, aboveInputTokens + 1n)?.tokens,
+        },
+      })),
+    serviceTiers: NO_SERVICE_TIERS,
+  }
+  merged.set(own, made)
+  return made
+}
+
+/** By the rates of the service tier, which belong to one model's. */
+const merged = new WeakMap<ServiceTierRates, Rates>()
+
+const NO_SERVICE_TIERS: Rates['serviceTiers'] = new Map()
+
+/** The tier for long prompts that a prompt of this length is in; undefined: none. */
+function tierFor(tiers: readonly RateTier[], inputTokens: bigint): RateTier | undefined {
+  return tiers.findLast(({ aboveInputTokens }) => inputTokens > aboveInputTokens)
 }
 
 /** By what they are the rates of: a set of rates, or one of its tiers. Rates never change, a price gets new ones. */

@@ -87,7 +87,7 @@ const OTHER_RATES = {
   perCharacter: "coalesce((d.r->>'per_million_characters')::numeric, 0) as per_character",
   perImage: `d.r->'per_image' as per_image, coalesce((d.r->'per_image'->>'default')::numeric,
     (select max(size.rate::numeric) from jsonb_each_text(d.r->'per_image') size(name, rate)), 0) as per_other_image`,
-} as const satisfies Record<Exclude<keyof Rates, 'tokens' | 'tiers'>, string>
+} as const satisfies Record<Exclude<keyof Rates, 'tokens' | 'tiers' | 'serviceTiers'>, string>
 
 /** What an exchange `x` with extras used beside tokens, by the rates `p`. */
 const EXTRAS = {
@@ -104,6 +104,12 @@ function tokensTimesRates(type: 'bigint' | 'numeric'): string {
   return Object.values(TOKENS)
     .map(({ column, rate }) => `x.${column}::${type} * p.${rate}`)
     .join(' + ')
+}
+
+/** What declared rates say of prompts longer than `t.above`. */
+function ofLongPrompts(rates: string): string {
+  return `coalesce((select tier from jsonb_array_elements(${rates}->'tiers') tier
+    where (tier->>'above_input_tokens')::bigint <= t.above order by (tier->>'above_input_tokens')::bigint desc limit 1), '{}')`
 }
 
 function tokenRates(): string {
@@ -282,32 +288,40 @@ export const CHECKS: readonly Check[] = [
     name: 'receipts',
     title: 'what an exchange cost is what it used times the prices that it names',
     about: 'account',
-    // Written apart from pricing/cost.ts, which it checks. One row of rates for each tier, with its fall-backs.
+    // Written apart from pricing/cost.ts, which it checks. One row of rates for each service tier and each threshold of the
+    // prompt's length, with its fall-backs: what a service tier names comes before what the model says of long prompts.
     query: `
       with declared as (
-        select v.id as version, t.above, lead(t.above) over (partition by v.id order by t.above) as below, v.rates || t.rates as r
+        select v.id as version, s.name as service_tier, t.above,
+          lead(t.above) over (partition by v.id, s.name order by t.above) as below,
+          v.rates || ${ofLongPrompts('v.rates')} || s.rates || ${ofLongPrompts('s.rates')} as r
         from price_version v cross join lateral (
-          select -1::bigint as above, '{}'::jsonb as rates
+          select '' as name, '{}'::jsonb as rates
           union all
-          select (tier->>'above_input_tokens')::bigint, tier from jsonb_array_elements(v.rates->'tiers') tier) t
+          select own.key, own.value from jsonb_each(v.rates->'service_tiers') own) s
+        cross join lateral (
+          select -1::bigint as above
+          union
+          select (tier->>'above_input_tokens')::bigint from jsonb_array_elements(
+            coalesce(v.rates->'tiers', '[]') || coalesce(s.rates->'tiers', '[]')) tier) t
         where v.rates is not null and exists (select from audited)
       ), rated as materialized (
-        select d.version, d.above, d.below, d.above >= 0 or d.below is not null as is_tiered,
+        select d.version, d.service_tier, d.above, d.below, d.above >= 0 or d.below is not null as is_tiered,
           (select max(rate.value::bigint) from jsonb_each_text(d.r) rate where jsonb_typeof(d.r->rate.key) = 'string'
             and rate.key not like 'per%') as dearest,
           ${tokenRates()}, ${Object.values(OTHER_RATES).join(', ')}
         from declared d
       ), priced as (
-        select x.id, x.account_id, x.price_version, x.cost_pico,
+        select x.id, x.account_id, x.price_version, x.service_tier, x.cost_pico,
           case when greatest(${Object.values(TOKENS).map(({ column }) => `x.${column}`)}) < 1 << 30 and p.dearest < 1 << 29
             then (${tokensTimesRates('bigint')})::numeric else ${tokensTimesRates('numeric')} end
           + case when x.extras is null then p.per_request else ${Object.values(EXTRAS).join(' + ')} end as due_pico
         from exchange x join audited a on a.account_id = x.account_id
-        left join rated p on p.version = x.price_version
+        left join rated p on p.version = x.price_version and p.service_tier = coalesce(x.service_tier, '')
           and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))
         where x.id >= a.since and (x.cost_pico is not null or x.cost_nano is not null))
       select account_id, ceil(abs(cost_pico - coalesce(due_pico, 0)) / 1000) as difference,
-        case when due_pico is null then format('request %s: there is no price version %s', id, price_version)
+        case when due_pico is null then format('request %s: there is no price version %s%s', id, price_version, ' of ' || service_tier)
           else format('request %s: cost %s pico, by price version %s it is %s', id, cost_pico, price_version, due_pico) end as text
       from priced where cost_pico is distinct from due_pico`,
   },

@@ -169,7 +169,7 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown price',
       model('prices:\n      inputs: 1'),
-      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, per_audio_second, per_million_characters, tiers, changes',
+      '6: models[0].prices.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, per_request, per_image, per_video_second, per_audio_second, per_million_characters, tiers, service_tiers, changes',
     ],
     ['not a mapping', '- a', '1: the file must be a mapping, but is a list'],
     [
@@ -309,6 +309,48 @@ describe('one line per error, with line number and path', () => {
       'price of a tier too large',
       model('prices: { tiers: [{ above_input_tokens: 1, output: 1e9 }] }'),
       '5: models[0].prices.tiers[0].output: must be at most 100000000, but is "1e9"',
+    ],
+    [
+      'service tier',
+      model('prices: { service_tiers: { turbo: { input: 1 } } }'),
+      '5: models[0].prices.service_tiers.turbo: is not known here; known are priority, flex, fast, ultrafast',
+    ],
+    [
+      'price of a service tier',
+      model('prices: { service_tiers: { flex: { inputs: 1 } } }'),
+      '5: models[0].prices.service_tiers.flex.inputs: is not known here; known are input, cached_input, cache_write_5m, cache_write_1h, output, reasoning, input_audio, output_audio, tiers',
+    ],
+    [
+      'price of a service tier too large',
+      model('prices: { service_tiers: { flex: { input: 1e9 } } }'),
+      '5: models[0].prices.service_tiers.flex.input: must be at most 100000000, but is "1e9"',
+    ],
+    [
+      'long prompts of a service tier twice',
+      model(
+        'prices: { service_tiers: { flex: { tiers: [{ above_input_tokens: 5 }, { above_input_tokens: 5 }] } } }',
+      ),
+      '5: models[0].prices.service_tiers.flex.tiers[1].above_input_tokens: a tier above 5 tokens is already there',
+    ],
+    [
+      'no service tier',
+      model('prices: { service_tiers: {} }'),
+      '5: models[0].prices.service_tiers: must be a mapping of at least one service tier to its prices, but is a mapping',
+    ],
+    [
+      'service tier without a price',
+      model('prices: { service_tiers: { flex: {} } }'),
+      '5: models[0].prices.service_tiers.flex: must be a mapping with at least one price, but is a mapping',
+    ],
+    [
+      'no size',
+      model('prices: { per_image: {} }'),
+      '5: models[0].prices.per_image: must be a mapping of at least one size to its price, but is a mapping',
+    ],
+    [
+      'no surface',
+      model('surfaces: []'),
+      '5: models[0].surfaces: must be a list of at least one surface, but is an empty list',
     ],
     [
       'price of a request too large',

@@ -79,6 +79,7 @@ test('an exchange comes back as it was stored', async () => {
     totalMs: 900,
     attempts: 1,
     losses: ['seed', 'a,"b"'],
+    serviceTier: 'flex',
   } satisfies typeof exchange.$inferInsert
   await database.orm.insert(exchange).values(row)
   expect(await database.orm.select().from(exchange)).toEqual([{ ...row, storedAt: expect.any(Date) }])

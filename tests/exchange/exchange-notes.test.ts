@@ -52,6 +52,7 @@ const rowOf = (id: string): ExchangeRow => ({
   totalMs: 1,
   attempts: 1,
   losses: [],
+  serviceTier: null,
 })
 
 function openWriter(directory: string, sql = database.sql) {

@@ -46,6 +46,7 @@ const FULL: Row = {
   totalMs: 34,
   attempts: 2,
   losses: ['stop', 'a,b {"c"}'],
+  serviceTier: 'priority',
 }
 
 const EMPTY: Row = {
@@ -57,6 +58,7 @@ const EMPTY: Row = {
   serverTools: {},
   extras: null,
   priceVersion: null,
+  serviceTier: null,
   costNano: null,
   costPico: null,
   errorCode: null,

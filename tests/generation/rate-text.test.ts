@@ -3,7 +3,14 @@ import fc from 'fast-check'
 import { anyRates } from '#tests/pricing/samples.ts'
 import { VENDORS, vendorFile } from '@/config/catalogue.ts'
 import { Refusal } from '@/errors/refusal.ts'
-import { perMillion, perUnit, readPrices, readStoredRates, storeRates } from '@/generation/rate-text.ts'
+import {
+  declareRates,
+  perMillion,
+  perUnit,
+  readPrices,
+  readStoredRates,
+  storeRates,
+} from '@/generation/rate-text.ts'
 
 const CONTRACT = {
   input: '1.25',
@@ -41,7 +48,25 @@ test('the prices of the contract are integers of pico units', () => {
     perAudioSecond: undefined,
     perCharacter: undefined,
     tiers: [{ aboveInputTokens: 200_000n, tokens: { input: 2_500_000n, output: 15_000_000n } }],
+    serviceTiers: new Map(),
   })
+})
+
+test('prices of service tiers come back as they were, in both spellings', () => {
+  const prices = {
+    input: '1.25',
+    service_tiers: {
+      priority: { input: '2.5' },
+      flex: { output: '5', tiers: [{ above_input_tokens: '200000', output: '7.5' }] },
+    },
+  }
+  const rates = readPrices(prices)
+  expect(rates.serviceTiers.get('flex')).toEqual({
+    tokens: { output: 5_000_000n },
+    tiers: [{ aboveInputTokens: 200_000n, tokens: { output: 7_500_000n } }],
+  })
+  expect(declareRates(rates)).toEqual(prices)
+  expect(readStoredRates(storeRates(rates))).toEqual(rates)
 })
 
 test.each([

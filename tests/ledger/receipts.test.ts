@@ -4,6 +4,7 @@ import { anyRates, anyUsage } from '#tests/pricing/samples.ts'
 import { exchange, priceVersion } from '@/db/schema.ts'
 import type { Extras } from '@/generation/extras.ts'
 import { storeRates } from '@/generation/rate-text.ts'
+import { ratesIn } from '@/generation/rates.ts'
 import { audit } from '@/ledger/audit.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
 import { ledgerFixture, newId } from './fixture.ts'
@@ -31,12 +32,14 @@ const anyExtras: fc.Arbitrary<Extras | undefined> = fc.option(
 
 /** Stores an exchange as settlement.ts would, of any usage at any rates. */
 async function storeAny(accountId: number, samples: number): Promise<void> {
-  for (const [rates, usage, extras] of fc.sample(fc.tuple(anyRates, anyUsage, anyExtras), samples)) {
+  const any = fc.tuple(anyRates, anyUsage, anyExtras, fc.nat(9))
+  for (const [rates, usage, extras, place] of fc.sample(any, samples)) {
     const [version] = await orm
       .insert(priceVersion)
       .values({ modelId: 'm', rates: storeRates(rates), source: 'file' })
       .returning({ id: priceVersion.id })
-    const { pico } = costOf(usage, rates, extras)
+    const serviceTier = [...rates.serviceTiers.keys()][place]
+    const { pico } = costOf(usage, ratesIn(rates, serviceTier), extras)
     await orm.insert(exchange).values({
       ...usage,
       id: newId(),
@@ -47,6 +50,7 @@ async function storeAny(accountId: number, samples: number): Promise<void> {
       extras: extras ?? null,
       usageSource: 'reported',
       priceVersion: version?.id ?? null,
+      serviceTier: serviceTier ?? null,
       costNano: roundUp(pico),
       costPico: String(pico),
       status: 200,
@@ -75,6 +79,8 @@ test.each([
   ['a cost that is a pico less', 'cost_pico = cost_pico - 1'],
   ['no exact cost', 'cost_pico = null'],
   ['a price version that is not there', 'price_version = 999999'],
+  ['another service tier', "service_tier = 'flex'"],
+  ['a service tier without prices', "service_tier = 'priority'"],
   ['no price version', 'price_version = null'],
   ['an image more', `extras = '{"images":{"1024x1024":1}}'`],
 ])('a receipt with %s is found', async (_what, change) => {
@@ -87,6 +93,7 @@ test.each([
     perAudioSecond: undefined,
     perCharacter: undefined,
     tiers: [],
+    serviceTiers: new Map([['flex' as const, { tokens: { output: 5_000_000n }, tiers: [] }]]),
   }
   const [version] = await orm
     .insert(priceVersion)

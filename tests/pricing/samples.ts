@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { type DeclaredTokenRates, type Rates, TOKEN_RATE_NAMES } from '@/generation/rates.ts'
+import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 
 /** Rates with nothing declared but what is given. */
@@ -12,6 +13,7 @@ export function ratesOf(tokens: DeclaredTokenRates, rest: Partial<Omit<Rates, 't
     perAudioSecond: undefined,
     perCharacter: undefined,
     tiers: [],
+    serviceTiers: new Map(),
     ...rest,
   }
 }
@@ -42,6 +44,10 @@ const sizes = fc
   .dictionary(fc.constantFrom('default', '1024x1024', '1536x1024', 'auto'), rate)
   .map(record => new Map(Object.entries(record)))
 
+const serviceTiers: fc.Arbitrary<Rates['serviceTiers']> = fc
+  .dictionary(fc.constantFrom(...SERVICE_TIERS), fc.record({ tokens, tiers }))
+  .map(record => new Map(SERVICE_TIERS.flatMap(name => (record[name] ? [[name, record[name]]] : []))))
+
 /** Any rates that a file can declare. */
 export const anyRates: fc.Arbitrary<Rates> = fc.record({
   tokens,
@@ -51,6 +57,7 @@ export const anyRates: fc.Arbitrary<Rates> = fc.record({
   perAudioSecond: fc.option(rate, { nil: undefined }),
   perCharacter: fc.option(rate, { nil: undefined }),
   tiers,
+  serviceTiers,
 })
 
 const count = fc.nat({ max: 1_500_000 })

@@ -1,5 +1,6 @@
 import { freeBytes, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { askedTier } from '@/exchange/billing/service-tier.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
 import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
 import { inCallersWords, nameLosses, refuseLosses } from '@/formats/lowering/caller-words.ts'
@@ -21,6 +22,7 @@ export interface Preparation extends SentRequest {
   call: UpstreamCall
   /** Request fields that the upstream's format cannot say, in the caller's words. */
   losses: readonly string[]
+  askedTier: string | undefined
   /** The upstream's format. */
   codec: Codec
   decodeContext: DecodeContext
@@ -63,11 +65,19 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     decodeContext: { vendor: channel.vendor, newId: options.newId },
     reply: () => replyContext(prompt, options),
   }
+  const tierOf = (body: JsonObject) => (hasTierPrices(model) ? askedTier(codec.format, body) : undefined)
   if (isPassthrough(prompt, route)) {
     const purpose = prompt.purpose === 'compact' ? 'compact' : 'answer'
     const call = purpose === 'compact' ? ({ ...common.call, kind: 'compact' } as const) : common.call
     const sent = passOn(prompt, { target: targetOf(model, route), purpose })
-    return { ...common, call, ...sent, losses: forgotten(prompt, codec), conversion: undefined }
+    return {
+      ...common,
+      call,
+      ...sent,
+      losses: forgotten(prompt, codec),
+      askedTier: tierOf(outlineOf(prompt.body)),
+      conversion: undefined,
+    }
   }
   const caller = CODECS[prompt.format]
   const lowered = inCallersWords(caller, prompt.body.json, () =>
@@ -86,8 +96,13 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
     // What a request of the caller's own format may rely on, though it was written anew.
     headers: caller === codec ? { ...passedHeaders(prompt), ...lowered.headers } : lowered.headers,
     losses,
+    askedTier: tierOf(lowered.body),
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+function hasTierPrices({ price }: Model): boolean {
+  return price !== undefined && price.rates.serviceTiers.size > 0
 }
 
 /** What was left out because an upstream could not read it, in the caller's words. */

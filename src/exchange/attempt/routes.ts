@@ -20,6 +20,8 @@ export const MAX_FAILOVER_MS = 300_000
 export interface Prepared extends Sendable {
   /** Request fields that the upstream's format cannot say, in the caller's words. */
   losses: readonly string[]
+  /** The service tier that is asked for, in the upstream's words, where that decides prices. */
+  askedTier?: string | undefined
 }
 
 /** An exchange that was admitted, the routes that can serve it, and how its request is written for one of them. */
@@ -195,9 +197,10 @@ function noChannel(model: string, retryAfterMs: number | undefined): GatewayErro
   })
 }
 
-function noteAttempt(record: ExchangeRecord, { channel }: Route, { losses }: Prepared): void {
+function noteAttempt(record: ExchangeRecord, { channel }: Route, { losses, askedTier }: Prepared): void {
   record.attempts += 1
   record.channel = channel.name
   record.channelFormat = channel.format
   record.losses = losses
+  record.askedTier = askedTier
 }

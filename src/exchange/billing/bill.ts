@@ -1,7 +1,8 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Charge } from '@/exchange/record.ts'
-import type { Extras } from '@/generation/extras.ts'
+import { ratesIn } from '@/generation/rates.ts'
 import { replay } from '@/generation/replay.ts'
+import type { ServiceTier } from '@/generation/service-tier.ts'
 import { NO_USAGE, outputTokens, type Usage, wholeCounts } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { DenialReason, HoldResult, SettleResult } from '@/ledger/types.ts'
@@ -10,6 +11,7 @@ import { LARGEST_NANO } from '@/pricing/money.ts'
 import type { CreditWatch } from './credit.ts'
 import { Meter } from './meter.ts'
 import { isWorthBeginning, type Quote } from './quote.ts'
+import { chargedTier } from './service-tier.ts'
 import type { Told, UsedUp } from './used-up.ts'
 
 /** Largest step by which a running stream's hold grows, in output tokens. */
@@ -29,6 +31,8 @@ export interface BillOptions {
   exchange: { id: string; accountId: number; keyId: number }
   /** Milliseconds since 1970. */
   now: () => number
+  /** The service tier that the upstream of the last attempt was asked for, in its words; undefined: none. */
+  askedTier: () => string | undefined
 }
 
 /**
@@ -54,7 +58,7 @@ export class Bill {
   /** Why nothing more was to be had when it was last asked for: the stream ends when what is paid for was delivered. */
   #refusal: DenialReason | undefined
   /** What was priced last: an answer that comes to its end is priced when it is about to, and again when it has. */
-  #priced: { usage: Usage; extras: Extras | undefined; charge: Charge } | undefined
+  #priced: { used: UsedUp; charge: Charge } | undefined
 
   constructor(options: BillOptions) {
     this.#options = options
@@ -176,12 +180,14 @@ export class Bill {
   }
 
   /** What so much usage costs by the prices of the start. */
-  charge({ usage, extras }: UsedUp): Charge {
+  charge(used: UsedUp): Charge {
     const priced = this.#priced
-    if (priced !== undefined && priced.usage === usage && priced.extras === extras) return priced.charge
-    const { pico } = costOf(wholeCounts(usage), this.quote.rates, extras)
-    const charge = { pico, nano: roundUp(pico), priceVersion: this.quote.priceVersion }
-    this.#priced = { usage, extras, charge }
+    if (priced !== undefined && isSame(priced.used, used)) return priced.charge
+    const { usage, extras, serviceTier } = used
+    const { rates, priceVersion } = this.quote
+    const { pico } = costOf(wholeCounts(usage), ratesIn(rates, serviceTier), extras)
+    const charge = { pico, nano: roundUp(pico), priceVersion, serviceTier }
+    this.#priced = { used, charge }
     return charge
   }
 
@@ -191,17 +197,25 @@ export class Bill {
    */
   usedUp(meter: Meter): UsedUp | undefined {
     const usage = meter.wholeUsage
-    if (usage !== undefined && meter.finished) return { usage, source: 'reported' }
+    if (usage !== undefined && meter.finished) return this.#reported(usage, meter.servedTier)
     return meter.output ? this.#soFar(meter) : undefined
   }
 
   /** The same for an answer that came whole. */
-  usedUpWhole(told: Told): UsedUp {
-    if (!('candidates' in told)) return { usage: told.usage, source: 'reported' }
-    if (told.usage !== undefined) return { usage: told.usage, source: 'reported' }
-    const meter = new Meter()
+  usedUpWhole(told: Told, servedTier?: string): UsedUp {
+    if (!('candidates' in told)) return this.#reported(told.usage, servedTier)
+    if (told.usage !== undefined) return this.#reported(told.usage, servedTier)
+    const meter = new Meter(undefined, () => servedTier)
     for (const event of replay(told)) meter.observe(event)
     return this.#soFar(meter)
+  }
+
+  #reported(usage: Usage, servedTier: string | undefined): UsedUp {
+    return { usage, source: 'reported', serviceTier: this.#tierOf(servedTier) }
+  }
+
+  #tierOf(servedTier: string | undefined): ServiceTier | undefined {
+    return chargedTier(this.quote.rates, servedTier, this.#options.askedTier)
   }
 
   #soFar(meter: Meter): UsedUp {
@@ -210,6 +224,7 @@ export class Bill {
     return {
       usage: { ...reported, outputText: reported.outputText + unreported },
       source: 'estimated',
+      serviceTier: this.#tierOf(meter.servedTier),
     }
   }
 
@@ -261,6 +276,10 @@ export class Bill {
       credit.answered(exchange.accountId, amountNano, available)
     }
   }
+}
+
+function isSame(one: UsedUp, other: UsedUp): boolean {
+  return one.usage === other.usage && one.extras === other.extras && one.serviceTier === other.serviceTier
 }
 
 /** A denial as the caller gets it. */

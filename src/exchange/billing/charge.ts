@@ -48,7 +48,14 @@ export function reserve(
   const { ledger, credit, clock, metrics } = dependencies
   const caller = callerOf(record)
   const exchange = { id: record.id, accountId: caller.accountId, keyId: caller.keyId }
-  const bill = new Bill({ ledger, credit, exchange, quote, now: clock.now })
+  const bill = new Bill({
+    ledger,
+    credit,
+    exchange,
+    quote,
+    now: clock.now,
+    askedTier: () => record.askedTier,
+  })
   if (!ledger.healthy()) {
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')
   }

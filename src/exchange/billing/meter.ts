@@ -19,10 +19,15 @@ export class Meter {
   #usage: Usage | undefined
   #isUsageSoFar = false
   readonly #catchUp: () => void
+  readonly #servedTier: () => string | undefined
 
-  /** @param catchUp observes a usage that came and was not read yet, for who reads it only when it is wanted. */
-  constructor(catchUp: () => void = nothing) {
+  /**
+   * @param catchUp observes a usage that came and was not read yet, for who reads it only when it is wanted
+   * @param servedTier what the upstream has said of the service tier
+   */
+  constructor(catchUp: () => void = nothing, servedTier: () => string | undefined = nothing) {
     this.#catchUp = catchUp
+    this.#servedTier = servedTier
   }
 
   /** The last usage the upstream reported; undefined while there is none. */
@@ -35,6 +40,12 @@ export class Meter {
   get wholeUsage(): Usage | undefined {
     const { usage } = this
     return this.#isUsageSoFar ? undefined : usage
+  }
+
+  /** The upstream's last word for the service tier that serves the answer; undefined: it said none. */
+  get servedTier(): string | undefined {
+    this.#catchUp()
+    return this.#servedTier()
   }
 
   /** Tokens of the answer so far by rule of thumb, for the time until the upstream reports its own count. */
@@ -94,4 +105,4 @@ export class Meter {
   }
 }
 
-function nothing(): void {}
+function nothing(): undefined {}

@@ -7,9 +7,10 @@ import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { escapesOf, mayBeEscaped } from '@/json/escapes.ts'
 import { asNumber, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { affordableOutput, areDearer, boundOf, type Ceiling } from '@/pricing/bound.ts'
-import { roundUp } from '@/pricing/cost.ts'
+import { dearest, roundUp } from '@/pricing/cost.ts'
 import { isPriced, surfacesPriced, WORKS, type Work } from '@/pricing/coverage.ts'
 import type { Model, ModelPrice } from '@/routing/model.ts'
+import { ratesInReach } from './service-tier.ts'
 import { weighPrompt } from './token-estimate.ts'
 
 /** Output tokens that are set aside at the start of a stream; more is asked for as it flows. */
@@ -62,7 +63,10 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const body = outlineOf(prompt.body)
   const { likely, most } = weighPrompt(body, prompt.body.bytes.length, textsOf(prompt.body))
   const fitting = Math.min(most, Math.max(model.contextTokens ?? most, likely))
-  const ceiling = { inputTokens: fitting, without: impossibleKinds(prompt, rates) }
+  const cases = ratesInReach(rates, prompt.format, body).map(each => ({
+    rates: each,
+    ceiling: { inputTokens: fitting, without: impossibleKinds(prompt, each) },
+  }))
   const stated = statedMaxOutput(prompt.format, body)
   const answers = statedAnswers(prompt.format, body)
   const statedOutput = stated === undefined ? undefined : answers * stated
@@ -83,11 +87,16 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
     allowance: Math.min(maxOutput, statedOutput ?? FIRST_SLICE),
     isAllowanceStated: statedOutput !== undefined,
     firstOutput: isWhole ? maxOutput : Math.min(maxOutput, FIRST_SLICE),
-    bound: outputTokens => roundUp(boundOf({ ...ceiling, outputTokens }, rates)),
-    affordable: availableNano => {
-      const tokens = availableNano <= 0n ? undefined : affordableOutput(ceiling, rates, availableNano)
-      return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
-    },
+    bound: outputTokens =>
+      roundUp(dearest(cases.map(each => boundOf({ ...each.ceiling, outputTokens }, each.rates)))),
+    affordable: availableNano =>
+      Math.min(
+        ...cases.map(each => {
+          const tokens =
+            availableNano <= 0n ? undefined : affordableOutput(each.ceiling, each.rates, availableNano)
+          return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
+        }),
+      ),
   }
 }
 

@@ -146,8 +146,11 @@ class WholePipeline implements Pipeline {
   end(emit: Emit): void {
     const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
     const answer = parseAnswer(text)
-    if (isJsonObject(answer)) return this.#hub.endWith(eventsOfWhole(answer, text, this.#preparation), emit)
-    const { dataKeys } = this.#preparation.codec
+    const { dataKeys, servedTier } = this.#preparation.codec
+    if (isJsonObject(answer)) {
+      const events = eventsOfWhole(answer, text, this.#preparation)
+      return this.#hub.endWith(events, servedTier(answer), emit)
+    }
     const { parts } = withDigits({ parts: answer }, () => `{"parts":${text}}`, dataKeys)
     for (const part of asArray(parts)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
     this.#hub.end(emit)

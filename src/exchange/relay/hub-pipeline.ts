@@ -43,7 +43,10 @@ const NOTHING = new Uint8Array(0)
 
 /** Converts a stream: upstream bytes to events, to the neutral model, to the caller's text. One output per read. */
 export class HubPipeline implements Pipeline, PlainSink {
-  readonly meter = new Meter(() => this.#fastPath?.catchUp(this.#raise))
+  readonly meter = new Meter(
+    () => this.#fastPath?.catchUp(this.#raise),
+    () => this.#wholeTier ?? this.#decoder.servedTier(),
+  )
   /** Made at the first event in an unusual spelling; from then on it parses whatever is not on the fast path. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasRead = false
@@ -65,6 +68,8 @@ export class HubPipeline implements Pipeline, PlainSink {
   #delta: PlainDelta | undefined
   #gaveMore = false
   #isAsDecoded = false
+  /** The service tier of an answer that came whole. */
+  #wholeTier: string | undefined
   /** What is to be written, and to whom. */
   #text = ''
   #emit: Emit = () => {}
@@ -119,8 +124,9 @@ export class HubPipeline implements Pipeline, PlainSink {
   }
 
   /** For an answer that came whole: all of its events, without bytes to read them from. */
-  endWith(events: Iterable<GenerationEvent>, emit: Emit): void {
+  endWith(events: Iterable<GenerationEvent>, servedTier: string | undefined, emit: Emit): void {
     this.#emit = emit
+    this.#wholeTier = servedTier
     for (const event of events) this.#onDecoded(event)
     this.#endAnswer()
   }

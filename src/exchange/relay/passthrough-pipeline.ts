@@ -44,7 +44,10 @@ export interface PassthroughOptions {
  * its usage (Gemini), those that are plain text are listened to without being parsed.
  */
 export class PassthroughPipeline implements Pipeline {
-  readonly meter = new Meter(() => this.#listener?.tellUsage(event => this.meter.observe(event)))
+  readonly meter = new Meter(
+    () => this.#listener?.tellUsage(event => this.meter.observe(event)),
+    () => this.#options.decoder.servedTier(),
+  )
   readonly done = false
   readonly #options: PassthroughOptions
   readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)

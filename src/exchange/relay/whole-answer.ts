@@ -23,6 +23,8 @@ export interface WholeAnswer {
   told: Told
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
   untold: ReadonlySet<string> | undefined
+  /** The upstream's word for the service tier that served it; undefined: it says none. */
+  servedTier: string | undefined
 }
 
 /**
@@ -38,14 +40,18 @@ export function readWhole(
 ): WholeAnswer {
   const text = utf8.decode(bytes)
   const json = parseObject(text)
-  if (json === undefined) return writeWhole(collectStream(bytes, text, preparation), preparation, count)
+  if (json === undefined) {
+    const { response, servedTier } = collectStream(bytes, text, preparation)
+    return { ...writeWhole(response, preparation, count), servedTier }
+  }
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
   const { codec, conversion, decodeContext } = preparation
+  const servedTier = codec.servedTier(json)
   if (conversion === undefined) {
-    return { body: bytes, told: tellWhole(json, codec, decodeContext), untold: undefined }
+    return { body: bytes, told: tellWhole(json, codec, decodeContext), untold: undefined, servedTier }
   }
-  return writeWhole(decodeWhole(json, text, preparation), preparation, count)
+  return { ...writeWhole(decodeWhole(json, text, preparation), preparation, count), servedTier }
 }
 
 /** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */
@@ -76,7 +82,7 @@ function writeWhole(
   response: GenerationResponse,
   preparation: Preparation,
   count: (told: Told) => Usage,
-): WholeAnswer {
+): Omit<WholeAnswer, 'servedTier'> {
   const { conversion, codec } = preparation
   const raiser = conversion?.createRaiser?.()
   const raised = raiser === undefined ? response : collect(runMachine(raiser, replay(response)))
@@ -87,7 +93,11 @@ function writeWhole(
   return { body: JSON.stringify(body), told: raised, untold: untoldOf(raised, caller) }
 }
 
-function collectStream(bytes: Uint8Array, text: string, preparation: Preparation): GenerationResponse {
+function collectStream(
+  bytes: Uint8Array,
+  text: string,
+  preparation: Preparation,
+): { response: GenerationResponse; servedTier: string | undefined } {
   if (!/^\s*(?:data|event|id|retry)?:/.test(text)) {
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
       retry: 'next-channel',
@@ -105,5 +115,5 @@ function collectStream(bytes: Uint8Array, text: string, preparation: Preparation
   const failure = generation[at]
   // Nothing was said to the caller yet: where the end is missing another route may do better.
   if (failure?.type === 'error') throw judgeEarly(failure.error, at >= read)
-  return collect(generation)
+  return { response: collect(generation), servedTier: decoder.servedTier() }
 }

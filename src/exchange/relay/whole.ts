@@ -25,7 +25,7 @@ export async function relayWhole(conversation: Conversation, onEnd: () => void):
   )
   freeBytes(prompt.body.bytes)
   record.losses = withUntold(record.losses, answer.untold)
-  charge(record, reservation.bill.usedUpWhole(answer.told), reservation.bill)
+  charge(record, reservation.bill.usedUpWhole(answer.told, answer.servedTier), reservation.bill)
   await reservation.granted
   onEnd()
   return new Response(answer.body, {

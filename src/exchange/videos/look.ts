@@ -131,7 +131,7 @@ async function charge(gateway: VideoGateway, job: VideoJob, news: VideoNews): Pr
     throw new Error(`price version ${job.priceVersion} of video ${job.id} is not there`)
   const extras = { videoSeconds: news.content.madeSeconds ?? job.orderedSeconds }
   const { pico } = costOf(NO_USAGE, rates, extras)
-  const cost = { pico, nano: roundUp(pico), priceVersion: job.priceVersion }
+  const cost = { pico, nano: roundUp(pico), priceVersion: job.priceVersion, serviceTier: undefined }
   const result = await ledger.settle({ ...payerOf(job), costNano: cost.nano, costPico: cost.pico })
   credit.answered(job.accountId, 0n, result.availableNano)
   metrics.charges.of('reported', result.outcome).add()

@@ -5,7 +5,7 @@ import { encodeError, encodeErrorEvent } from './error.ts'
 import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
@@ -58,6 +58,7 @@ export const anthropicMessages: Codec = {
   encodeRequest,
   decodeResponse,
   reportedUsage,
+  servedTier,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

@@ -13,7 +13,7 @@ import { CALL_ID } from './part-encode.ts'
 import { replyId, replySignature, replyTier, thoughtDisplay } from './reply.ts'
 import { decodeFinish, encodeFinish, type Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
-import { encodeUsage, readUsage } from './usage.ts'
+import { encodeUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -44,6 +44,11 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
   return isFault(body) ? undefined : readUsage(asObject(body['usage']))
+}
+
+/** See Codec. */
+export function servedTier(body: JsonObject): string | undefined {
+  return tierIn(asObject(body['usage']))
 }
 
 function isFault(body: JsonObject): boolean {

@@ -22,7 +22,7 @@ import {
 import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './stop-reason.ts'
-import { overlay, readUsage } from './usage.ts'
+import { overlay, readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, type StreamEventType } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -61,6 +61,10 @@ class EventDecoder implements StreamDecoder, PlainReader {
 
   get plain(): PlainReader {
     return this
+  }
+
+  servedTier(): string | undefined {
+    return tierIn(this.#usage)
   }
 
   plainShape(): PlainShape | undefined {

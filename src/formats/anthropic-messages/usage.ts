@@ -1,5 +1,13 @@
 import { type CountNames, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 
 /**
  * Anthropic's counts into disjoint buckets. `input_tokens` excludes what was read from and written to the cache;
@@ -53,6 +61,11 @@ function decodeCounts(wire: JsonObject): Usage {
 /** The same where there may be none; nor is there one that counts one side only, since null is not zero. */
 export function readUsage(wire: JsonObject | undefined): Usage | undefined {
   return wire === undefined || !isReport(wire, COUNTS) ? undefined : possible(decodeUsage(wire))
+}
+
+/** The tier that served an answer with this usage: fast mode is one, though the API has it in a field of its own. */
+export function tierIn(usage: JsonObject | undefined): string | undefined {
+  return usage?.['speed'] === 'fast' ? 'fast' : asString(usage?.['service_tier'])
 }
 
 const COUNTS = {

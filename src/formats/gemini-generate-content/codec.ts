@@ -8,7 +8,7 @@ import { modelTraits } from './models.ts'
 import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { tokenCount } from './token-count.ts'
@@ -64,6 +64,7 @@ export const geminiGenerateContent: Codec = {
   encodeRequest,
   decodeResponse,
   reportedUsage,
+  servedTier,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

@@ -18,7 +18,7 @@ import {
   travelsOnCall,
 } from './reply-parts.ts'
 import { GeminiDecoder } from './stream-decode.ts'
-import { encodeUsage, readUsage } from './usage.ts'
+import { encodeUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT, present, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
 
 /**
@@ -43,6 +43,11 @@ export function reportedUsage(body: JsonObject): Usage | undefined {
   const candidates = asArray(body['candidates'])
   if (usage === undefined || (body['error'] ?? null) !== null || candidates.length === 0) return undefined
   return candidates.every(hasOrdinaryEnd) ? readUsage(usage) : undefined
+}
+
+/** See Codec. */
+export function servedTier(body: JsonObject): string | undefined {
+  return tierIn(asObject(body['usageMetadata']))
 }
 
 /** Others get a reason of ours, or make the answer none. */

@@ -29,7 +29,7 @@ import { decodeCitations, type SaidText } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
-import { readUsage } from './usage.ts'
+import { readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -68,11 +68,6 @@ const PLAIN: PlainShape = {
   usage: ['usageMetadata'],
 }
 
-function emitUsage(metadata: JsonObject | undefined, emit: Emit): void {
-  const usage = readUsage(metadata)
-  if (usage !== undefined) emit({ type: 'usage', usage })
-}
-
 /** What else a chunk or its candidate may tell that is read here. */
 const TELLING = ['finishReason', 'logprobsResult', 'groundingMetadata', 'citationMetadata', 'promptFeedback']
 
@@ -91,6 +86,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #blocks = 0
   #started: Extract<GenerationEvent, { type: 'start' }> | undefined
   #failed = false
+  #servedTier: string | undefined
 
   constructor(context: DecodeContext) {
     this.#context = context
@@ -98,6 +94,10 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   get plain(): PlainReader {
     return this
+  }
+
+  servedTier(): string | undefined {
+    return this.#servedTier
   }
 
   plainShape(): PlainShape | undefined {
@@ -112,7 +112,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   skipUsage(usage: JsonObject, emit: Emit): void {
-    emitUsage(usage, emit)
+    this.#count(usage, emit)
   }
 
   push(event: SseEvent, emit: Emit): void {
@@ -152,7 +152,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const numbers = numbersOf(candidates)
     const states = candidates.map((_, position) => this.#stateOf(numbers[position] ?? 0))
     for (const [position, state] of states.entries()) this.#readParts(state, candidates[position] ?? {}, emit)
-    emitUsage(asObject(chunk['usageMetadata']), emit)
+    this.#count(asObject(chunk['usageMetadata']), emit)
     for (const [position, state] of states.entries())
       this.#readFinish(state, candidates[position] ?? {}, emit)
     this.#readPromptFeedback(asObject(chunk['promptFeedback']), emit)
@@ -167,6 +167,12 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     if (Object.keys(part).length > known) return false
     if (TELLING.some(name => (chunk[name] ?? candidate[name] ?? null) !== null)) return false
     return this.#text !== undefined && this.#text.signature === undefined && this.#text.held === ''
+  }
+
+  #count(metadata: JsonObject | undefined, emit: Emit): void {
+    this.#servedTier = tierIn(metadata) ?? this.#servedTier
+    const usage = readUsage(metadata)
+    if (usage !== undefined) emit({ type: 'usage', usage })
   }
 
   #start(chunk: JsonObject, emit: Emit): void {

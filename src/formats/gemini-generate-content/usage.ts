@@ -6,7 +6,7 @@ import {
   possible,
   type Usage,
 } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { present } from './wire.ts'
 
 /**
@@ -41,6 +41,11 @@ export function decodeUsage(metadata: JsonObject): Usage {
 /** The same where there may be none; nor is there one that counts one side only. */
 export function readUsage(metadata: JsonObject | undefined): Usage | undefined {
   return metadata === undefined || !isReport(metadata, COUNTS) ? undefined : possible(decodeUsage(metadata))
+}
+
+/** The word for the tier that served an answer: Gemini's API and Vertex have a field each. */
+export function tierIn(metadata: JsonObject | undefined): string | undefined {
+  return asString(metadata?.['serviceTier'] ?? metadata?.['trafficType'])
 }
 
 const COUNTS = {

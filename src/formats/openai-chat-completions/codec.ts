@@ -6,7 +6,7 @@ import { modelTraits } from './models.ts'
 import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { isTelling } from './telling.ts'
@@ -20,6 +20,7 @@ export const openaiChatCompletions: Codec = {
   encodeRequest,
   decodeResponse,
   reportedUsage,
+  servedTier,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

@@ -7,7 +7,7 @@ import { Collector } from '@/generation/collect.ts'
 import { type Part, type TextPart, type ToolCallPart, textPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
 import {
@@ -46,6 +46,11 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
 export function reportedUsage(body: JsonObject): Usage | undefined {
   if (isFault(body, undefined) || !Array.isArray(body['choices'])) return undefined
   return readUsage(asObject(body['usage']))
+}
+
+/** See Codec. */
+export function servedTier(body: JsonObject): string | undefined {
+  return asString(body['service_tier'])
 }
 
 /** Writes a `chat.completion`. */

@@ -64,6 +64,10 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
     return this
   }
 
+  servedTier(): string | undefined {
+    return this.#answer.servedTier
+  }
+
   plainShape(): PlainShape | undefined {
     const chunk = this.#chunk
     this.#chunk = undefined
@@ -159,6 +163,10 @@ export class AnswerDecoder {
     if (this.#candidates.size === 0) return false
     for (const candidate of this.#candidates.values()) if (!candidate.isFinished) return false
     return true
+  }
+
+  get servedTier(): string | undefined {
+    return this.#started?.serviceTier
   }
 
   get head(): ChunkHead {

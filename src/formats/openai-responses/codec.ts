@@ -7,7 +7,7 @@ import { encodeErrorEvent } from './error.ts'
 import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeCountRequest, encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 
@@ -20,6 +20,7 @@ export const openaiResponses: Codec = {
   encodeRequest,
   decodeResponse,
   reportedUsage,
+  servedTier,
   encodeResponse,
   createStreamDecoder,
   createStreamEncoder,

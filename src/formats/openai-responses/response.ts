@@ -49,12 +49,17 @@ function isFault(body: JsonObject): boolean {
   return body['status'] === 'failed' || body['status'] === 'cancelled'
 }
 
+/** See Codec. */
+export function servedTier(response: JsonObject): string | undefined {
+  return asString(response['service_tier'])
+}
+
 /**
  * The tier that served the answer; undefined for the ordinary one. A stream begins by saying `auto` and ends by
  * saying `default`, which both mean it.
  */
 export function serviceTierOf(response: JsonObject): string | undefined {
-  const tier = asString(response['service_tier'])
+  const tier = servedTier(response)
   return tier === 'auto' || tier === 'default' ? undefined : tier
 }
 

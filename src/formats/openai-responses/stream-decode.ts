@@ -13,7 +13,7 @@ import type { ItemReader } from './item-reader.ts'
 import { MessageReader } from './message-reader.ts'
 import { createPairJoiner } from './pairs.ts'
 import { ReasoningReader } from './reasoning-reader.ts'
-import { serviceTierOf } from './response.ts'
+import { servedTier, serviceTierOf } from './response.ts'
 import { decodeUsage } from './usage.ts'
 import { WholeReader } from './whole-reader.ts'
 import type { StreamEventType } from './wire.ts'
@@ -32,7 +32,7 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
     plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),
     skipUsage: () => {},
   }
-  return { ...compose(decoder, joiner), plain }
+  return { ...compose(decoder, joiner), plain, servedTier: () => decoder.servedTier }
 }
 
 /** Every event has its number, and padding so that its length says nothing. */
@@ -57,6 +57,8 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   #blocks = 0
   #started: Extract<GenerationEvent, { type: 'start' }> | undefined
   #ended = false
+  /** See StreamDecoder. */
+  servedTier: string | undefined
 
   constructor(context: DecodeContext) {
     this.#context = context
@@ -197,6 +199,7 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   /** The response's last event may name the tier that its first one left open. */
   #start(response: JsonObject | undefined, emit: Emit): void {
     const known = this.#started
+    this.servedTier = (response && servedTier(response)) ?? this.servedTier
     if (known !== undefined && response === undefined) return
     const start = {
       type: 'start',

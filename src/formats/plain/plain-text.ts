@@ -20,6 +20,8 @@ export interface StreamDecoder extends StreamMachine<SseEvent, GenerationEvent> 
    * Undefined: the format has one last event, and an answer without it is cut.
    */
   missingEnd?(): string
+  /** The upstream's last word for the service tier that serves the answer; undefined: none so far. */
+  servedTier(): string | undefined
 }
 
 /** Writes a stream of some format: whole events as text. */

@@ -1,5 +1,12 @@
 import { perMillion, perUnit } from '@/generation/rate-text.ts'
-import { type Rates, TOKEN_RATE_NAMES, type TokenRateName, tokenRatesFor } from '@/generation/rates.ts'
+import {
+  type Rates,
+  ratesIn,
+  TOKEN_RATE_NAMES,
+  type TokenRateName,
+  tokenRatesFor,
+} from '@/generation/rates.ts'
+import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 
 /** A rate that changed by more than a factor of two, up or down: more often a slip than a decision. */
 export interface PriceJump {
@@ -18,6 +25,7 @@ export function findJumps(before: Rates, after: Rates): Omit<PriceJump, 'model' 
   const names = TOKEN_RATE_NAMES.filter(name => isDeclared(before, name) || isDeclared(after, name))
   return [
     ...tokenJumps(before, after, names),
+    ...serviceTierJumps(before, after),
     ...jump('per_request', before.perRequest ?? 0n, after.perRequest ?? 0n, perUnit),
     ...imageJumps(before, after),
     ...jump('per_video_second', before.perVideoSecond ?? 0n, after.perVideoSecond ?? 0n, perUnit),
@@ -43,6 +51,20 @@ function tokenJumps(before: Rates, after: Rates, names: readonly TokenRateName[]
     ),
   )
   return [...base, ...inTiers].map(({ rate, from, to }) => ({ rate, from, to }))
+}
+
+/** Those of tokens in a service tier that do not come of the model's own prices. */
+function serviceTierJumps(before: Rates, after: Rates) {
+  const names = TOKEN_RATE_NAMES.filter(name => isDeclared(before, name) || isDeclared(after, name))
+  const known = new Set(tokenJumps(before, after, names).map(jump => JSON.stringify(jump)))
+  return SERVICE_TIERS.flatMap(tier => {
+    const [old, now] = [ratesIn(before, tier), ratesIn(after, tier)]
+    if (old === before && now === after) return []
+    const own = TOKEN_RATE_NAMES.filter(name => isDeclared(old, name) || isDeclared(now, name))
+    return tokenJumps(old, now, own)
+      .filter(jump => !known.has(JSON.stringify(jump)))
+      .map(jump => ({ ...jump, rate: `${jump.rate} in ${tier}` }))
+  })
 }
 
 function jumpsAt(

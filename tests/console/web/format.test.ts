@@ -138,6 +138,7 @@ describe('prices as texts', () => {
       per_million_characters: '15',
       per_image: { default: '0.04' },
       tiers: [{ above_input_tokens: 200000, output: '2.5' }],
+      service_tiers: { flex: { input: '0.5', tiers: [{ above_input_tokens: 200000, input: '1' }] } },
       changes: [{ from: '2999-01-01', input: '3' }],
     }
     expect(readPriceTexts(priceTexts(prices))).toEqual({ prices })

@@ -36,6 +36,7 @@ function answerTo(
     body: bytes,
     headers: {},
     losses: [],
+    askedTier: undefined,
     codec: CODECS[format],
     decodeContext: decodeContext(format),
     conversion:

@@ -131,6 +131,7 @@ function run(
       decoder.push(event, emit)
     },
     end: emit => decoder.end(emit),
+    servedTier: () => decoder.servedTier(),
   }
   const pipeline = new HubPipeline({
     decoder: counted,

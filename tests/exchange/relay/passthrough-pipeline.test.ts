@@ -49,6 +49,7 @@ function listen(format: Format, chunks: readonly Uint8Array[], listens: boolean)
       decoder.push(event, emit)
     },
     end: emit => decoder.end(emit),
+    servedTier: () => decoder.servedTier(),
   })
   const written: Buffer[] = []
   const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))

@@ -22,6 +22,18 @@ test.each<[string, Prices, Prices, string[]]>([
     ['cached_input 3 -> 0.3'],
   ],
   ['what only falls back is not told twice', { input: '1' }, { input: '9' }, ['input 1 -> 9']],
+  [
+    'a service tier, against what was charged in it before',
+    { input: '1', output: '4' },
+    { input: '1', output: '4', service_tiers: { priority: { input: '2', output: '9' } } },
+    ['output in priority 4 -> 9'],
+  ],
+  [
+    'a service tier that moves with the model is told once',
+    { input: '1', output: '4', service_tiers: { flex: { output: '2' } } },
+    { input: '3', output: '4', service_tiers: { flex: { output: '2' } } },
+    ['input 1 -> 3'],
+  ],
   ['a request', { per_request: '0.01' }, { per_request: '0.03' }, ['per_request 0.01 -> 0.03']],
   [
     'a second of video',

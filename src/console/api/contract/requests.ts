@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { SERVICE_TIERS } from '@/generation/service-tier.ts'
 import { contracts } from './route.ts'
 import {
   byRequest,
@@ -8,6 +9,7 @@ import {
   moment,
   money,
   nullable,
+  oneOf,
   page,
   paging,
   surface,
@@ -80,6 +82,8 @@ export const receipt = closed({
     Type.Union([Type.Literal('reported'), Type.Literal('estimated'), Type.Literal('missing')]),
   ),
   price_version: nullable(Type.String()),
+  /** The service tier whose prices of that version hold; null: the model's own. */
+  service_tier: nullable(oneOf(SERVICE_TIERS)),
   /** `quantity * rate = amount`; rates are per million tokens, or per request, image or second. */
   lines: Type.Array(
     closed({ bucket: Type.String(), quantity: Type.String(), rate: Type.String(), amount: Type.String() }),

@@ -1,5 +1,6 @@
 import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { FORMATS } from '@/generation/format.ts'
+import type { ServiceTier } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
 
 /**
@@ -122,8 +123,12 @@ type UnitPrice = 'per_request' | 'per_video_second' | 'per_audio_second' | 'per_
 /** What holds at one time. */
 export interface PriceSet extends Partial<Record<TokenPrice | UnitPrice, string>> {
   per_image?: Record<string, string>
-  tiers?: ({ above_input_tokens: number } & Partial<Record<TokenPrice, string>>)[]
+  tiers?: PriceTier[]
+  service_tiers?: Partial<Record<ServiceTier, Partial<Record<TokenPrice, string>> & { tiers?: PriceTier[] }>>
 }
+
+/** Of long prompts. */
+export type PriceTier = { above_input_tokens: number } & Partial<Record<TokenPrice, string>>
 
 /** What holds from 00:00 UTC of a day on, as a whole. */
 export type PriceChange = PriceSet & { from: string }

@@ -3,7 +3,7 @@ import type { PriceChange, PriceSet, Prices } from '../../api/contract/words.ts'
 /** Prices as people type them; an empty text is a price that is not declared. */
 export interface PriceTexts {
   values: Readonly<Record<string, string>>
-  /** What the fields do not hold (images, tiers), as JSON. */
+  /** What the fields do not hold (`MORE`), as JSON. */
   more: string
   /** Of days to come; no field shows them, and they stay what they are. */
   changes: readonly PriceChange[]
@@ -40,14 +40,15 @@ export const PRICE_FIELDS: readonly { name: PriceField; label: string }[] = [
   ...UNIT_PRICES.map(({ name, field }) => ({ name, label: field })),
 ]
 
+/** The prices without a field, which are more than one number. */
+const MORE = ['per_image', 'tiers', 'service_tiers'] as const
+
 export type PriceField = (typeof TOKEN_PRICES | typeof UNIT_PRICES)[number]['name']
 
 export function priceTexts(prices: Prices | null): PriceTexts {
-  const { per_image, tiers } = prices ?? {}
-  const more = {
-    ...(per_image === undefined ? {} : { per_image }),
-    ...(tiers === undefined ? {} : { tiers }),
-  }
+  const more = Object.fromEntries(
+    MORE.flatMap(name => (prices?.[name] === undefined ? [] : [[name, prices[name]]])),
+  )
   return {
     values: Object.fromEntries(PRICE_FIELDS.map(({ name }) => [name, prices?.[name] ?? ''])),
     more: Object.keys(more).length === 0 ? '' : JSON.stringify(more, null, 2),
@@ -67,19 +68,19 @@ export function readPriceTexts({ values, more, changes }: PriceTexts): ReadPrice
     prices[name] = text
   }
   const rest = readMore(more)
-  if (rest === undefined) return { field: 'more', message: 'JSON with per_image or tiers.' }
+  if (rest === undefined) return { field: 'more', message: 'JSON with per_image, tiers or service_tiers.' }
   const whole = { ...prices, ...rest }
   if (Object.keys(whole).length === 0) return { prices: null }
   return { prices: changes.length === 0 ? whole : { ...whole, changes: [...changes] } }
 }
 
-/** The server judges what is in it; here it only has to be an object of the two names. */
-function readMore(text: string): Pick<Prices, 'per_image' | 'tiers'> | undefined {
+/** The server judges what is in it; here it only has to be an object of these names. */
+function readMore(text: string): Pick<Prices, (typeof MORE)[number]> | undefined {
   if (text.trim() === '') return {}
   try {
     const value: unknown = JSON.parse(text)
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
-    return Object.keys(value).every(name => name === 'per_image' || name === 'tiers') ? value : undefined
+    return Object.keys(value).every(name => MORE.some(known => known === name)) ? value : undefined
   } catch {
     return undefined
   }

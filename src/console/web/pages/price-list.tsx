@@ -1,4 +1,4 @@
-import type { PriceSet } from '../../api/contract/words.ts'
+import type { PriceSet, PriceTier } from '../../api/contract/words.ts'
 import { wholeNumber } from '../format/number.ts'
 import { TOKEN_PRICES, UNIT_PRICES } from '../format/price-texts.ts'
 import { Money } from '../parts/money.tsx'
@@ -17,7 +17,7 @@ export function ShortPrices({ prices }: { prices: PriceSet | null }) {
 
 /** Every price that is declared. */
 export function FullPrices({ prices }: { prices: PriceSet }) {
-  const { per_image = {}, tiers = [] } = prices
+  const { per_image = {}, tiers = [], service_tiers = {} } = prices
   return (
     <dl class="facts">
       {TOKEN_PRICES.map(({ name, label }) => {
@@ -51,22 +51,41 @@ export function FullPrices({ prices }: { prices: PriceSet }) {
         </>
       ))}
       {tiers.map(tier => (
+        <OtherPrices key={tier.above_input_tokens} of={longPrompts(tier)} prices={tier} />
+      ))}
+      {Object.entries(service_tiers).map(([name, own]) => (
         <>
-          <dt>Above {wholeNumber(tier.above_input_tokens)} tokens</dt>
-          <dd>
-            {TOKEN_PRICES.flatMap(({ name, label }) => {
-              const price = tier[name]
-              return price === undefined
-                ? []
-                : [
-                    <div key={name}>
-                      {label} <Money amount={price} />
-                    </div>,
-                  ]
-            })}
-          </dd>
+          <OtherPrices of={`Service tier ${name}`} prices={own} />
+          {own.tiers?.map(tier => (
+            <OtherPrices key={tier.above_input_tokens} of={`${name}, ${longPrompts(tier)}`} prices={tier} />
+          ))}
         </>
       ))}
     </dl>
+  )
+}
+
+function longPrompts({ above_input_tokens }: PriceTier): string {
+  return `Above ${wholeNumber(above_input_tokens)} tokens`
+}
+
+/** Token prices that hold in place of the model's own. */
+function OtherPrices({ of, prices }: { of: string; prices: Omit<PriceTier, 'above_input_tokens'> }) {
+  return (
+    <>
+      <dt>{of}</dt>
+      <dd>
+        {TOKEN_PRICES.flatMap(({ name, label }) => {
+          const price = prices[name]
+          return price === undefined
+            ? []
+            : [
+                <div key={name}>
+                  {label} <Money amount={price} />
+                </div>,
+              ]
+        })}
+      </dd>
+    </>
   )
 }

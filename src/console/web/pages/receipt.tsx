@@ -76,6 +76,7 @@ function Whole({ receipt }: { receipt: Receipt }) {
           {receipt.price_version === null
             ? 'no price was applied'
             : `by price version ${receipt.price_version}`}
+          {receipt.service_tier === null ? '' : `, service tier ${receipt.service_tier}`}
           {receipt.exact_cost === null ? '' : `, exactly ${receipt.exact_cost}`}
         </dd>
       </dl>

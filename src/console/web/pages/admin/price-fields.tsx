@@ -41,11 +41,11 @@ export function PriceFields({
         <div class="stack">
           <div class="prices">{PRICE_FIELDS.slice(FIRST).map(field)}</div>
           <TextArea
-            label="Images and tiers"
+            label="Images, long prompts, service tiers"
             optional
             rows={3}
             spellcheck={false}
-            hint='JSON: {"per_image": {"default": "0.04"}, "tiers": [{"above_input_tokens": 200000, "input": "2.5"}]}'
+            hint='JSON: {"per_image": {"default": "0.04"}, "tiers": [{"above_input_tokens": 200000, "input": "2.5"}], "service_tiers": {"priority": {"input": "2.5"}}}'
             value={value.more}
             onValue={more => onValue({ ...value, more })}
             error={isNamed ? undefined : errorOf('prices')}

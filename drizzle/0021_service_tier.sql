@@ -1,0 +1,1 @@
+ALTER TABLE "exchange" ADD COLUMN "service_tier" text;
