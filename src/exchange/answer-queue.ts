@@ -21,7 +21,7 @@ interface Waiting {
  */
 export class AnswerQueue {
   readonly #clock: Pick<Clock, 'elapsed'>
-  #waiting: Waiting[] = []
+  readonly #waiting: Waiting[] = []
   /** So many have begun since the sockets were looked at. */
   #begun = 0
 

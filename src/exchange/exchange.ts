@@ -182,7 +182,7 @@ async function billed(
     return await answer(endOf(gateway, record, reservation))
   } catch (error) {
     record.charge = undefined
-    closeBill(gateway, record, reservation)
+    void closeBill(gateway, record, reservation)
     throw error
   }
 }

@@ -31,7 +31,7 @@ export function openPool(url: string, timings: LedgerTimings, clock: Clock): Led
         if (used !== database) return
         database = open()
         store = ledgerStore(database)
-        used.sql.end({ timeout: 0 })
+        void used.sql.end({ timeout: 0 })
       })
       return act(store).finally(cancel)
     },

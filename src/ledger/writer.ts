@@ -87,7 +87,7 @@ export class BatchWriter<Item, Result> {
     if (this.#stopTimer === NOTHING) this.#watch()
     if (!this.#running) {
       this.#running = true
-      this.#run()
+      void this.#run()
     }
     return promise
   }

@@ -160,7 +160,7 @@ async function readWhile(gateway: RunningServer, end: Promise<unknown>): Promise
   const readings: Reading[] = []
   const startedAt = performance.now()
   let isOver = false
-  end.finally(() => {
+  void end.finally(() => {
     isOver = true
   })
   while (!isOver) {

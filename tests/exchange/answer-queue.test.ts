@@ -12,7 +12,7 @@ function queueOf(count: number) {
     await queue.turn()
     gone.push(name)
   }
-  for (let name = 0; name < count; name += 1) add(name)
+  for (let name = 0; name < count; name += 1) void add(name)
   return { clock, gone, add }
 }
 
@@ -25,7 +25,7 @@ describe('answers that come at once', () => {
     expect(gone).toEqual([0, 1, 2, 3])
     await oneTurn()
     expect(gone).toEqual([0, 1, 2, 3, 4, 5, 6, 7])
-    add(10)
+    void add(10)
     await oneTurn()
     expect(gone).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10])
   })
@@ -35,7 +35,7 @@ describe('answers that come at once', () => {
     for (let name = 5; name < 8; name += 1) {
       await oneTurn()
       await oneTurn()
-      add(name)
+      void add(name)
       await Promise.resolve()
       expect(gone.at(-1)).toBe(name)
     }
@@ -46,7 +46,7 @@ describe('answers that come at once', () => {
     clock.advance(19)
     await oneTurn()
     expect(gone).toHaveLength(8)
-    for (let name = 100; name < 110; name += 1) add(name)
+    for (let name = 100; name < 110; name += 1) void add(name)
     clock.advance(1)
     await oneTurn()
     expect(gone).toHaveLength(100)

@@ -54,13 +54,13 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     let servingSince: number | undefined
     const worker = startWorker({ port })
     seat.worker = worker
-    worker.serving.then(
+    void worker.serving.then(
       () => {
         servingSince = clock.elapsed()
       },
       () => undefined,
     )
-    worker.exited.then(code => {
+    void worker.exited.then(code => {
       seat.worker = undefined
       if (isStopping || !seat.isKept) return
       seat.failures = failuresOf(seat.failures, servingSince && clock.elapsed() - servingSince)

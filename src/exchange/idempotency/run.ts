@@ -70,7 +70,7 @@ export class IdempotentRun {
     const flows = this.#record !== undefined && (this.#record.streamed || !this.#isReported)
     if (flows && response.ok && response.body !== null) return this.#stream(response, response.body, head)
     const bytes = new Uint8Array(await response.arrayBuffer())
-    this.#recording.add(bytes)
+    void this.#recording.add(bytes)
     const complete = response.ok && (this.#record?.endState ?? 'complete') === 'complete'
     await this.#end({ complete, ending: 'closed', head })
     return new Response(bytes, { status: response.status, headers: response.headers })
@@ -81,7 +81,7 @@ export class IdempotentRun {
     if (this.#hasLeft || this.#isOver) return
     this.#hasLeft = true
     this.#cancelLinger = this.#options.clock.after(LINGER_MS, () => this.stop())
-    if (this.#reader !== undefined) this.#drain(this.#reader)
+    if (this.#reader !== undefined) void this.#drain(this.#reader)
   }
 
   /** Ends the exchange. */
@@ -98,7 +98,7 @@ export class IdempotentRun {
     await this.#recording.begin(head)
     const reader = body.getReader()
     this.#reader = reader
-    if (this.#hasLeft) this.#drain(reader)
+    if (this.#hasLeft) void this.#drain(reader)
     const passed = pulledBody(
       () => this.#read(reader),
       () => this.leave(),
@@ -144,7 +144,7 @@ export class IdempotentRun {
     this.#isOver = true
     this.#cancelLinger?.()
     const { kept } = await this.#recording.end(result)
-    kept.finally(this.#options.onEnd)
+    void kept.finally(this.#options.onEnd)
   }
 }
 

@@ -50,7 +50,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
   const failure = outlet.isDue ? undefined : await work
   if (failure !== undefined) throw failure
   await reservation.granted
-  finishInBand(work, outlet, record, onEnd)
+  void finishInBand(work, outlet, record, onEnd)
   const headers = answerHeaders(record, gateway.clock.now(), flow.headers(running.pipeline))
   // The headers have them now, and an answer that takes minutes need not keep them.
   record.limits = undefined

@@ -74,7 +74,7 @@ export class KeptResponses {
   begin(id: string): BackgroundRun {
     const run = new BackgroundRun(id, this.store, this.#log, () => this.#announce(id))
     this.#running.set(id, run)
-    run.ended.finally(() => this.#running.delete(id))
+    void run.ended.finally(() => this.#running.delete(id))
     return run
   }
 

@@ -11,7 +11,7 @@ export class CustomInputDecoder {
   #held = ''
   #key = ''
   #escaped = false
-  #skipped = { depth: 0, quoted: false }
+  readonly #skipped = { depth: 0, quoted: false }
   readonly #text = new JsonStringDecoder()
 
   /** The part of the input that this piece of the arguments makes known. */

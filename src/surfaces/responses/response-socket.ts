@@ -40,7 +40,7 @@ export class ResponseSocket {
   readonly #waiting: string[] = []
   #ws: ServerWebSocket<ResponseSocket> | undefined
   #running: Promise<void> | undefined
-  #abort = new AbortController()
+  readonly #abort = new AbortController()
   #drained: (() => void) | undefined
   #isLeaving = false
 

@@ -21,7 +21,7 @@ export function useQuery<Data>(key: string, ask: (signal: AbortSignal) => Promis
   useEffect(() => {
     const abort = new AbortController()
     setBusy(true)
-    latest
+    void latest
       .current(abort.signal)
       .then(data => () => ({ key, data }))
       .catch((error: unknown) => {

@@ -33,7 +33,7 @@ export function Form({ action, verb, onCancel, children }: FormProps) {
       noValidate
       onSubmit={event => {
         event.preventDefault()
-        if (!asksForTheRest(event.currentTarget)) action.run()
+        if (!asksForTheRest(event.currentTarget)) void action.run()
       }}
     >
       {children}

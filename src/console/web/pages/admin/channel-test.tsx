@@ -39,7 +39,7 @@ export function TestDialog({
   const hasRoute = channel.models.length > 0
   const { run } = test
   useEffect(() => {
-    if (hasRoute) run()
+    if (hasRoute) void run()
   }, [hasRoute, run])
   return (
     <Dialog title={isNew ? `${channel.name} is added` : `Test ${channel.name}`} onClose={onClose}>
