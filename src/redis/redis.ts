@@ -50,10 +50,15 @@ export function redisScript(source: string): RedisScript {
 export function openRedis(url: string, options: RedisConnectOptions = {}): RedisConnection {
   const timeoutMs = options.commandTimeoutMs ?? COMMAND_TIMEOUT_MS
   const client = createClient(url.split(','), Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
+  let lastFailure: Error | undefined
+  const failure = () => (client.status === 'ready' ? undefined : lastFailure)
   // Without a listener of its own ioredis prints every failed attempt to connect.
-  client.on('error', (error: Error) => options.onError?.(error))
+  client.on('error', (error: Error) => {
+    lastFailure = error
+    options.onError?.(error)
+  })
   return {
-    run: (script, keys, args) => withTimeout(evaluate(client, script, keys, args), timeoutMs),
+    run: (script, keys, args) => withTimeout(evaluate(client, script, keys, args, failure), timeoutMs),
     ping: () =>
       withTimeout(client.ping(), timeoutMs).then(
         () => true,
@@ -103,17 +108,21 @@ function credentials(url: string): { username?: string; password?: string; tls?:
   }
 }
 
-/** By its hash, which is all that a server needs to know unless it was restarted or flushed. */
+/**
+ * By its hash, which is all that a server needs to know unless it was restarted or flushed.
+ * @param failure why there is no connection, where there is none: what ioredis then says of a command does not tell
+ */
 async function evaluate(
   client: Redis | Cluster,
   script: RedisScript,
   keys: readonly string[],
   args: readonly (string | number)[],
+  failure: () => Error | undefined,
 ): Promise<unknown> {
   try {
     return await client.evalsha(script.sha, keys.length, ...keys, ...args)
   } catch (error) {
-    if (!(error instanceof Error) || !error.message.includes('NOSCRIPT')) throw error
+    if (!(error instanceof Error) || !error.message.includes('NOSCRIPT')) throw failure() ?? error
     return client.eval(script.source, keys.length, ...keys, ...args)
   }
 }

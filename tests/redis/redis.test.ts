@@ -3,6 +3,7 @@ import { ask, granted, refused } from '#tests/limits/limited.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
+import { until } from '#tests/support/upstream.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
 
@@ -46,6 +47,15 @@ if (!hasRedisServer) {
     expect(await redis.whenReady(30_000)).toBe(true)
     expect(await redis.run(ECHO, ['k'], ['b'])).toEqual(['k', 'b'])
     expect(errors.every(error => error instanceof Error)).toBe(true)
+    await redis.close()
+  })
+
+  withServer('fails with what the server says to whom it does not let in', async server => {
+    const redis = await connectRedis(server.url)
+    await Bun.$`redis-cli -u ${server.url} config set requirepass another`.quiet()
+    await Bun.$`redis-cli -u ${server.url} -a another client kill type normal`.quiet()
+    const reason = () => redis.run(ECHO, ['k'], ['a']).then(() => '', String)
+    await until(async () => (await reason()).includes('NOAUTH'))
     await redis.close()
   })
 
