@@ -1,3 +1,4 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
@@ -18,11 +19,16 @@ import { FORMAT } from './wire.ts'
 
 /**
  * Reads an upstream's whole answer.
- * @throws GatewayError when the body is an error that came with status 200.
+ * @throws GatewayError when the body is an error that came with status 200, or no message at all.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
   if (isFault(body)) {
     throw faultError(decodeFaultValue(200, body))
+  }
+  if (!isMessage(body)) {
+    throw new GatewayError('upstream_error', "The upstream's answer is not a message", {
+      retry: 'next-channel',
+    })
   }
   const usage = asObject(body['usage'])
   const blocks = asArray(body['content']).filter(isJsonObject)
@@ -43,7 +49,7 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
 
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
-  return isFault(body) ? undefined : readUsage(asObject(body['usage']))
+  return isFault(body) || !isMessage(body) ? undefined : readUsage(asObject(body['usage']))
 }
 
 /** See Codec. */
@@ -53,6 +59,12 @@ export function servedTier(body: JsonObject): string | undefined {
 
 function isFault(body: JsonObject): boolean {
   return body['type'] === 'error' || (body['content'] === undefined && body['error'] !== undefined)
+}
+
+/** Some servers write an empty list as null. */
+function isMessage(body: JsonObject): boolean {
+  const content = body['content'] ?? null
+  return Array.isArray(content) || (content === null && body['type'] === 'message')
 }
 
 function decodeAnswerBlock(block: JsonObject, context: DecodeContext): Part {

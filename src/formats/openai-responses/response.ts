@@ -1,3 +1,4 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
@@ -11,10 +12,16 @@ import { decodeUsage } from './usage.ts'
 
 /**
  * Reads a whole response.
- * @throws GatewayError for one whose status is failed or cancelled: it comes with HTTP status 200 and is no answer.
+ * @throws GatewayError for one whose status is failed or cancelled: it comes with HTTP status 200 and is no answer;
+ * and for a body that is no response at all.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
   if (isFault(body)) throw responseError(body)
+  if (!isResponse(body)) {
+    throw new GatewayError('upstream_error', "The upstream's answer is not a response", {
+      retry: 'next-channel',
+    })
+  }
   const items = asArray(body['output']).flatMap((value): JsonObject[] => {
     const item = asObject(value)
     return item === undefined ? [] : [item]
@@ -42,11 +49,17 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
 
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
-  return isFault(body) ? undefined : decodeUsage(body)
+  return isFault(body) || !isResponse(body) ? undefined : decodeUsage(body)
 }
 
 function isFault(body: JsonObject): boolean {
   return body['status'] === 'failed' || body['status'] === 'cancelled'
+}
+
+/** Some servers write an empty list as null. */
+function isResponse(body: JsonObject): boolean {
+  const output = body['output'] ?? null
+  return Array.isArray(output) || (output === null && body['object'] === 'response')
 }
 
 /** See Codec. */
