@@ -47,6 +47,8 @@ class EventDecoder implements StreamDecoder, PlainReader {
   #added: OpenBlock | undefined
   #started = false
   #done = false
+  /** Whether it was the format's own last event that ended the answer. */
+  #hasStopped = false
   #messageId: string | undefined
   #lastIndex = 0
   #blocks = 0
@@ -101,6 +103,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
         this.#stop = overlay(this.#stop, asObject(data['delta']))
         return this.#addUsage(asObject(data['usage']), emit, !countsOutput(asObject(data['usage'])))
       case 'message_stop':
+        this.#hasStopped = true
         return this.#finish(emit)
       case 'error':
         return this.#fail(faultError(decodeFaultValue(200, data)), emit)
@@ -117,6 +120,11 @@ class EventDecoder implements StreamDecoder, PlainReader {
     // A stop reason is the answer's end, even if message_stop got lost; without one the answer was cut.
     if (asString(this.#stop['stop_reason']) !== undefined) this.#finish(emit)
     else this.#fail(truncated(), emit)
+  }
+
+  /** Clients take an answer for cut until they have seen it. */
+  missingEnd(): string {
+    return this.#hasStopped ? '' : 'event: message_stop\ndata: {"type":"message_stop"}\n\n'
   }
 
   #startMessage(message: JsonObject, emit: Emit): void {

@@ -275,6 +275,35 @@ describe('a Chat stream without a finish reason', () => {
   })
 })
 
+describe('a message whose upstream leaves after the reason to stop', () => {
+  const event = (type: string, fields: object) =>
+    `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`
+  const stopped = [
+    event('message_start', {
+      message: { id: 'm', type: 'message', role: 'assistant', content: [], usage: {} },
+    }),
+    event('content_block_start', { index: 0, content_block: { type: 'text', text: '' } }),
+    event('content_block_delta', { index: 0, delta: { type: 'text_delta', text: 'Hello' } }),
+    event('content_block_stop', { index: 0 }),
+    event('message_delta', { delta: { stop_reason: 'end_turn' }, usage: { output_tokens: 1 } }),
+  ]
+  const last = event('message_stop', {})
+
+  test.each([
+    ['is given its last event', stopped],
+    ['gets no second one', [...stopped, last]],
+    ['gets no second one where the first lacks its empty line', [...stopped, last.trimEnd()]],
+  ])('%s', (_, events) => {
+    const pipeline = pipelineOf('anthropic-messages')
+    const written: string[] = []
+    const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+    for (const one of events) pipeline.push(Buffer.from(one), emit)
+    pipeline.end(emit)
+    expect(written.join('')).toBe([...stopped, last].join(''))
+    expect(pipeline.meter.error).toBeUndefined()
+  })
+})
+
 describe('what was delivered of an answer that is cut is counted by its text, read or not', () => {
   const words = Array.from({ length: 100 }, (_, index) => `word${'.'.repeat(index % 7)} `)
   const bytes = words.join('').length
