@@ -4,7 +4,7 @@ import type { UpstreamFault } from '@/formats/codec.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { saysContextLength } from './context-length.ts'
 import { saysForeignReasoning } from './foreign-reasoning.ts'
-import { redact } from './redaction.ts'
+import { redact, redactKeys } from './redaction.ts'
 
 /** Longest upstream text that is passed on, in UTF-16 units. */
 const MAX_MESSAGE = 2000
@@ -76,8 +76,8 @@ function fault(status: number, complaint: Complaint): UpstreamFault {
   return {
     status,
     message,
-    code: complaint.code,
-    param: complaint.param,
+    code: complaint.code && redactKeys(complaint.code),
+    param: complaint.param && redactKeys(complaint.param),
     retryAfterMs: complaint.retryAfterMs ?? delayInText(status, raw),
     contextLength: saysContextLength(status, complaint.code, raw),
     foreignReasoning: saysForeignReasoning(status, complaint.code, raw),
@@ -159,16 +159,20 @@ function readFields(body: JsonObject, depth: number): Complaint {
 function machineDetails(details: JsonObject | undefined): JsonObject | undefined {
   const code = asString(details?.['error_code'])
   if (code === undefined) return undefined
-  const unsupported = asArray(details?.['unsupported']).filter(name => typeof name === 'string')
+  const unsupported = wordsOf(details?.['unsupported'])
   // Of images that are too large: how large they may be, and where they stand in the request.
   const side = asNumber(details?.['max_side_length_pixels'])
-  const paths = asArray(details?.['paths']).filter(path => typeof path === 'string')
+  const paths = wordsOf(details?.['paths'])
   return {
-    error_code: code,
+    error_code: redactKeys(code),
     ...(unsupported.length > 0 && { unsupported }),
     ...(side !== undefined && { max_side_length_pixels: side }),
     ...(paths.length > 0 && { paths }),
   }
+}
+
+function wordsOf(value: JsonValue | undefined): string[] {
+  return asArray(value).flatMap(word => (typeof word === 'string' ? [redactKeys(word)] : []))
 }
 
 function codeOf(body: JsonObject, details: readonly JsonValue[]): string | undefined {

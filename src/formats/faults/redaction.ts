@@ -25,3 +25,8 @@ export function redact(text: string): string {
   for (const [pattern, replacement] of SECRETS) clean = clean.replace(pattern, replacement)
   return clean
 }
+
+/** A word that programs read, or the path of a field, without keys. What looks like an address is none there. */
+export function redactKeys(word: string): string {
+  return KEYS.reduce((clean, pattern) => clean.replace(pattern, '[key]'), withoutSent(word, '[key]'))
+}

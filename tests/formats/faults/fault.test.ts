@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeFault, faultError } from '@/formats/faults/fault.ts'
+import { noteSent } from '@/telemetry/sent-credentials.ts'
 
 describe('edge 83: error bodies of every shape', () => {
   test.each([
@@ -155,6 +156,20 @@ describe("what is the operator's stays with the operator", () => {
     ["consumer 'projects/123456789' has no quota", "consumer 'projects/[account]' has no quota"],
   ])('%s', (message, clean) => {
     expect(decodeFault(500, JSON.stringify({ error: { message } })).message).toBe(clean)
+  })
+
+  test('a key is taken out of the code, the field and the details too', () => {
+    const [sent, known] = ['THE-OPERATORS-OWN-KEY', 'sk-abcdefgh12345678']
+    noteSent(sent)
+    for (const key of [sent, known]) {
+      const details = { error_code: key, unsupported: [key], paths: [`messages.0.${key}`] }
+      const error = { message: 'no', code: `bad_${key}`, param: `body.${key}`, details }
+      for (const body of [{ error }, { error: { ...error, code: null, type: `bad ${key}` } }]) {
+        const fault = decodeFault(400, JSON.stringify(body))
+        expect(JSON.stringify(fault)).not.toContain(key)
+        expect(fault).toMatchObject({ param: 'body.[key]', details: { paths: ['messages.0.[key]'] } })
+      }
+    }
   })
 
   test('what looks alike is kept', () => {
