@@ -13,18 +13,7 @@ import type { GenerationResponse } from '@/generation/response.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { CHAT } from './chat-probes.ts'
-import { GEMINI } from './gemini-probes.ts'
-import { MESSAGES } from './messages-probes.ts'
-import type { Probe } from './probe.ts'
-import { RESPONSES } from './responses-probes.ts'
-
-const PROBES: Record<Format, readonly Probe[]> = {
-  'openai-chat-completions': CHAT,
-  'openai-responses': RESPONSES,
-  'anthropic-messages': MESSAGES,
-  'gemini-generate-content': GEMINI,
-}
+import { PROBES, streamOf } from './probes.ts'
 
 /** Callers who ask to see everything. */
 const REPLY: ReplyContext = {
@@ -76,15 +65,6 @@ function decode(format: Format, body: JsonObject): GenerationResponse {
 
 function decodeText(format: Format, text: string): GenerationResponse {
   return CODECS[format].decodeResponse(parseExactObject(text) ?? {}, decodeContext(format))
-}
-
-function streamOf(format: Format, events: readonly JsonObject[]): string {
-  const isNamed = format === 'openai-responses' || format === 'anthropic-messages'
-  const written = events.map(event => {
-    const name = isNamed ? `event: ${String(event['type'])}\n` : ''
-    return `${name}data: ${JSON.stringify(event)}\n\n`
-  })
-  return written.join('') + (format === 'openai-chat-completions' ? 'data: [DONE]\n\n' : '')
 }
 
 /** Where in the texts their sources are. */
