@@ -12,7 +12,8 @@ export function encodeMessages(
   rules: TargetRules,
 ): JsonObject[] {
   const messages: JsonObject[] = []
-  if (instructions.length > 0) messages.push(systemMessage(instructions, rules))
+  const system = instructions.filter(({ text }) => text !== '')
+  if (system.length > 0) messages.push(systemMessage(system, rules))
   const merged = mergeAssistants(turns)
   const answered = new Set<Part>()
   for (const [index, turn] of merged.entries()) {
@@ -33,7 +34,7 @@ export function encodeMessages(
 
 /** System text is all that a system message takes. */
 function systemText(part: Part, rules: TargetRules): TextPart[] {
-  if (part.type === 'text') return [part]
+  if (part.type === 'text') return part.text === '' ? [] : [part]
   if (part.type === 'opaque') rules.lose('extension', part.name)
   else if (part.type === 'media') rules.lose('media')
   return []

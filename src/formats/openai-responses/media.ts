@@ -42,7 +42,9 @@ function imageSource(part: MediaPart): JsonObject {
 function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
   const { source } = part
   const name = part.filename ?? part.title
-  if (part.context !== undefined) losses.push({ field: 'documentContext', name: undefined })
+  if (part.context !== undefined && source.type !== 'text') {
+    losses.push({ field: 'documentContext', name: undefined })
+  }
   if (part.citable) losses.push({ field: 'citations', name: undefined })
   switch (source.type) {
     case 'base64': {
@@ -55,7 +57,10 @@ function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
     case 'file-id':
       return { type: 'input_file', file_id: ownFileId(source) }
     case 'text':
-      return { type: 'input_text', text: name === undefined ? source.text : `${name}\n\n${source.text}` }
+      return {
+        type: 'input_text',
+        text: [name, part.context, source.text].filter(text => text !== undefined).join('\n\n'),
+      }
     default:
       return source satisfies never
   }

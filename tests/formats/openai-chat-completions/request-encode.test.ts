@@ -15,6 +15,21 @@ function messagesOf(turns: readonly Turn[], vendor?: string, model?: string) {
   return encode({ ...requestOf({}), turns }, model, vendor).body['messages']
 }
 
+test('system text that says nothing is no part of the instructions, and no message', () => {
+  const messages = (...texts: string[]) =>
+    encode({
+      ...requestOf({}),
+      instructions: texts.map(textPart),
+      turns: [user(textPart('q')), { role: 'system', parts: [textPart('')] }, user(textPart('r'))],
+    }).body['messages']
+  expect(messages('S', '')).toMatchObject([
+    { role: 'system', content: 'S' },
+    { role: 'user' },
+    { role: 'user' },
+  ])
+  expect(messages('', '')).toMatchObject([{ content: 'q' }, { content: 'r' }])
+})
+
 test('sound is asked for in what the upstream can give, whole and streamed', () => {
   const asked = (stream: boolean) => encode({ ...requestOf({}), modalities: ['text', 'audio'], stream }).body
   expect(asked(false)).toMatchObject({

@@ -3,6 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { EncodedRequest } from '@/formats/codec.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
 import { media } from '@/formats/openai-responses/content.ts'
+import { CODECS } from '@/formats/registry.ts'
 import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import {
   type Part,
@@ -533,4 +534,16 @@ test('counting asks with what makes the prompt', () => {
   expect(Object.keys(body).sort()).toEqual(['input', 'model'])
   expect(count?.decodeResponse({ object: 'response.input_tokens', input_tokens: 12 })).toBe(12)
   expect(count?.encodeResponse(12)).toEqual({ object: 'response.input_tokens', input_tokens: 12 })
+})
+
+test('a document that is text is told with its title and what goes with it', () => {
+  const document = { type: 'document', title: 'T', context: 'C', source: { type: 'text', data: 'D' } }
+  const request = CODECS['anthropic-messages'].decodeRequest(
+    { max_tokens: 9, messages: [{ role: 'user', content: [document] }] },
+    { model: 'm', stream: false },
+  )
+  const target = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
+  const { body, losses } = openaiResponses.encodeRequest(request, target)
+  expect(body['input']).toMatchObject([{ content: [{ type: 'input_text', text: 'T\n\nC\n\nD' }] }])
+  expect(losses).toEqual([])
 })
