@@ -67,6 +67,34 @@ test('usage by day counts each request once, on its day, whoever made it', async
   expect(series.flatMap(({ requests }) => requests).reduce((sum, one) => sum + one, 0)).toBe(totals.requests)
 })
 
+test('the file of the log has each request under its conditions once, newest first', async () => {
+  const response = await site.send(owner, 'GET /api/requests.csv', { query: { status: '429' } })
+  expect(response.headers.get('content-type')).toStartWith('text/csv')
+  const [headings, ...lines] = (await response.text()).trimEnd().split('\r\n')
+  expect(headings).toStartWith('started,id,account,key,model')
+  const ids = lines.map(line => line.split(',')[1] ?? '')
+  expect(ids).toHaveLength(ROWS / 50)
+  expect(new Set(ids).size).toBe(ROWS / 50)
+  expect(ids).toEqual(ids.toSorted().toReversed())
+  expect(lines.every(line => line.includes(',429,refused,'))).toBe(true)
+})
+
+test('the file of the log of all accounts is narrowed to the account it is asked for', async () => {
+  const query = { model: 'model-20', status: '429' }
+  const [all, none] = await Promise.all(
+    [owner.accountId, owner.accountId + 1].map(async account_id => {
+      const answer = await site.send(owner, 'GET /api/admin/requests.csv', {
+        query: { ...query, account_id },
+      })
+      return (await answer.text()).trimEnd().split('\r\n').slice(1)
+    }),
+  )
+  expect(none).toEqual([])
+  const ids = await gateway.database.sql`select id from exchange where model = 'model-20' and status = 429`
+  expect(ids.length).toBeGreaterThan(0)
+  expect(all).toHaveLength(ids.length)
+})
+
 test('pages of the log follow one another without a gap or a repetition', async () => {
   const seen: string[] = []
   let cursor: string | null = null

@@ -3,7 +3,7 @@ import { refundRequest } from '../refund.ts'
 import { readRange, readUsage } from '../usage.ts'
 import { adminRequestRoutes } from './contract/admin-accounts.ts'
 import { actorOf, controller, type Listener } from './controller.ts'
-import { logPage, oneReceipt, tailOf } from './requests.ts'
+import { logFile, logPage, oneReceipt, tailOf } from './requests.ts'
 import { namesOf } from './usage.ts'
 
 /** The requests of all accounts, and what they used. */
@@ -17,6 +17,8 @@ export function adminRequestsApi(console: Console, listener: Listener) {
     },
     'GET /api/admin/requests': ({ query }) =>
       logPage(console, query, { accountId: query.account_id, channel: query.channel }, true),
+    'GET /api/admin/requests.csv': async ({ query }) =>
+      logFile(console, query, { accountId: query.account_id, channel: query.channel }, true),
     'GET /api/admin/requests/:id': ({ params }) => oneReceipt(console, params.id, undefined, true),
     'POST /api/admin/requests/:id/refund': ({ params, body, ...call }) =>
       refundRequest(console, actorOf(call), { ...body, requestId: params.id }),

@@ -3,6 +3,7 @@ import { eventStream } from '../event-stream.ts'
 import { invalid, notFound } from '../failure.ts'
 import { limitOf, type Page, pageOf } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../receipt.ts'
+import { downloadLog } from '../request-csv.ts'
 import { keyNamesOf, type LogQuery, lineOf, readLog } from '../request-log.ts'
 import { isStillSignedIn, type SignedIn } from '../sessions.ts'
 import { type Receipt, type RequestLine, requestRoutes } from './contract/requests.ts'
@@ -28,6 +29,10 @@ export function requestsApi(console: Console, listener: Listener) {
       const { showChannels } = await entryOf(console)
       return logPage(console, query, { accountId: signedIn.user.accountId }, showChannels)
     },
+    'GET /api/requests.csv': async ({ signedIn, query }) => {
+      const { showChannels } = await entryOf(console)
+      return logFile(console, query, { accountId: signedIn.user.accountId }, showChannels)
+    },
     'GET /api/requests/:id': async ({ signedIn, params }) => {
       const { showChannels } = await entryOf(console)
       return oneReceipt(console, params.id, signedIn.user.accountId, showChannels)
@@ -47,18 +52,7 @@ export async function logPage(
   showsChannel: boolean,
 ): Promise<Page<RequestLine>> {
   const limit = limitOf(query)
-  const rows = await readLog(database.orm, {
-    ...scope,
-    before: readCursor(query.cursor),
-    limit: limit + 1,
-    model: query.model,
-    keyId: query.key_id,
-    status: query.status,
-    endState: query.end_state,
-    idPrefix: query.id,
-    from: readMoment(query.from, 'from'),
-    to: readMoment(query.to, 'to'),
-  })
+  const rows = await readLog(database.orm, { ...conditionsOf(query, scope), limit: limit + 1 })
   const names = await keyNamesOf(database.orm, rows)
   return pageOf(
     rows,
@@ -66,6 +60,33 @@ export async function logPage(
     row => lineOf(row, names, showsChannel),
     ({ id }) => id,
   )
+}
+
+/** All of the log under these conditions, as a file. */
+export function logFile(
+  { database }: Console,
+  query: LogParameters,
+  scope: Pick<LogQuery, 'accountId' | 'channel'>,
+  showsChannel: boolean,
+): Response {
+  return downloadLog(database.orm, conditionsOf(query, scope), showsChannel)
+}
+
+function conditionsOf(
+  query: LogParameters,
+  scope: Pick<LogQuery, 'accountId' | 'channel'>,
+): Omit<LogQuery, 'limit'> {
+  return {
+    ...scope,
+    before: readCursor(query.cursor),
+    model: query.model,
+    keyId: query.key_id,
+    status: query.status,
+    endState: query.end_state,
+    idPrefix: query.id,
+    from: readMoment(query.from, 'from'),
+    to: readMoment(query.to, 'to'),
+  }
 }
 
 /** @throws ConsoleError `not_found`; with an account, also for a request of another one */

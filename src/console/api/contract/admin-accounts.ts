@@ -149,6 +149,12 @@ export const adminKeyRoutes = contracts({
   },
 })
 
+const adminRequestFilters = {
+  ...requestFilters,
+  account_id: Type.Optional(id),
+  channel: Type.Optional(Type.String({ maxLength: 200 })),
+}
+
 export const adminRequestRoutes = contracts({
   /** Of all accounts, or of one. */
   'GET /api/admin/usage': {
@@ -169,13 +175,15 @@ export const adminRequestRoutes = contracts({
   },
   'GET /api/admin/requests': {
     access: 'reader',
-    query: closed({
-      ...paging,
-      ...requestFilters,
-      account_id: Type.Optional(id),
-      channel: Type.Optional(Type.String({ maxLength: 200 })),
-    }),
+    query: closed({ ...paging, ...adminRequestFilters }),
     response: page(requestLine),
+  },
+  /** The same, all of it. */
+  'GET /api/admin/requests.csv': {
+    access: 'reader',
+    answers: 'csv',
+    query: closed(adminRequestFilters),
+    response: Type.String(),
   },
   'GET /api/admin/requests/:id': { access: 'reader', params: byRequest, response: receipt },
   /** Gives back what a request was charged, or a part of that, and no more. */

@@ -123,6 +123,13 @@ export const requestRoutes = contracts({
     query: closed({ ...paging, ...requestFilters }),
     response: page(requestLine),
   },
+  /** The same, all of it. */
+  'GET /api/requests.csv': {
+    access: 'holder',
+    answers: 'csv',
+    query: closed(requestFilters),
+    response: Type.String(),
+  },
   'GET /api/requests/:id': { access: 'holder', params: byRequest, response: receipt },
   /** Each request as it ends: events `request`, and a comment every 15 s. */
   'GET /api/live/requests': { access: 'holder', answers: 'events', response: requestLine },

@@ -17,6 +17,8 @@ import { type FilterChoices, RequestFilters } from './request-filters.tsx'
 
 export interface RequestLogProps extends FilterChoices {
   ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<RequestLine>>
+  /** Where the whole of it is as a file. */
+  csv(filter: LineFilter): string
   receipt: ReceiptSource
   acts?: ReceiptProps['acts']
   /** Where each request is told as it ends. */
@@ -40,7 +42,7 @@ const idOf = (line: RequestLine) => line.id
 
 /** The log of requests: searched, paged, live, each with its receipt. */
 export function RequestLog(props: RequestLogProps) {
-  const { ask, receipt, acts, liveAddress, isForAll = false, empty } = props
+  const { ask, csv, receipt, acts, liveAddress, isForAll = false, empty } = props
   const [state, change, open] = useAddressState(NO_FILTER)
   const { receipt: shown, ...now } = state
   const filter = useSettled(now.id.length > 0 && now.id.length < 4 ? { ...now, id: '' } : now)
@@ -76,6 +78,9 @@ export function RequestLog(props: RequestLogProps) {
             Clear filters
           </Button>
         ) : null}
+        <a class="button small quiet" href={csv(filter)} download>
+          Download CSV
+        </a>
       </div>
       <Answer query={list} what="requests">
         {items =>

@@ -1,4 +1,4 @@
-import { call } from '../api/client.ts'
+import { addressOf, call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { readCount } from '../format/number.ts'
 import { Empty } from '../parts/notice.tsx'
@@ -16,6 +16,7 @@ export function RequestsPage() {
     >
       <RequestLog
         ask={ask}
+        csv={filter => addressOf('GET /api/requests.csv', { query: filterQuery(filter) })}
         receipt={receipt}
         liveAddress="/api/live/requests"
         models={models.data?.items.map(({ id }) => id) ?? []}

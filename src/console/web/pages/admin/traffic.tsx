@@ -1,4 +1,4 @@
-import { call } from '../../api/client.ts'
+import { addressOf, call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
 import { readCount } from '../../format/number.ts'
 import { Empty } from '../../parts/notice.tsx'
@@ -30,6 +30,7 @@ export function TrafficPage() {
       />
       <RequestLog
         ask={ask}
+        csv={filter => addressOf('GET /api/admin/requests.csv', { query: adminFilterQuery(filter) })}
         receipt={receipt}
         acts={(found, onDone) => <Refund receipt={found} onDone={onDone} />}
         liveAddress="/api/admin/live/requests"
@@ -44,19 +45,17 @@ export function TrafficPage() {
 }
 
 function ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal) {
+  const query = { ...adminFilterQuery(filter), ...pageQuery(cursor) }
+  return call('GET /api/admin/requests', { query }, signal)
+}
+
+function adminFilterQuery(filter: LineFilter) {
   const account = readCount(filter.account)
-  return call(
-    'GET /api/admin/requests',
-    {
-      query: {
-        ...filterQuery(filter),
-        ...pageQuery(cursor),
-        ...(account === undefined ? {} : { account_id: account }),
-        ...(filter.channel === '' ? {} : { channel: filter.channel }),
-      },
-    },
-    signal,
-  )
+  return {
+    ...filterQuery(filter),
+    ...(account === undefined ? {} : { account_id: account }),
+    ...(filter.channel === '' ? {} : { channel: filter.channel }),
+  }
 }
 
 function receipt(id: string, signal: AbortSignal) {
