@@ -124,7 +124,12 @@ function readCap(text: string): SpendCap {
   const [amount = '', word = '', ...more] = text.split('/')
   const amountNano = parseMoney(amount)
   const period = CAP_PERIODS.find(candidate => candidate === word)
-  if (amountNano !== undefined && amountNano >= 0n && period !== undefined && more.length === 0) {
+  if (amountNano === 0n) {
+    throw new UsageError(
+      `--cap is "${text}", by which the key could spend nothing: leave it out for no cap, or revoke the key`,
+    )
+  }
+  if (amountNano !== undefined && amountNano > 0n && period !== undefined && more.length === 0) {
     return { amountNano, period }
   }
   throw new UsageError(

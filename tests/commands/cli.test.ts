@@ -338,6 +338,10 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
       ['key', 'create', '--account', '1', '--cap', '2.00'],
       '--cap is "2.00" but must be an amount per day, week, month, total',
     ],
+    [
+      ['key', 'create', '--account', '1', '--cap', '0/month'],
+      '--cap is "0/month", by which the key could spend nothing: leave it out for no cap, or revoke the key',
+    ],
     [['key', 'create', '--account', '1', '--expires', 'soon'], '--expires is "soon" but must be an ISO time'],
     [
       ['key', 'create', '--account', '1', '--expires', '2020-01-01'],

@@ -1,0 +1,97 @@
+import { afterAll, expect, test } from 'bun:test'
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { drizzle } from 'drizzle-orm/postgres-js'
+import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
+import { emptyTestDatabase } from '#tests/support/database.ts'
+import { connect } from '@/db/connect.ts'
+import { migrate } from '@/db/migrate.ts'
+import { audit } from '@/ledger/audit.ts'
+
+const database = await emptyTestDatabase()
+const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
+afterAll(async () => {
+  await database.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** Brings the database to what it was after the migration of this number. */
+async function migrateTo(last: number): Promise<void> {
+  cpSync(join(import.meta.dir, '../../drizzle'), folder, { recursive: true })
+  const path = join(folder, 'meta', '_journal.json')
+  const journal = JSON.parse(readFileSync(path, 'utf8')) as { entries: { idx: number }[] }
+  writeFileSync(
+    path,
+    JSON.stringify({ ...journal, entries: journal.entries.filter(({ idx }) => idx <= last) }),
+  )
+  const { sql, close } = connect(database.url, { max: 1 })
+  await applyMigrations(drizzle(sql), { migrationsFolder: folder })
+  await close()
+}
+
+const OWNER = Bun.randomUUIDv7()
+const ids = { before: Bun.randomUUIDv7(), running: Bun.randomUUIDv7(), after: Bun.randomUUIDv7() }
+
+/** An account with credit and a key that may spend 0.000001 a month. */
+async function openAccount() {
+  const { sql } = database
+  const [account] = await sql<
+    { id: bigint }[]
+  >`insert into account (email) values ('a@example.com') returning id`
+  const accountId = Number(account?.id)
+  const [key] = await sql<{ id: bigint }[]>`
+    insert into api_key (account_id, lookup, hash, cap_nano, cap_period)
+    values (${accountId}, 'abcdefgh', decode(repeat('00', 32), 'hex'), 1000, 'month') returning id`
+  await sql`insert into wallet (account_id) values (${accountId}) on conflict do nothing`
+  await sql`select ledger_post(${Bun.randomUUIDv7()}, ${accountId}, 'topup', 5000, 'pi_1', 'paid', null, null, null)`
+  await sql`insert into process (id, seen, address) values (${OWNER}, now(), 'test')`
+  return { accountId, keyId: Number(key?.id) }
+}
+
+async function hold(id: string, { accountId, keyId }: { accountId: number; keyId: number }) {
+  const [row] = await database.sql<{ result: string }[]>`
+    select result from ledger_hold(${OWNER}, ${id}, ${accountId}, ${keyId}, 300, 1, 600000)`
+  return row?.result
+}
+
+async function settle(id: string, { accountId, keyId }: { accountId: number; keyId: number }, cost: number) {
+  const [row] = await database.sql<{ outcome: string }[]>`
+    select outcome from ledger_settle(${id}, ${accountId}, ${keyId}, ${cost}, ${cost * 1000})`
+  return row?.outcome
+}
+
+async function budget(keyId: number) {
+  const [row] = await database.sql<{ spent: bigint; pending: bigint; unexplained: bigint }[]>`
+    select spent, pending, unexplained from key_budget where key_id = ${keyId}`
+  return row
+}
+
+async function broken(): Promise<string[]> {
+  const { checks } = await audit(database.url)
+  return checks
+    .filter(({ count, informational }) => count > 0 && informational !== true)
+    .map(({ name }) => name)
+}
+
+test('what keys with a cap had spent before their charges were marked still counts, and the audit holds', async () => {
+  await migrateTo(19)
+  const payer = await openAccount()
+  expect(await hold(ids.before, payer)).toBe('granted')
+  expect(await settle(ids.before, payer, 250)).toBe('settled')
+  expect(await hold(ids.running, payer)).toBe('granted')
+
+  expect(await migrate(database.url)).toBeGreaterThan(0)
+  expect(await budget(payer.keyId)).toEqual({ spent: 250n, pending: 300n, unexplained: 250n })
+  expect(await broken()).toEqual([])
+
+  expect(await settle(ids.running, payer, 200)).toBe('settled')
+  expect(await budget(payer.keyId)).toEqual({ spent: 450n, pending: 0n, unexplained: 250n })
+  expect(await broken()).toEqual([])
+
+  // 550 of the cap are left: one more hold fits, two do not.
+  expect(await hold(ids.after, payer)).toBe('granted')
+  expect(await hold(Bun.randomUUIDv7(), payer)).not.toBe('granted')
+  expect(await settle(ids.after, payer, 300)).toBe('settled')
+  expect(await broken()).toEqual([])
+}, 60_000)
