@@ -44,9 +44,16 @@ export function messageContents(item: JsonObject): readonly JsonValue[] {
 function decodeMessage(item: JsonObject): Part[] {
   return messageContents(item).flatMap(value => {
     const part = asObject(value)
-    const known = part === undefined ? undefined : decodeContent(part, item['phase'])
-    return known === undefined || known.type === 'media' ? [] : [known]
+    if (part === undefined) return []
+    const known = decodeContent(part, item['phase'])
+    return [known === undefined || known.type === 'media' ? strangeContent(part) : known]
   })
+}
+
+/** Content of a kind that no message of an answer has today. It is no item, and so has nothing to be written as. */
+export function strangeContent(part: JsonObject): OpaquePart {
+  const name = asString(part['type']) ?? 'content'
+  return { type: 'opaque', format: 'openai-responses', name, value: null }
 }
 
 /**

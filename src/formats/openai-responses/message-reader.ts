@@ -1,9 +1,10 @@
 import { phaseSignature } from '@/formats/signatures/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
+import type { OpaquePart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation } from './content.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
-import { messageContents } from './items.ts'
+import { messageContents, strangeContent } from './items.ts'
 
 type Emit = (event: GenerationEvent) => void
 
@@ -87,10 +88,15 @@ export class MessageReader implements ItemReader {
   done(item: JsonObject, emit: Emit): void {
     if (this.#ended) return
     this.#phase = item['phase'] ?? this.#phase
+    const strange: OpaquePart[] = []
     for (const [index, value] of messageContents(item).entries()) {
       const content = asObject(value)
       const kind = content === undefined ? undefined : contentKind(content)
-      if (content === undefined || kind === undefined) continue
+      if (content === undefined) continue
+      if (kind === undefined) {
+        strange.push(strangeContent(content))
+        continue
+      }
       const part = this.#part({ content_index: index }, kind, emit)
       if (part === undefined) continue
       this.#fill(part, textOf(content), emit)
@@ -100,6 +106,7 @@ export class MessageReader implements ItemReader {
       if (!part.logprobs) this.#logprobs(part, content['logprobs'], emit)
     }
     this.cut(emit)
+    for (const part of strange) emit({ type: 'opaque', block: this.#source.nextBlock(), candidate: 0, part })
   }
 
   cut(emit: Emit): void {

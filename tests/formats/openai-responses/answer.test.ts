@@ -185,7 +185,10 @@ test('an answer that is not complete yet, or of tomorrow, is carried past', () =
     decodeContext(),
   )
   expect(answer.candidates[0]).toMatchObject({
-    parts: [{ type: 'opaque', name: 'new_thing' }],
+    parts: [
+      { type: 'opaque', name: 'new_thing' },
+      { type: 'opaque', name: 'new' },
+    ],
     finish: { reason: 'end' },
   })
 })
