@@ -185,16 +185,19 @@ export class Outlet {
 
   /** The caller left: nothing more is written. Of an answer that had begun, only the usage is still wanted. */
   abandon(): void {
-    if (this.#closed) return
-    const drains = this.#mayTellUsage
-    this.#abandon(drains)
-    // Wakes a read that waits for the caller to have room.
-    if (drains) this.#caller.break()
+    this.#leave(this.#mayTellUsage)
   }
 
   /** There is no money for the answer: nothing of it is wanted. */
   refuse(): void {
-    this.#abandon(false)
+    this.#leave(false)
+  }
+
+  #leave(drains: boolean): void {
+    if (this.#closed) return
+    this.#abandon(drains)
+    // Wakes a read that waits for room, which nobody may ever make.
+    this.#caller.break()
   }
 
   #abandon(drains: boolean): void {

@@ -13,7 +13,7 @@ const USAGE = 'data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens
 const DONE = 'data: [DONE]\n\n'
 
 /** An answer's way to its caller. */
-function way() {
+function way({ tellsAtEnd = true } = {}) {
   const codec = CODECS['openai-chat-completions']
   const pipeline = new PassthroughPipeline({
     codec,
@@ -29,7 +29,7 @@ function way() {
     keepalive: new Uint8Array(),
     encodeError: () => new Uint8Array(),
     breakAfterError: false,
-    tellsAtEnd: true,
+    tellsAtEnd,
   })
   const attempt = outlet.beginAttempt()
   const concluded: boolean[] = []
@@ -105,6 +105,7 @@ describe('a caller who reads nothing', () => {
 
   test.each([
     ['leaves', (outlet: Outlet) => outlet.abandon()],
+    ['turns out to have no money for it', (outlet: Outlet) => outlet.refuse()],
     ['hangs up', (outlet: Outlet) => outlet.readable.cancel()],
   ])('and %s ends the upstream soon', async (_, leave) => {
     const { outlet, pipe, ending } = way()
@@ -117,6 +118,16 @@ describe('a caller who reads nothing', () => {
       aborted: true,
       leftEarly: true,
     })
+  })
+
+  test('and leaves an answer whose end tells no usage ends the upstream, too', async () => {
+    const { outlet, pipe, ending } = way({ tellsAtEnd: false })
+    const upstream = askedStream([], DELTA)
+    const ended = pipe(upstream.stream)
+    await untilHeldBack(upstream)
+    outlet.abandon()
+    await ended
+    expect(ending.aborted).toBe(true)
   })
 
   test('gets the error that its answer is stopped in once it reads', async () => {
