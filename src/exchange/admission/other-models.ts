@@ -15,7 +15,8 @@ export function admitOtherModels(
   caller: Caller,
   { model, otherModels = [] }: { model: string; otherModels?: readonly string[] },
 ): void {
-  for (const name of otherModels) {
+  // A list may name one model a million times.
+  for (const name of new Set(otherModels)) {
     if (name !== model && !isReached(catalog, caller, name)) throw modelNotFound(name)
   }
 }

@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { invalidRequest } from '@/formats/invalid.ts'
 import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { PLAIN_TEXTS, type Texts } from '@/json/outline.ts'
 import { isReadable } from './items.ts'
@@ -6,6 +7,9 @@ import type { ResponseGateway } from './kept-responses.ts'
 
 /** A reference is no longer than this; what is need not be parsed to know that it is none. */
 const MAX_REFERENCE_LENGTH = 1024
+
+/** Items that one request may name: each is looked for in an index. */
+const MAX_REFERENCES = 10_000
 
 /** The AI SDK of every version that knows Responses: `ai/6.0.1 ai-sdk/provider-utils/4.0.1`, `ai/7.0.1 ai-sdk-provider-utils/5.0.1`. */
 const AI_SDK = /\bai-sdk[-/]/
@@ -26,7 +30,7 @@ export function refersToItems(json: JsonObject, texts: Texts): boolean {
 /**
  * Puts the items that are stored for an account in the place of references to them. Others stay: whoever converts or
  * passes them on knows which of them may be left out.
- * @throws GatewayError `body_too_large`
+ * @throws GatewayError `body_too_large`, `invalid_request` for too many of them
  */
 export async function resolveReferences(
   gateway: ResponseGateway,
@@ -38,18 +42,30 @@ export async function resolveReferences(
   )
   const named = new Set(ids.filter(id => id !== undefined))
   if (named.size === 0) return items
-  const found = await gateway.responses.store.items(accountId, named, gateway.maxBodyBytes)
-  if (found === 'too-large') {
-    throw new GatewayError(
-      'body_too_large',
-      `The items that the request refers to are larger than this gateway's limit of ${gateway.maxBodyBytes} bytes`,
-      { param: 'input' },
-    )
+  if (named.size > MAX_REFERENCES) {
+    throw invalidRequest('input', `refers to more than ${MAX_REFERENCES} items by their ids`)
   }
+  const { maxBodyBytes } = gateway
+  const found = await gateway.responses.store.items(accountId, named, maxBodyBytes)
+  if (found === 'too-large') throw tooLarge(maxBodyBytes)
+  const readable = new Map([...found].filter(([, item]) => isReadable(item)))
+  let room = maxBodyBytes
   return items.map((item, index) => {
-    const stored = found.get(ids[index] ?? '')
-    return stored !== undefined && isReadable(stored) ? stored : item
+    const stored = readable.get(ids[index] ?? '')
+    if (stored === undefined) return item
+    // An item takes as much again each time that it is named.
+    room -= stored.length
+    if (room < 0) throw tooLarge(maxBodyBytes)
+    return stored
   })
+}
+
+function tooLarge(maxBytes: number): GatewayError {
+  return new GatewayError(
+    'body_too_large',
+    `The items that the request refers to are larger than this gateway's limit of ${maxBytes} bytes`,
+    { param: 'input' },
+  )
 }
 
 /** The id that an item consists of; undefined if it is an item itself. */

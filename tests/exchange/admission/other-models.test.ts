@@ -2,6 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { openPayer } from '#tests/support/payer.ts'
 import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { admitOtherModels } from '@/exchange/admission/other-models.ts'
+import type { Catalog } from '@/routing/model.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway
@@ -93,4 +95,18 @@ test.each([
 ])('%s that the account was given is passed on, by either name', async (_what, make) => {
   expect(await ask(make('dear'), given)).toBe('asked')
   expect(await ask(make('dear-2026'), given)).toBe('asked')
+})
+
+test('a model that is named a thousand times is looked for once', () => {
+  const { catalog, authenticate } = gateway.server.gateway
+  const answer = authenticate(given)
+  if (answer instanceof Promise || !answer.ok) throw new Error('the key was used before')
+  let looks = 0
+  const find: Catalog['find'] = name => {
+    looks += 1
+    return catalog.find(name)
+  }
+  const otherModels = Array<string>(1_000).fill('dear-2026')
+  admitOtherModels({ ...catalog, find }, answer.caller, { model: 'chat/echo', otherModels })
+  expect(looks).toBe(1)
 })

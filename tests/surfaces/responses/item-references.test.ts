@@ -113,6 +113,23 @@ test('prompts that refer are counted with what they refer to', async () => {
   expect(await count([...references(first.json), user('y')])).toBeGreaterThan((await count([user('y')])) + 20)
 })
 
+describe('references are refused', () => {
+  test('to an item that is named so often that it would be more than a body may', async () => {
+    const { json } = await ask({ model: 'chat/echo', input: 'word '.repeat(200_000), store: true })
+    const [reference = null] = references(json)
+    const told = await ask({ model: 'chat/echo', input: Array(100).fill(reference) })
+    expect(told).toMatchObject({ status: 413, json: { error: { code: 'body_too_large', param: 'input' } } })
+  })
+
+  test('to more items than one conversation has', async () => {
+    const input = Array.from({ length: 10_001 }, (_, at) => ({ type: 'item_reference', id: `msg_${at}` }))
+    expect(await ask({ model: 'chat/echo', input })).toMatchObject({
+      status: 400,
+      json: { error: { code: 'invalid_request', param: 'input' } },
+    })
+  })
+})
+
 describe('a reference to what is not there is refused', () => {
   const refusal = { status: 400, json: { error: { code: 'unsupported_parameter', param: 'input[0]' } } }
   const refer = (answer: JsonObject, asked: Asked = {}) =>
