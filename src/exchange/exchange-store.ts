@@ -1,6 +1,7 @@
 import type { Database } from '@/db/connect.ts'
 import type { ExchangeRow } from '@/db/exchange-row.ts'
 import { isDataError } from '@/db/sql-error.ts'
+import { storable } from '@/json/well-formed.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { Metrics } from '@/telemetry/metrics.ts'
 import type { ExchangeNotes, NotedRow } from './exchange-notes.ts'
@@ -48,7 +49,7 @@ export class ExchangeWriter {
 
   /** Notes a result; what this returns has it stored. */
   take(row: ExchangeRow): () => void {
-    const noted = { id: row.id, text: JSON.stringify(toColumns(row)) }
+    const noted = { id: row.id, text: storable(JSON.stringify(toColumns(row))) }
     this.#notes?.add(noted)
     return () => this.#enqueue(noted)
   }

@@ -11,3 +11,16 @@ export function wellFormed(text: string): string {
   if (!text.includes('\\ud') && !text.includes('\\uD')) return text
   return text.replace(ESCAPE, found => (HALF.test(found) ? '\ufffd' : found))
 }
+
+const NUL = /\\(?:u0000|.)/g
+
+/**
+ * The same without U+0000, for which U+FFFD stands as well: what Postgres takes. It has a text with that in it nowhere, and
+ * refuses a whole statement for one.
+ */
+export function storable(text: string): string {
+  const json = wellFormed(text)
+  return json.includes('\\u0000')
+    ? json.replace(NUL, found => (found === '\\u0000' ? '\ufffd' : found))
+    : json
+}

@@ -104,13 +104,35 @@ test('every column of a row comes back as it was given, and a second row of an i
   ])
 })
 
+test.each([
+  ['a NUL', 'a\u0000b'],
+  ['half a surrogate pair', 'a\ud83db'],
+])('a row whose names have %s is stored with U+FFFD in its place', async (_, name) => {
+  const log = createLog({ level: 'silent', format: 'json' })
+  const metrics = createMetrics({ processMetrics: false })
+  const writer = new ExchangeWriter(database, log, metrics)
+  const row = { ...FULL, id: Bun.randomUUIDv7(), losses: [name, 'a\\u0000b'], serverTools: { [name]: 1 } }
+  writer.add({ ...row, extras: { images: { [name]: 1 } } })
+  await writer.flush()
+  const [stored] = await database.orm
+    .select()
+    .from(exchange)
+    .where(inArray(exchange.id, [row.id]))
+  expect(stored).toMatchObject({
+    losses: ['a\ufffdb', 'a\\u0000b'],
+    serverTools: { 'a\ufffdb': 1 },
+    extras: { images: { 'a\ufffdb': 1 } },
+  })
+  expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(0)
+})
+
 test('a row that the database cannot take does not keep the others from being written', async () => {
   const log = createLog({ level: 'silent', format: 'json' })
   const metrics = createMetrics({ processMetrics: false })
   const writer = new ExchangeWriter(database, log, metrics)
   const ids = Array.from({ length: 5 }, () => Bun.randomUUIDv7())
-  // No text of Postgres holds a NUL.
-  for (const [index, id] of ids.entries()) writer.add({ ...FULL, id, model: index === 2 ? 'a\u0000b' : 'm' })
+  // More than the column has numbers for.
+  for (const [index, id] of ids.entries()) writer.add({ ...FULL, id, status: index === 2 ? 2 ** 40 : 200 })
   await writer.flush()
   const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
   expect(rows.map(({ id }) => id).sort()).toEqual(ids.filter((_, index) => index !== 2))
