@@ -91,7 +91,7 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
   const box = contentBox(secretBox)
   const isAlive = () => gt(storedResponse.expiresAt, new Date(now()))
   const isThis = ({ accountId, id }: ResponseKey) =>
-    and(eq(storedResponse.id, id), eq(storedResponse.accountId, accountId), isAlive())
+    and(eq(storedResponse.id, idInText(id)), eq(storedResponse.accountId, accountId), isAlive())
 
   async function addEvents(tx: Transaction, id: string, events: readonly StoredEvent[]): Promise<void> {
     const [first] = events
@@ -162,7 +162,7 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
         with recursive chain as (
           select id, previous_id, status, plain_bytes::bigint as total, 1 as depth
           from stored_response
-          where id = ${id} and account_id = ${accountId} and expires_at > ${new Date(now()).toISOString()}
+          where id = ${idInText(id)} and account_id = ${accountId} and expires_at > ${new Date(now()).toISOString()}
           union all
           select earlier.id, earlier.previous_id, earlier.status, chain.total + earlier.plain_bytes, depth + 1
           from chain join stored_response earlier on earlier.id = chain.previous_id
@@ -322,6 +322,11 @@ function itemIds(response: string): string[] {
 /** Whether items are found by an id: what no index takes is no id that a vendor gives. */
 function isIndexed(id: string): boolean {
   return id.length <= MAX_ITEM_ID_LENGTH && !id.includes('\0')
+}
+
+/** An id as Postgres takes it. No text of its has a NUL in it, so there is no response of such an id: none has an empty one. */
+function idInText(id: string): string {
+  return id.includes('\0') ? '' : id
 }
 
 function plainBytes({ input, response }: Pick<NewResponse, 'input' | 'response'>): number {

@@ -297,6 +297,27 @@ describe('to another account the response does not exist', () => {
   })
 })
 
+describe('an id that no text of the database can be is one that nobody has', () => {
+  test.each([
+    ['GET', ''],
+    ['GET', '?stream=true'],
+    ['GET', '/input_items'],
+    ['POST', '/cancel'],
+    ['DELETE', ''],
+  ])('%s /v1/responses/{id}%s', async (method, rest) => {
+    const told = await raw(method, `/v1/responses/resp_%00${rest}`)
+    expect(told).toMatchObject({ status: 404, code: 'not_found' })
+  })
+
+  test('previous_response_id', async () => {
+    const body = { model: 'chat/echo', input: 'hi', previous_response_id: 'resp_\u0000' }
+    expect(await raw('POST', '/v1/responses', body)).toMatchObject({
+      status: 400,
+      code: 'previous_response_not_found',
+    })
+  })
+})
+
 test('a response that was deleted is gone for good, and so is what went on from it', async () => {
   const first = await openai.responses.create({ model: 'chat/echo', input: 'one', store: true })
   const second = await openai.responses.create({
