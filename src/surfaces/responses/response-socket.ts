@@ -41,7 +41,8 @@ export class ResponseSocket {
   #ws: ServerWebSocket<ResponseSocket> | undefined
   #running: Promise<void> | undefined
   readonly #abort = new AbortController()
-  #drained: (() => void) | undefined
+  /** What everybody waits for who sent something while the socket's buffer was full. */
+  #room: PromiseWithResolvers<void> | undefined
   #isLeaving = false
 
   constructor(gateway: ResponseGateway, opened: Request, address: string | undefined) {
@@ -78,14 +79,15 @@ export class ResponseSocket {
 
   /** The caller's socket has room again. */
   drain(): void {
-    this.#drained?.()
+    this.#room?.resolve()
+    this.#room = undefined
   }
 
   /** The connection is gone: whatever runs on it ends. */
   closed(): void {
     this.#waiting.length = 0
     this.#abort.abort()
-    this.#drained?.()
+    this.drain()
   }
 
   /** Closes the connection once nothing runs on it. */
@@ -162,11 +164,9 @@ export class ResponseSocket {
     const frame = lane === undefined ? data : `{"stream_id":${JSON.stringify(lane)},${data.slice(1)}`
     // -1: it waits in the socket's buffer, which is to be empty again before more is read.
     if (this.#ws?.send(frame) !== -1) return
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.#drained = resolve
-    if (this.#abort.signal.aborted) resolve()
-    await promise
-    this.#drained = undefined
+    if (this.#abort.signal.aborted) return
+    this.#room ??= Promise.withResolvers()
+    await this.#room.promise
   }
 
   #tell(error: GatewayError, lane: string | undefined): void {

@@ -1,0 +1,40 @@
+import { expect, test } from 'bun:test'
+import type { ServerWebSocket } from 'bun'
+import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { until } from '#tests/support/upstream.ts'
+import { parseObject } from '@/json/json.ts'
+import { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
+
+const { gateway } = await scriptedGateway()
+
+/** A connection whose caller's side the test plays: while it is full, what is sent waits. */
+function connection() {
+  const frames: string[] = []
+  const caller = { isFull: true }
+  const opened = new Request(`${gateway.url}/v1/responses`, {
+    headers: { authorization: `Bearer ${gateway.key}` },
+  })
+  const socket = new ResponseSocket(gateway.server.gateway, opened, '127.0.0.1')
+  const ws = {
+    send: (frame: string) => {
+      frames.push(frame)
+      return caller.isFull ? -1 : frame.length
+    },
+  }
+  // The connection sends, and closes once it is told to; the rest of a socket is Bun's.
+  socket.open(ws as unknown as ServerWebSocket<ResponseSocket>)
+  return { socket, caller, types: () => frames.map(frame => parseObject(frame)?.['type']) }
+}
+
+test('everybody who waits for room goes on when there is some: the answer, and an error beside it', async () => {
+  const { socket, caller, types } = connection()
+  socket.message(JSON.stringify({ type: 'response.create', model: 'chat/echo', input: 'hi' }))
+  await until(() => types().length === 1)
+  socket.message(Buffer.from('no text'))
+  await until(() => types().includes('error'))
+  expect(types()).toHaveLength(2)
+  caller.isFull = false
+  socket.drain()
+  await until(() => types().at(-1) === 'response.completed')
+  socket.closed()
+})
