@@ -44,8 +44,11 @@ export interface Gateway {
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch
-  /** Told of every exchange that begins: the answer to its request may have to be stored. */
-  idempotency: { observe(request: Request, record: ExchangeRecord): void }
+  /** Told of every exchange that begins, and of requests made in the place of one: its answer may have to be stored. */
+  idempotency: {
+    observe(request: Request, record: ExchangeRecord): void
+    again(original: Request, request: Request): void
+  }
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */
   publicUrl: string | undefined
   open: OpenExchanges

@@ -46,6 +46,8 @@ export interface ExchangeRecord {
   channel: string | undefined
   channelFormat: Format | undefined
   streamed: boolean
+  /** Whether its caller was answered in full although it goes on: a background response that nobody follows. */
+  isDetached: boolean
   attempts: number
   /** The tries that have ended, in order. */
   tries: TryRecord[]
@@ -96,6 +98,7 @@ export function openRecord(
     channel: undefined,
     channelFormat: undefined,
     streamed: false,
+    isDetached: false,
     attempts: 0,
     tries: [],
     traceparent: undefined,

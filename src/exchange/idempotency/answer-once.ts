@@ -28,13 +28,16 @@ export interface IdempotentCall {
  */
 export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCall): Promise<Response> {
   const { request, answer } = call
+  let caller: Caller
   try {
     admitWork(gateway)
+    caller = await admittedCaller(gateway, call)
   } catch (error) {
-    return errorResponse(asGatewayError(error), gateway.newRequestId(), call.surface)
+    const failure = asGatewayError(error)
+    if (failure.origin === 'client') return answer(request)
+    // Who calls may be known the next moment, and then the request would be run without its key.
+    return errorResponse(failure, gateway.newRequestId(), call.surface)
   }
-  const caller = await admittedCaller(gateway, call).catch(() => undefined)
-  if (caller === undefined) return answer(request)
   try {
     const key = readKey(request.headers)
     const body = await readBytes(request, gateway)

@@ -60,6 +60,12 @@ export class Idempotency {
     this.#requests.get(request)?.observe(record)
   }
 
+  /** A request that is made in the place of one that came to nothing is a part of the same run. */
+  again(original: Request, request: Request): void {
+    const run = this.#requests.get(original)
+    if (run !== undefined) this.#requests.set(request, run)
+  }
+
   /** Answers with what there is for this key, or by running the request. */
   async once(claim: RunClaim, caller: Request, run: (signal: AbortSignal) => Rerun): Promise<Response> {
     const { store, box, clock } = this.#options

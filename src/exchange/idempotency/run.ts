@@ -31,7 +31,7 @@ export class IdempotentRun {
   readonly #options: IdempotentRunOptions
   readonly #recording: Recording
   readonly #abort = new AbortController()
-  readonly #reported = Promise.withResolvers<void>()
+  #reported = Promise.withResolvers<void>()
   #record: ExchangeRecord | undefined
   #reader: Reader | undefined
   #isReported = false
@@ -55,23 +55,28 @@ export class IdempotentRun {
     return this.#hasLeft && !this.#isOver
   }
 
-  /** The exchange that the run turned out to be. */
+  /** The exchange that the run turned out to be; of several, which follow one another, the last. */
   observe(record: ExchangeRecord): void {
+    const reported = Promise.withResolvers<void>()
     this.#record = record
+    this.#isReported = false
+    this.#reported = reported
     record.releases.push(() => {
-      this.#isReported = true
-      this.#reported.resolve()
+      if (this.#record === record) this.#isReported = true
+      reported.resolve()
     })
   }
 
   /** What the caller gets of the exchange's answer. */
   async answer(response: Response): Promise<Response> {
     const head = headOf(response)
-    const flows = this.#record !== undefined && (this.#record.streamed || !this.#isReported)
+    const record = this.#record
+    const flows = record !== undefined && !record.isDetached && (record.streamed || !this.#isReported)
     if (flows && response.ok && response.body !== null) return this.#stream(response, response.body, head)
     const bytes = new Uint8Array(await response.arrayBuffer())
     void this.#recording.add(bytes)
-    const complete = response.ok && (this.#record?.endState ?? 'complete') === 'complete'
+    const isGiven = record === undefined || record.isDetached || record.endState === 'complete'
+    const complete = response.ok && isGiven
     await this.#end({ complete, ending: 'closed', head })
     return new Response(bytes, { status: response.status, headers: response.headers })
   }

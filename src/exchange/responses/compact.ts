@@ -26,6 +26,7 @@ export async function compactResponse(gateway: ResponseGateway, call: Conversati
     signal,
     body: native.body,
   })
+  gateway.idempotency.again(call.request, request)
   const listener = { addressOf: () => call.listener.addressOf(call.request) }
   return (await compactBy(gateway, { ...call, request, listener }, 'summary')).response
 }

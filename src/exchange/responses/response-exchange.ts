@@ -109,6 +109,7 @@ class ResponseState implements CallState {
     await responses.store.add({ ...turn, status: 'queued', response, events: [] })
     this.#run.isStored = true
     const headers = { ...identityHeaders(record.id, record.surface), ...limitsOf(record, clock.now()) }
+    record.isDetached = !turn.streams
     this.#detach(
       turn.streams
         ? eventResponse(this.#gateway, turn, -1, headers)

@@ -410,3 +410,69 @@ const chunkOf = (content: string) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta: { content } }] })}\n\n`
 const END =
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}\n\ndata: [DONE]\n\n'
+
+/** A POST to a path of Responses. */
+function askResponses(path: string, body: object): Promise<Response> {
+  return fetch(gateway.url + path, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${gateway.key}`,
+      'content-type': 'application/json',
+      'idempotency-key': key,
+    },
+    body: JSON.stringify(body),
+  })
+}
+
+describe('a response that runs in the background', () => {
+  test('is begun once, and its caller is answered at once', async () => {
+    const fed = fedStream()
+    upstream.answer = () => eventStream(fed.stream)
+    const body = { model: 'chat/echo', input: 'take your time', background: true }
+    const first = await askResponses('/v1/responses', body)
+    const firstText = await first.text()
+    expect(JSON.parse(firstText)).toMatchObject({ status: 'queued' })
+    // It has not said a word by now: whoever were to wait for its end would wait for ever.
+    const second = await askResponses('/v1/responses', body)
+    expect(second.headers.get('idempotent-replayed')).toBe('true')
+    expect(await second.text()).toBe(firstText)
+    await until(() => upstream.seen.length > 0)
+    expect(upstream.seen).toHaveLength(1)
+    fed.write(
+      'data: {"id":"1","choices":[{"index":0,"delta":{"content":"done"},"finish_reason":"stop"}]}\n\n',
+    )
+    fed.write('data: [DONE]\n\n')
+    fed.close()
+    await until(async () => (await newCharges()).length > 0)
+  })
+})
+
+test('a compaction is made once, also where it is asked of an upstream that has no such call', async () => {
+  upstream.answer = (request, signal) =>
+    request.path.endsWith('/compact')
+      ? Response.json({ error: { message: 'Not found' } }, { status: 404 })
+      : simulated(request, signal)
+  const body = { model: 'responses/echo', input: 'a long story' }
+  const first = await askResponses('/v1/responses/compact', body)
+  expect(first.status).toBe(200)
+  const second = await askResponses('/v1/responses/compact', body)
+  expect(second.headers.get('idempotent-replayed')).toBe('true')
+  expect(await second.text()).toBe(await first.text())
+  expect(upstream.seen).toHaveLength(2)
+})
+
+test('is not made while nobody knows who asks, though that is known the next moment', async () => {
+  const { authenticate } = gateway.server.gateway
+  let asked = 0
+  gateway.server.gateway.authenticate = presented => {
+    asked += 1
+    return asked === 1 ? Promise.reject(new Error('write CONNECTION_CLOSED')) : authenticate(presented)
+  }
+  try {
+    const told = await readError(await ask('chat'), 'chat')
+    expect(told).toMatchObject({ status: 503, code: 'billing_unavailable' })
+  } finally {
+    gateway.server.gateway.authenticate = authenticate
+  }
+  expect(upstream.seen).toHaveLength(0)
+})
