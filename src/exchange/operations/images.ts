@@ -52,6 +52,8 @@ const USUAL_SIZE = '1024x1024'
 const USUAL_FRAMES = 9
 const MOST_FRAMES = 16
 
+const MOST_PARTIAL = 10
+
 /**
  * Images made, edited or varied (`/v1/images/*`), whole or streamed, on upstreams of OpenAI's kind, on Imagen and on
  * Gemini's models that answer with images.
@@ -112,7 +114,7 @@ class ImageAsked {
     if (call.action === 'generation' && !asString(this.fields['prompt']))
       throw invalidRequest('prompt', 'expected a text')
     this.count = openai.countOf(this.fields) ?? 1
-    this.partial = Math.min(10, asNumber(Number(this.fields['partial_images'] ?? 0)) ?? 0)
+    this.partial = partialOf(this.fields)
     this.stream = openai.asksForStream(this.fields)
     this.facts = factsOf(this.fields)
     this.textTokens = textTokens(this.fields['prompt'])
@@ -137,10 +139,16 @@ function authorOf(fields: JsonObject): string[] {
   return name === undefined ? [] : [name]
 }
 
+/** Partial images of each image: as asked, within what anybody makes. Whether that can be asked for is the upstream's to say. */
+function partialOf({ partial_images }: JsonObject): number {
+  const said = asNumber(Number(partial_images ?? 0)) ?? 0
+  return Math.min(MOST_PARTIAL, Math.max(0, Math.ceil(said)))
+}
+
 function framesOf({ output_format, frame_count }: JsonObject): number {
   if (output_format !== 'gif') return 1
   const said = Number(frame_count ?? USUAL_FRAMES)
-  return said >= 1 && said <= MOST_FRAMES ? said : MOST_FRAMES
+  return said >= 1 && said <= MOST_FRAMES ? Math.ceil(said) : MOST_FRAMES
 }
 
 function inputCount({ body, action }: ImageCall): number {

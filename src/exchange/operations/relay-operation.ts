@@ -5,7 +5,7 @@ import type { Pass } from '@/exchange/pass.ts'
 import { relayFlow } from '@/exchange/relay/flow.ts'
 import { streamHeaders, wholeHeaders } from '@/exchange/relay/reply.ts'
 import { fetchWhole } from '@/exchange/relay/whole.ts'
-import { refuseLosses } from '@/formats/lowering/caller-words.ts'
+import { bounded, refuseLosses } from '@/formats/lowering/caller-words.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
 import type { Route } from '@/routing/model.ts'
@@ -102,8 +102,9 @@ function isEventStream({ contentType }: OperationPipeline): boolean {
   return contentType.startsWith('text/event-stream')
 }
 
-/** The prepared request; in strict mode a loss is a 400 instead. */
+/** The prepared request with as many losses as can be told; in strict mode one is a 400 instead. */
 function checked<P extends Prepared>(prepared: P, { strict }: Undertaking<Operation>): P {
-  if (strict) refuseLosses(prepared.losses)
-  return prepared
+  const losses = bounded(prepared.losses)
+  if (strict) refuseLosses(losses)
+  return { ...prepared, losses }
 }

@@ -75,7 +75,7 @@ function open(headers: Headers, spoken: UsedUp, requestId: string, isEvents: boo
 
 /** The vendor speaks the whole text, however much of it the caller heard. */
 function estimate(text: string): UsedUp & { extras: { characters: number } } {
-  const characters = [...text].length
+  const characters = charactersIn(text)
   const audioSeconds = Math.ceil(characters / CHARACTERS_PER_SECOND)
   return {
     usage: {
@@ -86,4 +86,11 @@ function estimate(text: string): UsedUp & { extras: { characters: number } } {
     extras: { characters, audioSeconds },
     source: 'estimated',
   }
+}
+
+/** Counted where they stand: a list of those of a long text would take many times its memory. */
+function charactersIn(text: string): number {
+  let count = 0
+  for (const _ of text) count += 1
+  return count
 }

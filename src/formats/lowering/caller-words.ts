@@ -41,7 +41,8 @@ export function withUntold(
   return [...losses, ...bounded([...untold].map(name => `answer.${name}`))]
 }
 
-function bounded(names: readonly string[]): string[] {
+/** Names of losses, each once, in a stable order; of very many, the first and their number. */
+export function bounded(names: readonly string[]): string[] {
   const sorted = [...new Set(names.map(shortened))].sort()
   const more = sorted.length - MAX_LOSSES
   return more <= 0 ? sorted : [...sorted.slice(0, MAX_LOSSES), `and ${more} more`]

@@ -541,6 +541,32 @@ test.each([
   expect((await post(path, body)).status).toBe(status)
 })
 
+test.each([
+  { partial_images: -1000 },
+  { partial_images: 0.123 },
+  { partial_images: 'many' },
+  { output_format: 'gif', frame_count: 1.0001 },
+])('%p is a number for the upstream to judge, and none to reckon with', async fields => {
+  const seen: object[] = []
+  answer = request => {
+    seen.push(JSON.parse(textOf(request)))
+    return Response.json({ created: 1, data: [{ b64_json: PIXEL }] })
+  }
+  const response = await post('/v1/images/generations', { model: 'up/tokens', prompt: 'x', ...fields })
+  expect(response.status).toBe(200)
+  expect(seen).toMatchObject([fields])
+})
+
+test('of a request with very many fields that cannot be told some are told, and their number', async () => {
+  const fields = Object.fromEntries(Array.from({ length: 5_000 }, (_, at) => [`field_${at}`, at]))
+  answer = () => Response.json({ predictions: [{ bytesBase64Encoded: PIXEL, mimeType: 'image/png' }] })
+  const response = await post('/v1/images/generations', { model: 'up/imagen', prompt: 'x', ...fields })
+  expect(response.status).toBe(200)
+  const losses = response.headers.get('x-tollgate-losses') ?? ''
+  expect(losses.length).toBeLessThan(4096)
+  expect(losses).toEndWith('and 4960 more')
+})
+
 test.each([{}, { prompt: '' }, { prompt: 5 }])(
   'a generation of %j is a 400 that names the prompt, and no call',
   async body => {
