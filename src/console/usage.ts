@@ -2,6 +2,7 @@ import type { Database } from '@/db/connect.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Usage } from './api/contract/usage.ts'
 import { invalid } from './failure.ts'
+import { readMoment } from './moments.ts'
 import { firstIdAt } from './request-log.ts'
 
 export type UsageDimension = 'model' | 'key' | 'account' | 'channel'
@@ -36,22 +37,16 @@ export function readRange(
   query: { from?: string; to?: string; bucket?: UsageBucket | 'auto' },
   now: number,
 ): Pick<UsageQuery, 'from' | 'to' | 'bucket'> {
-  const to = query.to === undefined ? now : momentOf(query.to, 'to')
+  const to = query.to === undefined ? now : readMoment(query.to, 'to')
   const asked = query.bucket ?? 'auto'
   const preset = asked === 'minute' ? 3_600_000 : asked === 'hour' ? 86_400_000 : 30 * 86_400_000
-  const from = query.from === undefined ? to - preset : momentOf(query.from, 'from')
+  const from = query.from === undefined ? to - preset : readMoment(query.from, 'from')
   if (from >= to) throw invalid('from', 'The beginning must be before the end')
   const bucket = asked === 'auto' ? (to - from <= 4 * 86_400_000 ? 'hour' : 'day') : asked
   if ((to - from) / 1000 / SECONDS[bucket] > MOST_BUCKETS) {
     throw invalid('bucket', `This range has more than ${MOST_BUCKETS} ${bucket}s`)
   }
   return { from: new Date(from), to: new Date(to), bucket }
-}
-
-function momentOf(text: string, field: string): number {
-  const at = new Date(text).getTime()
-  if (Number.isNaN(at)) throw invalid(field, 'This is no day or time')
-  return at
 }
 
 interface UsageRow {

@@ -1,6 +1,7 @@
 import { type Console, entryOf } from '../deployment.ts'
 import { eventStream } from '../event-stream.ts'
 import { invalid, notFound } from '../failure.ts'
+import { readMoment } from '../moments.ts'
 import { limitOf, type Page, pageOf } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../receipt.ts'
 import { downloadLog } from '../request-csv.ts'
@@ -84,8 +85,8 @@ function conditionsOf(
     status: query.status,
     endState: query.end_state,
     idPrefix: query.id,
-    from: readMoment(query.from, 'from'),
-    to: readMoment(query.to, 'to'),
+    from: dateOf(query.from, 'from'),
+    to: dateOf(query.to, 'to'),
   }
 }
 
@@ -139,9 +140,6 @@ function readCursor(cursor: string | undefined): string | undefined {
   throw invalid('cursor', 'This cursor is not one of ours')
 }
 
-function readMoment(text: string | undefined, field: string): Date | undefined {
-  if (text === undefined) return undefined
-  const date = new Date(text)
-  if (Number.isNaN(date.getTime())) throw invalid(field, 'This is no day or time')
-  return date
+function dateOf(text: string | undefined, field: string): Date | undefined {
+  return text === undefined ? undefined : new Date(readMoment(text, field))
 }

@@ -53,9 +53,11 @@ test.each([
   ['PUT /api/me/password', { body: { current: 'a\0b', password: 'long enough a one' } }, 'current'],
   ['POST /api/session', { body: { email: 'a\0b@example.com', password: 'x' } }, 'email'],
   ['GET /api/requests', { query: { model: 'a\0b' } }, 'model'],
+  ['GET /api/requests', { query: { from: '2026-02-31' } }, 'from'],
+  ['GET /api/usage', { query: { to: '2026-02-30T00:00:00Z' } }, 'to'],
   ['POST /api/password-reset', { body: { email: '\u202eada@example.com' } }, 'email'],
   ['POST /api/password-reset', { body: { email: 'a\u200bda@example.com' } }, 'email'],
-] as const)('%s refuses text that is none: %j', async (route, input, field) => {
+] as const)('%s refuses what is no text, no address or no day: %j', async (route, input, field) => {
   expect(await site.fail(ada, route, input)).toMatchObject({ status: 400, field })
 })
 
