@@ -1,9 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
 
-/** So many answers begin in one turn of the event loop: half a millisecond's work. */
+/** How many answers may begin in one turn of the event loop: about half a millisecond of work. */
 const AT_ONCE = 4
 
-/** Answers that have waited this long all go with the next turn: a process that has too much to do is to show it. */
+/** Answers that have waited this long all begin in the next turn, so that an overloaded process is seen to be slow. */
 const LONGEST_WAIT_MS = 20
 
 interface Waiting {
@@ -12,24 +12,24 @@ interface Waiting {
 }
 
 /**
- * Where flowing answers whose head has come wait until they are passed on, a few in each turn of the event loop.
+ * Begins streamed answers a few in each turn of the event loop, in the order in which their heads arrived.
  *
- * Bun hands out all that its HTTP client has received, and what comes meanwhile, before it looks at a socket again. Where
- * many callers are in step, one that has its answer and asks anew would wait for the answers of all the others, and then
- * for their requests. So the sockets are looked at in between, and the next request is with its upstream while the rest
- * go out.
+ * Bun hands out all that its HTTP client has received, and what arrives meanwhile, before it reads from a server socket
+ * again. With many callers in step, the next request of one who has an answer would wait behind the answers of all others.
+ * With this queue the sockets are read in between, and that request is on its way to the upstream while other answers
+ * begin.
  */
 export class AnswerQueue {
   readonly #clock: Pick<Clock, 'elapsed'>
   readonly #waiting: Waiting[] = []
-  /** So many have begun since the sockets were looked at. */
+  /** How many have begun since the sockets were last read. */
   #begun = 0
 
   constructor(clock: Pick<Clock, 'elapsed'>) {
     this.#clock = clock
   }
 
-  /** Resolves when it is the answer's turn, in the order of the calls. Undefined: that is now. */
+  /** Resolves when the answer may begin; undefined: it may begin now. */
   turn(): Promise<void> | undefined {
     if (this.#begun < AT_ONCE && this.#waiting.length === 0) {
       if (this.#begun === 0) setImmediate(this.#next)

@@ -1,12 +1,12 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 
-/** Hears why an exchange is given up, in the turn in which it is. */
+/** Called with the reason when an exchange is given up, synchronously. */
 export type InterruptionListener = (reason: GatewayError) => void
 
 /**
- * Whether an exchange was given up, and why: its caller left, or there is no money for it. Listeners are plain functions:
- * an AbortSignal that combines the reasons cost an undisturbed exchange a tenth of its time. Only an attempt has an
- * AbortController, since fetch wants one.
+ * Says whether an exchange was given up, and why: its caller left, or there is no money for it. Listeners are plain
+ * functions, since an AbortSignal that combines the reasons took a tenth of the time of an undisturbed exchange. Only an
+ * attempt has an AbortController, which fetch needs.
  */
 export class Interruption {
   readonly #listeners: InterruptionListener[] = []
@@ -17,14 +17,14 @@ export class Interruption {
     return this.#reason
   }
 
-  /** Gives the exchange up. The first reason is the one. */
+  /** Gives the exchange up. Only the first reason counts. */
   interrupt(reason: GatewayError): void {
     if (this.#reason !== undefined) return
     this.#reason = reason
     for (const listener of [...this.#listeners]) listener(reason)
   }
 
-  /** Calls `listener` when the exchange is given up; at once, if it was. */
+  /** Calls `listener` when the exchange is given up, or at once if it already was. */
   listen(listener: InterruptionListener): void {
     this.#listeners.push(listener)
     if (this.#reason !== undefined) listener(this.#reason)
@@ -36,7 +36,7 @@ export class Interruption {
   }
 }
 
-/** What a caller's connection, or whoever decides in its place, says of an exchange. The one listener on it. */
+/** The interruption of an exchange whose caller leaves when `signal` aborts. */
 export function interruptionBy(signal: AbortSignal): Interruption {
   const interruption = new Interruption()
   const interrupt = () => interruption.interrupt(reasonOf(signal))
@@ -45,17 +45,17 @@ export function interruptionBy(signal: AbortSignal): Interruption {
   return interruption
 }
 
-/** An error of ours, or the caller's leaving. */
+/** The signal's reason if it is an error of ours; else the caller left. */
 function reasonOf({ reason }: AbortSignal): GatewayError {
   return reason instanceof GatewayError ? reason : clientClosed()
 }
 
-/** The error that an exchange ends in when its caller is gone, whatever else went wrong by then. */
+/** The error of an exchange whose caller is gone, which goes before any other error; undefined: the caller is there. */
 export function callerLeft(signal: AbortSignal): GatewayError | undefined {
   return signal.aborted ? clientClosed() : undefined
 }
 
-/** What is told to nobody, and to the log. */
+/** The error for a caller who left; only the log ever shows it. */
 export function clientClosed(): GatewayError {
   return new GatewayError('client_closed', 'The caller left before the answer')
 }

@@ -8,6 +8,7 @@ import { lowerRequest, type Raiser } from '@/formats/lowering/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { withoutReasoning } from '@/formats/signatures/without-reasoning.ts'
+import type { Format } from '@/generation/format.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { wellFormed } from '@/json/well-formed.ts'
@@ -28,14 +29,14 @@ export interface Preparation extends SentRequest {
   decodeContext: DecodeContext
   /** Undefined: the upstream's bytes are the caller's answer. */
   conversion: Conversion | undefined
-  /** What a reply in the caller's format says beside the answer. Made only where a reply is written. */
+  /** What a reply in the caller's format repeats of the request. Called only where a reply is written. */
   reply: () => ReplyContext
 }
 
-/** What stands between an answer's events and the caller when the formats differ. */
+/** How an answer is written for a caller of another format. */
 export interface Conversion {
   caller: Codec
-  /** Undoes what was done to the request because the upstream's format could not say it. */
+  /** Undoes on the answer what was changed in the request because the upstream's format could not say it. */
   createRaiser: (() => Raiser) | undefined
 }
 
@@ -46,39 +47,47 @@ export interface PrepareOptions {
   newId: () => string
   /** True: a loss is a 400. */
   strict: boolean
-  /** What stands at addresses that the route's format cannot take, by address. */
+  /** Media that were fetched since the route's format cannot take their addresses, by address. */
   media?: FetchedByUrl | undefined
 }
 
 /**
- * Chooses between handing the caller's bytes on and writing the request anew. The same format on both sides is
- * passthrough, unless the upstream takes function tools only, or the caller sends back a signature that we wrapped.
+ * Writes the request for a route. Where the upstream speaks the caller's format, the caller's own bytes are handed on
+ * (`isPassthrough` has the exceptions); else the request is decoded, and encoded anew.
  * @throws GatewayError `invalid_request`, `unsupported_parameter`
  */
 export function prepare(prompt: Prompt, model: Model, route: Route, options: PrepareOptions): Preparation {
+  return isPassthrough(prompt, route)
+    ? preparePassthrough(prompt, model, route, options)
+    : prepareConversion(prompt, model, route, options)
+}
+
+function preparePassthrough(
+  prompt: Prompt,
+  model: Model,
+  route: Route,
+  options: PrepareOptions,
+): Preparation {
+  const { format } = route.channel
+  const isCompaction = prompt.purpose === 'compact'
+  const { body, headers } = passOn(prompt, {
+    target: targetOf(model, route),
+    purpose: isCompaction ? 'compact' : 'answer',
+  })
+  return {
+    ...commonOf(prompt, route, options),
+    call: { kind: isCompaction ? 'compact' : 'generate', model: route.upstreamModel, stream: prompt.stream },
+    body,
+    headers,
+    losses: forgotten(prompt, CODECS[format]),
+    askedTier: tierAsked(model, format, outlineOf(prompt.body)),
+    conversion: undefined,
+  }
+}
+
+function prepareConversion(prompt: Prompt, model: Model, route: Route, options: PrepareOptions): Preparation {
   const { channel } = route
   const codec = CODECS[channel.format]
-  const common = {
-    call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream } as const,
-    requestId: options.requestId,
-    codec,
-    decodeContext: { vendor: channel.vendor, newId: options.newId },
-    reply: () => replyContext(prompt, options),
-  }
-  const tierOf = (body: JsonObject) => (hasTierPrices(model) ? askedTier(codec.format, body) : undefined)
-  if (isPassthrough(prompt, route)) {
-    const purpose = prompt.purpose === 'compact' ? 'compact' : 'answer'
-    const call = purpose === 'compact' ? ({ ...common.call, kind: 'compact' } as const) : common.call
-    const sent = passOn(prompt, { target: targetOf(model, route), purpose })
-    return {
-      ...common,
-      call,
-      ...sent,
-      losses: forgotten(prompt, codec),
-      askedTier: tierOf(outlineOf(prompt.body)),
-      conversion: undefined,
-    }
-  }
   const caller = CODECS[prompt.format]
   const lowered = inCallersWords(caller, prompt.body.json, () =>
     lowerRequest(
@@ -91,45 +100,61 @@ export function prepare(prompt: Prompt, model: Model, route: Route, options: Pre
   const losses = [...nameLosses(lowered.losses, caller, prompt.body.json), ...forgotten(prompt, caller)]
   if (options.strict) refuseLosses(losses)
   return {
-    ...common,
+    ...commonOf(prompt, route, options),
+    call: { kind: 'generate', model: route.upstreamModel, stream: prompt.stream },
     body: Buffer.from(wellFormed(JSON.stringify(lowered.body))),
-    // What a request of the caller's own format may rely on, though it was written anew.
+    // A request that stays in the caller's format may rely on the caller's headers, though it was written anew.
     headers: caller === codec ? { ...passedHeaders(prompt), ...lowered.headers } : lowered.headers,
     losses,
-    askedTier: tierOf(lowered.body),
+    askedTier: tierAsked(model, channel.format, lowered.body),
     conversion: { caller, createRaiser: lowered.createRaiser },
   }
+}
+
+/** What is the same for both. */
+function commonOf(prompt: Prompt, { channel }: Route, options: PrepareOptions) {
+  return {
+    requestId: options.requestId,
+    codec: CODECS[channel.format],
+    decodeContext: { vendor: channel.vendor, newId: options.newId },
+    reply: () => replyContext(prompt, options),
+  }
+}
+
+/** The service tier that a body asks for, where the model has prices for tiers. */
+function tierAsked(model: Model, format: Format, body: JsonObject): string | undefined {
+  return hasTierPrices(model) ? askedTier(format, body) : undefined
 }
 
 function hasTierPrices({ price }: Model): boolean {
   return price !== undefined && price.rates.serviceTiers.size > 0
 }
 
-/** What was left out because an upstream could not read it, in the caller's words. */
+/** The loss of reasoning that an upstream could not read, in the caller's words. */
 function forgotten(prompt: Prompt, caller: Codec): string[] {
   if (!prompt.withoutReasoning) return []
   return nameLosses([{ field: 'reasoningHistory', name: undefined }], caller, prompt.body.json)
 }
 
-/** To be called once the upstream answers: fetch has a copy, and another route gets a body anew, made of the caller's. */
+/** Frees the body that was sent. To be called once the upstream answers; another route would get a body made anew. */
 export function freeSent({ body }: Preparation, prompt: Prompt): void {
   freeBytes(body, prompt.body.bytes)
 }
 
 const NO_BYTES = new Uint8Array(0)
 
-/** To be called once an answer was let through: no other route is tried, and what was asked is not needed any more. */
+/** Forgets the request. To be called once output was let through, since no other route will be tried. */
 export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
   preparation.body = NO_BYTES
   prompt.forget()
 }
 
-/** The upstream model of a route, as codecs want to know of it. */
+/** What codecs need to know of the upstream's model. */
 export function targetOf(model: Model, { channel, upstreamModel }: Route): Target {
   return { model: upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens }
 }
 
-/** What a model is asked; for a compaction, the summary that it is made of. */
+/** What the model is asked: the caller's request, or for a summary. */
 function asked(prompt: Prompt): GenerationRequest {
   const said = prompt.generation()
   const request = prompt.withoutReasoning ? withoutReasoning(said) : said
@@ -155,7 +180,7 @@ function replyContext(prompt: Prompt, options: PrepareOptions): ReplyContext {
   }
 }
 
-/** A body without what was said in it, which no answer repeats. */
+/** A body without its conversation, which no answer repeats. */
 function withoutTalk(body: JsonObject): JsonObject {
   const { messages, input, contents, system, systemInstruction, system_instruction, ...rest } = body
   return rest

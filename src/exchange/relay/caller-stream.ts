@@ -1,4 +1,4 @@
-/** What may wait in the process for a slow reader before the upstream is no longer read. */
+/** How much output may wait for a slow caller before the upstream is no longer read. */
 const BUFFER_BYTES = 64 * 1024
 
 /** Both are the same objects for all streams. */
@@ -9,9 +9,10 @@ const BUFFER: QueuingStrategy<Uint8Array> = {
 }
 
 /**
- * The body of an answer that flows: one TransformStream, which the caller's socket reads. While there is room, output
- * goes straight to its readable side. A read of the upstream that comes when there is none waits in the writable side,
- * which has it taken once there is: the stream's own backpressure, without a write and its promises for every read.
+ * The body of a streamed answer: one TransformStream, which the caller's socket reads. While there is room, output goes
+ * straight to its readable side. A read of the upstream that comes when there is none is written into the writable side,
+ * which passes it to `take` once there is. That is the stream's own backpressure, and only reads that must wait pay for a
+ * write and its promises.
  */
 export class CallerStream {
   readonly readable: ReadableStream<Uint8Array>
@@ -40,7 +41,7 @@ export class CallerStream {
     this.#writable = transform.writable
   }
 
-  /** Whether the caller takes more: the socket, and what may wait for it. False once it is broken, too. */
+  /** Whether more output may be written now; false as well once the stream is broken. */
   get hasRoom(): boolean {
     return (this.#controller?.desiredSize ?? 0) > 0
   }
@@ -49,7 +50,7 @@ export class CallerStream {
     return this.#controller?.desiredSize === null
   }
 
-  /** Has a read taken once there is room. Fails if the stream breaks before that. */
+  /** Passes a read to `take` once there is room. Rejects if the stream breaks before that. */
   whenRoom(read: Uint8Array): Promise<void> {
     this.#writer ??= this.#writable.getWriter()
     return this.#writer.write(read)

@@ -22,14 +22,14 @@ const EMPTY_LINE = Buffer.from('\n\n')
 /** For whole events, each run by itself. A BOM is none of theirs, and stays. */
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
-/** What a stream that stays in its format is listened to with, and what of it is kept from the caller. */
+/** How a stream is decoded on the side, and what of it is hidden from the caller. */
 export interface PassthroughOptions {
   codec: Codec
   decoder: StreamDecoder
   requestId: string
   /** True: the upstream was asked for a usage chunk that the caller did not ask for. */
   hidesUsage: boolean
-  /** True: several answers come side by side, so that an event like the last one may begin another. */
+  /** True: several answers are interleaved, so that an event that looks like the last one may begin another answer. */
   readsAll: boolean
   /** True: comments do not survive the format's clients. */
   hidesComments: boolean
@@ -37,11 +37,13 @@ export interface PassthroughOptions {
 }
 
 /**
- * The way of a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
- * listening on the side. Until the first text every event is decoded. After it only those are that begin otherwise than
- * the last one with text, or may tell of usage, the end or an error; of the others the length says how much text they
- * have. A read of whole events that tell nothing, as most are, is searched and handed on as it is. Where every event tells
- * its usage (Gemini), those that are plain text are listened to without being parsed.
+ * Hands on a stream whose format is the caller's own: the upstream's bytes, whole events at a time, with the decoder
+ * listening on the side.
+ *
+ * Until the first text every event is decoded. After it an event is decoded only if it begins differently from the last
+ * one with text, or may hold usage, the end or an error; how much text the others hold is known from their length. Most
+ * reads hold whole events of the latter kind: they are searched, and handed on as they are. Where every event holds usage
+ * (Gemini), plain text events are listened to without being parsed.
  */
 export class PassthroughPipeline implements Pipeline {
   readonly meter = new Meter(
@@ -51,10 +53,10 @@ export class PassthroughPipeline implements Pipeline {
   readonly done = false
   readonly #options: PassthroughOptions
   readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
-  /** From the first event on that is spelled unlike most. */
+  /** Made at the first event in an unusual spelling. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasParsed = false
-  /** What an error of ours may have to go on from, in formats that number their events. */
+  /** Where the stream stands, for an error event of ours in formats that number their events. */
   readonly #trail: EventTrail | undefined
   readonly #listener: PlainListener | undefined
   /** Of the event that was decoded last: its text, and whether it gave anything else. */
