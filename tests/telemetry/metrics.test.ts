@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { exposeOpenExchanges } from '@/telemetry/gauges.ts'
 import { createMetrics } from '@/telemetry/metrics.ts'
@@ -103,5 +104,22 @@ describe('what a gateway counts', () => {
     expect(text).toContain(
       'tollgate_exchanges_total{surface="chat",model="",end_state="refused",status="400"} 1',
     )
+  })
+
+  test('has every metric, and every label, that the example alerts ask for', async () => {
+    await ask('messages/echo')
+    const text = await page()
+    const rules = await Bun.file(join(import.meta.dir, '../../examples/alerts.yaml')).text()
+    // The supervisor's own, which tests/commands/serve/supervisor.test.ts reads.
+    const names = new Set(rules.match(/tollgate_[a-z_]+/g)).difference(
+      new Set(['tollgate_worker_restarts_total']),
+    )
+    expect(names.size).toBeGreaterThan(8)
+    for (const name of names) expect(text).toContain(`# TYPE ${name} `)
+    for (const label of rules.matchAll(/by \(([a-z]+)\) \(rate\((tollgate_[a-z_]+)\{([a-z]+)/g)) {
+      const [, by, name, filter] = label
+      expect(text).toMatch(RegExp(`^${name}\\{.*${by}="`, 'm'))
+      expect(text).toMatch(RegExp(`^${name}\\{.*${filter}="ok"`, 'm'))
+    }
   })
 })
