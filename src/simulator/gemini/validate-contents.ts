@@ -79,10 +79,6 @@ function isValidSignature(signature: JsonValue): boolean {
 }
 
 function checkOrder(contents: Content[]): void {
-  for (const [index, { role }] of contents.entries()) {
-    if (contents[index - 1]?.role === role)
-      refuse('Please ensure that multiturn requests alternate between user and model.')
-  }
   const last = contents.at(-1)
   if (last !== undefined && callsOf(last).length > 0)
     refuse('Please ensure that function call turn comes immediately before a function response turn.')

@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import type { Failure } from '@/simulator/failure.ts'
 import { fold } from '@/simulator/fold.ts'
+import { oneCallAtATime } from '@/simulator/script/one-call-at-a-time.ts'
 import type { FinishReason, Step } from '@/simulator/script/script.ts'
 import { signReasoning } from '@/simulator/script/signature.ts'
-import { oneCallAtATime } from './one-call-at-a-time.ts'
 import { readMessages } from './validate.ts'
 
 /** Anthropic Messages. */
@@ -26,6 +26,9 @@ const STOP_REASON = {
   refusal: 'refusal',
   filter: 'refusal',
 } satisfies Record<FinishReason, string>
+
+/** Nothing but the model calls tools here. */
+const DIRECT = { type: 'direct' }
 
 type Event = { type: string } & JsonObject
 
@@ -110,9 +113,18 @@ function createBlocks(exchange: Exchange): { push(step: Step): Event[] } {
         ]
       case 'text':
       case 'refusal':
-        return [...start('text', { type: 'text', text: '' }), delta({ type: 'text_delta', text: step.text })]
+        return [
+          ...start('text', { type: 'text', text: '', citations: null }),
+          delta({ type: 'text_delta', text: step.text }),
+        ]
       case 'call-start': {
-        const block = { type: 'tool_use', id: toolId(exchange, step.call), name: step.tool.name, input: {} }
+        const block = {
+          type: 'tool_use',
+          id: toolId(exchange, step.call),
+          name: step.tool.name,
+          input: {},
+          caller: DIRECT,
+        }
         return [...start('tool_use', block), delta({ type: 'input_json_delta', partial_json: '' })]
       }
       case 'call-input':
@@ -121,7 +133,10 @@ function createBlocks(exchange: Exchange): { push(step: Step): Event[] } {
       case 'finish':
         return close()
       case 'image':
-        return [...start('text', { type: 'text', text: '' }), delta({ type: 'text_delta', text: IMAGE_TEXT })]
+        return [
+          ...start('text', { type: 'text', text: '', citations: null }),
+          delta({ type: 'text_delta', text: IMAGE_TEXT }),
+        ]
       default:
         return []
     }
@@ -144,9 +159,15 @@ function wholeMessages(exchange: Exchange): JsonObject {
     })
   }
   const text = answer.textTokens.join('') + answer.refusal + (answer.hasImage ? IMAGE_TEXT : '')
-  if (text !== '') content.push({ type: 'text', text })
+  if (text !== '') content.push({ type: 'text', text, citations: null })
   for (const [call, { tool, input }] of answer.calls.entries()) {
-    content.push({ type: 'tool_use', id: toolId(exchange, call), name: tool.name, input: inputObject(input) })
+    content.push({
+      type: 'tool_use',
+      id: toolId(exchange, call),
+      name: tool.name,
+      input: inputObject(input),
+      caller: DIRECT,
+    })
   }
   return {
     ...head(exchange),
@@ -154,7 +175,7 @@ function wholeMessages(exchange: Exchange): JsonObject {
     stop_reason: STOP_REASON[answer.finish],
     stop_sequence: answer.stopSequence ?? null,
     stop_details: stopDetails(answer.finish),
-    ...(exchange.reportsUsage ? { usage: usageOf(exchange) } : {}),
+    ...(exchange.reportsUsage ? { usage: { ...usageOf(exchange), ...SERVICE } } : {}),
   }
 }
 
@@ -179,6 +200,7 @@ function head({ seed, prompt }: Exchange): JsonObject {
     stop_sequence: null,
     stop_details: null,
     container: null,
+    diagnostics: null,
   }
 }
 
@@ -188,9 +210,12 @@ function stopDetails(reason: FinishReason): JsonObject | null {
 
 function startUsage(exchange: Exchange): JsonObject {
   return exchange.reportsUsage
-    ? { usage: { ...inputUsage(exchange), output_tokens: 1, service_tier: 'standard' } }
+    ? { usage: { ...inputUsage(exchange), output_tokens: 1, output_tokens_details: null, ...SERVICE } }
     : {}
 }
+
+/** How a message was served, which the end of a stream does not say again. */
+const SERVICE = { server_tool_use: null, inference_geo: null, service_tier: 'standard', speed: null }
 
 function usageOf(exchange: Exchange): JsonObject {
   const { visible, reasoning } = exchange.output
@@ -198,6 +223,7 @@ function usageOf(exchange: Exchange): JsonObject {
     ...inputUsage(exchange),
     output_tokens: visible + reasoning,
     output_tokens_details: { thinking_tokens: reasoning },
+    server_tool_use: null,
   }
 }
 
