@@ -6,7 +6,7 @@ import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
-import { replySignature, type ThoughtDisplay } from './reply.ts'
+import { DIRECT_CALLER, replySignature, type ThoughtDisplay } from './reply.ts'
 import type { Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
 import { FORMAT } from './wire.ts'
@@ -87,7 +87,7 @@ export class BlockWriter {
         return this.#endThought(event.signature, emit)
       case 'media':
         return this.#whole(
-          { type: 'text', text: '' },
+          { type: 'text', text: '', citations: null },
           { type: 'text_delta', text: mediaWords(event.media) },
           emit,
         )
@@ -181,7 +181,7 @@ export class BlockWriter {
   #startTool(event: Extract<BlockEvent, { type: 'tool-input-start' }>): void {
     this.written.toolUse = true
     const id = fitCallId(event.callId, CALL_ID)
-    const start = JSON.stringify({ type: 'tool_use', id, name: event.name, input: {} })
+    const start = JSON.stringify({ type: 'tool_use', id, name: event.name, input: {}, ...DIRECT_CALLER })
     this.#current = { kind: 'tool', block: event.block, shown: false, tool: event.kind, start, held: '' }
   }
 
@@ -270,5 +270,5 @@ const DELTA_STARTS = {
   tool: '"type":"input_json_delta","partial_json":',
 } as const
 
-const TEXT_BLOCK = '{"type":"text","text":""}'
+const TEXT_BLOCK = '{"type":"text","text":"","citations":null}'
 const THINKING_BLOCK = '{"type":"thinking","thinking":"","signature":""}'

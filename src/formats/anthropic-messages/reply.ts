@@ -1,18 +1,24 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
-import { FORMAT } from './wire.ts'
+import { FORMAT, type MessageUsage } from './wire.ts'
 
 /** The id of a reply. */
 export function replyId(context: ReplyContext): string {
   return `msg_${context.requestId.replaceAll('-', '')}`
 }
 
-/** The tier as a field of `usage`, where this API has a name for it; OpenAI's `default` is `standard`. */
-export function replyTier(tier: string | undefined): { service_tier?: string } {
-  if (tier === 'default') return { service_tier: 'standard' }
-  return tier === 'standard' || tier === 'priority' || tier === 'batch' ? { service_tier: tier } : {}
+/** The tier as `usage` names it, where this API has a name for it; OpenAI's `default` is `standard`. */
+export function replyTier(tier: string | undefined): MessageUsage['service_tier'] {
+  if (tier === 'default') return 'standard'
+  return tier === 'standard' || tier === 'priority' || tier === 'batch' ? tier : null
 }
+
+/** What a message says of things that no other vendor has. */
+export const REPLY_NULLS = { container: null, diagnostics: null } as const
+
+/** Whose call a tool call is, which the SDKs' types promise: the model's own, and no code's that it runs. */
+export const DIRECT_CALLER = { caller: { type: 'direct' } } as const
 
 /**
  * How thoughts are shown: not at all when the caller switched thinking off, `sealed` (empty, with their signature)

@@ -11,10 +11,10 @@ import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonVa
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitations, encodeCitation } from './citation.ts'
 import { CALL_ID } from './part-encode.ts'
-import { replyId, replySignature, replyTier, thoughtDisplay } from './reply.ts'
+import { DIRECT_CALLER, REPLY_NULLS, replyId, replySignature, thoughtDisplay } from './reply.ts'
 import { decodeFinish, encodeFinish, type Written } from './stop-reason.ts'
 import { toolInput } from './tool-input.ts'
-import { encodeUsage, readUsage, tierIn } from './usage.ts'
+import { encodeMessageUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -120,11 +120,8 @@ export function encodeResponse(response: GenerationResponse, context: ReplyConte
     model: context.model,
     content: parts.flatMap(part => encodeAnswerPart(part, context)),
     ...encodeFinish(finish, written),
-    container: null,
-    usage: {
-      ...encodeUsage(response.usage ?? NO_USAGE),
-      ...replyTier(response.serviceTier),
-    },
+    ...REPLY_NULLS,
+    usage: encodeMessageUsage(response.usage ?? NO_USAGE, response.serviceTier),
   }
 }
 
@@ -134,13 +131,13 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
     case 'text':
       return encodeText(part)
     case 'refusal':
-      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text }]
+      return part.text.trim() === '' ? [] : [{ type: 'text', text: part.text, citations: null }]
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
       return [...encodeCallSignature(part, context), encodeToolUse(part)]
     case 'media':
-      return [{ type: 'text', text: mediaWords(part) }]
+      return [{ type: 'text', text: mediaWords(part), citations: null }]
     case 'opaque':
       return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : []
     case 'tool-result':
@@ -153,7 +150,7 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
 function encodeText(part: TextPart): JsonObject[] {
   const citations = part.citations.map(encodeCitation).filter(citation => citation !== undefined)
   if (part.text.trim() === '' && citations.length === 0) return []
-  return [{ type: 'text', text: part.text, ...(citations.length > 0 && { citations }) }]
+  return [{ type: 'text', text: part.text, citations: citations.length > 0 ? citations : null }]
 }
 
 function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[] {
@@ -181,5 +178,6 @@ function encodeToolUse(part: ToolCallPart): JsonObject {
     id: fitCallId(part.callId, CALL_ID),
     name: part.name,
     input: toolInput(part.kind, part.input),
+    ...DIRECT_CALLER,
   }
 }

@@ -3,13 +3,13 @@ import type { ReplyContext } from '@/formats/codec.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Finish } from '@/generation/response.ts'
-import type { Usage } from '@/generation/usage.ts'
+import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { type BlockEvent, BlockWriter } from './block-writer.ts'
 import { encodeErrorEvent } from './error.ts'
-import { replyId, replyTier, thoughtDisplay } from './reply.ts'
+import { REPLY_NULLS, replyId, thoughtDisplay } from './reply.ts'
 import { encodeFinish } from './stop-reason.ts'
-import { encodeUsage } from './usage.ts'
+import { encodeMessageUsage, encodeUsage, UNTOLD_USAGE } from './usage.ts'
 
 type Emit = (text: string) => void
 
@@ -95,13 +95,9 @@ class EventEncoder implements StreamEncoder {
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: {
-        input_tokens: estimatedInputTokens,
-        cache_creation_input_tokens: 0,
-        cache_read_input_tokens: 0,
-        output_tokens: 0,
-        ...replyTier(serviceTier),
-      },
+      stop_details: null,
+      ...REPLY_NULLS,
+      usage: encodeMessageUsage({ ...NO_USAGE, inputUncached: estimatedInputTokens }, serviceTier),
     }
     emit(formatEvent('message_start', JSON.stringify({ type: 'message_start', message })))
   }
@@ -147,12 +143,10 @@ class EventEncoder implements StreamEncoder {
   }
 
   #messageDelta(finish: Finish): object {
-    const { stop_reason, stop_sequence, stop_details } = encodeFinish(finish, this.#writer.written)
     return {
       type: 'message_delta',
-      delta: { stop_reason, stop_sequence, ...(stop_details !== null && { stop_details }) },
-      // SDKs want the object.
-      usage: this.#usage === undefined ? { output_tokens: 0 } : encodeUsage(this.#usage),
+      delta: { ...encodeFinish(finish, this.#writer.written), container: null },
+      usage: this.#usage === undefined ? UNTOLD_USAGE : encodeUsage(this.#usage),
     }
   }
 

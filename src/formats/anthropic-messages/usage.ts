@@ -8,6 +8,8 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
+import { replyTier } from './reply.ts'
+import type { MessageDeltaUsage, MessageUsage, ServerToolUsage } from './wire.ts'
 
 /**
  * Anthropic's counts into disjoint buckets. `input_tokens` excludes what was read from and written to the cache;
@@ -75,10 +77,13 @@ const COUNTS = {
 } satisfies CountNames
 
 /** The SDKs' types have these whenever there is a count of server tools at all. */
-const NO_SERVER_TOOLS = { web_search_requests: 0, web_fetch_requests: 0 }
+const NO_SERVER_TOOLS: ServerToolUsage & Record<string, number> = {
+  web_search_requests: 0,
+  web_fetch_requests: 0,
+}
 
-/** The inverse. Audio has no bucket of its own here and counts as plain tokens. */
-export function encodeUsage(usage: Usage): JsonObject {
+/** The inverse, as a stream's end says it. Audio has no bucket of its own here and counts as plain tokens. */
+export function encodeUsage(usage: Usage) {
   const tools = Object.entries(usage.serverTools)
   return {
     input_tokens: usage.inputUncached + usage.audioInput,
@@ -89,15 +94,36 @@ export function encodeUsage(usage: Usage): JsonObject {
       ephemeral_1h_input_tokens: usage.cacheWrite1h,
     },
     output_tokens: outputTokens(usage),
-    ...(usage.reasoning > 0 && { output_tokens_details: { thinking_tokens: usage.reasoning } }),
-    ...(tools.length > 0 && {
-      server_tool_use: {
-        ...NO_SERVER_TOOLS,
-        ...Object.fromEntries(tools.map(([name, calls]) => [`${name}_requests`, calls])),
-      },
-    }),
-  }
+    output_tokens_details: usage.reasoning > 0 ? { thinking_tokens: usage.reasoning } : null,
+    server_tool_use: tools.length === 0 ? null : encodeServerTools(tools),
+  } satisfies MessageDeltaUsage & JsonObject
 }
+
+function encodeServerTools(tools: [name: string, calls: number][]): typeof NO_SERVER_TOOLS {
+  const counts = Object.fromEntries(tools.map(([name, calls]) => [`${name}_requests`, calls]))
+  return { ...NO_SERVER_TOOLS, ...counts }
+}
+
+/** The same as a message says it: with the tier, and with what only this vendor knows. */
+export function encodeMessageUsage(usage: Usage, serviceTier: string | undefined) {
+  return {
+    ...encodeUsage(usage),
+    ...NO_PLACE,
+    service_tier: replyTier(serviceTier),
+  } satisfies MessageUsage & JsonObject
+}
+
+const NO_PLACE = { inference_geo: null, speed: null }
+
+/** The end of a stream whose usage nobody told; SDKs want the object. */
+export const UNTOLD_USAGE = {
+  input_tokens: null,
+  cache_creation_input_tokens: null,
+  cache_read_input_tokens: null,
+  output_tokens: 0,
+  output_tokens_details: null,
+  server_tool_use: null,
+} satisfies MessageDeltaUsage
 
 /** Fields as they stand after an event that says more: what it names replaces, what it leaves null stays. */
 export function overlay(known: JsonObject, later: JsonObject | undefined): JsonObject {

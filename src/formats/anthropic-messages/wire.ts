@@ -2,6 +2,7 @@ import type {
   RawContentBlockDelta,
   RawMessageStreamEvent,
   StopReason as SdkStopReason,
+  Usage as SdkUsage,
 } from '@anthropic-ai/sdk/resources/messages/messages'
 import type { ErrorType as SdkErrorType } from '@anthropic-ai/sdk/resources/shared'
 
@@ -19,6 +20,10 @@ export type StopReason = SdkStopReason | 'compaction'
 
 /** The `type` of an error; `request_too_large` is documented but missing from the SDK's list. */
 export type ErrorType = SdkErrorType | 'request_too_large'
+
+/** The usage of a message, and of the end of a stream. */
+export type MessageUsage = SdkUsage
+export type { MessageDeltaUsage, ServerToolUsage } from '@anthropic-ai/sdk/resources/messages/messages'
 
 /** The `type` of a streamed event; the SDK hides `ping` and `error` from its users. */
 export type StreamEventType = RawMessageStreamEvent['type'] | 'ping' | 'error'

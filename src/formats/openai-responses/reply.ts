@@ -30,6 +30,8 @@ export function echo(wire: JsonObject): JsonObject {
   if (echoed['service_tier'] === 'auto') echoed['service_tier'] = 'default'
   return {
     ...echoed,
+    // Whom a vendor lets do more is the vendor's affair.
+    access_programs: null,
     frequency_penalty: 0,
     presence_penalty: 0,
     reasoning: { effort: null, summary: null, ...asObject(wire['reasoning']) },
