@@ -4,8 +4,10 @@ import { mediaOf } from '@/exchange/attempt/media.ts'
 import { type Preparation, type PrepareOptions, prepare } from '@/exchange/attempt/preparation.ts'
 import type { Admitted } from '@/exchange/attempt/routes.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
+import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
+import { destinationOf } from '@/routing/order.ts'
 import { callerOf, type ExchangeRecord } from './record.ts'
 
 /** A conversation that was admitted, ready for attempts. */
@@ -17,7 +19,10 @@ export interface Conversation extends Admitted<Preparation> {
 }
 
 /** The same before it is known how attempts are made of it. */
-type AdmittedPrompt = Omit<Conversation, 'routes' | 'traits' | 'prepare' | 'forgetReasoning'>
+type AdmittedPrompt = Omit<
+  Conversation,
+  'routes' | 'traits' | 'prepare' | 'forgetReasoning' | 'recallRefusal'
+>
 
 /** Says how attempts are made of an admitted prompt: on which routes, in which order, with which request. */
 export function converse(admitted: AdmittedPrompt, chain?: ResponseChain): Conversation {
@@ -36,12 +41,27 @@ export function converse(admitted: AdmittedPrompt, chain?: ResponseChain): Conve
       return { ...traitsOf(record, prompt, model), chain }
     },
     prepare: preparer(admitted, options),
-    forgetReasoning: () => {
+    forgetReasoning: refusedBy => {
       if (strict || prompt.withoutReasoning) return false
+      gateway.foreignReasoning.refused(destinationOf(refusedBy), signaturesOf(prompt))
       prompt.withoutReasoning = true
       return true
     },
+    recallRefusal: candidate => {
+      if (strict || prompt.withoutReasoning) return
+      const { foreignReasoning } = gateway
+      prompt.withoutReasoning = foreignReasoning.isKnown(destinationOf(candidate), () => signaturesOf(prompt))
+    },
   }
+}
+
+/** What signs the reasoning that a conversation brings along, as the caller sent it. */
+function signaturesOf({ body, format }: Prompt): readonly string[] {
+  return CODECS[format].passthrough.signatures({
+    bytes: body.bytes,
+    json: outlineOf(body),
+    texts: textsOf(body),
+  })
 }
 
 /** Writes the prompt for a route. Media that its format cannot take by address are fetched first, if they may be. */

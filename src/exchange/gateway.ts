@@ -7,6 +7,7 @@ import type { Ledger } from '@/ledger/ledger.ts'
 import type { Limiter } from '@/limits/limiter.ts'
 import type { Load } from '@/limits/load.ts'
 import type { DefaultLimitValues } from '@/limits/plan.ts'
+import type { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
 import type { Catalog } from '@/routing/model.ts'
 import type { Selector } from '@/routing/selector.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -29,6 +30,7 @@ export interface Gateway {
   /** The only way to an upstream. */
   client: GuardedClient
   selector: Selector
+  foreignReasoning: ForeignReasoning
   store: ExchangeStore
   /** What the ledger has yet to confirm of exchanges that ended: a charge, or a hold given back. */
   settling: Set<Promise<void>>

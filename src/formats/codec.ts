@@ -129,6 +129,9 @@ export interface PassthroughCodec {
    */
   edits(body: PassedBody, passage: Passage): JsonEdit[]
 
+  /** What signs or encrypts the reasoning of a conversation, in its order; none where the format has no place for it. */
+  signatures(body: PassedBody): string[]
+
   /** Request headers that an upstream may see. Everything else stays here. */
   readonly headers: readonly string[]
 

@@ -9,7 +9,11 @@ const handedOn = await scriptedGateway()
 const writtenAnew = await scriptedGateway({ channelOptions: 'function_tools_only: true' })
 const { upstream } = handedOn
 
+/** Another one for each test, since what was refused once is remembered. */
+let foreign = ''
+
 beforeEach(() => {
+  foreign = Buffer.from(crypto.randomUUID()).toString('base64')
   upstream.seen.length = 0
   writtenAnew.upstream.seen.length = 0
 })
@@ -26,6 +30,9 @@ function post(
     body: JSON.stringify(body),
   })
 }
+
+/** A body with the reasoning of this test. */
+const withForeign = (body: object): object => JSON.parse(JSON.stringify(body).replaceAll(FOREIGN, foreign))
 
 const textOf = ({ body }: SeenRequest) => new TextDecoder().decode(body)
 
@@ -108,13 +115,13 @@ const CASES = [
 describe.each(CASES)(
   'reasoning that a $name upstream did not make',
   ({ name, path, body, status, complaint, loss }) => {
-    const asked = (stream: boolean) => (name === 'gemini' ? body : { ...body, stream })
+    const asked = (stream: boolean) => withForeign(name === 'gemini' ? body : { ...body, stream })
 
     test.each([true, false])(
       'is left out once it says so, and the answer comes (stream: %p)',
       async stream => {
         upstream.answer = (request, signal) =>
-          textOf(request).includes(FOREIGN)
+          textOf(request).includes(foreign)
             ? Response.json(complaint, { status })
             : simulated(request, signal)
         const response = await post(path(stream), asked(stream))
@@ -123,24 +130,24 @@ describe.each(CASES)(
         expect(upstream.seen).toHaveLength(2)
         expect(response.headers.get('x-tollgate-losses')).toBe(loss)
         const [first, second] = upstream.seen.map(textOf)
-        expect(first).toContain(FOREIGN)
-        expect(second).not.toContain(FOREIGN)
+        expect(first).toContain(foreign)
+        expect(second).not.toContain(foreign)
       },
     )
 
     test('is left out of a request that is written anew, too', async () => {
       const { gateway: to, upstream: other } = writtenAnew
       other.answer = (request, signal) =>
-        textOf(request).includes(FOREIGN) ? Response.json(complaint, { status }) : simulated(request, signal)
+        textOf(request).includes(foreign) ? Response.json(complaint, { status }) : simulated(request, signal)
       const response = await post(path(false), asked(false), {}, to)
       expect(response.status).toBe(200)
       await response.text()
-      expect(other.seen.map(request => textOf(request).includes(FOREIGN))).toEqual([true, false])
+      expect(other.seen.map(request => textOf(request).includes(foreign))).toEqual([true, false])
     })
 
     test('is not left out of a request that is to lose nothing', async () => {
       upstream.answer = () => Response.json(complaint, { status })
-      const response = await post(path(false), body, { 'x-tollgate-strict': 'true' })
+      const response = await post(path(false), asked(false), { 'x-tollgate-strict': 'true' })
       expect(response.status).toBe(400)
       await response.text()
       expect(upstream.seen).toHaveLength(1)
@@ -148,10 +155,36 @@ describe.each(CASES)(
 
     test('is left out once only: what the upstream says then is the answer', async () => {
       upstream.answer = () => Response.json(complaint, { status })
-      const response = await post(path(false), body)
+      const response = await post(path(false), asked(false))
       expect(response.status).toBe(400)
       await response.text()
       expect(upstream.seen).toHaveLength(2)
+    })
+
+    test('is left out of the next turn at once, and of no other conversation', async () => {
+      const refuses = (request: SeenRequest) => textOf(request).includes(foreign)
+      upstream.answer = (request, signal) =>
+        refuses(request) ? Response.json(complaint, { status }) : simulated(request, signal)
+      await (await post(path(false), asked(false))).text()
+      const next = await post(path(true), asked(true))
+      expect(next.status).toBe(200)
+      await next.text()
+      expect(next.headers.get('x-tollgate-losses')).toBe(loss)
+      expect(upstream.seen.map(refuses)).toEqual([true, false, false])
+      const own = Buffer.from(crypto.randomUUID()).toString('base64')
+      const other = JSON.parse(JSON.stringify(asked(false)).replaceAll(foreign, own))
+      await (await post(path(false), other)).text()
+      // The simulator did not make it either, and says so.
+      expect(upstream.seen.slice(3).map(request => textOf(request).includes(own))).toEqual([true, false])
+    })
+
+    test('that was left out before is not left out of a request that is to lose nothing', async () => {
+      upstream.answer = () => Response.json(complaint, { status })
+      await (await post(path(false), asked(false))).text()
+      const strict = await post(path(false), asked(false), { 'x-tollgate-strict': 'true' })
+      expect(strict.status).toBe(400)
+      await strict.text()
+      expect(upstream.seen.map(request => textOf(request).includes(foreign))).toEqual([true, false, true])
     })
   },
 )

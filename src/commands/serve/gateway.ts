@@ -21,6 +21,7 @@ import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter
 import { Load, socketLimit } from '@/limits/load.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
+import { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
 import type { Health } from '@/routing/health/health.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { compactions } from '@/stored-responses/compaction.ts'
@@ -188,6 +189,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
   return {
     ...opened,
     pools: new ConnectionPools(),
+    foreignReasoning: new ForeignReasoning(),
     settling: new Set(),
     tellsOperators: () => catalog.defaults().operatorHeaders,
     fetchesMedia: () => catalog.defaults().fetchMedia,

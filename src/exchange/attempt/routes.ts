@@ -37,7 +37,9 @@ export interface Admitted<P extends Prepared> {
   /** @throws GatewayError for a request that cannot be said in the route's format */
   prepare: (route: Route) => P | Promise<P>
   /** From now on `prepare` leaves out the reasoning of earlier turns; false if it did so already, or may not. */
-  forgetReasoning?: () => boolean
+  forgetReasoning?: (refusedBy: Candidate) => boolean
+  /** The same beforehand, for a candidate that refused this conversation's reasoning in an earlier turn. */
+  recallRefusal?: (candidate: Candidate) => void
   /** Says when the caller left, or when there turned out to be no money for the answer. */
   interruption: Interruption
 }
@@ -76,6 +78,7 @@ export async function overCandidates<P extends Prepared, T>(
     const place = selector.begin(candidate, record.id, { lastResort })
     if (place === undefined) continue
     attempts += 1
+    admitted.recallRefusal?.(candidate)
     const result = await runAttempt(admitted, candidate, place, attempt)
     if (!(result instanceof Failure)) {
       selector.served(selection, candidate)
@@ -99,7 +102,7 @@ function candidatesAfter(
   others: readonly Candidate[],
 ): readonly Candidate[] {
   // The reasoning of earlier turns was another vendor's: without it, the same candidate can answer.
-  if (failure.blames === 'reasoning' && forgetReasoning?.() === true) return [failed, ...others]
+  if (failure.blames === 'reasoning' && forgetReasoning?.(failed) === true) return [failed, ...others]
   if (failure.retry !== 'next-channel') throw failure
   if (gateway.clock.elapsed() - record.begunAt >= MAX_FAILOVER_MS) throw failure
   const { kind } = outcomeOf(failure)

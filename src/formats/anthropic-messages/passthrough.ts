@@ -1,11 +1,12 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  signatures,
   headers: ['anthropic-version', 'anthropic-beta'],
   // The API wants a version, and some callers forget it.
   usualHeaders: Object.freeze({ 'anthropic-version': '2023-06-01' }),
@@ -16,6 +17,14 @@ function edits({ json }: PassedBody, { target, outputLimit, withoutReasoning }: 
   const found = modelEdits(json, target.model)
   if (outputLimit !== undefined) found.push({ path: ['max_tokens'], value: outputLimit })
   return withoutReasoning ? [...found, ...thoughtlessEdits(json)] : found
+}
+
+function signatures({ json, texts }: PassedBody): string[] {
+  return asArray(json['messages'])
+    .flatMap(message => asArray(asObject(message)?.['content']).map(asObject))
+    .filter(block => THOUGHTS.has(block?.['type']))
+    .flatMap(block => asString(block?.['signature'] ?? block?.['data']) ?? [])
+    .map(text => texts.whole(text))
 }
 
 const THOUGHTS: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking'])

@@ -7,6 +7,7 @@ import { SIGNATURE_BYPASS } from './signature-bypass.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  signatures,
   headers: [],
   usualHeaders: Object.freeze({}),
   listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: true }),
@@ -27,6 +28,13 @@ function edits({ json }: PassedBody, passage: Passage): JsonEdit[] {
 }
 
 const SIGNATURES = ['thoughtSignature', 'thought_signature'] as const
+
+function signatures({ json, texts }: PassedBody): string[] {
+  return asArray(json['contents'])
+    .flatMap(content => readContent(content).parts)
+    .flatMap(part => SIGNATURES.flatMap(name => asString(part?.[name]) ?? []))
+    .map(text => texts.whole(text))
+}
 
 /** Takes the signatures off; thoughts say nothing to the model without. */
 function unsigningEdits(json: JsonObject): JsonEdit[] {

@@ -9,6 +9,8 @@ import { type VendorTraits, vendorTraits } from './vendors.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  // What some vendors add to it goes back to whoever serves the model.
+  signatures: () => [],
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),
   listening: body => ({

@@ -1,6 +1,6 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import type { JsonEdit } from '@/json/splice.ts'
@@ -9,6 +9,7 @@ import { modelRules } from './model-rules.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
+  signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),
   listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
@@ -31,6 +32,14 @@ function edits(body: PassedBody, { target, purpose, outputLimit, withoutReasonin
     }
   }
   return purpose === 'answer' ? [...found, ...statelessEdits(body, target.model)] : found
+}
+
+function signatures({ json, texts }: PassedBody): string[] {
+  return asArray(json['input'])
+    .map(asObject)
+    .filter(item => item?.['type'] === 'reasoning')
+    .flatMap(item => asString(item?.['encrypted_content']) ?? [])
+    .map(text => texts.whole(text))
 }
 
 /** By their own id they belong to the reasoning before them, and the API refuses one without the other. */
