@@ -9,6 +9,7 @@ export interface NewLink {
   kind: LinkKind
   email: string | null
   role: Role | null
+  madeBy: number | null
   createdAt: Date
   expiresAt: Date
 }
@@ -41,6 +42,10 @@ export function linkStore(rows: Rows) {
           .delete(consoleLink)
           .where(and(whose, eq(consoleLink.kind, kind), isNull(consoleLink.usedAt)))
       }
+    },
+    /** What an administrator handed out and nobody has used yet works no more. */
+    async revokeMadeBy(userId: number): Promise<void> {
+      await rows.delete(consoleLink).where(and(eq(consoleLink.madeBy, userId), isNull(consoleLink.usedAt)))
     },
     async forgetExpired(now: Date): Promise<void> {
       await rows.delete(consoleLink).where(lt(consoleLink.expiresAt, now))

@@ -28,6 +28,8 @@ export interface LinkTerms {
   /** Lower-cased; null only for `first_owner`. */
   email: string | null
   role: Role | null
+  /** The administrator who hands it out; nobody: the console itself, or a command beside it. */
+  madeBy?: number
 }
 
 /** Where links are made: by the console itself, or by a command beside it. */
@@ -43,7 +45,7 @@ export interface LinkMaker {
 export async function makeLink(
   maker: LinkMaker,
   rows: Rows,
-  { kind, email, role }: LinkTerms,
+  { kind, email, role, madeBy }: LinkTerms,
 ): Promise<string> {
   const token = newToken(maker.random)
   const now = maker.now()
@@ -54,6 +56,7 @@ export async function makeLink(
     kind,
     email,
     role,
+    madeBy: madeBy ?? null,
     createdAt: new Date(now),
     expiresAt: new Date(now + LIFETIMES[kind]),
   })

@@ -776,12 +776,15 @@ export const consoleLink = pgTable(
     email: text(),
     /** What an invited user becomes; null: no administrator. */
     role: text().$type<Role>(),
+    /** The administrator who made it; null: the console itself, or the command line. */
+    madeBy: bigint({ mode: 'number' }).references(() => consoleUser.id, { onDelete: 'cascade' }),
     createdAt: moment().notNull(),
     expiresAt: moment().notNull(),
     usedAt: moment(),
   },
   t => [
     index('console_link_email').on(t.email),
+    index('console_link_made_by').on(t.madeBy),
     check('console_link_hash_length', sql`octet_length(${t.tokenHash}) = 32`),
     check('console_link_kind', sql`${t.kind} in ('first_owner', 'invite', 'password_reset', 'signup')`),
     check('console_link_email_lower', sql`${t.email} = lower(${t.email})`),

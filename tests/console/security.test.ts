@@ -424,6 +424,32 @@ describe('a one-time link', () => {
     expect((await signIn(holder.email, PASSWORD)).status).toBe(200)
   })
 
+  test.each(['demoted', 'disabled'] as const)(
+    'that an owner handed out brings nothing back to them once they are %s',
+    async how => {
+      const owner = await site.signUp(`stays-${how}@example.com`, 'owner')
+      const leaver = await site.signUp(`leaver-${how}@example.com`, 'owner')
+      const holder = await site.signUp(`held-${how}@example.com`)
+      const email = `back-door-${how}@example.com`
+      const invite = { body: { email, role: 'owner' } } as const
+      const invited = await site.call(leaver, 'POST /api/admin/users/invite', invite)
+      const reset = await site.call(leaver, 'POST /api/admin/users/:id/reset-link', {
+        params: { id: holder.userId },
+      })
+      const kept = await site.call(owner, 'POST /api/admin/users/invite', {
+        body: { email: `kept-${how}@example.com`, role: 'admin' },
+      })
+      const params = { id: leaver.userId }
+      if (how === 'disabled') await site.call(owner, 'POST /api/admin/users/:id/disable', { params })
+      else await site.call(owner, 'PUT /api/admin/users/:id/role', { params, body: { role: 'read_only' } })
+      const accept = (url: string) =>
+        site.send(undefined, 'POST /api/links/accept', { body: { token: tokenOf(url), password: PASSWORD } })
+      expect((await accept(invited.url)).status).toBe(404)
+      expect((await accept(reset.url)).status).toBe(404)
+      expect((await accept(kept.url)).status).toBe(200)
+    },
+  )
+
   test('for the first owner is none once somebody administers', async () => {
     const maker = linkMakerOf(site.console)
     const terms = { kind: 'first_owner', email: null, role: 'owner' } as const

@@ -132,7 +132,7 @@ async function createAccount(
       onTrial: body.credit === undefined,
       models,
     })
-    const url = body.invite === true ? await inviteHolder(console, tx, account) : null
+    const url = body.invite === true ? await inviteHolder(console, tx, account, call.signedIn.user.id) : null
     const after = { email: account.email, credit: formatMoney(credit), models, invited: url !== null }
     const act = { action: 'account.create', target: `account ${account.id}`, before: null, after }
     return { result: { account, url }, act }
@@ -154,15 +154,20 @@ async function inviteTo(
   }
   const { email } = account
   const url = await administer(console, actorOf(call), async tx => ({
-    result: await inviteHolder(console, tx, account),
+    result: await inviteHolder(console, tx, account, call.signedIn.user.id),
     act: { action: 'account.invite', target: `account ${id}`, before: null, after: { email } },
   }))
   return { url, mailed: await mailLink(console, email, 'invite', url) }
 }
 
 /** Whoever accepts it signs in for the account, with no role. */
-function inviteHolder(console: Console, tx: Transaction, { email }: Account): Promise<string> {
-  return makeLink(linkMakerOf(console), tx, { kind: 'invite', email, role: null })
+function inviteHolder(
+  console: Console,
+  tx: Transaction,
+  { email }: Account,
+  madeBy: number,
+): Promise<string> {
+  return makeLink(linkMakerOf(console), tx, { kind: 'invite', email, role: null, madeBy })
 }
 
 function statusOf({ status }: Account): JsonObject {

@@ -46,6 +46,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
         await refuseLastOwner(tx, user)
         await sessionStore(tx).endAll(id)
         await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
+        await linkStore(tx).revokeMadeBy(id)
       }
       return store.change(id, { status })
     })
@@ -66,8 +67,9 @@ export function adminUsersApi(console: Console, listener: Listener) {
     },
     'POST /api/admin/users/invite': async ({ body, ...call }) => {
       const email = body.email.trim().toLowerCase()
+      const terms = { kind: 'invite', email, role: body.role, madeBy: call.signedIn.user.id } as const
       const url = await administer(console, actorOf(call), async tx => ({
-        result: await makeLink(linkMakerOf(console), tx, { kind: 'invite', email, role: body.role }),
+        result: await makeLink(linkMakerOf(console), tx, terms),
         act: {
           action: 'user.invite',
           target: `address ${email}`,
@@ -83,6 +85,8 @@ export function adminUsersApi(console: Console, listener: Listener) {
         if (role !== 'owner') await refuseLastOwner(tx, user)
         // Whoever could make a link for who they were may not be allowed to for who they are.
         await linkStore(tx).revoke(user.email, ['password_reset', 'invite'])
+        // What an administrator handed out is worth no more than they are: it could bring back what is taken from them.
+        if (role === null || !hasRank(role, user.role ?? role)) await linkStore(tx).revokeMadeBy(id)
         // Whoever had taken a session of this user's gets nothing of a role that is given later.
         await sessionStore(tx).endAll(id, call.signedIn.sessionId)
         return userStore(tx).change(id, { role })
@@ -93,7 +97,9 @@ export function adminUsersApi(console: Console, listener: Listener) {
       const { email, url } = await administer(console, actorOf(call), async tx => {
         const { email, status } = await findBelow(tx, call, id)
         if (status !== 'active') throw new ConsoleError('refused', 'This user is disabled')
-        const url = await makeLink(linkMakerOf(console), tx, { kind: 'password_reset', email, role: null })
+        const madeBy = call.signedIn.user.id
+        const terms = { kind: 'password_reset', email, role: null, madeBy } as const
+        const url = await makeLink(linkMakerOf(console), tx, terms)
         await userStore(tx).change(id, { resetRequestedAt: null })
         const act = { action: 'user.reset-link', target: `user ${id}`, before: null, after: { email } }
         return { result: { email, url }, act }
