@@ -7,6 +7,7 @@ import { Refusal } from '@/errors/refusal.ts'
 import type { Account, ApiKey, KeyRecord, Limits, SpendCap } from './account.ts'
 import { toAccount, toApiKey, toKeyRecord } from './account-rows.ts'
 import { mintKey } from './api-key.ts'
+import { readEmail } from './email.ts'
 
 /** The NOTIFY channel on which every process hears that something about keys changed (key-cache.ts). */
 export const KEYS_CHANNEL = 'tollgate_keys'
@@ -121,7 +122,7 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
 
   return {
     async createAccount(input) {
-      const email = readEmail(input.email)
+      const email = readEmail(input.email) ?? refuse(`"${input.email}" is not an e-mail address`)
       const row = { email, onTrial: input.onTrial, storeAllowed: input.storeAllowed ?? true }
       const id = await orm
         .transaction(async tx => {
@@ -338,11 +339,6 @@ async function notify(tx: Transaction, payload: string): Promise<void> {
 
 function limitColumns(changes: LimitChanges): LimitChanges {
   return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
-}
-
-function readEmail(text: string): string {
-  const email = text.trim().toLowerCase()
-  return /^[^\s@\p{C}]+@[^\s@\p{C}]+$/u.test(email) ? email : refuse(`"${text}" is not an e-mail address`)
 }
 
 /** A broken constraint as a sentence for the operator; anything else as it is. */

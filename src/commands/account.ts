@@ -9,7 +9,7 @@ import {
   readArguments,
   readId,
   readList,
-  required,
+  requiredEmail,
   UsageError,
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
@@ -28,7 +28,7 @@ const createCommand: Command = {
 --no-store    never keep content for it, whatever its callers ask for`,
   async run(args, io) {
     const words = readArguments(args, { email: 'text', credit: 'text', models: 'text', 'no-store': 'flag' })
-    const email = required(words, 'email')
+    const email = requiredEmail(words)
     const credit = words.texts['credit']
     const paid = credit === undefined ? undefined : readCredit(credit)
     const account = await withDatabase(io, async db => {

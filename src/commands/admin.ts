@@ -1,7 +1,7 @@
 import { reachable } from '@/commands/serve/console.ts'
 import { writeAct } from '@/console/acts.ts'
 import { makeLink } from '@/console/links.ts'
-import { type Command, readArguments, required, UsageError } from './command.ts'
+import { type Command, readArguments, requiredEmail } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { print } from './output.ts'
 
@@ -13,9 +13,7 @@ const inviteCommand: Command = {
     '--email E  who signs in with it, for a week from now; somebody who does already gets a new password',
   async run(args, io) {
     const words = readArguments(args, { email: 'text' })
-    const email = required(words, 'email').trim().toLowerCase()
-    if (!/^[^\s@]+@[^\s@]+$/.test(email))
-      throw new UsageError(`--email is "${email}" but must be an e-mail address`)
+    const email = requiredEmail(words)
     const url = await withDatabase(io, async ({ orm }, { publicConsoleUrl, console: { host, port } }) => {
       const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
       const maker = {

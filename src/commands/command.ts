@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { readEmail } from '@/accounts/email.ts'
 import type { Environment } from '@/config/settings.ts'
 
 /** What a command may touch of the process it runs in. */
@@ -101,6 +102,14 @@ export function required({ texts }: Arguments, name: string): string {
   const value = texts[name]
   if (value === undefined || value === '') throw new UsageError(`--${name} is missing`)
   return value
+}
+
+/** The address that `--email` names, which has to be there. */
+export function requiredEmail(words: Arguments): string {
+  const text = required(words, 'email')
+  const email = readEmail(text)
+  if (email === undefined) throw new UsageError(`--email is "${text}" but must be an e-mail address`)
+  return email
 }
 
 /** The id of a row, as a person types it. */

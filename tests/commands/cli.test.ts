@@ -274,7 +274,6 @@ describe('key', () => {
 
 describe('a refusal is one line on stderr and exit code 1', () => {
   test.each<[string[], string]>([
-    [['account', 'create', '--email', 'nobody'], '"nobody" is not an e-mail address'],
     [['account', 'create', '--email', 'm@x', '--models', 'nothing'], 'There is no model "nothing"'],
     [['account', 'show', '999999'], 'There is no account 999999'],
     [['account', 'suspend', '999999'], 'There is no account 999999'],
@@ -321,6 +320,8 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
     [['apply', 'a', 'b'], '"b" is one word too many'],
     [['migrate', '--force'], "Unknown option '--force'"],
     [['account', 'create'], '--email is missing'],
+    [['account', 'create', '--email', 'nobody'], '--email is "nobody" but must be an e-mail address'],
+    [['admin', 'invite', '--email', 'a\u200b@x'], '--email is "a\u200b@x" but must be an e-mail address'],
     [['account', 'create', '--email', 'a@x', '--credit', '-1'], '--credit'],
     [
       ['account', 'create', '--email', 'a@x', '--credit', 'much'],
