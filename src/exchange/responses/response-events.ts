@@ -34,8 +34,9 @@ export function eventResponse(
   return new Response(body, { headers: { ...streamHeaders('sse'), ...headers } })
 }
 
+/** A database that is away is waited for like a model that thinks: the stream goes on when it is back. */
 async function* followEvents(
-  { responses, clock }: ResponseGateway,
+  { responses, clock, log }: ResponseGateway,
   key: ResponseKey,
   after: number,
   reader: { isThere: boolean },
@@ -44,15 +45,28 @@ async function* followEvents(
   let last = after
   // A first keepalive takes the head to the caller, which waits for a byte.
   let silentSince = Number.NEGATIVE_INFINITY
+  let isAway = false
+  /** Undefined: the database did not say. */
+  const look = async () => {
+    try {
+      // Asked for before the events: what ended before then has all of them.
+      const found = await store.find(key)
+      const events = await store.eventsAfter(key, last)
+      isAway = false
+      return { events, isOver: found === undefined || !isRunning(found.status) }
+    } catch (error) {
+      if (!isAway) log.warn({ err: error, response: key.id }, 'events of a response could not be read')
+      isAway = true
+      return undefined
+    }
+  }
   while (reader.isThere) {
-    // Asked for before the events: what ended before then has all of them.
-    const found = await store.find(key)
-    const events = await store.eventsAfter(key, last)
+    const { events, isOver } = (await look()) ?? { events: [], isOver: false }
     last = events.at(-1)?.number ?? last
     if (events.length > 0) {
       silentSince = clock.elapsed()
       yield events.map(eventText).join('')
-    } else if (found === undefined || !isRunning(found.status)) return undefined
+    } else if (isOver) return undefined
     else if (clock.elapsed() - silentSince >= KEEPALIVE_MS) {
       silentSince = clock.elapsed()
       yield CODECS['openai-responses'].keepalive

@@ -126,6 +126,30 @@ test('a stream that was dropped goes on where it was, while the response still r
   expect((await ended(id)).output_text).toBe('first words and last')
 })
 
+test('a stream goes on where it was once a database that was away is back', async () => {
+  const { finish } = begun()
+  const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
+  const { store } = gateway.server.gateway.responses
+  const { eventsAfter } = store
+  let failures = 0
+  store.eventsAfter = async (key, number) => {
+    if (number < 0 || failures === 3) return eventsAfter(key, number)
+    failures += 1
+    throw new Error('the database is away')
+  }
+  try {
+    const seen = collect(await openai.responses.retrieve(id, { stream: true }))
+    await until(() => failures === 3)
+    finish()
+    const events = await seen
+    expect(events.at(-1)).toMatchObject({ type: 'response.completed' })
+    const numbers = events.map(event => ('sequence_number' in event ? event.sequence_number : -1))
+    expect(numbers).toEqual(numbers.map((_, index) => index))
+  } finally {
+    store.eventsAfter = eventsAfter
+  }
+})
+
 test('nothing goes on from a response that still runs', async () => {
   const { finish } = begun()
   const { id } = await openai.responses.create({ model: 'chat/echo', input: 'go', background: true })
