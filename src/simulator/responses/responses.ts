@@ -2,7 +2,6 @@ import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import type { Failure } from '@/simulator/failure.ts'
 import { openaiErrorBody } from '@/simulator/openai-error.ts'
-import { oneCallAtATime } from '@/simulator/script/one-call-at-a-time.ts'
 import type { FinishReason } from '@/simulator/script/script.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { type ItemEvent, OutputItems } from './items.ts'
@@ -26,7 +25,7 @@ function* streamResponses(exchange: Exchange): Generator<string> {
   const items = new OutputItems(exchange)
   yield frame({ type: 'response.created', response: responseObject(exchange, 'in_progress', []) })
   yield frame({ type: 'response.in_progress', response: responseObject(exchange, 'in_progress', []) })
-  for (const step of oneCallAtATime(exchange.play())) {
+  for (const step of exchange.play()) {
     if (step.type === 'error') {
       yield frame({ type: 'error', code: 'server_error', message: step.failure.message, param: null })
       yield frame({ type: 'response.failed', response: failedObject(exchange, step.failure, items.done) })
