@@ -92,12 +92,16 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
       if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
     }
     await apply()
-    onHangup(() => {
-      apply().then(
-        () => log.info({ file }, 'the configuration was applied again'),
-        error => log.error({ err: error }, 'the configuration could not be applied: nothing has changed'),
-      )
-    })
+    const applyAgain = async (): Promise<void> => {
+      if (file === undefined) return log.info('there is no configuration file that could be applied again')
+      try {
+        await apply()
+        log.info({ file }, 'the configuration was applied again')
+      } catch (error) {
+        log.error({ err: error }, 'the configuration could not be applied: nothing has changed')
+      }
+    }
+    onHangup(() => void applyAgain())
     const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
     const server =
       settings.workers > 1

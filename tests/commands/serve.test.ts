@@ -383,6 +383,8 @@ describe('the embedded default', () => {
     const run = Bun.spawnSync(['bash', '-c', curl])
     expect(run.stdout.toString()).toContain('Tollgate!')
     expect(run.stdout.toString()).toEndWith('data: [DONE]\n\n')
+    first.kill('SIGHUP')
+    await until(() => first.output().includes('there is no configuration file that could be applied again'))
     first.kill('SIGTERM')
     expect(await first.exited).toBe(0)
     const { dataDir } = first
