@@ -21,8 +21,8 @@ export interface Told {
 }
 
 /**
- * Takes off what was refunded of a payment. The event tells all that was refunded when it was made, so one that comes
- * late or twice finds nothing to do. The result: whether something was posted.
+ * Takes off what was refunded of a payment. The event tells all that was refunded when it was made. The result: whether
+ * something was posted.
  * @throws ConsoleError `unavailable` for a payment of ours that is not posted yet
  */
 export async function postRefund(console: Console, charge: Stripe.Charge, { at }: Told): Promise<boolean> {
@@ -31,18 +31,14 @@ export async function postRefund(console: Console, charge: Stripe.Charge, { at }
     console,
     charge.payment_intent,
     { currency, amount: amount_refunded },
-    async (payment, told) => {
+    async (payment, amountNano) => {
       if (payment === undefined) {
         if (metadata['tollgate_account'] === undefined) return undefined
         throw tellAgain()
       }
-      const { refunded, failed } = await refundsOf(payment, at)
-      return {
-        kind: 'refund',
-        amountNano: refunded - failed - told,
-        reason: 'refunded at Stripe',
-        key: `${id} refunded ${amount_refunded} after ${refunded}`,
-      }
+      const key = `${id} refunded ${amount_refunded} at ${at}`
+      const [before, after] = await learn(payment, { key, isFailure: false, amountNano, at })
+      return { kind: 'refund', amountNano: before - after, reason: 'refunded at Stripe', key }
     },
   )
 }
@@ -56,12 +52,14 @@ export async function postFailedRefund(
   refund: Stripe.Refund,
   { at, client }: Told,
 ): Promise<boolean> {
-  const { id, amount, currency, payment_intent } = refund
-  return postOfKnown(console, client, payment_intent, { currency, amount }, async (payment, told) => {
-    const { refunded, failed } = await refundsOf(payment, Number.POSITIVE_INFINITY)
+  const { id, amount, created, currency, payment_intent } = refund
+  // What was told in the second in which it was made and failed counted it still.
+  const failedAt = created === at ? at + 1 : at
+  return postOfKnown(console, client, payment_intent, { currency, amount }, async (payment, amountNano) => {
     const key = `${id} failed`
-    if (refunded - failed < told && !(await isPosted(payment, key))) throw tellAgain()
-    return { kind: 'adjustment', amountNano: told, reason: `the refund ${id} failed${timeNote(at)}`, key }
+    const [before, after] = await learn(payment, { key, isFailure: true, amountNano, at: failedAt })
+    if (after < 0n) throw tellAgain()
+    return { kind: 'adjustment', amountNano: before - after, reason: `the refund ${id} failed`, key }
   })
 }
 
@@ -155,14 +153,13 @@ async function post(
   try {
     return await console.database.sql.begin(async sql => {
       const payment = await lockPayment(sql, intent)
-      const movement = await decide(payment, BigInt(told.amount) * unitNano(told.currency))
-      if (payment === undefined || movement === undefined) return false
-      if (told.currency !== currency.toLowerCase()) {
+      if (payment !== undefined && told.currency !== currency.toLowerCase()) {
         console.log.error({ event }, 'what was given back in another currency is not posted: do it by hand')
         return false
       }
+      const movement = await decide(payment, BigInt(told.amount) * unitNano(told.currency))
+      if (payment === undefined || movement === undefined || movement.amountNano === 0n) return false
       const { kind, amountNano, reason, key } = movement
-      if (amountNano === 0n || (kind === 'refund' && amountNano > 0n)) return false
       const { posted, balanceNano } = await postEntry(sql, {
         id: Bun.randomUUIDv7(),
         accountId: payment.accountId,
@@ -197,33 +194,44 @@ async function lockPayment(sql: RawSql, intent: string): Promise<Payment | undef
   return { sql, intent, accountId }
 }
 
+/** What Stripe told of a payment's refunds. */
+interface RefundFact {
+  isFailure: boolean
+  /** Of a failed refund, its own; else all that was refunded of the payment at that time. */
+  amountNano: bigint
+  /** In seconds since 1970. */
+  at: number
+}
+
+/** Keeps what was told; the result is what refunds take off without it, and with it. */
+async function learn(
+  { sql, intent }: Payment,
+  told: RefundFact & { key: string },
+): Promise<[bigint, bigint]> {
+  const rows = await sql<{ is_failure: boolean; amount: bigint; at: number }[]>`
+    select is_failure, amount, extract(epoch from told_at)::float8 as at from refund_fact where payment = ${intent}`
+  const known = rows.map(({ is_failure, amount, at }) => ({ isFailure: is_failure, amountNano: amount, at }))
+  const added = await sql`
+    insert into refund_fact (payment, fact, is_failure, amount, told_at)
+    values (${intent}, ${told.key}, ${told.isFailure}, ${told.amountNano.toString()}::text::bigint, to_timestamp(${told.at}))
+    on conflict do nothing`
+  return [takenOff(known), takenOff(added.count === 0 ? known : [...known, told])]
+}
+
 /**
- * What was taken off for refunds of a payment, and what was given back because one had failed by a time: what was told
- * before it failed counted it still.
+ * What refunds take off a payment: all that was ever refunded, without what failed of it. What was refunded at a time no
+ * longer has in it what had failed by then. Less than 0: a refund failed whose beginning is not told yet.
  */
-async function refundsOf(
-  { sql, intent, accountId }: Payment,
-  at: number,
-): Promise<{ refunded: bigint; failed: bigint }> {
-  const rows = await sql<{ kind: string; nano: bigint; reason: string | null; posted_at: number }[]>`
-    select kind, amount as nano, reason, extract(epoch from created_at)::float8 as posted_at from entry
-    where ref = ${intent} and kind in ('refund', 'adjustment') and account_id = ${accountId}`
-  let [refunded, failed] = [0n, 0n]
-  for (const { kind, nano, reason, posted_at } of rows) {
-    if (kind === 'refund') refunded -= nano
-    else if ((timeNoted(reason) ?? posted_at) <= at) failed += nano
+function takenOff(facts: readonly RefundFact[]): bigint {
+  const failures = facts.filter(({ isFailure }) => isFailure)
+  const failedBy = (time: number) =>
+    failures.reduce((sum, { at, amountNano }) => (at <= time ? sum + amountNano : sum), 0n)
+  let refunded = 0n
+  for (const { isFailure, amountNano, at } of facts) {
+    const everRefunded = amountNano + failedBy(at)
+    if (!isFailure && everRefunded > refunded) refunded = everRefunded
   }
-  return { refunded, failed }
-}
-
-/** Where an entry keeps Stripe's time of what it is about, for its reader and for `timeNoted`. */
-function timeNote(at: number): string {
-  return Number.isFinite(at) ? ` at ${new Date(at * 1000).toISOString()}` : ''
-}
-
-function timeNoted(reason: string | null): number | undefined {
-  const noted = Date.parse(/ at (\S+Z)$/.exec(reason ?? '')?.[1] ?? '')
-  return Number.isNaN(noted) ? undefined : noted / 1000
+  return refunded - failedBy(Number.POSITIVE_INFINITY)
 }
 
 async function isPosted({ sql }: Payment, key: string): Promise<boolean> {

@@ -101,6 +101,12 @@ export async function receiveWebhook(
       return { posted: await postRefund(console, event.data.object, told) }
     case 'refund.failed':
       return { posted: await postFailedRefund(console, event.data.object, told) }
+    case 'refund.updated':
+    // What 'refund.updated' was called before, and still is beside it for some means of payment.
+    case 'charge.refund.updated': {
+      const hasFailed = event.data.object.status === 'failed' || event.data.object.status === 'canceled'
+      return { posted: hasFailed && (await postFailedRefund(console, event.data.object, told)) }
+    }
     case 'charge.dispute.funds_withdrawn':
       return { posted: await postDispute(console, event.data.object, 'withdrawn', told) }
     case 'charge.dispute.funds_reinstated':

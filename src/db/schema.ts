@@ -622,6 +622,26 @@ export const idempotency = pgTable(
   t => [primaryKey({ columns: [t.scope, t.key] })],
 )
 
+/**
+ * What a payment provider told of a payment's refunds (src/console/payment-returns.ts). What they take off follows from
+ * all of it, in whichever order it came.
+ */
+export const refundFact = pgTable(
+  'refund_fact',
+  {
+    /** Stripe's PaymentIntent. */
+    payment: text().notNull(),
+    /** What is told, so that it is there once: `re_1 failed`, `ch_1 refunded 500 at 1795000000`. */
+    fact: text().notNull(),
+    /** Of a failed refund, its own amount; else all that was refunded of the payment at that time. */
+    isFailure: boolean().notNull(),
+    amount: nano().notNull(),
+    /** By the provider's clock, in whole seconds. */
+    toldAt: moment().notNull(),
+  },
+  t => [primaryKey({ columns: [t.payment, t.fact] })],
+)
+
 /** Sums of the entries of each day that is over (UTC, by `created_at`); the audit computes them again. */
 export const dailyTotal = pgTable(
   'daily_total',

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Stripe from 'stripe'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
+import { type Random, randomOf } from '#tests/support/fuzz.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
 import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
 import { postEntry } from '@/ledger/store.ts'
@@ -181,6 +182,58 @@ test.each([
   expect(await balance()).toBe(before)
 })
 
+/** Delivers events as Stripe does: what got no good answer again, until all are taken. */
+async function deliverUntilTaken(
+  events: readonly string[],
+  deliverAll = async (all: readonly string[]) => {
+    const answers = []
+    for (const event of all) answers.push(await deliver(event))
+    return answers
+  },
+): Promise<void> {
+  let left = events
+  for (let round = 0; left.length > 0; round++) {
+    if (round > events.length) throw new Error(`never taken: ${left.join()}`)
+    const answers = await deliverAll(left)
+    left = left.filter((_event, index) => answers[index]?.status !== 200)
+  }
+}
+
+/** All orders of these. */
+function orders<Name>(names: readonly Name[]): Name[][] {
+  if (names.length === 0) return [[]]
+  return names.flatMap(name => orders(names.filter(other => other !== name)).map(rest => [name, ...rest]))
+}
+
+/** Refunds of a payment of 2500, of which some fail, as Stripe tells them; and what stays refunded in the end. */
+function refundHistory(
+  draw: Random,
+  told: (type: string, object: object, at: number) => string,
+): { events: string[]; refunded: number } {
+  const events: string[] = []
+  const open: { id: string; amount: number; created: number }[] = []
+  let refunded = 0
+  let at = stripeTime
+  for (let step = 0; step < 6; step++) {
+    at += 1 + draw(3)
+    const which = draw(open.length + 2)
+    const failing = open[which]
+    if (failing !== undefined) {
+      open.splice(which, 1)
+      refunded -= failing.amount
+      events.push(told('refund.failed', { ...failing, status: 'failed' }, at))
+      events.push(told('refund.updated', { ...failing, status: 'failed' }, at))
+    } else {
+      const amount = 1 + draw(Math.ceil((2500 - refunded) / 2))
+      refunded += amount
+      open.push({ id: `re_${crypto.randomUUID()}`, amount, created: at })
+      events.push(told('charge.refunded', { amount_refunded: refunded }, at))
+    }
+  }
+  stripeTime = at + 1
+  return { events, refunded }
+}
+
 describe('money that went back to its payer', () => {
   /** A payment of 25.00, and what Stripe tells of it afterwards. */
   async function pay(whose = '') {
@@ -191,6 +244,9 @@ describe('money that went back to its payer', () => {
     const told = { payment_intent: intent, currency: 'usd' }
     return {
       deliverPayment: () => deliver(paid),
+      /** An event about it. */
+      told: (type: string, object: object, at?: number) =>
+        signable(type, { id: `ch_${intent}`, ...told, metadata, ...object }, at),
       refundedTo: (amount_refunded: number, more: object = {}, at?: number) =>
         deliver(
           signable(
@@ -270,6 +326,64 @@ describe('money that went back to its payer', () => {
     await refundFailed(500)
     expect(await refundedTo(500, {}, first)).toEqual({ status: 200, posted: false })
     expect(await gained()).toBe(23_000_000_000n)
+  })
+
+  test('is what stays refunded, in whichever order Stripe tells it', async () => {
+    for (const order of orders(['first', 'first failed', 'second', 'third'] as const)) {
+      const { deliverPayment, told, gained } = await pay()
+      await deliverPayment()
+      const at = stripeTime
+      stripeTime += 10
+      const failed = { id: `re_${crypto.randomUUID()}`, amount: 500, status: 'failed', created: at }
+      const events = {
+        first: told('charge.refunded', { amount_refunded: 500 }, at),
+        'first failed': told('refund.failed', failed, at + 2),
+        // By then nothing of the first was refunded any more.
+        second: told('charge.refunded', { amount_refunded: 700 }, at + 4),
+        third: told('charge.refunded', { amount_refunded: 1000 }, at + 5),
+      }
+      await deliverUntilTaken(order.map(name => events[name]))
+      expect({ order, gained: await gained() }).toEqual({ order, gained: 15_000_000_000n })
+    }
+  })
+
+  test('is what stays refunded of any history, told in any order, at once and twice', async () => {
+    const draw = randomOf(20_261_122)
+    for (let run = 0; run < 40; run++) {
+      const { deliverPayment, told, gained } = await pay()
+      const { events, refunded } = refundHistory(draw, told)
+      await deliverPayment()
+      const shuffled = [...events, ...events]
+      shuffled.sort(() => draw(2) - 0.5)
+      if (run % 2 === 0) await deliverUntilTaken(shuffled)
+      else await deliverUntilTaken(shuffled, all => Promise.all(all.map(event => deliver(event))))
+      expect({ run, gained: await gained() }).toEqual({ run, gained: BigInt(2500 - refunded) * 10_000_000n })
+    }
+    expect((await gateway.server.gateway.ledger.audit({ accountId: ada.accountId })).ok).toBe(true)
+  }, 120_000)
+
+  test.each(['failed', 'canceled'])('comes back by an update that says it %s', async status => {
+    const { deliverPayment, refundedTo, told, gained } = await pay()
+    await deliverPayment()
+    await refundedTo(500)
+    const id = `re_${crypto.randomUUID()}`
+    const update = (status: string) => deliver(told('refund.updated', { id, amount: 500, status }))
+    expect(await update('succeeded')).toEqual({ status: 200, posted: false })
+    expect(await update(status)).toEqual({ status: 200, posted: true })
+    const older = told('charge.refund.updated', { id, amount: 500, status })
+    expect(await deliver(older)).toEqual({ status: 200, posted: false })
+    expect(await gained()).toBe(25_000_000_000n)
+  })
+
+  test('that failed in the very second in which it was refunded comes back once', async () => {
+    const { deliverPayment, refundedTo, told, gained } = await pay()
+    await deliverPayment()
+    const at = stripeTime++
+    await refundedTo(500, {}, at)
+    const id = `re_${crypto.randomUUID()}`
+    await deliver(told('refund.failed', { id, amount: 500, status: 'failed', created: at }, at))
+    await refundedTo(500, {}, at)
+    expect(await gained()).toBe(25_000_000_000n)
   })
 
   test('is taken off by a dispute, and given back when it is won: once each, and never the second alone', async () => {

@@ -16,8 +16,8 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Brings the database to what it was after the migration of this number. */
-async function migrateTo(last: number): Promise<void> {
+/** Brings a database to what it was after the migration of this number. */
+async function migrateTo(last: number, url = database.url): Promise<void> {
   cpSync(join(import.meta.dir, '../../drizzle'), folder, { recursive: true })
   const path = join(folder, 'meta', '_journal.json')
   const journal = JSON.parse(readFileSync(path, 'utf8')) as { entries: { idx: number }[] }
@@ -25,7 +25,7 @@ async function migrateTo(last: number): Promise<void> {
     path,
     JSON.stringify({ ...journal, entries: journal.entries.filter(({ idx }) => idx <= last) }),
   )
-  const { sql, close } = connect(database.url, { max: 1 })
+  const { sql, close } = connect(url, { max: 1 })
   await applyMigrations(drizzle(sql), { migrationsFolder: folder })
   await close()
 }
@@ -94,4 +94,42 @@ test('what keys with a cap had spent before their charges were marked still coun
   expect(await hold(Bun.randomUUIDv7(), payer)).not.toBe('granted')
   expect(await settle(ids.after, payer, 300)).toBe('settled')
   expect(await broken()).toEqual([])
+}, 60_000)
+
+test('what was refunded and what failed of it before Tollgate kept what it was told is known, with its time', async () => {
+  const old = await emptyTestDatabase()
+  try {
+    await migrateTo(22, old.url)
+    const { sql } = old
+    const [account] = await sql<
+      { id: bigint }[]
+    >`insert into account (email) values ('b@example.com') returning id`
+    const accountId = Number(account?.id)
+    await sql`insert into wallet (account_id) values (${accountId}) on conflict do nothing`
+    const post = (kind: string, amount: number, reason: string, key: string) =>
+      sql`select ledger_post(${Bun.randomUUIDv7()}, ${accountId}, ${kind}, ${amount}, 'pi_1', ${reason}, null, 'stripe', ${key})`
+    await post('topup', 5000, 'paid', 'cs_1')
+    await post('refund', -500, 'refunded at Stripe', 'ch_1 refunded 500 after 0')
+    await post('adjustment', 500, 'the refund re_1 failed at 2026-01-02T03:04:05.000Z', 're_1 failed')
+    await post('refund', -700, 'refunded at Stripe', 'ch_1 refunded 700 after 500')
+    await post('adjustment', 200, 'the refund re_2 failed', 're_2 failed')
+
+    await migrate(old.url)
+    const facts = await sql<{ fact: string; is_failure: boolean; amount: bigint }[]>`
+      select fact, is_failure, amount from refund_fact where payment = 'pi_1' order by fact`
+    expect([...facts]).toEqual([
+      { fact: 're_1 failed', is_failure: true, amount: 500n },
+      { fact: 're_2 failed', is_failure: true, amount: 200n },
+      // 1200 in all, of which 500 had failed by then.
+      { fact: 'refunded so far', is_failure: false, amount: 700n },
+    ])
+    const [times] = await sql<{ noted: string; posted: boolean; last: boolean }[]>`
+      select to_char(f.told_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS') as noted,
+        (select told_at from refund_fact where fact = 're_2 failed') = max(e.created_at) filter (where e.kind = 'adjustment') as posted,
+        (select told_at from refund_fact where fact = 'refunded so far') = max(e.created_at) filter (where e.kind = 'refund') as last
+      from refund_fact f, entry e where f.fact = 're_1 failed' group by f.told_at`
+    expect(times).toEqual({ noted: '2026-01-02 03:04:05', posted: true, last: true })
+  } finally {
+    await old.close()
+  }
 }, 60_000)
