@@ -92,6 +92,24 @@ describe('chat completions through the official SDK', () => {
     expect(single.whole.choices[0]?.message.tool_calls).toHaveLength(1)
   })
 
+  test("parallel: strict calls come one after the other, as OpenAI's stream helper needs them", async () => {
+    const strict = (name: string) => ({
+      type: 'function' as const,
+      function: {
+        name,
+        strict: true,
+        parameters: { ...WEATHER_SCHEMA, required: Object.keys(WEATHER_SCHEMA.properties) },
+      },
+    })
+    const { whole, streamed } = await both('parallel', [user('x')], {
+      tools: [strict('first'), strict('second')],
+    })
+    const inputs = (answer: typeof whole) =>
+      answer.choices[0]?.message.tool_calls?.map(call => call.type === 'function' && call.function.arguments)
+    expect(inputs(streamed)).toHaveLength(2)
+    expect(inputs(streamed)).toEqual(inputs(whole))
+  })
+
   test('a forced tool is called by any model, and a custom tool gets the user text', async () => {
     const { whole } = await both('echo', [user('say "hi"\nplease')], {
       tools: [tool('weather'), { type: 'custom', custom: { name: 'patch' } }],

@@ -1,4 +1,4 @@
-import type { JsonObject } from '@/json/json.ts'
+import { asObject, type JsonObject } from '@/json/json.ts'
 import type { Exchange } from '@/simulator/exchange.ts'
 import type { FoldedAnswer } from '@/simulator/fold.ts'
 import type { Step } from '@/simulator/script/script.ts'
@@ -6,6 +6,14 @@ import type { Step } from '@/simulator/script/script.ts'
 /** True for a request with `functions`, the way before `tools`: one call, in a field of its own. */
 export function usesLegacyFunctions({ body }: Exchange): boolean {
   return body['functions'] !== undefined && body['tools'] === undefined
+}
+
+/** True where the vendor would hold the input of a call to its tool's schema. */
+export function offersStrictTools({ body }: Exchange): boolean {
+  const tools = body['tools']
+  return (
+    Array.isArray(tools) && tools.some(tool => asObject(asObject(tool)?.['function'])?.['strict'] === true)
+  )
 }
 
 /** The delta that opens a call or adds to its input. */

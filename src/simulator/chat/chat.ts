@@ -3,9 +3,10 @@ import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import { fold } from '@/simulator/fold.ts'
 import { openaiErrorBody } from '@/simulator/openai-error.ts'
 import { openaiLogprob } from '@/simulator/script/log-probability.ts'
+import { oneCallAtATime } from '@/simulator/script/one-call-at-a-time.ts'
 import { type FinishReason, IMAGE_BASE64, type Step } from '@/simulator/script/script.ts'
 import { formatEvent } from '@/sse/event.ts'
-import { callDelta, usesLegacyFunctions, wholeCalls } from './calls.ts'
+import { callDelta, offersStrictTools, usesLegacyFunctions, wholeCalls } from './calls.ts'
 import { readChat } from './validate.ts'
 
 /** OpenAI Chat Completions, with the additions that compatible vendors share: reasoning_content and images. */
@@ -33,7 +34,7 @@ function* streamChat(exchange: Exchange): Generator<string> {
   const usageNull = wantsUsage && exchange.reportsUsage ? { usage: null } : {}
   const chunk = (choices: JsonValue[], usage: JsonObject = usageNull): string =>
     formatEvent(undefined, JSON.stringify({ ...head(exchange, 'chat.completion.chunk'), choices, ...usage }))
-  const plays = Array.from({ length: exchange.prompt.choices }, () => exchange.play()[Symbol.iterator]())
+  const plays = Array.from({ length: exchange.prompt.choices }, () => stepsOf(exchange)[Symbol.iterator]())
   for (let started = false, running = plays; running.length > 0; started = true) {
     const next: typeof plays = []
     for (const steps of running) {
@@ -56,6 +57,14 @@ function* streamChat(exchange: Exchange): Generator<string> {
   }
   if (wantsUsage && exchange.reportsUsage) yield chunk([], { usage: usageOf(exchange) })
   yield formatEvent(undefined, '[DONE]')
+}
+
+/**
+ * Calls interleave, which decoders must bear, but for strict tools: OpenAI's own stream helpers parse the input of such a
+ * call as soon as another one goes on.
+ */
+function stepsOf(exchange: Exchange): Iterable<Step> {
+  return offersStrictTools(exchange) ? oneCallAtATime(exchange.play()) : exchange.play()
 }
 
 function choiceOf(step: Step, index: number, exchange: Exchange): JsonObject | undefined {

@@ -2,9 +2,9 @@ import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import type { Failure } from '@/simulator/failure.ts'
 import { fold } from '@/simulator/fold.ts'
+import { oneCallAtATime } from '@/simulator/script/one-call-at-a-time.ts'
 import type { FinishReason, Step } from '@/simulator/script/script.ts'
 import { signReasoning } from '@/simulator/script/signature.ts'
-import { oneCallAtATime } from './one-call-at-a-time.ts'
 import { readMessages } from './validate.ts'
 
 /** Anthropic Messages. */

@@ -1,6 +1,6 @@
-import type { Step } from '@/simulator/script/script.ts'
+import type { Step } from './script.ts'
 
-/** Holds the steps of every call back until the one before it has ended, for formats that cannot interleave. */
+/** Holds the steps of every call back until the one before it has ended, for writers that cannot interleave. */
 export function* oneCallAtATime(steps: Iterable<Step>): Generator<Step> {
   let open: number | undefined
   const held = new Map<number, Step[]>()
