@@ -48,14 +48,13 @@ const GOOGLE_TOO: ReadonlySet<Surface> = new Set(['embeddings', 'images', 'video
 
 /** A page by Anthropic's parameters (`limit`, `after_id`, `before_id`) or OpenAI's (`limit`, `after`); all if none is asked for. */
 export function openaiPage(models: readonly Model[], query: URLSearchParams) {
-  const after = indexAfter(models, query.get('after_id') ?? query.get('after'))
-  const before = indexOf(models, query.get('before_id'))
-  const window = models.slice(after, before)
+  const after = readPlace(models, query, query.get('after_id') ? 'after_id' : 'after')
+  const before = readPlace(models, query, 'before_id')
+  const window = models.slice(after === undefined ? 0 : after + 1, before)
   const limit = readCount(query, 'limit', window.length)
   // Before an id the page is the one that ends there, after one (or at the start) the one that begins there.
-  const page = query.has('before_id')
-    ? window.slice(Math.max(0, window.length - limit))
-    : window.slice(0, limit)
+  const page =
+    before === undefined ? window.slice(0, limit) : window.slice(Math.max(0, window.length - limit))
   return {
     object: 'list',
     data: page.map(openaiModel),
@@ -96,8 +95,8 @@ function methodsOf(model: Model): string[] {
 
 /** A page by Google's parameters: `pageSize`, and `pageToken`, which is the id that the last page ended with. */
 export function geminiPage(models: readonly Model[], query: URLSearchParams) {
-  const token = query.get('pageToken')
-  const window = models.slice(indexAfter(models, token === '' ? null : token))
+  const after = readPlace(models, query, 'pageToken')
+  const window = models.slice(after === undefined ? 0 : after + 1)
   const page = window.slice(0, readCount(query, 'pageSize', window.length))
   const last = page.at(-1)
   return {
@@ -106,13 +105,16 @@ export function geminiPage(models: readonly Model[], query: URLSearchParams) {
   }
 }
 
-function indexOf(models: readonly Model[], id: string | null): number {
-  const index = id === null ? -1 : models.findIndex(model => model.id === id)
-  return index < 0 ? models.length : index
-}
-
-function indexAfter(models: readonly Model[], id: string | null): number {
-  return id === null ? 0 : indexOf(models, id) + 1
+/**
+ * Where the model that a cursor names stands; undefined without one. A cursor that names none is refused: an empty page
+ * would look like the end of the list.
+ */
+function readPlace(models: readonly Model[], query: URLSearchParams, name: string): number | undefined {
+  const id = query.get(name)
+  if (id === null || id === '') return undefined
+  const place = models.findIndex(model => model.id === id)
+  if (place < 0) throw invalidRequest(name, 'expected where a page of this list ended')
+  return place
 }
 
 function readCount(query: URLSearchParams, name: string, fallback: number): number {

@@ -116,6 +116,18 @@ describe('the list of OpenAI and Anthropic', () => {
     expect(backward).toEqual(all.slice(0, -1))
   })
 
+  test.each(['after', 'after_id', 'before_id'])('answers 400 to %s that no model has', async cursor => {
+    const response = await fetch(`${gateway.url}/v1/models?${cursor}=gone`, {
+      headers: { authorization: `Bearer ${gateway.key}` },
+    })
+    expect(await readError(response, 'chat')).toMatchObject({ code: 'invalid_request', param: cursor })
+  })
+
+  test('begins at its start where the cursor is empty', async () => {
+    const { body } = await get('/v1/models?limit=1&after_id=&before_id=')
+    expect(body.first_id).toBe((await get('/v1/models')).body.first_id)
+  })
+
   test.each(['0', '-1', 'x', '1.5'])('answers 400 to limit=%s', async limit => {
     const response = await fetch(`${gateway.url}/v1/models?limit=${limit}`, {
       headers: { authorization: `Bearer ${gateway.key}` },
@@ -164,6 +176,13 @@ describe('the list of Google', () => {
       token = body.nextPageToken
     }
     expect(paged).toEqual(all)
+  })
+
+  test('answers 400 to a pageToken that it never gave', async () => {
+    const response = await fetch(`${gateway.url}/v1beta/models?pageToken=gone`, {
+      headers: { 'x-goog-api-key': gateway.key },
+    })
+    expect(await readError(response, 'gemini')).toMatchObject({ status: 400, code: 'invalid_request' })
   })
 
   test('has single models', async () => {
