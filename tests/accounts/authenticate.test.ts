@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { testDatabase } from '#tests/support/database.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { authenticator } from '@/accounts/authenticate.ts'
 import { keyCache } from '@/accounts/key-cache.ts'
 import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'

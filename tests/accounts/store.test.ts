@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
 import { eq } from 'drizzle-orm'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { hashKey } from '@/accounts/api-key.ts'
 import { accountStore, type NewKey } from '@/accounts/store.ts'
 import { account, model } from '@/db/schema.ts'

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util'
 import { bench, do_not_optimize, run } from 'mitata'
-import { closeTestServer } from '#tests/support/database.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { createEventSplitter } from '@/sse/splitter.ts'

@@ -1,5 +1,5 @@
 import { ledgerFixture } from '#tests/ledger/fixture.ts'
-import { closeTestServer } from '#tests/support/database.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
 import { audit } from '@/ledger/audit.ts'
 
 const BOUND_MS = 10_000

@@ -1,6 +1,6 @@
 import { FAILURES, fault, startFailureRig } from '#tests/exchange/failure-table.ts'
-import { AMPLE_LIMITS, type Fleet, startFleet } from '#tests/support/fleet.ts'
-import { eventStream, fedStream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { AMPLE_LIMITS, type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
+import { eventStream, fedStream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 
 /** Each has its share of what a channel may run at once. */
 const GATEWAYS = 2

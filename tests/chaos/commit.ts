@@ -1,5 +1,5 @@
 import { costOf, holdOf, type LedgerFixture, ledgerFixture, type Payer } from '#tests/ledger/fixture.ts'
-import { closeTestServer } from '#tests/support/database.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
 import { connect } from '@/db/connect.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import { type LedgerStore, ledgerStore } from '@/ledger/store.ts'

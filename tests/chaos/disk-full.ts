@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { cutOff } from '#tests/ledger/fixture.ts'
-import { startFleet } from '#tests/support/fleet.ts'
-import { type PacedCall, pacedCall, pacedUpstream } from '#tests/support/paced-upstream.ts'
-import { until } from '#tests/support/upstream.ts'
+import { startFleet } from '#tests/support/gateway/fleet.ts'
+import { type PacedCall, pacedCall, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 
 const TOKEN_NANO = 2_000
 const DISK = '256k'

@@ -1,7 +1,7 @@
-import { closeTestServer } from '#tests/support/database.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { openPayer } from '#tests/support/payer.ts'
-import { eventStream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
+import { eventStream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 
 const BOUND_MS = 0.5

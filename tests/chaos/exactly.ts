@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
-import { type Fleet, startFleet } from '#tests/support/fleet.ts'
+import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
 import { chatRequest, swarm } from '#tests/support/swarm.ts'
-import { scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 
 const TOKENS = 50
 /** 2 per million tokens of output, and nothing for the prompt: what a request may cost is what it costs. */

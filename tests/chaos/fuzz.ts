@@ -1,4 +1,4 @@
-import { fuzzOnce } from '#tests/support/fuzz.ts'
+import { fuzzOnce } from '#tests/support/streams/fuzz.ts'
 
 /** `bun run chaos fuzz [STREAMS] [FIRST_SEED]`: mutated upstream streams through every decoder and every caller's encoder. */
 export async function run(args: readonly string[]): Promise<boolean> {

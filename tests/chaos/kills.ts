@@ -1,13 +1,13 @@
 import { parseArgs } from 'node:util'
-import { type Fleet, startFleet } from '#tests/support/fleet.ts'
+import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
+import type { Payer } from '#tests/support/gateway/payer.ts'
 import {
   type PacedCall,
   type PacedUpstream,
   pacedCall,
   pacedUpstream,
-} from '#tests/support/paced-upstream.ts'
-import type { Payer } from '#tests/support/payer.ts'
-import { until } from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/paced-upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import type { AuditReport } from '@/ledger/audit.ts'
 
 /** 2 per million tokens of output, in nano. */

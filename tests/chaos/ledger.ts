@@ -1,6 +1,6 @@
 import { ledgerFixture } from '#tests/ledger/fixture.ts'
 import { runModel } from '#tests/ledger/model-run.ts'
-import { closeTestServer } from '#tests/support/database.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
 import { audit } from '@/ledger/audit.ts'
 
 /** Nothing begins after this long: a slow machine runs fewer sequences, and says so. */

@@ -1,5 +1,5 @@
-import { startFleet } from '#tests/support/fleet.ts'
-import { pacedCall, pacedUpstream } from '#tests/support/paced-upstream.ts'
+import { startFleet } from '#tests/support/gateway/fleet.ts'
+import { pacedCall, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
 
 const BOUND_MS = 2_500
 const AT_ONCE = 25

@@ -1,6 +1,10 @@
 import { costOf, holdOf, ledgerFixture, type Payer } from '#tests/ledger/fixture.ts'
-import { closeTestServer } from '#tests/support/database.ts'
-import { type LedgerOrder, type LedgerProcess, startLedgerProcess } from '#tests/support/ledger-process.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
+import {
+  type LedgerOrder,
+  type LedgerProcess,
+  startLedgerProcess,
+} from '#tests/support/stores/ledger-process.ts'
 import { audit } from '@/ledger/audit.ts'
 
 const ACCOUNTS = 8

@@ -1,6 +1,6 @@
-import { startFleet } from '#tests/support/fleet.ts'
-import { pacedCall, pacedUpstream } from '#tests/support/paced-upstream.ts'
-import { until } from '#tests/support/upstream.ts'
+import { startFleet } from '#tests/support/gateway/fleet.ts'
+import { pacedCall, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 
 const TOKEN_NANO = 2_000
 

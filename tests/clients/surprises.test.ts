@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { askingFor, eventsOf, readCase } from './case.ts'
 

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Fleet, startFleet } from '#tests/support/fleet.ts'
-import { type PacedUpstream, pacedUpstream } from '#tests/support/paced-upstream.ts'
-import type { Payer } from '#tests/support/payer.ts'
-import { until } from '#tests/support/upstream.ts'
+import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
+import type { Payer } from '#tests/support/gateway/payer.ts'
+import { type PacedUpstream, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 
 const EVENTS = 60
 

@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
+import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { least } from '#tests/support/least.ts'
-import { accountsOf, openPayer } from '#tests/support/payer.ts'
-import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 
 const MEGABYTE = 1024 * 1024
 /** Twice what the documentation speaks of: whoever held all of it would be far beyond the bound, whatever else there is. */

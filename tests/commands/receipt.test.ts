@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { eventStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { eventStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import type { CommandIo } from '@/commands/command.ts'
 import { runCommandLine } from '@/commands/command-line.ts'
 import { receiptCommand } from '@/commands/receipt.ts'

@@ -2,16 +2,16 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
-import { least, msOf } from '#tests/support/least.ts'
-import { accountsOf, openPayer } from '#tests/support/payer.ts'
+import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
 import {
   FREE_PORTS,
   type RawClient,
   rawPost,
   type ServerProcess,
   spawnServer,
-} from '#tests/support/process.ts'
+} from '#tests/support/gateway/serve-process.ts'
+import { least, msOf } from '#tests/support/least.ts'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import {
   eventStream,
   fedStream,
@@ -19,7 +19,7 @@ import {
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 
 const SECRET = 'a secret for tests, long enough for everybody'
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type Fleet, startFleet } from '#tests/support/fleet.ts'
-import type { Payer } from '#tests/support/payer.ts'
-import { until } from '#tests/support/upstream.ts'
-import { type VideoMaker, videoMaker } from '#tests/support/video-maker.ts'
+import { type Fleet, startFleet } from '#tests/support/gateway/fleet.ts'
+import type { Payer } from '#tests/support/gateway/payer.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
+import { type VideoMaker, videoMaker } from '#tests/support/upstreams/video-maker.ts'
 
 const FILM_BYTES = 200 * 1024 * 1024
 const PIECE = new Uint8Array(64 * 1024)

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { loadConsoleEntry } from '@/config/console.ts'
 import { ConfigFileError, parseConfigFile, readConfigValue } from '@/config/file.ts'
 import { setting } from '@/db/schema.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { type EventSink, eventStream } from '@/console/event-stream.ts'
 
 /** The stream behind a listener, as the console serves it. */

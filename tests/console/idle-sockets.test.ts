@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { connect } from 'node:net'
-import { startTestConsole, type TestConsole } from '#tests/support/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type ConsoleServer, serveConsole } from '@/console/console.ts'
 
 let gateway: TestGateway

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import Stripe from 'stripe'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
-import { type Random, randomOf } from '#tests/support/fuzz.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { type Random, randomOf } from '#tests/support/streams/fuzz.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { postEntry } from '@/ledger/store.ts'
 import { parseMoney } from '@/pricing/money.ts'
 

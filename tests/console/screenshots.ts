@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { closeTestServer } from '#tests/support/database.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
 import { FURNISHED_MODEL, furnish } from './browser/furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './browser/places.ts'
 import { becomeOwner, goTo, openStage } from './browser/stage.ts'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Secret, TOTP } from 'otpauth'
-import { PASSWORD, startTestConsole, type TestConsole } from '#tests/support/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { PASSWORD, startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { firstOwnerLink, linkMakerOf, makeLink } from '@/console/links.ts'
 import { consoleSession, consoleUser } from '@/db/schema.ts'
 

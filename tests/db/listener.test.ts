@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { once } from 'node:events'
 import { connect, createServer, type Server, type Socket } from 'node:net'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { openListener } from '@/db/listener.ts'
 
 const database = await testDatabase()

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { emptyTestDatabase, testDatabase } from '#tests/support/database.ts'
+import { emptyTestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { migrate } from '@/db/migrate.ts'
 
 const database = await emptyTestDatabase()

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { checkSecret } from '@/db/secret-check.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 

@@ -1,9 +1,9 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
-import { testDatabase } from '#tests/support/database.ts'
-import { accountsOf, openPayer } from '#tests/support/payer.ts'
-import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
-import { eventStream, fedStream, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
+import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
+import { eventStream, fedStream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 
 // Two processes start, and one is waited for until it is known to be dead.
 setDefaultTimeout(120_000)

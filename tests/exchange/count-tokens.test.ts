@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { type Script, type ScriptedUpstream, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import {
+  type Script,
+  type ScriptedUpstream,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstreams/upstream.ts'
 
 /** The first gateway of a run waits for a database server. */
 const START_MS = 60_000

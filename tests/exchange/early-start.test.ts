@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { openPayer } from '#tests/support/payer.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import {
   eventStream,
   fedStream,
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 

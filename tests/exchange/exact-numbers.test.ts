@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 
 let upstream: ScriptedUpstream
 let gateway: TestGateway

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { MAX_FAILOVER_MS } from '@/exchange/attempt/routes.ts'
 
 const WHOLE =

@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import {
   eventStream,
@@ -8,7 +8,7 @@ import {
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 
 let first: ScriptedUpstream
 let second: ScriptedUpstream

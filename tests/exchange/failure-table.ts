@@ -1,6 +1,6 @@
-import { startTestGateway } from '#tests/support/gateway.ts'
-import { type RawRequest, rawUpstream } from '#tests/support/raw-upstream.ts'
-import { eventStream, fedStream, type Script, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { type RawRequest, rawUpstream } from '#tests/support/upstreams/raw-upstream.ts'
+import { eventStream, fedStream, type Script, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 
 /** When an upstream's answer goes wrong. */
 export const STAGES = ['before the head', 'after the head', 'after output'] as const

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'bun:test'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { simulated } from '#tests/support/simulated.ts'
-import type { SeenRequest } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { simulated } from '#tests/support/upstreams/simulated.ts'
+import type { SeenRequest } from '#tests/support/upstreams/upstream.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 
 /** Where bytes are handed on, and where every request is written anew. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
-import { openPayer } from '#tests/support/payer.ts'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { eventStream, fedStream, type Script, until } from '#tests/support/upstream.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream, fedStream, type Script, until } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, upstream } = await scriptedGateway({
   models: `

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 
 const MESSAGE = JSON.stringify({
   id: 'msg_1',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { gzipSync } from 'node:zlib'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, upstream } = await scriptedGateway()
 

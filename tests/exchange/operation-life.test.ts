@@ -1,8 +1,14 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startTestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { eventStream, fedStream, type SeenRequest, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import {
+  eventStream,
+  fedStream,
+  type SeenRequest,
+  scriptedUpstream,
+  until,
+} from '#tests/support/upstreams/upstream.ts'
 import { audit } from '@/ledger/audit.ts'
 import { readReceipt } from '@/ledger/receipt.ts'
 

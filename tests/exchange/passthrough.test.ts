@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { eventStream } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, upstream } = await scriptedGateway({
   models: `

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { eventStream, type Script } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream, type Script } from '#tests/support/upstreams/upstream.ts'
 
 /** As no vendor's keys look. */
 const OPERATOR_HEADERS = {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { eventStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { eventStream, type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { START_MS } from '#tests/surfaces/calls.ts'
 
 const ANSWER = '<think>\nWhy?\n</think>\n\nBecause.'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { eventStream } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { eventStream } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, upstream } = await scriptedGateway()
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
-import { type Finding, fuzzOnce } from '#tests/support/fuzz.ts'
-import { unlawful } from '#tests/support/lawful.ts'
+import { type Finding, fuzzOnce } from '#tests/support/streams/fuzz.ts'
+import { unlawful } from '#tests/support/streams/lawful.ts'
 
 const STREAMS = 3000
 

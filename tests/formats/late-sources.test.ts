@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { unlawful } from '#tests/support/lawful.ts'
+import { unlawful } from '#tests/support/streams/lawful.ts'
 import { decodeContext, REQUEST_ID } from '#tests/transcripts/conversion.ts'
 import { emulateStop } from '@/formats/lowering/emulation.ts'
 import { splitThinkTags } from '@/formats/lowering/think-tags.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect, type Database } from '@/db/connect.ts'
 import { openBatches } from '@/ledger/batches.ts'
 import { type LedgerPool, openPool } from '@/ledger/pool.ts'

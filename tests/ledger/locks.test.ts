@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect } from '@/db/connect.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
+import { connectRedis, openTestRedis } from '#tests/support/stores/redis.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import type { RedisConnection } from '@/redis/redis.ts'
 import { ask, granted, refused } from './limited.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { least } from '#tests/support/least.ts'
-import { hasRedisServer, openTestRedis } from '#tests/support/redis.ts'
+import { hasRedisServer, openTestRedis } from '#tests/support/stores/redis.ts'
 import { OUTAGES, runOutage } from './outage.ts'
 import { askFromProcesses } from './processes.ts'
 

@@ -1,4 +1,4 @@
-import { connectRedis, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
+import { connectRedis, type RedisServer, startRedisServer } from '#tests/support/stores/redis.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { type Limiter, openLimiter } from '@/limits/limiter.ts'
 import { openRedis, redisScript } from '@/redis/redis.ts'

@@ -1,4 +1,4 @@
-import { connectRedis } from '#tests/support/redis.ts'
+import { connectRedis } from '#tests/support/stores/redis.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { ask } from './limited.ts'

@@ -1,7 +1,7 @@
 import { deepEqual, equal, ok } from 'node:assert/strict'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI, { toFile } from 'openai'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { IMAGE_BASE64 } from '@/simulator/script/script.ts'
 import type { Cell, Feature } from './cell.ts'
 import type { Side } from './talk.ts'

@@ -1,4 +1,4 @@
-import { closeTestServer } from '#tests/support/database.ts'
+import { closeTestServer } from '#tests/support/stores/database.ts'
 import { FEATURES, isForeign, MODES, PAIRS, type Pair, runCell } from './cells.ts'
 import { type Rig, startRig } from './rig.ts'
 import { type Mode, SIDES } from './talk.ts'

@@ -1,4 +1,4 @@
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { asObject, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Recording } from '@/simulator/recordings.ts'
 import { chatCaller } from './chat-caller.ts'

@@ -2,8 +2,13 @@ import { expect, test } from 'bun:test'
 import { ask, granted, refused } from '#tests/limits/limited.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
-import { until } from '#tests/support/upstream.ts'
+import {
+  connectRedis,
+  hasRedisServer,
+  type RedisServer,
+  startRedisServer,
+} from '#tests/support/stores/redis.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
 

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import Anthropic from '@anthropic-ai/sdk'
 import type { MessageParam } from '@anthropic-ai/sdk/resources/messages'
-import { startTestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
 import { rejectionOf } from './rejection.ts'
 import { WEATHER, WEATHER_INPUT } from './weather.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { ApiError, type Content, type GenerateContentResponse, GoogleGenAI } from '@google/genai'
-import { startTestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
 import { rejectionOf } from './rejection.ts'
 import { WEATHER, WEATHER_INPUT } from './weather.ts'
 

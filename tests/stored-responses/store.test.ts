@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'bun:test'
-import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { LIFETIME_MS, type ResponseStore, responseStore } from '@/stored-responses/store.ts'
 import type { NewResponse, StoredEvent } from '@/stored-responses/stored-response.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import * as zlib from 'node:zlib'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { CALLS, call, readError, type Sent, START_MS, SURFACES, type Surface } from './calls.ts'
 
 const MAX_BODY_BYTES = 200_000

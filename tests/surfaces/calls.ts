@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import type { TestGateway } from '#tests/support/gateway.ts'
+import type { TestGateway } from '#tests/support/gateway/gateway.ts'
 
 /** The first gateway of a run waits for a database server. */
 export const START_MS = 60_000

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { until } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { mintKey } from '@/accounts/api-key.ts'
 import { CALLS, call, readError, START_MS, SURFACES, type Surface } from './calls.ts'
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { CALLS, call, readError, START_MS, SURFACES, type Surface } from './calls.ts'
 
 /** An upstream's status, and what the caller gets: its status and, where it is ours, its code. */

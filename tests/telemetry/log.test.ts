@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { until } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const KEY = 'sk-0Ab9cD8e7F6a5B4c3D2e1F0a9B8c7D6e5F4a3B2c1D0e9F8a7B6c5D4e3'

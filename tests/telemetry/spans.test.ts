@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { type ExchangeSpan, openSpans } from '@/telemetry/spans.ts'

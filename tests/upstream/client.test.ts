@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { channelOf } from '#tests/routing/channels.ts'
-import { scriptedUpstream } from '#tests/support/upstream.ts'
+import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'

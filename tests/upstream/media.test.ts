@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { fedStream, type Script, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { fedStream, type Script, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type AddressGuard, createAddressGuard, type Lookup } from '@/upstream/address-guard.ts'
 import { createMediaFetch, MEDIA_MS, type MediaRequest } from '@/upstream/media.ts'

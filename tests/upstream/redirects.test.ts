@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
-import { scriptedUpstream } from '#tests/support/upstream.ts'
+import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import type { AddressGuard } from '@/upstream/address-guard.ts'
 import type { Channel } from '@/upstream/channel.ts'

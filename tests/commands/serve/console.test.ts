@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { testDatabase } from '#tests/support/database.ts'
-import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
+import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 
 const SECRET = 'a secret for tests, long enough for everybody'
 const MAIN = join(import.meta.dir, '../../../src/main.ts')

@@ -1,6 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { firstStart, TRIAL_EMAIL } from '@/commands/serve/first-start.ts'
 import { parseConfigFile } from '@/config/file.ts'

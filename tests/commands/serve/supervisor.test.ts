@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { rawPost, type ServerProcess, spawnServer } from '#tests/support/process.ts'
-import { openTestRedis, type TestRedis } from '#tests/support/redis.ts'
+import { rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
 import {
   eventStream,
   fedStream,
@@ -8,7 +8,7 @@ import {
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 import { failuresOf, restartDelayMs } from '@/commands/serve/supervisor.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'

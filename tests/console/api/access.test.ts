@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { type RouteName, startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import {
+  type RouteName,
+  startTestConsole,
+  type TestConsole,
+  type Visitor,
+} from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { consoleRoutes } from '@/console/api/contract/api.ts'
 import type { RouteContract } from '@/console/api/contract/route.ts'
 import { createConsoleApi } from '@/console/console.ts'

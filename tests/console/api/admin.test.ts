@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { type RouteName, startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { until } from '#tests/support/upstream.ts'
+import {
+  type RouteName,
+  startTestConsole,
+  type TestConsole,
+  type Visitor,
+} from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 
 /** Much less than the 30 s for which a key would be believed without being told. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { openPayer } from '#tests/support/payer.ts'
+import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { LARGEST_NANO } from '@/pricing/money.ts'
 
 let gateway: TestGateway

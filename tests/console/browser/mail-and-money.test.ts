@@ -8,9 +8,9 @@ import {
   openVisitor,
   type Visitor,
 } from '#tests/support/browser.ts'
-import { startTestConsole, type TestConsole } from '#tests/support/console.ts'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { type ScriptedUpstream, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { type ScriptedUpstream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { inOrder } from './in-order.ts'
 
 const EMAIL = 'grace@example.com'

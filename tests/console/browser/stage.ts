@@ -1,7 +1,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { launchBrowser, openVisitor, type Visitor } from '#tests/support/browser.ts'
-import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
-import { type ServerProcess, spawnServer } from '#tests/support/process.ts'
+import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import type { Place } from './places.ts'
 

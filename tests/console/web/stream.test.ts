@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type PlaygroundSurface, saidBy } from '@/console/web/stream/answer-text.ts'
 import { type RawEvent, readEvents } from '@/console/web/stream/event-reader.ts'
 import { requestBody } from '@/console/web/stream/request-body.ts'

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
-import { openPayer } from '#tests/support/payer.ts'
-import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { admitOtherModels } from '@/exchange/admission/other-models.ts'
 import type { Catalog } from '@/routing/model.ts'
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { channelOf, routeOf } from '#tests/routing/channels.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { readAnswer } from '@/exchange/attempt/answer-body.ts'

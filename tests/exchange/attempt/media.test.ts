@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { asObject, parseObject } from '@/json/json.ts'
 

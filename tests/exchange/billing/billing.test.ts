@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least, msOf } from '#tests/support/least.ts'
-import { openPayer } from '#tests/support/payer.ts'
 import {
   eventStream,
   fedStream,
@@ -9,7 +9,7 @@ import {
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 
 /** Prices of the test gateway: 1 and 2 per million tokens, which is 1000 and 2000 nano each. */
 const INPUT = 1000n

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'

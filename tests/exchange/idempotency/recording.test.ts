@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { until } from '#tests/support/upstream.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { Recording } from '@/exchange/idempotency/recording.ts'
 import type { RunEnd, RunStore, StoredChunk } from '@/exchange/idempotency/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'

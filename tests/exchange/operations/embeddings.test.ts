@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { GoogleGenAI } from '@google/genai'
 import OpenAI from 'openai'
-import { startTestGateway } from '#tests/support/gateway.ts'
-import { scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 
 /** What the upstreams of the models `scripted/*` answer. */
 let answer: object = {}

@@ -1,8 +1,8 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI, { toFile } from 'openai'
-import { startTestGateway } from '#tests/support/gateway.ts'
-import { openPayer } from '#tests/support/payer.ts'
-import { type SeenRequest, scriptedUpstream } from '#tests/support/upstream.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
+import { type SeenRequest, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 
 /** What the upstreams of the models `scripted/*` answer. */
 let answer: (request: SeenRequest) => Response = () => new Response(null, { status: 500 })

@@ -1,7 +1,7 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
-import { startTestGateway } from '#tests/support/gateway.ts'
-import { eventStream, type Script, scriptedUpstream, until } from '#tests/support/upstream.ts'
+import { startTestGateway } from '#tests/support/gateway/gateway.ts'
+import { eventStream, type Script, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
 import { parseObject } from '@/json/json.ts'
 
 let answer: Script = () => Response.json({ text: 'hello' })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { mutate, type Random, randomOf } from '#tests/support/fuzz.ts'
-import { ENDS, HEADS, madeUpStream, RUNS, TEXTS } from '#tests/support/made-up-stream.ts'
+import { mutate, type Random, randomOf } from '#tests/support/streams/fuzz.ts'
+import { ENDS, HEADS, madeUpStream, RUNS, TEXTS } from '#tests/support/streams/made-up-stream.ts'
 import { createRaiser, decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { HubPipeline } from '@/exchange/relay/hub-pipeline.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { least, msOf } from '#tests/support/least.ts'
-import { fedStream } from '#tests/support/upstream.ts'
+import { fedStream } from '#tests/support/upstreams/upstream.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { Outlet } from '@/exchange/relay/outlet.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { mutate, randomOf } from '#tests/support/fuzz.ts'
-import { ENDS, HEADS, madeUpStream, TEXTS } from '#tests/support/made-up-stream.ts'
+import { mutate, randomOf } from '#tests/support/streams/fuzz.ts'
+import { ENDS, HEADS, madeUpStream, TEXTS } from '#tests/support/streams/made-up-stream.ts'
 import { recordings } from '#tests/transcripts/recording.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'

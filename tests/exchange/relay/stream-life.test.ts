@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, spyOn, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 import { CODECS } from '@/formats/registry.ts'
 
 let upstream: ScriptedUpstream

@@ -1,13 +1,13 @@
 import { heapStats } from 'bun:jsc'
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import {
   eventStream,
   fedStream,
   type ScriptedUpstream,
   scriptedUpstream,
   until,
-} from '#tests/support/upstream.ts'
+} from '#tests/support/upstreams/upstream.ts'
 
 const FIRST = {
   chat: 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":"one"}}]}\n\n',

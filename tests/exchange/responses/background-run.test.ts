@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { type TestDatabase, testDatabase } from '#tests/support/database.ts'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import { BackgroundRun } from '@/exchange/responses/background-run.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { type ResponseStore, responseStore } from '@/stored-responses/store.ts'

@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
-import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway.ts'
+import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
-import { openPayer } from '#tests/support/payer.ts'
-import { until } from '#tests/support/upstream.ts'
-import { type VideoMaker, videoMaker } from '#tests/support/video-maker.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
+import { type VideoMaker, videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError, START_MS } from '#tests/surfaces/calls.ts'
 import type { JsonObject } from '@/json/json.ts'
 

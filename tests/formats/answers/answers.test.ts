@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
-import { unlawful } from '#tests/support/lawful.ts'
-import { said } from '#tests/support/said.ts'
+import { unlawful } from '#tests/support/streams/lawful.ts'
+import { said } from '#tests/support/streams/said.ts'
 import { decodeContext, eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import { CODECS } from '@/formats/registry.ts'

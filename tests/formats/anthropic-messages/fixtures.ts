@@ -1,4 +1,4 @@
-import { EMPTY_REQUEST as NOTHING_ASKED } from '#tests/support/request.ts'
+import { EMPTY_REQUEST as NOTHING_ASKED } from '#tests/formats/empty-request.ts'
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { anthropicMessages } from '@/formats/anthropic-messages/codec.ts'
 import type { DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'

@@ -1,4 +1,4 @@
-import { EMPTY_REQUEST } from '#tests/support/request.ts'
+import { EMPTY_REQUEST } from '#tests/formats/empty-request.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'

@@ -1,6 +1,11 @@
 import { afterAll, describe, expect, test } from 'bun:test'
 import { type SaidStep, saidSteps } from '#tests/limits/said-steps.ts'
-import { connectRedis, hasRedisServer, type RedisServer, startRedisServer } from '#tests/support/redis.ts'
+import {
+  connectRedis,
+  hasRedisServer,
+  type RedisServer,
+  startRedisServer,
+} from '#tests/support/stores/redis.ts'
 import type { TakeResult } from '@/limits/buckets/bucket.ts'
 import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import { type RedisConnection, RedisTimeout, redisScript } from '@/redis/redis.ts'

@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { connectRedis, openTestRedis } from '#tests/support/redis.ts'
+import { connectRedis, openTestRedis } from '#tests/support/stores/redis.ts'
 import { RedisBuckets } from '@/limits/buckets/token-bucket.ts'
 import { bucketContract, requests, take, tokens } from './contract.ts'
 import { playOnBoth } from './trace.ts'

@@ -1,6 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how the file names a variable
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import type { ConfigFile } from '@/config/file.ts'
 import { openListener } from '@/db/listener.ts'
 import { channel, channelKey, model, setting } from '@/db/schema.ts'

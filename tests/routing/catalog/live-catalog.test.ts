@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { channel, model } from '@/db/schema.ts'
 import { applyFile } from '@/routing/catalog/apply.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/database.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { channel, model, priceVersion } from '@/db/schema.ts'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { readPrices } from '@/generation/rate-text.ts'

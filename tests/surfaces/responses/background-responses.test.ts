@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { UPSTREAMS } from '#tests/support/gateway.ts'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { simulated } from '#tests/support/simulated.ts'
-import { eventStream, fedStream, until } from '#tests/support/upstream.ts'
+import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { simulated } from '#tests/support/upstreams/simulated.ts'
+import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 
 const { gateway, upstream } = await scriptedGateway()
 const openai = new OpenAI({ apiKey: gateway.key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })

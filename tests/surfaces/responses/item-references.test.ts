@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway.ts'
+import { startTestGateway, type TestGateway, UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { START_MS } from '../calls.ts'
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 
 const { gateway, upstream } = await scriptedGateway({ maxBodyBytes: 8192 })
 const ample = await scriptedGateway()

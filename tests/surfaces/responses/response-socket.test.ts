@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import type { ServerWebSocket } from 'bun'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { until } from '#tests/support/upstream.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { parseObject } from '@/json/json.ts'
 import { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
 

@@ -2,9 +2,9 @@ import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import type { Response as ModelResponse, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
-import { UPSTREAMS } from '#tests/support/gateway.ts'
-import { scriptedGateway } from '#tests/support/scripted-gateway.ts'
-import { simulated } from '#tests/support/simulated.ts'
+import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
+import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 
 const { gateway, upstream } = await scriptedGateway()

@@ -8,7 +8,7 @@ import { migrate } from '@/db/migrate.ts'
 import { findPostmaster } from '@/db/postmaster.ts'
 import { type AuditReport, audit } from '@/ledger/audit.ts'
 import { accountsOf, openPayer, type Payer } from './payer.ts'
-import { type ServerProcess, spawnServer } from './process.ts'
+import { type ServerProcess, spawnServer } from './serve-process.ts'
 
 export const SECRET = 'a secret for tests, long enough for everybody'
 

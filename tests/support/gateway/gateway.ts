@@ -1,3 +1,4 @@
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import type { AccountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
@@ -8,7 +9,6 @@ import { secretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
-import { type TestDatabase, testDatabase } from './database.ts'
 import { accountsOf, openPayer, type Payer } from './payer.ts'
 
 export interface TestGatewayOptions {

@@ -27,7 +27,7 @@ export interface SpawnOptions {
   dataDir?: string
 }
 
-const ROOT = new URL('../..', import.meta.url).pathname
+const ROOT = new URL('../../..', import.meta.url).pathname
 
 /** The environment of a process of ours that listens where nobody else does. */
 export const FREE_PORTS = {

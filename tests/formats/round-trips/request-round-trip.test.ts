@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { conversation } from '#tests/support/conversations.ts'
-import { meaning } from '#tests/support/meaning.ts'
 import type { Target } from '@/formats/codec.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { parseExactObject } from '@/json/exact.ts'
+import { conversation } from './conversations.ts'
+import { meaning } from './meaning.ts'
 
 const TARGETS: Record<Format, Target> = {
   'openai-chat-completions': { model: 'gpt-4.1', vendor: 'openai', maxOutputTokens: undefined },

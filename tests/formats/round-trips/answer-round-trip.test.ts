@@ -1,9 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { answer, told } from '#tests/support/answers.ts'
-import { conversation } from '#tests/support/conversations.ts'
-import { unlawful } from '#tests/support/lawful.ts'
-import { said } from '#tests/support/said.ts'
+import { unlawful } from '#tests/support/streams/lawful.ts'
+import { said } from '#tests/support/streams/said.ts'
 import { decodeContext, eventsOf } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
@@ -13,6 +11,8 @@ import { runMachine } from '@/generation/machine.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import { parseExactObject } from '@/json/exact.ts'
+import { answer, told } from './answers.ts'
+import { conversation } from './conversations.ts'
 
 /** A request that asks to see everything. */
 const [asked = undefined] = fc.sample(conversation, { seed: 1, numRuns: 1 })

@@ -1,7 +1,7 @@
 import { afterAll } from 'bun:test'
+import { simulated } from '#tests/support/upstreams/simulated.ts'
+import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
 import { startTestGateway, type TestGateway, type TestGatewayOptions } from './gateway.ts'
-import { simulated } from './simulated.ts'
-import { type ScriptedUpstream, scriptedUpstream } from './upstream.ts'
 
 /**
  * A gateway whose upstreams are all one that the tests of a file script; the simulator answers until they do
