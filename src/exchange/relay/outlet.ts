@@ -65,6 +65,8 @@ export class Outlet {
   #firstOutputAt: number | undefined
   #closed = false
   #abandoned = false
+  /** Why nothing more may be sent to the caller. */
+  #stopped: GatewayError | undefined
   #leftEarly = false
   #held: Uint8Array[] = []
   #heldBytes = 0
@@ -114,7 +116,8 @@ export class Outlet {
   /** The controller of the next attempt: aborted when the caller leaves, the upstream stalls, or the answer has ended. */
   beginAttempt(): AbortController {
     this.#attempt = new AbortController()
-    if (this.#abandoned) this.#cancel(callerLeft())
+    const reason = this.#abandoned ? callerLeft() : this.#stopped
+    if (reason !== undefined) this.#cancel(reason)
     return this.#attempt
   }
 
@@ -216,8 +219,9 @@ export class Outlet {
     return this.#options.tellsAtEnd && this.#pipeline?.meter.output === true
   }
 
-  /** Ends the answer in an error of ours. */
+  /** Ends the answer in an error of ours, also one whose attempt has yet to begin. */
   stop(error: GatewayError): void {
+    this.#stopped ??= error
     this.#cancel(error)
   }
 

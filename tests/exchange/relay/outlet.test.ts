@@ -89,6 +89,14 @@ test('the conclusion is told once, before the caller can have read it', async ()
   expect(concluded).toEqual([true])
 })
 
+test('what is stopped before its first attempt, or between two, has none', async () => {
+  const { outlet } = way()
+  const revoked = new GatewayError('invalid_api_key', 'revoked')
+  outlet.stop(revoked)
+  const { signal } = outlet.beginAttempt()
+  expect(signal.reason).toBe(revoked)
+})
+
 describe('a caller who reads nothing', () => {
   test('holds the upstream back, and gets everything in its order later', async () => {
     const { outlet, pipe } = way()
