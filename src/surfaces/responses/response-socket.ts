@@ -67,7 +67,7 @@ export class ResponseSocket {
     if (typeof message !== 'string') {
       return this.#tell(invalidRequest('type', 'expected a text frame with a JSON object'), undefined)
     }
-    if (this.#waiting.length >= MAX_WAITING) {
+    if (!this.#mayWait(message)) {
       const error = new GatewayError('too_many_concurrent', 'Too many requests wait on this connection', {
         retryAfterMs: 1000,
       })
@@ -75,6 +75,12 @@ export class ResponseSocket {
     }
     this.#waiting.push(message)
     this.#running ??= this.#work()
+  }
+
+  /** Those that wait hold no more memory together than the largest of them may. */
+  #mayWait(message: string): boolean {
+    const length = this.#waiting.reduce((sum, { length }) => sum + length, message.length)
+    return this.#waiting.length < MAX_WAITING && length <= this.#gateway.maxBodyBytes
   }
 
   /** The caller's socket has room again. */

@@ -5,7 +5,7 @@ import { until } from '#tests/support/upstreams/upstream.ts'
 import { parseObject } from '@/json/json.ts'
 import { ResponseSocket } from '@/surfaces/responses/response-socket.ts'
 
-const { gateway } = await scriptedGateway()
+const { gateway } = await scriptedGateway({ maxBodyBytes: 100_000 })
 
 /** A connection whose caller's side the test plays: while it is full, what is sent waits. */
 function connection() {
@@ -36,5 +36,22 @@ test('everybody who waits for room goes on when there is some: the answer, and a
   caller.isFull = false
   socket.drain()
   await until(() => types().at(-1) === 'response.completed')
+  socket.closed()
+})
+
+test('those that wait are no longer together than one may be; what is beyond that has to come again', async () => {
+  const { socket, caller, types } = connection()
+  const frame = (length: number) =>
+    JSON.stringify({ type: 'response.create', model: 'chat/echo', input: 'hi', user: 'u'.repeat(length) })
+  const half = gateway.server.gateway.maxBodyBytes / 2
+  socket.message(frame(1))
+  socket.message(frame(half))
+  socket.message(frame(half))
+  await until(() => types().includes('error'))
+  socket.message(frame(1))
+  caller.isFull = false
+  socket.drain()
+  await until(() => types().filter(type => type === 'response.completed').length === 3)
+  expect(types().filter(type => type === 'error')).toHaveLength(1)
   socket.closed()
 })
