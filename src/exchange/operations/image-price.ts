@@ -22,6 +22,9 @@ const PARTIAL_TOKENS = 100
 /** Tokens that the author of an SVG thinks and writes, at the most: a quarter of a megabyte of XML. */
 const MOST_AUTHORED = 64_000
 
+/** The longest name of a size that is none of `per_image` and is kept all the same, for the receipt. */
+const LONGEST_SIZE = 64
+
 /** How much is made of what. */
 export interface ImageWork {
   facts: ImageFacts
@@ -91,7 +94,10 @@ export function addUse(one: UsedUp, other: UsedUp): UsedUp {
   }
 }
 
-/** The entry of `per_image` that an image is charged by: `SIZE/QUALITY`, `SIZE`, `QUALITY`, in this order. */
+/**
+ * The entry of `per_image` that an image is charged by: `SIZE/QUALITY`, `SIZE`, `QUALITY`, in this order. Where there is
+ * none, what the size was called.
+ */
 function priceName(rates: Rates, { sizes, quality }: ImageFacts): string {
   const { perImage } = rates
   for (const size of sizes) {
@@ -102,7 +108,8 @@ function priceName(rates: Rates, { sizes, quality }: ImageFacts): string {
     if (dearest !== undefined) return dearest
   }
   if (quality !== undefined && perImage.has(quality)) return quality
-  return sizes[0] ?? 'default'
+  const [size] = sizes
+  return size !== undefined && size.length <= LONGEST_SIZE ? size : 'default'
 }
 
 function dearestName(rates: Rates, facts: ImageFacts): string {

@@ -82,6 +82,18 @@ describe('what an image has used', () => {
     })
   })
 
+  test.each([
+    ['stands there as it was called', '9x9', '9x9'],
+    ['but not a text of any length', '9'.repeat(1_000_000), 'default'],
+  ])('a size that has no price %s', (_, size, name) => {
+    const { usage, extras } = imageUse(
+      { facts: { sizes: [size], quality: undefined }, count: 1, usage: undefined, textTokens: 0 },
+      MAP,
+    )
+    expect(extras).toEqual({ images: { [name]: 1 } })
+    expect(costOf(usage, MAP, extras).pico).toBe(100_000_000_000n)
+  })
+
   test('without: the tokens as reported, else as estimated', () => {
     expect(imageUse({ facts, count: 2, usage, textTokens: 9 }, TOKENS)).toEqual({ usage, source: 'reported' })
     expect(imageUse({ facts, count: 2, usage: undefined, textTokens: 9 }, TOKENS)).toEqual({
