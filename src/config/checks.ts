@@ -236,7 +236,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 function wrongBaseUrl(baseUrl: string): string | undefined {
   if (baseUrl === 'simulator:') return undefined
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') {
+  if ((url?.protocol !== 'http:' && url?.protocol !== 'https:') || /\s/.test(baseUrl)) {
     return 'must be an http:// or https:// address, or "simulator:"'
   }
   if (url.username !== '' || url.password !== '') return 'must not hold a user or a password: use api_keys'

@@ -49,7 +49,7 @@ const text = (pattern: RegExp, expected: string) =>
 
 const flag = Type.Optional(Type.Boolean(words('true or false')))
 const name = text(/^[^\s\p{C}]{1,200}$/u, 'a name of 1 to 200 characters without spaces')
-const title = text(/^[^\p{C}]{1,200}$/u, 'a text of 1 to 200 characters on one line')
+const title = text(/^(?=.*\S)[^\p{C}]{1,200}$/u, 'a text of 1 to 200 characters on one line')
 /** Printable ASCII: what a header may carry, and so what a key may be. */
 const headerText = text(/^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/, 'a text of printable ASCII')
 const headerName = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"

@@ -52,6 +52,8 @@ function shown(value: unknown, path: string, written: string | undefined): strin
   if (/\.(api_keys|headers|base_url|smtp|stripe)\b/.test(path)) return ''
   if (value === null) return ', but is empty'
   if (Array.isArray(value)) return value.length === 0 ? ', but is an empty list' : ', but is a list'
-  if (typeof value === 'object') return ', but is a mapping'
+  if (typeof value === 'object') {
+    return Object.keys(value).length === 0 ? ', but is an empty mapping' : ', but is a mapping'
+  }
   return written === undefined || written.length > 60 ? '' : `, but is ${JSON.stringify(written)}`
 }

@@ -52,7 +52,10 @@ export function readYaml(source: string, substitute: Substitute): YamlFile {
   const issues = [...document.errors, ...document.warnings].map(error => ({
     line: lines.linePos(error.pos[0]).line,
     path: '',
-    message: `is not YAML: ${error.message}`,
+    message:
+      error.code === 'MULTIPLE_DOCS'
+        ? 'holds more than one document: leave out the line ---'
+        : `is not YAML: ${error.message}`,
   }))
   const walk = new Walk(document, lines, substitute)
   const value = walk.value(document.contents, { pointer: '', path: '', depth: 0, line: 1 }) ?? {}
@@ -112,7 +115,7 @@ class Walk {
       const key = isScalar(pair.key) ? (pair.key.source ?? String(pair.key.value)) : undefined
       const line = this.#line(pair.key, at)
       if (key === undefined) {
-        this.#wrong({ ...at, line }, 'a key must be a plain word')
+        this.#wrong({ ...at, line }, 'has a key that is no plain word')
         continue
       }
       const below = this.#below(at, key, line)

@@ -335,17 +335,17 @@ describe('one line per error, with line number and path', () => {
     [
       'no service tier',
       model('prices: { service_tiers: {} }'),
-      '5: models[0].prices.service_tiers: must be a mapping of at least one service tier to its prices, but is a mapping',
+      '5: models[0].prices.service_tiers: must be a mapping of at least one service tier to its prices, but is an empty mapping',
     ],
     [
       'service tier without a price',
       model('prices: { service_tiers: { flex: {} } }'),
-      '5: models[0].prices.service_tiers.flex: must be a mapping with at least one price, but is a mapping',
+      '5: models[0].prices.service_tiers.flex: must be a mapping with at least one price, but is an empty mapping',
     ],
     [
       'no size',
       model('prices: { per_image: {} }'),
-      '5: models[0].prices.per_image: must be a mapping of at least one size to its price, but is a mapping',
+      '5: models[0].prices.per_image: must be a mapping of at least one size to its price, but is an empty mapping',
     ],
     [
       'no surface',
@@ -416,6 +416,22 @@ describe('one line per error, with line number and path', () => {
       'not YAML',
       'a: [',
       '1: the file is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
+    ],
+    [
+      'two documents',
+      'currency: USD\n---\ncurrency: EUR',
+      '2: the file holds more than one document: leave out the line ---',
+    ],
+    ['key that is a list', '? [a]\n: b', '1: the file has a key that is no plain word'],
+    [
+      'blank title',
+      model('owned_by: " "'),
+      '5: models[0].owned_by: must be a text of 1 to 200 characters on one line, but is " "',
+    ],
+    [
+      'address with a line break',
+      'channels: [{ name: a, format: openai-responses, base_url: "https://x.example\\n" }]',
+      '1: channels[0].base_url: must be an http:// or https:// address, or "simulator:"',
     ],
     ['contains itself', 'channels: &a [*a]', ''],
   ])('%s', (_, text, expected) => {
