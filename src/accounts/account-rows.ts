@@ -19,6 +19,7 @@ export function toAccount(
     limits: toLimits(row),
     models,
     storeAllowed: row.storeAllowed,
+    closeRequestedAt: row.closeRequestedAt ?? undefined,
     createdAt: row.createdAt,
   }
 }

@@ -25,6 +25,8 @@ export interface Account {
   models: readonly string[]
   /** Whether content may be kept where a caller asks for it. */
   storeAllowed: boolean
+  /** Since when its holder asks for it to be closed; undefined: they do not. */
+  closeRequestedAt: Date | undefined
   createdAt: Date
 }
 

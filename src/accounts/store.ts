@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, inArray, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { PgUpdateSetSource } from 'drizzle-orm/pg-core'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { type AccountStatus, account, accountModel, apiKey, type KeyStatus, wallet } from '@/db/schema.ts'
@@ -60,13 +60,21 @@ export interface AccountStore {
   /** In order of id. */
   listAccounts(): Promise<Account[]>
   /** `search` is a part of the e-mail address, or an id. */
-  searchAccounts(part: Part & { search?: string; status?: AccountStatus }): Promise<Account[]>
+  searchAccounts(
+    part: Part & { search?: string; status?: AccountStatus; asksToClose?: boolean },
+  ): Promise<Account[]>
   findAccount(id: number): Promise<Account>
   /** The account, which nobody else changes until the end of the transaction. */
   lockAccount(id: number): Promise<Account>
   findAccountByEmail(email: string): Promise<Account | undefined>
   suspendAccount(id: number): Promise<Account>
   resumeAccount(id: number): Promise<Account>
+  /** Revokes its keys with it; the balance, the entries and the receipts stay. */
+  closeAccount(id: number): Promise<Account>
+  /** Makes a closed one active again. Its keys stay revoked. */
+  reopenAccount(id: number): Promise<Account>
+  /** Notes since when its holder asks for it to be closed; undefined: they do not any more. */
+  requestClosing(id: number, at: Date | undefined): Promise<Account>
   changeLimits(id: number, changes: LimitChanges): Promise<Account>
   /** Says whether content may be kept for the account; what is kept already stays until it expires. */
   allowStore(id: number, allowed: boolean): Promise<Account>
@@ -141,12 +149,13 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
       return findAccount(id)
     },
     listAccounts: () => selectAccounts(orm, undefined),
-    searchAccounts: ({ before, limit, search, status }) =>
+    searchAccounts: ({ before, limit, search, status, asksToClose }) =>
       selectAccounts(
         orm,
         and(
           before === undefined ? undefined : lt(account.id, before),
           status === undefined ? undefined : eq(account.status, status),
+          asksToClose === true ? isNotNull(account.closeRequestedAt) : undefined,
           search === undefined ? undefined : matches(search),
         ),
         limit,
@@ -162,6 +171,26 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
     },
     suspendAccount: id => changeAccount(id, tx => setStatus(tx, id, 'suspended')),
     resumeAccount: id => changeAccount(id, tx => setStatus(tx, id, 'active')),
+    closeAccount: id =>
+      changeAccount(id, async tx => {
+        await setStatus(tx, id, 'closed')
+        await tx.update(account).set({ closeRequestedAt: null }).where(eq(account.id, id))
+        const working = and(eq(apiKey.accountId, id), eq(apiKey.status, 'active'))
+        await tx.update(apiKey).set({ status: 'revoked', revokedAt: sql`now()` }).where(working)
+      }),
+    reopenAccount: id =>
+      changeAccount(id, async tx => {
+        const closed = and(eq(account.id, id), eq(account.status, 'closed'))
+        const changed = await tx.update(account).set({ status: 'active' }).where(closed).returning()
+        if (changed.length === 0) refuse(`Account ${id} is not closed`)
+      }),
+    async requestClosing(id, at) {
+      await orm
+        .update(account)
+        .set({ closeRequestedAt: at ?? null })
+        .where(and(eq(account.id, id), ne(account.status, 'closed')))
+      return findAccount(id)
+    },
     changeLimits: (id, changes) =>
       changeAccount(id, async tx => {
         const values = limitColumns(changes)
@@ -193,9 +222,10 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
         ...limitColumns(input.limits ?? {}),
       }
       const [created] = await orm
-        .insert(apiKey)
-        .values(row)
-        .returning({ id: apiKey.id })
+        .transaction(async tx => {
+          await refuseClosed(tx, input.accountId)
+          return tx.insert(apiKey).values(row).returning({ id: apiKey.id })
+        })
         .catch(error => explain(error, { missing: `There is no account ${input.accountId}` }))
       if (created === undefined) throw new Error('insert returned nothing')
       return { id: created.id, key }
@@ -314,7 +344,17 @@ function prepareFindKey(orm: Rows) {
     .prepare('find_key')
 }
 
-async function setStatus(tx: Transaction, id: number, status: 'active' | 'suspended'): Promise<void> {
+/** Of an account that is open it stays so until the end of the transaction. */
+async function refuseClosed(tx: Transaction, id: number): Promise<void> {
+  const [found] = await tx
+    .select({ status: account.status })
+    .from(account)
+    .where(eq(account.id, id))
+    .for('share')
+  if (found?.status === 'closed') refuse(`Account ${id} is closed`)
+}
+
+async function setStatus(tx: Transaction, id: number, status: AccountStatus): Promise<void> {
   const open = and(eq(account.id, id), ne(account.status, 'closed'))
   const changed = await tx.update(account).set({ status }).where(open).returning({ id: account.id })
   if (changed.length > 0) return

@@ -1,5 +1,6 @@
 import type { Account } from '@/accounts/account.ts'
 import { accountStore } from '@/accounts/store.ts'
+import { closeAccount, reopenAccount } from '@/console/closing.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
@@ -9,6 +10,7 @@ import {
   readArguments,
   readId,
   readList,
+  required,
   requiredEmail,
   UsageError,
 } from './command.ts'
@@ -82,6 +84,28 @@ const resumeCommand = idCommand(SUBJECT, 'resume', 'serve a suspended account ag
   store.resumeAccount(id),
 )
 
+const closeCommand = closing('close', 'end an account: revoke its keys, sign its holder out', closeAccount)
+const reopenCommand = closing('reopen', 'make a closed account active again, without its keys', reopenAccount)
+
+/** A command that closes an account or reopens it, and says so in the console's log of acts. */
+function closing(verb: string, summary: string, act: typeof closeAccount): Command {
+  return {
+    name: `account ${verb}`,
+    summary,
+    usage: 'ID --reason R',
+    details: `ID          the number that "account list" shows
+--reason R  why; it stays in the log`,
+    async run(args, io) {
+      const words = readArguments(args, { reason: 'text' }, ['ID'])
+      const order = { id: readId(words.positionals[0] ?? '', 'ID'), reason: required(words, 'reason') }
+      const actor = { userId: null, email: 'command line', ip: undefined }
+      const account = await withDatabase(io, database => act({ database, random: io.random }, actor, order))
+      show(io, words.json, account)
+      return 0
+    },
+  }
+}
+
 const limitsOfAccount = limitsCommand(SUBJECT, (store, id, changes) => store.changeLimits(id, changes))
 
 const STORE_WORDS = ['allow', 'forbid'] as const
@@ -113,6 +137,8 @@ export const accountCommands: readonly Command[] = [
   showCommand,
   suspendCommand,
   resumeCommand,
+  closeCommand,
+  reopenCommand,
   limitsOfAccount,
   storeCommand,
 ]

@@ -23,6 +23,7 @@ export function accountRow(account: Account, user: StoredUser | undefined): Acco
     limits: limitsRow(account.limits),
     models: [...account.models],
     created_at: account.createdAt.toISOString(),
+    close_requested_at: account.closeRequestedAt?.toISOString() ?? null,
     user: user === undefined ? null : { id: user.id, role: user.role, status: user.status },
     revision: accountRevision(account),
   }

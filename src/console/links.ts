@@ -165,13 +165,15 @@ export async function createUser(
   const known = await accounts.findAccountByEmail(email)
   const { trialCredit } = await loadDefaults({ orm: tx })
   const account =
-    known ??
-    (await accounts.createAccount({
-      email,
-      creditNano: parseMoney(trialCredit) ?? 0n,
-      onTrial: true,
-      models: [],
-    }))
+    known === undefined
+      ? await accounts.createAccount({
+          email,
+          creditNano: parseMoney(trialCredit) ?? 0n,
+          onTrial: true,
+          models: [],
+        })
+      : await accounts.lockAccount(known.id)
+  if (account.status === 'closed') throw new Refusal('The account of this address is closed')
   if ((await userStore(tx).findByAccount(account.id)) !== undefined) {
     throw new Refusal('Somebody signs in for this account already')
   }

@@ -38,7 +38,7 @@ const nano = () => bigint({ mode: 'bigint' })
 /** How many of something; tokens of one exchange. */
 const count = () => bigint({ mode: 'number' }).notNull().default(0)
 
-/** A suspended account can be resumed, a closed one cannot. */
+/** A suspended account is resumed with its keys; of a closed one they are revoked, and reopening brings none back. */
 export type AccountStatus = 'active' | 'suspended' | 'closed'
 /** What is revoked stays so. */
 export type KeyStatus = 'active' | 'revoked'
@@ -53,14 +53,14 @@ export type StoredStatus = 'queued' | 'in_progress' | 'completed' | 'incomplete'
 /** Where a usage comes from; missing where an exchange came to none. */
 export type UsageSource = 'reported' | 'estimated' | 'missing'
 
-/** Who pays: the owner of keys and of one balance. Never deleted, only closed. */
+/** Who pays: the owner of keys and of one balance. Never deleted, only closed: its entries and receipts stay. */
 export const account = pgTable(
   'account',
   {
     id: identity(),
     /** Lower-cased; one account each. */
     email: text().notNull().unique(),
-    /** Suspended: keys are known but refused with 403. Closed: for good. */
+    /** Suspended: keys are known but refused with 403. Closed: keys are revoked, and nobody signs in for it. */
     status: text().$type<AccountStatus>().notNull().default('active'),
     /** True while all of the credit was given and none was paid for; such accounts get no optimistic start. Its wallet is below. */
     onTrial: boolean().notNull().default(true),
@@ -70,9 +70,12 @@ export const account = pgTable(
     concurrentRequests: bigint({ mode: 'number' }),
     /** False: no content is ever kept for this account, whatever its callers ask for. */
     storeAllowed: boolean().notNull().default(true),
+    /** Since when its holder asks for it to be closed; null: they do not. */
+    closeRequestedAt: moment(),
     createdAt: moment().notNull().defaultNow(),
   },
   t => [
+    index('account_close_requested').on(t.id).where(sql`${t.closeRequestedAt} is not null`),
     check('account_email_lower', sql`${t.email} = lower(${t.email})`),
     check('account_status', sql`${t.status} in ('active', 'suspended', 'closed')`),
   ],

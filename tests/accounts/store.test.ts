@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { randomBytes } from 'node:crypto'
-import { eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { hashKey } from '@/accounts/api-key.ts'
 import { accountStore, type NewKey } from '@/accounts/store.ts'
-import { account, model } from '@/db/schema.ts'
+import { apiKey, model } from '@/db/schema.ts'
 
 const database = await testDatabase()
 const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
@@ -84,12 +84,30 @@ test('an account that was suspended is active again once it is resumed', async (
   expect((await store.resumeAccount(id)).status).toBe('active')
 })
 
-test('a closed account stays closed, and the refusal says that it is', async () => {
+test('a closed account is neither suspended nor resumed, and the refusal says that it is closed', async () => {
   const { id } = await newAccount()
-  await database.orm.update(account).set({ status: 'closed' }).where(eq(account.id, id))
+  await store.closeAccount(id)
   await expect(store.resumeAccount(id)).rejects.toThrow(`Account ${id} is closed`)
   await expect(store.suspendAccount(id)).rejects.toThrow(`Account ${id} is closed`)
   expect((await store.findAccount(id)).status).toBe('closed')
+})
+
+test('closing revokes every key, makes none possible, and reopening brings none back', async () => {
+  const { id } = await newAccount()
+  const shown = await store.createKey({ accountId: id, name: 'shown' })
+  await store.createKey({ accountId: id, name: 'hidden', hidden: true })
+  await store.requestClosing(id, new Date())
+  expect((await store.searchAccounts({ before: id + 1, limit: 1, asksToClose: true }))[0]?.id).toBe(id)
+  expect(await store.closeAccount(id)).toMatchObject({ status: 'closed', closeRequestedAt: undefined })
+  await expect(store.createKey({ accountId: id, name: 'late' })).rejects.toThrow(`Account ${id} is closed`)
+  expect((await store.reopenAccount(id)).status).toBe('active')
+  await expect(store.reopenAccount(id)).rejects.toThrow('is not closed')
+  const working = await database.orm
+    .select()
+    .from(apiKey)
+    .where(and(eq(apiKey.accountId, id), eq(apiKey.status, 'active')))
+  expect(working).toEqual([])
+  expect((await store.findKeyById(shown.id))?.revokedAt).toBeInstanceOf(Date)
 })
 
 test('changes only the limits it was told, and puts one back with null', async () => {

@@ -388,6 +388,8 @@ describe('--help', () => {
     'account show',
     'account suspend',
     'account resume',
+    'account close',
+    'account reopen',
     'account limits',
     'account store',
     'key create',

@@ -42,6 +42,26 @@ describe('post', () => {
     expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(false)
   })
 
+  test('a closed account takes no new credit, but what corrects its past and a payment that was made', async () => {
+    const payer = await fixture.payer(10n)
+    const { accountId } = payer
+    const request = holdOf(payer, 4n)
+    await ledger.hold(request)
+    await ledger.settle(costOf(request, 4n))
+    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 1 })
+    await fixture.accounts.closeAccount(accountId)
+    for (const kind of ['topup', 'promo', 'goodwill'] as const) {
+      await expect(ledger.post(posting(accountId, kind, 5n))).rejects.toThrow('is closed')
+    }
+    await expect(ledger.redeem(code, accountId)).rejects.toThrow('is closed')
+    const late = { ...posting(accountId, 'topup', 5n), ref: 'pi_late' }
+    expect((await ledger.post(late)).balanceNano).toBe(11n)
+    const back = { ...posting(accountId, 'usage_refund', 4n), ref: request.id }
+    expect((await ledger.post(back)).balanceNano).toBe(15n)
+    expect((await ledger.post(posting(accountId, 'refund', -15n))).balanceNano).toBe(0n)
+    expect((await ledger.audit({ accountId })).ok).toBe(true)
+  })
+
   test.each<[string, (accountId: number) => Posting, string]>([
     ['an account that does not exist', () => posting(999_999, 'topup', 5n), 'There is no account 999999'],
     ['a second trial', id => posting(id, 'trial', 5n), 'has had its trial credit'],

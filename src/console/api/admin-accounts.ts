@@ -7,6 +7,7 @@ import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { type AccountChange, assertAccount, changeAccount, postByHand } from '../account-changes.ts'
 import { accountRow } from '../account-rows.ts'
 import { administer } from '../acts.ts'
+import { closeAccount, payOut, reopenAccount } from '../closing.ts'
 import type { Console } from '../deployment.ts'
 import { entryPage } from '../entries.ts'
 import { ConsoleError, invalid } from '../failure.ts'
@@ -43,6 +44,7 @@ export function adminAccountsApi(console: Console, listener: Listener) {
         limit: limit + 1,
         ...(search === undefined || search === '' ? {} : { search }),
         ...(query.status === undefined ? {} : { status: query.status }),
+        asksToClose: query.asks_to_close === true,
       })
       const owners = await users.findOfAccounts(found.map(({ id }) => id))
       const itemOf = (account: Account) => accountRow(account, owners.get(account.id))
@@ -77,6 +79,18 @@ export function adminAccountsApi(console: Console, listener: Listener) {
         shown: statusOf,
         work: store => store.resumeAccount(id),
       }),
+    'POST /api/admin/accounts/:id/close': async ({ params: { id }, body: { reason }, ...call }) => {
+      await assertAccount(console, id)
+      return rowOf(await closeAccount(console, actorOf(call), { id, reason }))
+    },
+    'POST /api/admin/accounts/:id/reopen': async ({ params: { id }, body: { reason }, ...call }) => {
+      await assertAccount(console, id)
+      return rowOf(await reopenAccount(console, actorOf(call), { id, reason }))
+    },
+    'POST /api/admin/accounts/:id/pay-out': async ({ params: { id }, body, ...call }) => {
+      await assertAccount(console, id)
+      return payOut(console, actorOf(call), { id, ...body })
+    },
     'PATCH /api/admin/accounts/:id/limits': ({ params: { id }, body: { revision, ...limits }, ...call }) =>
       change(call, {
         id,
@@ -152,6 +166,7 @@ async function inviteTo(
   if ((await userStore(console.database.orm).findByAccount(id)) !== undefined) {
     throw new ConsoleError('refused', 'Somebody signs in for this account already')
   }
+  if (account.status === 'closed') throw new ConsoleError('refused', 'This account is closed')
   const { email } = account
   const url = await administer(console, actorOf(call), async tx => ({
     result: await inviteHolder(console, tx, account, call.signedIn.user.id),

@@ -1,3 +1,4 @@
+import { accountStore } from '@/accounts/store.ts'
 import type { Transaction } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { administer } from '../acts.ts'
@@ -42,6 +43,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
     const action = status === 'active' ? 'user.enable' : 'user.disable'
     const changed = await change(call, id, action, statusOf, async (tx, user) => {
       const store = userStore(tx)
+      if (status === 'active') await refuseClosed(console, tx, user)
       if (status === 'disabled') {
         await refuseLastOwner(tx, user)
         await sessionStore(tx).endAll(id)
@@ -159,6 +161,12 @@ function userRow(user: StoredUser): ConsoleUser {
 async function refuseLastOwner(tx: Transaction, { id, role }: StoredUser): Promise<void> {
   if (role !== 'owner' || (await userStore(tx).hasOtherOwner(id))) return
   throw new ConsoleError('refused', 'This is the last owner: make another one first')
+}
+
+/** Who holds a closed account signs in again when it is reopened. */
+async function refuseClosed({ random }: Console, tx: Transaction, { accountId }: StoredUser): Promise<void> {
+  const { status } = await accountStore({ orm: tx }, random).findAccount(accountId)
+  if (status === 'closed') throw new ConsoleError('refused', 'The account is closed: reopen that')
 }
 
 const roleOf = ({ email, role }: StoredUser): JsonObject => ({ email, role })

@@ -1,3 +1,5 @@
+import { accountStore } from '@/accounts/store.ts'
+import { refuseAdministrator } from '../closing.ts'
 import type { Console } from '../deployment.ts'
 import { factorStore } from '../factor-store.ts'
 import { ConsoleError, invalid } from '../failure.ts'
@@ -11,10 +13,11 @@ import { controller, type Listener } from './controller.ts'
 
 const OK = { ok: true } as const
 
-/** What a user changes of the own way in: the password, and the second factor. */
+/** What a user changes of the own way in, and the wish that there be none any more. */
 export function meApi(console: Console, listener: Listener) {
   const { clock, database, passwords, throttle } = console
   const users = userStore(database.orm)
+  const accounts = accountStore(database, console.random)
 
   /** @throws ConsoleError `wrong_credentials` */
   async function confirmPassword(user: StoredUser, password: string, field = 'password'): Promise<void> {
@@ -59,6 +62,21 @@ export function meApi(console: Console, listener: Listener) {
         await sessionStore(tx).endAll(user.id, sessionId)
       })
       return { recovery_codes: codes }
+    },
+    'GET /api/me/closing': async ({ signedIn: { user } }) => {
+      const { closeRequestedAt } = await accounts.findAccount(user.accountId)
+      return { requested_at: closeRequestedAt?.toISOString() ?? null }
+    },
+    'POST /api/me/closing': async ({ signedIn: { user }, body }) => {
+      await confirmPassword(user, body.password)
+      refuseAdministrator(user)
+      const at = new Date(clock.now())
+      await accounts.requestClosing(user.accountId, at)
+      return { requested_at: at.toISOString() }
+    },
+    'DELETE /api/me/closing': async ({ signedIn: { user } }) => {
+      await accounts.requestClosing(user.accountId, undefined)
+      return OK
     },
     'POST /api/me/totp/remove': async ({ signedIn: { user }, body }) => {
       await confirmPassword(user, body.password)

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { excessOf, faultsOf } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
 import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
@@ -129,23 +129,3 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     expect(stranger.faults.filter(fault => !fault.includes('ERR_FAILED'))).toEqual([])
   })
 })
-
-interface AxeResults {
-  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
-}
-
-/** Through the debugger, since the page's own policy lets no foreign script in. */
-async function faultsOf(page: Page, options: string): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`)
-  return violations.map(
-    ({ id, nodes }) => `${id}: ${nodes.map(node => `${node.html} ${node.failureSummary}`).join('\n')}`,
-  )
-}
-
-async function excessOf(page: Page, width: number): Promise<string[]> {
-  const excess = await page.evaluate<number>(
-    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-  )
-  return excess > 0 ? [`${excess} pixels more than ${width}`] : []
-}

@@ -17,6 +17,7 @@ import {
   moment,
   money,
   nullable,
+  oneOf,
   page,
   paging,
   reason,
@@ -36,6 +37,8 @@ export const account = closed({
   /** Beside those that every account has. */
   models: Type.Array(Type.String()),
   created_at: moment,
+  /** Since when its holder asks for it to be closed; null: they do not. */
+  close_requested_at: nullable(moment),
   /** Who signs in for it; null: nobody can. */
   user: nullable(closed({ id, role: nullable(role), status: Type.String() })),
   /** Of its limits and models. */
@@ -64,6 +67,8 @@ export const adminAccountRoutes = contracts({
       ...paging,
       search: Type.Optional(Type.String({ maxLength: 254 })),
       status: Type.Optional(accountStatus),
+      /** True: only those whose holder asks for them to be closed. */
+      asks_to_close: Type.Optional(Type.Boolean()),
     }),
     response: page(account),
   },
@@ -93,6 +98,27 @@ export const adminAccountRoutes = contracts({
     params: byId,
     body: closed({ reason }),
     response: account,
+  },
+  /** Revokes its keys and signs its holder out; the balance stays until it is paid out. */
+  'POST /api/admin/accounts/:id/close': {
+    access: 'admin',
+    params: byId,
+    body: closed({ reason }),
+    response: account,
+  },
+  /** Its keys stay revoked. */
+  'POST /api/admin/accounts/:id/reopen': {
+    access: 'admin',
+    params: byId,
+    body: closed({ reason }),
+    response: account,
+  },
+  /** Posts all that is left of a closed account out of it: paid back, kept, or (of a debt) written off. */
+  'POST /api/admin/accounts/:id/pay-out': {
+    access: 'admin',
+    params: byId,
+    body: closed({ as: oneOf(['refund', 'debit', 'write_off']), reason }),
+    response: posted,
   },
   'PATCH /api/admin/accounts/:id/limits': {
     access: 'admin',

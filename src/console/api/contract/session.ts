@@ -136,6 +136,15 @@ export const meRoutes = contracts({
     body: closed({ code }),
     response: closed({ recovery_codes: Type.Array(Type.String()) }),
   },
+  /** Since when the holder asks for the account to be closed; an administrator sees it, and closes it. */
+  'GET /api/me/closing': { access: 'holder', response: closed({ requested_at: nullable(moment) }) },
+  'POST /api/me/closing': {
+    access: 'holder',
+    body: closed({ password: Type.String({ maxLength: 256 }) }),
+    response: closed({ requested_at: moment }),
+  },
+  /** Takes it back. */
+  'DELETE /api/me/closing': { access: 'holder', response: done },
   'POST /api/me/totp/remove': {
     access: 'holder',
     body: closed({ password: Type.String({ maxLength: 256 }), code }),

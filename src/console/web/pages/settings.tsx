@@ -13,6 +13,7 @@ import { type Column, Table } from '../parts/table.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { useSession, useUser } from '../session.tsx'
+import { CloseAccount } from './close-account.tsx'
 import { NewPasswordField } from './gate/fields.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
@@ -27,6 +28,7 @@ export function SettingsPage() {
         <SecondFactor />
       </div>
       <Sessions />
+      {user.role === null ? <CloseAccount /> : null}
     </Page>
   )
 }

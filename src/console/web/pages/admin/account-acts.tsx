@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { useRevision } from '../../api/form-state.ts'
 import { onceId } from '../../api/once.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
-import { typedAmount, typedText } from '../../format/typed.ts'
+import { typedAmount } from '../../format/typed.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
@@ -14,16 +13,21 @@ import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { ModelChoice } from '../model-choice.tsx'
+import { Close, PayOut, Reopen } from './account-closing.tsx'
+import { type ActProps, ReasonField, typedReason } from './act-parts.tsx'
 import { LinkMade } from './link-made.tsx'
 
 /** What an administrator may do about an account. */
-export type Act = 'credit' | 'debit' | 'status' | 'limits' | 'models' | 'invite'
-
-interface ActProps {
-  account: Account
-  onDone(said: string): void
-  onClose(): void
-}
+export type Act =
+  | 'credit'
+  | 'debit'
+  | 'status'
+  | 'limits'
+  | 'models'
+  | 'invite'
+  | 'close'
+  | 'reopen'
+  | 'pay-out'
 
 /** The dialog of one of them; `onDone` is told what to say of it. */
 export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
@@ -39,11 +43,13 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
       return <ChangeModels {...rest} />
     case 'invite':
       return <Invite {...rest} />
+    case 'close':
+      return <Close {...rest} />
+    case 'reopen':
+      return <Reopen {...rest} />
+    case 'pay-out':
+      return <PayOut {...rest} />
   }
-}
-
-function typedReason(text: string): string {
-  return typedText(text, 'reason', 'Say why, for the record.')
 }
 
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
@@ -101,13 +107,7 @@ function ChangeStatus({ account, onDone, onClose }: ActProps) {
             ? 'Its keys are refused at once and its running answers end. Nothing is lost: it can be resumed.'
             : 'Its keys work again at once.'}
         </p>
-        <TextField
-          label="Reason"
-          autoFocus
-          value={reason}
-          onValue={setReason}
-          error={change.errorOf('reason')}
-        />
+        <ReasonField value={reason} onValue={setReason} error={change.errorOf('reason')} />
       </Form>
     </Dialog>
   )

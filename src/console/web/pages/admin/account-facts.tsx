@@ -37,6 +37,14 @@ export function AccountFacts({ account }: { account: Account }) {
           <dd>
             <AccountStatus account={account} />
           </dd>
+          {account.close_requested_at === null ? null : (
+            <>
+              <dt>Asks to be closed</dt>
+              <dd>
+                <When iso={account.close_requested_at} />
+              </dd>
+            </>
+          )}
           <dt>Made</dt>
           <dd>
             <When iso={account.created_at} />

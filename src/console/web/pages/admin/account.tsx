@@ -3,6 +3,7 @@ import { useRoute } from 'preact-iso'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
+import { compareMoney } from '../../format/money.ts'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
@@ -87,6 +88,7 @@ function NoAccount() {
 }
 
 function Actions({ account, onAct }: { account: Account; onAct(act: Act): void }) {
+  if (account.status === 'closed') return <ActionsOfClosed account={account} onAct={onAct} />
   return (
     <>
       <Button kind="primary" onClick={() => onAct('credit')}>
@@ -96,11 +98,27 @@ function Actions({ account, onAct }: { account: Account; onAct(act: Act): void }
       <Button onClick={() => onAct('limits')}>Limits</Button>
       <Button onClick={() => onAct('models')}>Models</Button>
       {account.user === null ? <Button onClick={() => onAct('invite')}>Invite</Button> : null}
-      {account.status === 'closed' ? null : (
-        <Button kind={account.status === 'active' ? 'danger' : 'primary'} onClick={() => onAct('status')}>
-          {account.status === 'active' ? 'Suspend' : 'Resume'}
+      <Button kind={account.status === 'active' ? 'danger' : 'primary'} onClick={() => onAct('status')}>
+        {account.status === 'active' ? 'Suspend' : 'Resume'}
+      </Button>
+      <Button kind="danger" onClick={() => onAct('close')}>
+        Close
+      </Button>
+    </>
+  )
+}
+
+function ActionsOfClosed({ account, onAct }: { account: Account; onAct(act: Act): void }) {
+  const side = compareMoney(account.balance, '0')
+  return (
+    <>
+      {side === 0 ? null : (
+        <Button kind="primary" onClick={() => onAct('pay-out')}>
+          {side < 0 ? 'Write off' : 'Pay out'}
         </Button>
       )}
+      <Button onClick={() => onAct('debit')}>Debit</Button>
+      <Button onClick={() => onAct('reopen')}>Reopen</Button>
     </>
   )
 }

@@ -26,6 +26,7 @@ const STATUSES: readonly Option<string>[] = [
   { value: 'active', label: 'Active' },
   { value: 'suspended', label: 'Suspended' },
   { value: 'closed', label: 'Closed' },
+  { value: 'asking', label: 'Asks to be closed' },
 ]
 const NO_FILTER = { search: '', status: '', new: '' }
 const idOf = (account: Account) => account.id
@@ -35,6 +36,7 @@ export function AccountsPage() {
   const mayAdminister = useMayAdminister()
   const search = useSettled(state.search.trim())
   const status = statusOf(state.status)
+  const asks = state.status === 'asking'
   const key = `${search} ${state.status}`
   const accounts = useCursorList(
     key,
@@ -48,11 +50,12 @@ export function AccountsPage() {
               ...pageQuery(cursor),
               ...(search === '' ? {} : { search }),
               ...(status === undefined ? {} : { status }),
+              ...(asks ? { asks_to_close: true } : {}),
             },
           },
           signal,
         ),
-      [search, status],
+      [search, status, asks],
     ),
   )
   const create = mayAdminister ? (
@@ -101,7 +104,7 @@ function statusOf(text: string): Status | undefined {
   return text === 'active' || text === 'suspended' || text === 'closed' ? text : undefined
 }
 
-export function AccountStatus({ account }: { account: Pick<Account, 'status' | 'on_trial'> }) {
+export function AccountStatus({ account }: { account: Account }) {
   const kind = { active: 'good', suspended: 'bad', closed: '' } as const
   return (
     <span class="tags">
@@ -109,6 +112,7 @@ export function AccountStatus({ account }: { account: Pick<Account, 'status' | '
         {STATUSES.find(({ value }) => value === account.status)?.label}
       </Badge>
       {account.on_trial ? <Badge kind="plain">Trial</Badge> : null}
+      {account.close_requested_at === null ? null : <Badge kind="warn">Asks to be closed</Badge>}
     </span>
   )
 }

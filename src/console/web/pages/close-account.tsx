@@ -1,0 +1,86 @@
+import { useState } from 'preact/hooks'
+import { useAction } from '../api/action.ts'
+import { call } from '../api/client.ts'
+import { useQuery } from '../api/query.ts'
+import { Button } from '../parts/button.tsx'
+import { Dialog } from '../parts/dialog.tsx'
+import { TextField } from '../parts/field.tsx'
+import { Form } from '../parts/form.tsx'
+import { FailureNotice } from '../parts/notice.tsx'
+import { Answer } from '../parts/page.tsx'
+import { useToast } from '../parts/toast.tsx'
+import { When } from '../parts/when.tsx'
+
+/** Asks an administrator to close the account, or takes that back. */
+export function CloseAccount() {
+  const wish = useQuery('closing', signal => call('GET /api/me/closing', {}, signal))
+  const toast = useToast()
+  const [isAsking, setAsking] = useState(false)
+  const takeBack = useAction(async () => {
+    await call('DELETE /api/me/closing', {})
+    toast('Your account stays open')
+    wish.reload()
+  })
+  return (
+    <section class="card" aria-labelledby="close-title">
+      <h2 id="close-title">Close the account</h2>
+      <Answer query={wish} what="whether it is to be closed">
+        {({ requested_at }) =>
+          requested_at === null ? (
+            <>
+              <p>
+                An administrator closes it when you ask: your keys stop, and nobody can sign in for it any
+                more. Receipts and entries are kept for the books; what is left of your balance they settle
+                with you.
+              </p>
+              <div>
+                <Button kind="danger" onClick={() => setAsking(true)}>
+                  Ask for it to be closed
+                </Button>
+              </div>
+            </>
+          ) : (
+            <>
+              <p>
+                You asked for it <When iso={requested_at} />. Until an administrator has closed it, everything
+                goes on.
+              </p>
+              <FailureNotice failure={takeBack.failure} />
+              <div>
+                <Button busy={takeBack.busy} onClick={() => takeBack.run()}>
+                  Keep it open
+                </Button>
+              </div>
+            </>
+          )
+        }
+      </Answer>
+      {isAsking ? <Ask onClose={() => setAsking(false)} onAsked={wish.reload} /> : null}
+    </section>
+  )
+}
+
+function Ask({ onClose, onAsked }: { onClose(): void; onAsked(): void }) {
+  const [password, setPassword] = useState('')
+  const ask = useAction(async () => {
+    await call('POST /api/me/closing', { body: { password } })
+    onAsked()
+    onClose()
+  })
+  return (
+    <Dialog title="Close the account?" onClose={onClose}>
+      <Form action={ask} verb="Ask for it to be closed" onCancel={onClose}>
+        <p>You can take it back until an administrator has closed it.</p>
+        <TextField
+          label="Your password"
+          type="password"
+          autoComplete="current-password"
+          autoFocus
+          value={password}
+          onValue={setPassword}
+          error={ask.errorOf('password')}
+        />
+      </Form>
+    </Dialog>
+  )
+}

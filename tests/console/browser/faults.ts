@@ -1,0 +1,23 @@
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+
+interface AxeResults {
+  violations: { id: string; nodes: { html: string; failureSummary?: string }[] }[]
+}
+
+/** What axe finds on a page. Through the debugger, since the page's own policy lets no foreign script in. */
+export async function faultsOf(page: Page, options = '{}'): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const { violations } = await page.evaluate<AxeResults>(`axe.run(document, ${options})`)
+  return violations.map(
+    ({ id, nodes }) => `${id}: ${nodes.map(node => `${node.html} ${node.failureSummary}`).join('\n')}`,
+  )
+}
+
+/** By how much a page is wider than the window, if it is. */
+export async function excessOf(page: Page, width: number): Promise<string[]> {
+  const excess = await page.evaluate<number>(
+    'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+  )
+  return excess > 0 ? [`${excess} pixels more than ${width}`] : []
+}
