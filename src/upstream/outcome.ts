@@ -8,6 +8,8 @@ export interface Complaint {
   code: string | undefined
   param: string | undefined
   retryAfterMs: number | undefined
+  /** The prompt is longer than the model's context. */
+  contextLength?: boolean
   /** It cannot read the reasoning of earlier turns. */
   foreignReasoning?: boolean
   /** Fields for the caller's own client, in the vendor's words. */
@@ -49,7 +51,9 @@ export function judge(complaint: Complaint): GatewayError {
       // The caller named a model that we have; that the upstream has not is a matter of the channel.
       retry: blames === undefined ? 'never' : 'next-channel',
       blames: complaint.foreignReasoning === true ? 'reasoning' : blames,
-      code: complaint.code ?? 'invalid_request',
+      // The one word by which clients of every vendor know that a shorter prompt would do, and compact theirs.
+      code:
+        complaint.contextLength === true ? 'context_length_exceeded' : (complaint.code ?? 'invalid_request'),
       param: complaint.param,
       details: complaint.details,
     })

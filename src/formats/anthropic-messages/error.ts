@@ -1,4 +1,5 @@
-import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { messageWithContextWords } from '@/formats/faults/context-words.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import type { ErrorType } from './wire.ts'
@@ -31,13 +32,16 @@ function errorType(status: number): ErrorType {
   }
 }
 
+/** How the vendor's complaint of a prompt that is too long begins. */
+const TOO_LONG = 'prompt is too long'
+
 /** The body `{type: "error", error: {type, message, code, details?}, request_id}`. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
   return {
     type: 'error',
     error: {
       type: errorType(error.status),
-      message: messageWithId(error, requestId),
+      message: messageWithContextWords(error, requestId, TOO_LONG, TOO_LONG),
       code: error.code,
       ...(error.details !== undefined && { details: jsonOf(error.details) }),
     },

@@ -1,4 +1,5 @@
-import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { messageWithContextWords } from '@/formats/faults/context-words.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /** Google's canonical name for a status: https://cloud.google.com/apis/design/errors */
@@ -23,12 +24,15 @@ const STATUS_NAMES: Readonly<Record<number, string>> = {
   529: 'UNAVAILABLE',
 }
 
+/** How the vendor's complaint of a prompt that is too long goes on; its beginning holds a number. */
+const TOO_LONG = 'exceeds the maximum number of tokens allowed'
+
 /** The body `{error: {code, message, status, details}}`; the reason is the gateway's own code. */
 export function encodeError(error: GatewayError, requestId: string): JsonObject {
   return {
     error: {
       code: error.status,
-      message: messageWithId(error, requestId),
+      message: messageWithContextWords(error, requestId, `The input token count ${TOO_LONG}`, TOO_LONG),
       status: statusName(error.status),
       details: errorDetails(error),
     },

@@ -1,4 +1,5 @@
 import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
+import { isContextLength } from '@/formats/faults/context-words.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /** OpenAI's error `type` for a status; one table for every OpenAI surface and for unknown paths. */
@@ -26,7 +27,7 @@ export function encodeOpenaiError(error: GatewayError, requestId: string): JsonO
       message: messageWithId(error, requestId),
       type: openaiErrorType(error.status),
       param: error.param ?? null,
-      code: error.code,
+      code: isContextLength(error) ? 'context_length_exceeded' : error.code,
     },
   }
 }
