@@ -658,6 +658,26 @@ export const dailyTotal = pgTable(
   t => [primaryKey({ columns: [t.day, t.kind] })],
 )
 
+/**
+ * What moved in each month of UTC, by `created_at`: of the entries of an account up to the highest `last_seq`. Counted on
+ * when somebody looks (ledger_total_months); the audit computes it again.
+ */
+export const monthlyTotal = pgTable(
+  'monthly_total',
+  {
+    accountId: reference(),
+    /** Its first day. */
+    month: date().notNull(),
+    entries: bigint({ mode: 'bigint' }).notNull(),
+    credits: nano().notNull(),
+    debits: nano().notNull(),
+    /** All of them are numbered from here to there; so may be some of the months beside it. */
+    firstSeq: bigint({ mode: 'bigint' }).notNull(),
+    lastSeq: bigint({ mode: 'bigint' }).notNull(),
+  },
+  t => [primaryKey({ columns: [t.accountId, t.month] })],
+)
+
 /** The wallets as the last good audit left them; `audit --since-checkpoint` looks at what came after. */
 export const auditCheckpoint = pgTable('audit_checkpoint', {
   accountId: bigint({ mode: 'number' }).primaryKey(),

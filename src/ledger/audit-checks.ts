@@ -373,6 +373,25 @@ export const CHECKS: readonly Check[] = [
       where (d.entries, d.amount) is distinct from (e.entries, e.amount)`,
   },
   {
+    name: 'monthly_totals',
+    title: 'the sums of months are those of the entries that they count',
+    about: 'ledger',
+    query: `
+      select coalesce(m.account_id, e.account_id) as account_id,
+        abs(coalesce(m.credits, 0) - coalesce(e.credits, 0)) + abs(coalesce(m.debits, 0) - coalesce(e.debits, 0)) as difference,
+        format('account %s, %s: %s entries of %s and -%s, now %s of %s and -%s', coalesce(m.account_id, e.account_id),
+          to_char(coalesce(m.month, e.month), 'YYYY-MM'), coalesce(m.entries, 0), coalesce(m.credits, 0), coalesce(m.debits, 0),
+          coalesce(e.entries, 0), coalesce(e.credits, 0), coalesce(e.debits, 0)) as text
+      from monthly_total m full join (
+        select e.account_id, date_trunc('month', e.created_at at time zone 'UTC')::date as month, count(*) as entries,
+          coalesce(sum(e.amount) filter (where e.amount > 0), 0) as credits,
+          coalesce(-sum(e.amount) filter (where e.amount < 0), 0) as debits
+        from entry e join (select account_id, max(last_seq) as last_seq from monthly_total group by account_id) known
+          on known.account_id = e.account_id and e.seq <= known.last_seq group by 1, 2) e
+        on e.account_id = m.account_id and e.month = m.month
+      where (m.entries, m.credits, m.debits) is distinct from (e.entries, e.credits, e.debits)`,
+  },
+  {
     name: 'negative_wallets',
     title: 'accounts below zero, and since when',
     about: 'account',
@@ -420,7 +439,7 @@ export const CHECKS: readonly Check[] = [
       union all
       select null, null, format('function %s is missing', wanted.name)
       from unnest(array['ledger_hold', 'ledger_hold_many', 'ledger_hold_batch', 'ledger_close', 'ledger_settle', 'ledger_settle_batch',
-        'ledger_progress', 'ledger_reap', 'ledger_entrust', 'ledger_job_owner', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append',
+        'ledger_progress', 'ledger_reap', 'ledger_entrust', 'ledger_job_owner', 'ledger_post', 'ledger_redeem', 'ledger_expire', 'ledger_append', 'ledger_total_months',
         'ledger_check_wallet', 'ledger_refuse_change']) wanted(name)
       where not exists (select from pg_proc p where p.proname = wanted.name)`,
   },

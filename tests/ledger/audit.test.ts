@@ -276,6 +276,16 @@ describe('finds', () => {
     ])
     await sql`delete from daily_total where day = '2020-01-01'`
   })
+
+  test('a month that is not what its entries are', async () => {
+    const { accountId } = await busyPayer()
+    await sql`select ledger_total_months(${accountId}, 2)`
+    const monthly = async () => (await audit(url)).checks.find(({ name }) => name === 'monthly_totals')
+    expect(await monthly()).toMatchObject({ count: 0 })
+    await sql`update monthly_total set debits = debits + 3 where account_id = ${accountId}`
+    expect(await monthly()).toMatchObject({ count: 1, differenceNano: 3n })
+    await sql`delete from monthly_total where account_id = ${accountId}`
+  })
 })
 
 test('since the checkpoint it looks at what is new, and only the full audit at what is old', async () => {

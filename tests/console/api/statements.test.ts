@@ -1,6 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { randomOf } from '#tests/support/streams/fuzz.ts'
+import { readStatements } from '@/console/statements.ts'
+import { audit } from '@/ledger/audit.ts'
 
 let gateway: TestGateway
 let site: TestConsole
@@ -99,3 +102,63 @@ test('an administrator has the statements of every account, of which each holder
     expect(none.status).toBe(404)
   }
 })
+
+/** Moments around the borders of months, of which UTC alone decides. */
+const MOMENTS = [
+  '2025-12-31T23:59:59.999999Z',
+  '2026-01-01T00:00:00Z',
+  '2026-01-31T20:00:00-04:00',
+  '2026-02-01T00:30:00+01:00',
+  '2026-02-28T23:59:59.9999Z',
+  '2026-03-29T01:30:00Z',
+  '2026-04-01T00:00:00.000001Z',
+]
+
+test('months are what their entries add up to, in whichever order those are dated and whoever counts them meanwhile', async () => {
+  const { sql } = gateway.database
+  const { accountId } = await site.signUp('bob@example.com')
+  const bob = await site.call(owner, 'GET /api/admin/accounts/:id/statements', { params: { id: accountId } })
+  expect(bob.items.map(({ entries }) => entries)).toEqual([1])
+  const draw = randomOf(20_261_123)
+  for (let round = 0; round < 25; round += 1) {
+    const posted = Array.from({ length: 1 + draw(60) }, () => ({
+      id: Bun.randomUUIDv7(),
+      amount: (draw(2) === 0 ? -1n : 1n) * BigInt(1 + draw(2 ** 40)),
+      at: MOMENTS[draw(MOMENTS.length)] ?? '',
+    }))
+    const post = sql`
+      insert into entry (id, kind, account_id, seq, amount, balance_after, reason, created_at)
+      select id, 'adjustment', ${accountId}, last + n, amount, 0, 'drawn', at
+      from (select max(seq) as last from entry where account_id = ${accountId}) known,
+        unnest(${posted.map(({ id }) => id)}::uuid[], ${posted.map(({ amount }) => String(amount))}::text[]::bigint[],
+          ${posted.map(({ at }) => at)}::text[]::timestamptz[]) with ordinality as made(id, amount, at, n)`
+    const count = () => sql`select ledger_total_months(${accountId}, ${1 + draw(50)})`
+    await Promise.all([count(), post, count(), readStatements(gateway.database, accountId), count()])
+
+    const sums = await sql<{ month: string; credits: string; debits: string; entries: string }[]>`
+      select to_char(created_at at time zone 'UTC', 'YYYY-MM') as month, count(*)::text as entries,
+        (coalesce(sum(amount) filter (where amount > 0), 0) / 1e9)::numeric(30, 9)::text as credits,
+        (coalesce(sum(amount) filter (where amount < 0), 0) / 1e9)::numeric(30, 9)::text as debits
+      from entry where account_id = ${accountId} group by 1 order by 1 desc`
+    const items = await readStatements(gateway.database, accountId)
+    expect(
+      items.map(({ month, credits, debits, entries }) => ({
+        month,
+        entries: String(entries),
+        credits,
+        debits,
+      })),
+    ).toEqual([...sums])
+    for (const [place, { opening }] of items.entries())
+      expect(opening).toBe(items[place + 1]?.closing ?? '0.000000000')
+
+    const { month = '', entries } = items[draw(items.length)] ?? {}
+    const file = await site.send(owner, 'GET /api/admin/accounts/:id/entries.csv', {
+      params: { id: accountId },
+      query: { month },
+    })
+    expect((await file.text()).split('\r\n')).toHaveLength(Number(entries) + 2)
+  }
+  const { checks } = await audit(gateway.database.url)
+  expect(checks.find(({ name }) => name === 'monthly_totals')?.count).toBe(0)
+}, 60_000)
