@@ -4,14 +4,14 @@ import type { Turn } from '@/generation/request.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import type { Entry } from './entry.ts'
 import type { Losses } from './losses.ts'
-import type { Capabilities } from './models.ts'
+import type { ModelTraits } from './models.ts'
 import { encodePart } from './part-encode.ts'
 import { pairResults, separateCalls } from './result-pairing.ts'
 
 /** What decides how a turn is written, beside the turn. */
 export interface MessageContext {
   target: Target
-  model: Capabilities
+  model: ModelTraits
   /** Indexes of the turns whose thoughts are sent. */
   thoughts: ReadonlySet<number>
   /** Whether this answer will think: then it cannot continue an assistant turn. */

@@ -1,7 +1,7 @@
 import { EFFORTS, type Effort } from '@/generation/request.ts'
 
 /** What a model of this format takes and refuses, as far as requests depend on it. */
-export interface Capabilities {
+export interface ModelTraits {
   /** Its largest `max_tokens`; undefined where we do not know the model. */
   maxOutputTokens: number | undefined
   /** How thinking is asked for: by a token budget, adaptively with an effort, or not at all. */
@@ -26,7 +26,7 @@ export interface Capabilities {
   hostedTools: boolean
 }
 
-const FIRST: Capabilities = {
+const FIRST: ModelTraits = {
   maxOutputTokens: 4096,
   thinking: 'none',
   thinkingOff: 'disabled',
@@ -39,27 +39,27 @@ const FIRST: Capabilities = {
   prefill: true,
   hostedTools: true,
 }
-const CLAUDE_3_7: Capabilities = { ...FIRST, maxOutputTokens: 64_000, thinking: 'budget' }
-const CLAUDE_4_5: Capabilities = { ...CLAUDE_3_7, sampling: 'one', outputFormat: true }
-const CLAUDE_4_6: Capabilities = {
+const CLAUDE_3_7: ModelTraits = { ...FIRST, maxOutputTokens: 64_000, thinking: 'budget' }
+const CLAUDE_4_5: ModelTraits = { ...CLAUDE_3_7, sampling: 'one', outputFormat: true }
+const CLAUDE_4_6: ModelTraits = {
   ...CLAUDE_4_5,
   maxOutputTokens: 128_000,
   thinking: 'adaptive',
   efforts: ['low', 'medium', 'high', 'max'],
   prefill: false,
 }
-const CLAUDE_4_7: Capabilities = {
+const CLAUDE_4_7: ModelTraits = {
   ...CLAUDE_4_6,
   sampling: 'none',
   efforts: ['low', 'medium', 'high', 'xhigh', 'max'],
 }
-const CLAUDE_4_8: Capabilities = { ...CLAUDE_4_7, systemTurns: true }
-const CLAUDE_5: Capabilities = { ...CLAUDE_4_8, thinksByDefault: true }
-const ALWAYS_THINKS: Capabilities = { ...CLAUDE_5, thinkingOff: 'never', forcedTools: false }
-const SONNET_5_5: Capabilities = { ...CLAUDE_5, thinkingOff: 'between_tools', forcedTools: false }
+const CLAUDE_4_8: ModelTraits = { ...CLAUDE_4_7, systemTurns: true }
+const CLAUDE_5: ModelTraits = { ...CLAUDE_4_8, thinksByDefault: true }
+const ALWAYS_THINKS: ModelTraits = { ...CLAUDE_5, thinkingOff: 'never', forcedTools: false }
+const SONNET_5_5: ModelTraits = { ...CLAUDE_5, thinkingOff: 'between_tools', forcedTools: false }
 
 /** A model that only speaks the format (another vendor's): nothing that came to it later than thinking budgets. */
-const FOREIGN: Capabilities = {
+const FOREIGN: ModelTraits = {
   ...CLAUDE_3_7,
   maxOutputTokens: undefined,
   hostedTools: false,
@@ -69,7 +69,7 @@ const FOREIGN: Capabilities = {
  * Newest first; the first row whose family and version fit counts. Versions are major * 100 + minor.
  * Source: the "what's new" page of each model, https://platform.claude.com/docs/en/about-claude/models/overview
  */
-const ROWS: readonly { families: RegExp; from: number; is: Capabilities }[] = [
+const ROWS: readonly { families: RegExp; from: number; is: ModelTraits }[] = [
   { families: /fable|mythos/, from: 500, is: ALWAYS_THINKS },
   { families: /opus/, from: 505, is: ALWAYS_THINKS },
   { families: /sonnet/, from: 505, is: SONNET_5_5 },
@@ -92,7 +92,7 @@ const FAMILY_FIRST = /claude-([a-z]+)-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)/
 const VERSION_FIRST = /claude-(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)(?:-([a-z]+))?/
 
 /** What is known of a model, by its name. An unknown Claude is taken for a new one. */
-export function capabilitiesOf(model: string): Capabilities {
+export function modelTraits(model: string): ModelTraits {
   const name = model.toLowerCase()
   if (!name.includes('claude')) return FOREIGN
   if (name.includes('claude-instant')) return FIRST
@@ -103,7 +103,7 @@ export function capabilitiesOf(model: string): Capabilities {
   return CLAUDE_5
 }
 
-function row(family: string, major: string | undefined, minor: string | undefined): Capabilities {
+function row(family: string, major: string | undefined, minor: string | undefined): ModelTraits {
   const version = Number(major ?? 0) * 100 + Number(minor ?? 0)
   const found = ROWS.find(row => row.from <= version && row.families.test(family))
   return found?.is ?? FIRST

@@ -4,7 +4,7 @@ import type { OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
 import type { Losses } from './losses.ts'
-import type { Capabilities } from './models.ts'
+import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 
 /** How the answer's shape is asked for: by the API's own format, by a forced tool, or in words. */
@@ -30,7 +30,7 @@ function jsonOnly(output: Exclude<OutputFormat, { type: 'text' }>): string {
 export function encodeOutput(
   output: OutputFormat | undefined,
   hasTools: boolean,
-  model: Capabilities,
+  model: ModelTraits,
   losses: Losses,
 ): EncodedOutput {
   switch (output?.type) {
@@ -49,7 +49,7 @@ export function encodeOutput(
 function encodeSchema(
   output: Extract<OutputFormat, { type: 'json-schema' }>,
   hasTools: boolean,
-  model: Capabilities,
+  model: ModelTraits,
   losses: Losses,
 ): EncodedOutput {
   const { schema, description, strict } = output

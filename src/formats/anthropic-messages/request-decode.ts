@@ -21,7 +21,7 @@ import {
   type JsonValue,
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
-import { decodeToolChoice, decodeTools } from './tool-decode.ts'
+import { decodeToolChoice, decodeTools } from './tools-decode.ts'
 import { unsaidFields } from './unsaid.ts'
 import { FORMAT } from './wire.ts'
 

@@ -6,11 +6,11 @@ import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { limitCacheMarks, marked } from './cache-marks.ts'
 import { Losses } from './losses.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
-import { capabilitiesOf } from './models.ts'
+import { modelTraits } from './models.ts'
 import { encodeOutput } from './output-encode.ts'
 import { reasoningHistory } from './reasoning-history.ts'
 import { encodeSampling, encodeThinking } from './thinking-encode.ts'
-import { encodeTools } from './tool-encode.ts'
+import { encodeTools } from './tools-encode.ts'
 import { FORMAT } from './wire.ts'
 
 /** The version that still takes sampling parameters. */
@@ -20,7 +20,7 @@ const HEADERS = Object.freeze({ 'anthropic-version': '2023-06-01' })
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   refuseImpossible(request)
   const losses = new Losses()
-  const model = capabilitiesOf(target.model)
+  const model = modelTraits(target.model)
   const { head, headTurns } = splitHead(request.turns)
   const turns = request.turns.slice(headTurns)
   const history = reasoningHistory(turns, target)

@@ -21,7 +21,7 @@ import {
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
-import { decodeFinish } from './stop-reason.ts'
+import { decodeFinish } from './finish.ts'
 import { overlay, readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, type StreamEventType } from './wire.ts'
 

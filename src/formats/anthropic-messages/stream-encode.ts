@@ -7,8 +7,8 @@ import { NO_USAGE, type Usage } from '@/generation/usage.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { type BlockEvent, BlockWriter } from './block-writer.ts'
 import { encodeErrorEvent } from './error.ts'
+import { encodeFinish } from './finish.ts'
 import { REPLY_NULLS, replyId, thoughtDisplay } from './reply.ts'
-import { encodeFinish } from './stop-reason.ts'
 import { encodeMessageUsage, encodeUsage, UNTOLD_USAGE } from './usage.ts'
 
 type Emit = (text: string) => void

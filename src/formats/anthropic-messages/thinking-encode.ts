@@ -2,7 +2,7 @@ import type { Target } from '@/formats/codec.ts'
 import type { Effort, GenerationRequest, Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Losses } from './losses.ts'
-import { type Capabilities, nearestEffort } from './models.ts'
+import { type ModelTraits, nearestEffort } from './models.ts'
 
 /** The API's smallest budget. */
 const MIN_BUDGET = 1024
@@ -31,7 +31,7 @@ export interface ThinkingConditions {
 export function encodeThinking(
   request: GenerationRequest,
   target: Target,
-  model: Capabilities,
+  model: ModelTraits,
   conditions: ThinkingConditions,
   losses: Losses,
 ): EncodedThinking {
@@ -68,13 +68,13 @@ function wishOf(reasoning: Reasoning | undefined): 'on' | 'off' | 'silent' {
   return summary === undefined || summary === 'none' ? 'silent' : 'on'
 }
 
-function blocked(model: Capabilities, conditions: ThinkingConditions): boolean {
+function blocked(model: ModelTraits, conditions: ThinkingConditions): boolean {
   if (model.thinking === 'none' || conditions.forced) return true
   return conditions.thoughtMissing && model.thinking === 'budget'
 }
 
 /** No thinking, as far as the model can be told so. */
-function off(model: Capabilities, losses: Losses, unasked = false): Omit<EncodedThinking, 'maxTokens'> {
+function off(model: ModelTraits, losses: Losses, unasked = false): Omit<EncodedThinking, 'maxTokens'> {
   const silent = { thinking: undefined, effort: undefined, on: false }
   if (model.thinking === 'none' || (unasked && !model.thinksByDefault)) return silent
   if (model.thinkingOff !== 'never') return { ...silent, thinking: { type: model.thinkingOff } }
@@ -82,7 +82,7 @@ function off(model: Capabilities, losses: Losses, unasked = false): Omit<Encoded
   return { thinking: undefined, effort: model.efforts[0], on: true }
 }
 
-function adaptive(reasoning: Reasoning, model: Capabilities): Omit<EncodedThinking, 'maxTokens'> {
+function adaptive(reasoning: Reasoning, model: ModelTraits): Omit<EncodedThinking, 'maxTokens'> {
   const { effort, budgetTokens = -1, summary } = reasoning
   const wanted = effort ?? (budgetTokens > 0 ? effortOfBudget(budgetTokens) : undefined)
   return {
@@ -161,7 +161,7 @@ function effortOfBudget(budget: number): Effort {
 export function encodeSampling(
   request: GenerationRequest,
   thinking: boolean,
-  model: Capabilities,
+  model: ModelTraits,
   losses: Losses,
 ): JsonObject {
   const { temperature, topP, topK } = request

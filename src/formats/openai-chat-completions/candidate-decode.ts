@@ -3,11 +3,11 @@ import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { CallsReader, thoughtSignature } from './calls-reader.ts'
 import { decodeAnnotations } from './citations.ts'
 import { decodeFinish } from './finish.ts'
 import { imagePart } from './media-decode.ts'
 import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
-import { ToolDeltas, thoughtSignature } from './tool-deltas.ts'
 import { FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
@@ -26,7 +26,7 @@ export interface AnswerScope {
 export class CandidateDecoder {
   readonly #index: number
   readonly #scope: AnswerScope
-  readonly #calls: ToolDeltas
+  readonly #calls: CallsReader
   readonly #details = new ReasoningDetails()
   #open: 'text' | 'refusal' | 'reasoning' | undefined
   #block = 0
@@ -48,7 +48,7 @@ export class CandidateDecoder {
   constructor(index: number, scope: AnswerScope) {
     this.#index = index
     this.#scope = scope
-    this.#calls = new ToolDeltas({
+    this.#calls = new CallsReader({
       candidate: index,
       vendor: scope.vendor,
       newId: scope.newId,

@@ -6,6 +6,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { CallsWriter } from './calls-writer.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
@@ -17,7 +18,6 @@ import {
   reasoningEntry,
   signatureHolder,
 } from './reply.ts'
-import { ToolCallEncoder } from './tool-encode.ts'
 
 type Emit = (output: string) => void
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
@@ -48,7 +48,7 @@ export class CandidateEncoder {
   #aroundContent: Around | undefined
   #aroundRefusal: Around | undefined
   #aroundReasoning: Around | undefined
-  readonly #calls: ToolCallEncoder
+  readonly #calls: CallsWriter
   readonly #texts: (OpenText | undefined)[] = []
   /** Texts that have ended, for sources that are told later. */
   readonly #written: (OpenText | undefined)[] = []
@@ -69,7 +69,7 @@ export class CandidateEncoder {
     this.#context = context
     this.#chunks = chunks
     this.#isReasoningHidden = hidesReasoning(context)
-    this.#calls = new ToolCallEncoder(index, chunks, isLegacyCaller(context))
+    this.#calls = new CallsWriter(index, chunks, isLegacyCaller(context))
   }
 
   get #content(): Around {

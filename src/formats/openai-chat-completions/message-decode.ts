@@ -4,10 +4,10 @@ import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from 
 import { textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { thoughtSignature } from './calls-reader.ts'
 import { decodeContent, decodeTexts, opaquePart } from './content-decode.ts'
 import { imagePart } from './media-decode.ts'
 import { decodeReasoningHistory } from './reasoning-decode.ts'
-import { thoughtSignature } from './tool-deltas.ts'
 import { FORMAT } from './wire.ts'
 
 /** The conversation in turns, with the system text at its head apart. */

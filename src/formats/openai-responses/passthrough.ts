@@ -4,7 +4,7 @@ import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import { sliceItems } from '@/json/slice.ts'
 import type { JsonEdit } from '@/json/splice.ts'
-import { modelRules } from './model-rules.ts'
+import { modelTraits } from './models.ts'
 
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
@@ -55,7 +55,7 @@ function statelessEdits({ bytes, json }: PassedBody, model: string): JsonEdit[] 
   const found: JsonEdit[] = []
   if (json['store'] !== false) found.push({ path: ['store'], value: false })
   const include = asArray(json['include'])
-  if (!include.includes(ENCRYPTED) && modelRules(model).reasons === true) {
+  if (!include.includes(ENCRYPTED) && modelTraits(model).reasons === true) {
     const spelled = include.length === 0 ? [] : (sliceItems(bytes, 'include') ?? [])
     found.push({ path: ['include'], text: `[${[...spelled, JSON.stringify(ENCRYPTED)].join(',')}]` })
   }

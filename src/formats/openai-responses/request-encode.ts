@@ -5,7 +5,7 @@ import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { effortOf } from './effort.ts'
 import { encodeHistory } from './history.ts'
-import { type ModelRules, modelRules } from './model-rules.ts'
+import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
 import { encodeTools } from './tools.ts'
 
@@ -18,7 +18,7 @@ const MAX_HINT = 64
 /** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
   const losses: Loss[] = []
-  const rules = modelRules(target.model)
+  const traits = modelTraits(target.model)
   const {
     model: _model,
     stream,
@@ -76,17 +76,21 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     include: includeExtras,
     ...extended
   } = ownExtensions(extensions)
-  const sampling = encodeSampling({ temperature, topP, logprobs }, rules, losses)
-  const thinking = encodeReasoning(reasoning, asObject(reasoningExtras), rules, losses)
+  const sampling = encodeSampling({ temperature, topP, logprobs }, traits, losses)
+  const thinking = encodeReasoning(reasoning, asObject(reasoningExtras), traits, losses)
   const wireTools = encodeTools(tools, losses)
   // A choice without any tools says nothing.
   const choice = encodeToolChoice(tools.length === 0 ? undefined : toolChoice, wireTools, losses)
-  const format = encodeText(output, verbosity, asObject(textExtras), rules, losses)
+  const format = encodeText(output, verbosity, asObject(textExtras), traits, losses)
   if (instructions.some(part => part.cache !== undefined))
     losses.push({ field: 'cacheMark', name: undefined })
   const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
-  const history = encodeHistory(request, { target, cacheBreakpoints: rules.cacheBreakpoints }, losses)
-  const include = includes(includeExtras, thinking !== undefined || rules.reasons === true, sampling.logprobs)
+  const history = encodeHistory(request, { target, cacheBreakpoints: traits.cacheBreakpoints }, losses)
+  const include = includes(
+    includeExtras,
+    thinking !== undefined || traits.reasons === true,
+    sampling.logprobs,
+  )
 
   const body: JsonObject = {
     ...extended,
@@ -157,12 +161,12 @@ function ownExtensions({ 'openai-responses': own = {} }: GenerationRequest['exte
 function encodeReasoning(
   reasoning: GenerationRequest['reasoning'],
   extended: JsonObject | undefined,
-  rules: ModelRules,
+  traits: ModelTraits,
   losses: Loss[],
 ): JsonObject | undefined {
-  const effort = reasoning === undefined ? undefined : effortOf(reasoning, rules.efforts)
+  const effort = reasoning === undefined ? undefined : effortOf(reasoning, traits.efforts)
   const summary = reasoning?.summary
-  if (rules.reasons === false) {
+  if (traits.reasons === false) {
     if (effort !== undefined && effort !== 'none') losses.push({ field: 'reasoning', name: undefined })
     return undefined
   }
@@ -177,11 +181,11 @@ function encodeReasoning(
 /** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */
 function encodeSampling(
   asked: Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>,
-  rules: ModelRules,
+  traits: ModelTraits,
   losses: Loss[],
 ): { fields: JsonObject; logprobs: boolean } {
   const { temperature, topP, logprobs } = asked
-  if (!rules.samples) {
+  if (!traits.samples) {
     lose(losses, 'temperature', temperature, 1)
     lose(losses, 'topP', topP, 1)
     lose(losses, 'logprobs', logprobs)
@@ -201,11 +205,11 @@ function encodeText(
   output: OutputFormat | undefined,
   verbosity: GenerationRequest['verbosity'],
   extended: JsonObject | undefined,
-  rules: ModelRules,
+  traits: ModelTraits,
   losses: Loss[],
 ): JsonObject | undefined {
   // Models that do not reason know no verbosity but the default.
-  const refused = rules.reasons === false && verbosity !== 'medium'
+  const refused = traits.reasons === false && verbosity !== 'medium'
   if (refused) lose(losses, 'verbosity', verbosity)
   const text = {
     ...extended,

@@ -6,7 +6,7 @@ import { asString, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
 import type { Losses } from './losses.ts'
-import type { Capabilities } from './models.ts'
+import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 import { FORMAT } from './wire.ts'
 
@@ -21,7 +21,7 @@ export interface EncodedTools {
 }
 
 /** @throws GatewayError `unsupported_parameter` where the choice forces a tool that cannot be offered */
-export function encodeTools(request: GenerationRequest, model: Capabilities, losses: Losses): EncodedTools {
+export function encodeTools(request: GenerationRequest, model: ModelTraits, losses: Losses): EncodedTools {
   const { toolChoice, turns } = request
   const tools = chosen(request.tools, toolChoice).flatMap(tool => encodeTool(tool, model, losses))
   refuseLostTool(request, tools)
@@ -55,7 +55,7 @@ function chosen(tools: readonly Tool[], choice: ToolChoice | undefined): readonl
   return tools.filter(tool => tool.type === 'hosted' || allowed.has(tool.name))
 }
 
-function encodeTool(tool: Tool, model: Capabilities, losses: Losses): JsonObject[] {
+function encodeTool(tool: Tool, model: ModelTraits, losses: Losses): JsonObject[] {
   switch (tool.type) {
     case 'function':
       return [encodeFunction(tool, model, losses)]
@@ -71,7 +71,7 @@ function encodeTool(tool: Tool, model: Capabilities, losses: Losses): JsonObject
   }
 }
 
-function encodeFunction(tool: FunctionTool, model: Capabilities, losses: Losses): JsonObject {
+function encodeFunction(tool: FunctionTool, model: ModelTraits, losses: Losses): JsonObject {
   const strict = tool.strict === true && model.outputFormat && canBeClosed(tool.parameters ?? {})
   if (tool.strict === true && !strict) losses.add('toolStrict')
   const block = {
@@ -92,7 +92,7 @@ function encodeCustom(tool: CustomTool): JsonObject {
 }
 
 /** Anthropic's own are given back; a foreign web search becomes Anthropic's; the rest nobody would run. */
-function encodeHosted(tool: HostedTool, model: Capabilities, losses: Losses): JsonObject[] {
+function encodeHosted(tool: HostedTool, model: ModelTraits, losses: Losses): JsonObject[] {
   if (tool.format === FORMAT) return [tool.wire]
   if (tool.kind === 'web_search' && model.hostedTools) return [webSearch(tool, losses)]
   losses.add('tools', tool.wireType)

@@ -34,7 +34,7 @@ interface OpenCall {
  * Puts tool call deltas together. Vendors differ in how they say which call a delta belongs to: an index from 0 or
  * elsewhere, the same index for every call, an id each time, nothing at all.
  */
-export class ToolDeltas {
+export class CallsReader {
   readonly #scope: CallScope
   readonly #calls: OpenCall[] = []
   readonly #byIndex = new Map<number, OpenCall>()

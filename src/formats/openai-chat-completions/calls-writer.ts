@@ -32,7 +32,7 @@ interface WrittenCall {
  * Calls that come at once are written one after another: OpenAI's SDKs take a call for whole when a chunk of the next
  * one comes, and then parse the input of a strict tool.
  */
-export class ToolCallEncoder {
+export class CallsWriter {
   readonly isLegacy: boolean
   readonly #candidate: number
   readonly #chunks: ChunkWriter
