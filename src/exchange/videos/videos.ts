@@ -169,11 +169,13 @@ async function writeForeign({ dialect, body }: VideoOrder, wire: JsonObject, { u
 
 /** An order in the words of the other vendor. */
 function encode(dialect: VideoDialect, wire: JsonObject, file: VideoImage | undefined, model: string) {
-  const request =
-    dialect === 'openai' ? openai.decodeVideoRequest(wire, file) : gemini.decodeVideoRequest(wire)
-  const json =
-    dialect === 'openai' ? gemini.encodeVideoRequest(request) : openai.encodeVideoRequest(request, model)
-  return { json, losses: [...request.unsaid].sort() }
+  if (dialect === 'gemini') {
+    const request = gemini.decodeVideoRequest(wire)
+    return { json: openai.encodeVideoRequest(request, model), losses: [...request.unsaid].sort() }
+  }
+  const request = openai.decodeVideoRequest(wire, file)
+  const { body, isSameFrame } = gemini.encodeVideoRequest(request)
+  return { json: body, losses: [...request.unsaid, ...(isSameFrame ? [] : ['size'])].sort() }
 }
 
 async function imageIn(form: Form): Promise<VideoImage | undefined> {

@@ -97,11 +97,20 @@ function frameOf({ aspectRatio, resolution }: JsonObject): VideoFrame {
     : { width: short, height: Math.round(short / ratio) }
 }
 
-/** @throws GatewayError `unsupported_parameter` */
-export function encodeVideoRequest({ terms, image }: VideoRequest): JsonObject {
+/**
+ * Writes an order, and says whether Veo makes its frame as it was asked for.
+ * @throws GatewayError `unsupported_parameter`
+ */
+export function encodeVideoRequest({ terms, image }: VideoRequest): {
+  body: JsonObject
+  isSameFrame: boolean
+} {
   if (image !== undefined && 'url' in image)
     throw unsupported('input_reference', 'must be sent by its bytes, since the upstream fetches no address')
-  return {
+  const { width, height } = terms.frame
+  const frame = encodeFrame(terms.frame)
+  const made = frameOf(frame)
+  const body = {
     instances: [
       {
         prompt: terms.prompt,
@@ -110,14 +119,12 @@ export function encodeVideoRequest({ terms, image }: VideoRequest): JsonObject {
           : { image: { bytesBase64Encoded: image.base64, mimeType: image.mediaType } }),
       },
     ],
-    parameters: {
-      ...encodeFrame(terms.frame),
-      durationSeconds: terms.seconds,
-    },
+    parameters: { ...frame, durationSeconds: terms.seconds },
   }
+  return { body, isSameFrame: made.width === width && made.height === height }
 }
 
-/** Veo knows two ratios; anything else is said as it is, and Veo's to refuse. */
+/** The nearest of Veo's: two ratios in three resolutions. */
 function encodeFrame({ width, height }: VideoFrame): JsonObject {
   const short = Math.min(width, height)
   const resolution = short >= 2160 ? '4k' : short >= 1024 ? '1080p' : '720p'

@@ -327,6 +327,16 @@ describe('what the maker is told', () => {
     )
   })
 
+  test.each([
+    ['1280x720', null],
+    ['1080x1920', null],
+    ['1792x1024', 'size'],
+    ['1024x1024', 'size'],
+  ])('is the nearest frame where Veo makes no %s, which is a loss', async (size, losses) => {
+    const told = await send('POST', '/v1/videos', { model: 'veo', prompt: 'a cat', size })
+    expect([told.status, told.headers.get('x-tollgate-losses')]).toEqual([200, losses])
+  })
+
   test.each<[JsonObject, string]>([
     [{ seconds: 'soon' }, 'seconds'],
     [{ seconds: -1 }, 'seconds'],
