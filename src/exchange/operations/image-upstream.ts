@@ -24,8 +24,8 @@ export type InputImage = { mediaType: string } & (
   | { size: number; read(): AsyncGenerator<Uint8Array> }
 )
 
-/** The caller's words for what an upstream may be unable to say. */
-export type ImageWords = Readonly<Record<UnsaidFact, string>>
+/** The caller's words for what an upstream may be unable to say, or to make. */
+export type ImageWords = Readonly<Record<UnsaidFact | 'count', string>>
 
 /**
  * A request written for an upstream of another format.
@@ -41,7 +41,7 @@ export function writeImages(
   const way = imageWayOf(route)
   const losses = (unsaid: UnsaidFact[]) => [...request.unsaid, ...unsaid.map(fact => words[fact])].sort()
   if (way === 'gemini') {
-    const { before, after, unsaid } = gemini.encodeGenerateRequest(request)
+    const { before, after, unsaid } = gemini.encodeGenerateRequest(request, words.count)
     return {
       call: { kind: 'generate', model, stream: false },
       body: bodyOf([Buffer.from(before), ...inputs.flatMap(inline), Buffer.from(after)]),

@@ -43,7 +43,7 @@ export interface ImageCall {
   model: string
 }
 
-const WORDS: ImageWords = { shape: 'size', mediaType: 'output_format' }
+const WORDS: ImageWords = { count: 'n', shape: 'size', mediaType: 'output_format' }
 
 /** What the older models make if nothing is said, and what prices go by where an upstream does not say either. */
 const USUAL_SIZE = '1024x1024'

@@ -49,7 +49,11 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
   }
 }
 
-const WORDS: ImageWords = { shape: 'parameters.aspectRatio', mediaType: 'parameters.outputOptions' }
+const WORDS: ImageWords = {
+  count: 'parameters.sampleCount',
+  shape: 'parameters.aspectRatio',
+  mediaType: 'parameters.outputOptions',
+}
 
 function passOn({ bytes }: RequestBody, { upstreamModel }: Route) {
   return {

@@ -52,7 +52,7 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
     throw invalidRequest(callerPath('parameters.sampleCount', wire), 'expected a whole number above 0')
   return {
     prompt,
-    count: asIndex(count) ?? MAX_PREDICTIONS,
+    count: asIndex(count),
     size: undefined,
     aspectRatio: asString(parameters['aspectRatio']),
     mediaType: asString(asObject(parameters['outputOptions'])?.['mimeType']),
@@ -130,14 +130,18 @@ export function encodePredictions({ images }: ImageAnswer): JsonObject {
 /**
  * Writes a `generateContent` that answers with an image, in two pieces: what stands before the images that are to be
  * changed and what follows, since those may be too large for memory.
+ * @param countName what the caller calls the number of images
  * @throws GatewayError `unsupported_parameter`
  */
-export function encodeGenerateRequest(request: ImageRequest): {
+export function encodeGenerateRequest(
+  request: ImageRequest,
+  countName: string,
+): {
   before: string
   after: string
   unsaid: UnsaidFact[]
 } {
-  if ((request.count ?? 1) > 1) throw unsupported('n', 'cannot be above 1 for this model')
+  if ((request.count ?? 1) > 1) throw unsupported(countName, 'cannot be above 1 for this model')
   const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
   const config: JsonObject = {
     responseModalities: ['IMAGE'],

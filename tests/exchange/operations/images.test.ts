@@ -420,6 +420,23 @@ describe(':predict', () => {
     expect(await lastExchange()).toMatchObject({ surface: 'gemini', extras: { images: { '16:9': 1 } } })
   })
 
+  test("on Gemini's own models is one image, as many as they make; who asks for more hears it in their own words", async () => {
+    answer = () =>
+      Response.json({
+        candidates: [{ content: { parts: [{ inlineData: { mimeType: 'image/png', data: 'AA==' } }] } }],
+      })
+    const one = await predict('up/gemini-image', { instances: [{ prompt: 'x' }] })
+    expect([one.status, (await jsonOf(one)).predictions.length]).toEqual([200, 1])
+    const two = await predict('up/gemini-image', {
+      instances: [{ prompt: 'x' }],
+      parameters: { sampleCount: 2 },
+    })
+    expect([two.status, (await jsonOf(two)).error.message]).toEqual([
+      400,
+      expect.stringContaining("'parameters.sampleCount' cannot be above 1"),
+    ])
+  })
+
   test("on OpenAI's models becomes a generation", async () => {
     answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }, { b64_json: 'AA==' }] })
     const response = await predict('up/dall-e-3', {
