@@ -104,18 +104,31 @@ function standingOf(
   return standing
 }
 
+/** What a vendor tells of both sides of a generation beside a total. */
+export interface ToldCounts {
+  input: number
+  output: number
+  cached: number
+  /** 0 says nothing: many a gateway has it for what it did not read. */
+  thought: number
+}
+
 /**
- * Tokens that only a total tells of, beyond both sides: xAI, and many a gateway before Gemini, count thoughts outside of
- * the answer (https://github.com/mozilla-ai/any-llm/issues/1290), and sellers of Anthropic's models the cache outside of
- * the prompt. The latter is so where it comes to exactly that.
+ * Tokens that only a total tells of, beyond both sides: xAI counts thoughts outside of the answer, and sellers of
+ * Anthropic's models the cache outside of the prompt. Many a gateway before Gemini tells thoughts by the total alone
+ * (https://github.com/mozilla-ai/any-llm/issues/1290). What a total has beyond all of these nobody explains: it is not
+ * counted.
  */
 export function untoldTokens(
   total: JsonValue | undefined,
-  told: { input: number; output: number; cached: number; thought: number },
+  { input, output, cached, thought }: ToldCounts,
 ): { input: number; output: number } {
-  const rest = Math.max(0, Math.floor(readCount(total) ?? 0) - told.input - told.output)
-  const isCache = rest > 0 && rest === told.cached && rest !== told.thought
-  return isCache ? { input: rest, output: 0 } : { input: 0, output: rest }
+  const rest = Math.max(0, Math.floor(readCount(total) ?? 0) - input - output)
+  if (thought === 0) return rest === cached ? { input: rest, output: 0 } : { input: 0, output: rest }
+  if (rest === cached + thought) return { input: cached, output: thought }
+  // More thoughts than there is answer cannot be within it.
+  if (rest === thought || thought > output) return { input: 0, output: Math.min(rest, thought) }
+  return { input: rest === cached ? cached : 0, output: 0 }
 }
 
 /** The usage, if it is possible: a breakdown can say what the totals beside it do not. */

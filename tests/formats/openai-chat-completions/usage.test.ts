@@ -48,6 +48,16 @@ describe('edge 81: usage of every vendor', () => {
       { inputUncached: 20, outputText: 424, reasoning: 572 },
     ],
     [
+      'the same through a gateway that has a 0 for what it did not read',
+      {
+        prompt_tokens: 20,
+        completion_tokens: 424,
+        total_tokens: 1016,
+        completion_tokens_details: { reasoning_tokens: 0 },
+      },
+      { inputUncached: 20, outputText: 424, reasoning: 572 },
+    ],
+    [
       'a cache outside of the prompt, which only the total tells of',
       {
         prompt_tokens: 10,
@@ -56,6 +66,37 @@ describe('edge 81: usage of every vendor', () => {
         prompt_tokens_details: { cached_tokens: 1000 },
       },
       { inputUncached: 10, cacheRead: 1000, outputText: 5 },
+    ],
+    [
+      'a total of more than thoughts that are told, and within the answer',
+      {
+        prompt_tokens: 20,
+        completion_tokens: 50,
+        total_tokens: 1070,
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { inputUncached: 20, outputText: 20, reasoning: 30 },
+    ],
+    [
+      'a total of thoughts outside of the answer and of what else, as gateways before Gemini with tools of its own have it',
+      {
+        prompt_tokens: 20,
+        completion_tokens: 5,
+        total_tokens: 155,
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { inputUncached: 20, outputText: 5, reasoning: 30 },
+    ],
+    [
+      'thoughts outside of the answer, and a cache outside of the prompt',
+      {
+        prompt_tokens: 10,
+        completion_tokens: 50,
+        total_tokens: 190,
+        prompt_tokens_details: { cached_tokens: 100 },
+        completion_tokens_details: { reasoning_tokens: 30 },
+      },
+      { inputUncached: 10, cacheRead: 100, outputText: 50, reasoning: 30 },
     ],
     [
       'a total that cannot be',

@@ -38,6 +38,11 @@ describe('edge 81: usage', () => {
       ...{ inputUncached: 10, cacheRead: 20 },
       ...{ outputText: 5, reasoning: 0 },
     })
+    const output_tokens_details = { reasoning_tokens: 3 }
+    expect(usageOf({ ...usage, output_tokens_details, total_tokens: 35 })).toMatchObject({
+      ...{ inputUncached: 10 },
+      ...{ outputText: 2, reasoning: 3 },
+    })
   })
 
   test('zeros, absence and nonsense', () => {
