@@ -5,7 +5,7 @@ import type { Usage } from '@/generation/usage.ts'
 /**
  * One question to the ledger. Its query gives a row for whatever breaks the rule: `account_id` (or null), `text` for
  * people, `difference` in nano units (or null). It may read the temporary tables
- * `audited` and `summed`.
+ * `audited`, `fresh` and `summed`.
  */
 export interface Check {
   name: string
@@ -21,6 +21,19 @@ export interface Check {
 }
 
 /**
+ * From which id on checks look at single rows: all, or what came after the last audit and on the day before it, since a
+ * row may be stored long after its id was made. A setting of the transaction, so that the planner knows its value, and
+ * what is asked every few minutes reads a range of an index and not years.
+ */
+export function setFirstId(sinceCheckpoint: boolean): string {
+  return `
+    select set_config('ledger.audited_from', ledger_first_id(coalesce(
+      (select max(audited_at) - interval '1 day' from audit_checkpoint where ${sinceCheckpoint}), to_timestamp(0)))::text, true)`
+}
+
+const FIRST_ID = "current_setting('ledger.audited_from')::uuid"
+
+/**
  * The wallets in question, with what an earlier audit knew of each. A statement that creates a table takes no
  * parameters; both values are ours.
  */
@@ -28,13 +41,32 @@ export function selectAudited(sinceCheckpoint: boolean, accountId: number | unde
   return `
     create temporary table audited on commit drop as
       select w.account_id, w.credits, w.debits, w.pending, w.seq,
-        coalesce(c.seq, 0) as known_seq, coalesce(c.credits, 0) as known_credits, coalesce(c.debits, 0) as known_debits,
-        ledger_first_id(coalesce(c.audited_at - interval '1 day', to_timestamp(0))) as since
+        coalesce(c.seq, 0) as known_seq, coalesce(c.credits, 0) as known_credits, coalesce(c.debits, 0) as known_debits
       from wallet w left join audit_checkpoint c on c.account_id = w.account_id and ${sinceCheckpoint}
       ${accountId === undefined ? '' : `where w.account_id = ${Math.trunc(accountId)}`}`
 }
 
-/** What the entries of each wallet say, from where the earlier audit ended; all of it in one scan. */
+/**
+ * The entries of those wallets that no earlier audit knew. Since a checkpoint those that wallets count, by the index of
+ * each account that has some, and those that no wallet counts, by their ids; else all there are, which are not copied.
+ */
+export function selectFresh(sinceCheckpoint: boolean): string {
+  if (!sinceCheckpoint) {
+    return `
+      create temporary view fresh as
+        select e.* from entry e join audited a on a.account_id = e.account_id where e.seq > a.known_seq`
+  }
+  return `
+    create temporary table fresh on commit drop as
+      select e.* from audited a cross join lateral (
+        select e.* from entry e where e.account_id = a.account_id and e.seq > a.known_seq offset 0) e
+      where a.seq <> a.known_seq
+      union all
+      select e.* from entry e join audited a on a.account_id = e.account_id
+      where e.id >= ${FIRST_ID} and e.seq > a.known_seq and a.seq = a.known_seq`
+}
+
+/** What the entries of each wallet say, from where the earlier audit ended. */
 export const SELECT_SUMMED = `
   create temporary table summed on commit drop as
     select account_id, count(*) as entries, max(seq) as last_seq,
@@ -47,8 +79,7 @@ export const SELECT_SUMMED = `
     from (
       select e.account_id, e.seq, e.amount, e.balance_after, a.known_seq + row_number() over earlier as due_seq,
         coalesce(lag(e.balance_after) over earlier, a.known_credits - a.known_debits) as balance_before
-      from entry e join audited a on a.account_id = e.account_id
-      where e.seq > a.known_seq
+      from fresh e join audited a on a.account_id = e.account_id
       window earlier as (partition by e.account_id order by e.seq)) e
     group by account_id`
 
@@ -172,7 +203,7 @@ export const CHECKS: readonly Check[] = [
         e.account_id, e.amount, g.amount, g.account_id)
       from audited a join ledger_grant g on g.account_id = a.account_id
       join entry e on e.id = g.entry_id and e.kind = g.entry_kind
-      where g.entry_id >= a.since and (e.amount <> g.amount or e.account_id <> g.account_id)`,
+      where g.entry_id >= ${FIRST_ID} and (e.amount <> g.amount or e.account_id <> g.account_id)`,
   },
   {
     name: 'pending',
@@ -235,13 +266,11 @@ export const CHECKS: readonly Check[] = [
     about: 'account',
     query: `
       select e.account_id, abs(sum(e.amount)) as difference, format('request %s: %s entries of %s', e.id, count(*), e.kind) as text
-      from entry e join audited a on a.account_id = e.account_id
-      where e.seq > a.known_seq and e.kind in ('usage', 'usage_trueup') group by e.id, e.kind, e.account_id having count(*) > 1
+      from fresh e where e.kind in ('usage', 'usage_trueup') group by e.id, e.kind, e.account_id having count(*) > 1
       union all
       select t.account_id, abs(t.amount), format('request %s: corrected after it was settled', t.id)
-      from entry t join audited a on a.account_id = t.account_id
-      join entry u on u.id = t.id and u.kind = 'usage'
-      where t.kind = 'usage_trueup' and t.seq > a.known_seq and u.ref is distinct from 'expired'`,
+      from fresh t join entry u on u.id = t.id and u.kind = 'usage'
+      where t.kind = 'usage_trueup' and u.ref is distinct from 'expired'`,
   },
   {
     name: 'usage_refunds',
@@ -273,9 +302,9 @@ export const CHECKS: readonly Check[] = [
           else format('request %s: cost %s, charged %s', x.id, coalesce(x.cost_nano, 0),
             -coalesce(u.amount, 0) - coalesce(t.amount, 0)) end as text
       from exchange x join audited a on a.account_id = x.account_id
-      left join entry u on u.id = x.id and u.kind = 'usage'
-      left join entry t on t.id = x.id and t.kind = 'usage_trueup'
-      where x.id >= a.since and (u.account_id <> x.account_id or t.account_id <> x.account_id
+      left join entry u on u.id = x.id and u.kind = 'usage' and u.id >= ${FIRST_ID}
+      left join entry t on t.id = x.id and t.kind = 'usage_trueup' and t.id >= ${FIRST_ID}
+      where x.id >= ${FIRST_ID} and (u.account_id <> x.account_id or t.account_id <> x.account_id
         or x.cost_nano is distinct from ceil(x.cost_pico / 1000)
         or (x.cost_nano <> -coalesce(u.amount, 0) - coalesce(t.amount, 0)
           and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
@@ -319,7 +348,7 @@ export const CHECKS: readonly Check[] = [
         from exchange x join audited a on a.account_id = x.account_id
         left join rated p on p.version = x.price_version and p.service_tier = coalesce(x.service_tier, '')
           and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))
-        where x.id >= a.since and (x.cost_pico is not null or x.cost_nano is not null))
+        where x.id >= ${FIRST_ID} and (x.cost_pico is not null or x.cost_nano is not null))
       select account_id, ceil(abs(cost_pico - coalesce(due_pico, 0)) / 1000) as difference,
         case when due_pico is null then format('request %s: there is no price version %s%s', id, price_version, ' of ' || service_tier)
           else format('request %s: cost %s pico, by price version %s it is %s', id, cost_pico, price_version, due_pico) end as text

@@ -313,6 +313,21 @@ test('since the checkpoint it looks at what is new, and only the full audit at w
   expect(await about(false)).toEqual([old.accountId, recent.accountId])
 })
 
+test('since the checkpoint it finds an entry that no wallet counts', async () => {
+  const payer = await busyPayer()
+  await audit(url)
+  const about = async () => {
+    const { brokenAccounts } = await audit(url, { sinceCheckpoint: true })
+    return brokenAccounts.includes(payer.accountId)
+  }
+  expect(await about()).toBe(false)
+  await tamper(
+    (tx, { accountId }) => tx`insert into entry (id, kind, account_id, seq, amount, balance_after)
+      values (ledger_new_id(), 'promo', ${accountId}, 4, 5, 98)`,
+  )(payer)
+  expect(await about()).toBe(true)
+})
+
 describe('in the serving process', () => {
   const inspector = () => fixture.open({ timings: { auditMs: 60_000 } })
   const runs = async () => {

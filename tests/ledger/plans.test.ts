@@ -1,5 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { connect } from '@/db/connect.ts'
+import { audit } from '@/ledger/audit.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
 
@@ -39,3 +40,43 @@ test('what a batch reads does not grow with the ledger', async () => {
   expect(await rowsRead('entry%')).toBeLessThan(2 * exchanges)
   expect(await rowsRead('hold')).toBeLessThan(20 * exchanges)
 })
+
+test('what the audit since the last one reads does not grow with the years before it', async () => {
+  const accounts = 20
+  const each = 2_000
+  await sql.begin(async tx => {
+    // Charges of three days ago, under ids of that time: an account's id stands at the end of each.
+    await tx`create temporary table made on commit drop as
+      select a.id as account_id, n, (lpad(to_hex(floor(extract(epoch from now() - interval '3 days') * 1000)::bigint + n), 12, '0')
+        || '7000' || '8000' || lpad(to_hex(a.id), 12, '0'))::uuid as id
+      from account a, generate_series(1, ${each}::integer) n where a.id = any (${await payerIds(accounts)}::bigint[])`
+    await tx`insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico, created_at)
+      select id, 'usage', account_id, n + 1, -7, 1000000000 - 7 * n, 7000, now() - interval '3 days' from made`
+    await tx`insert into exchange (id, account_id, key_id, model, surface, streamed, input_uncached, output_text, usage_source,
+        price_version, cost_nano, cost_pico, status, end_state, started_at, total_ms, attempts)
+      select id, account_id, 1, 'm', 'chat', true, 1, 1, 'reported', null, 7, 7000, 200, 'complete', now() - interval '3 days', 5, 1
+      from made`
+    await tx`update wallet w set debits = 7 * ${each}::bigint, seq = ${each}::bigint + 1, last_entry_id = m.id
+      from made m where m.account_id = w.account_id and m.n = ${each}::integer`
+  })
+  await sql`analyze`
+  await audit(fixture.database.url)
+  const payer = await fixture.payer(10n ** 9n)
+  const owner = newId()
+  await store.register(owner, 'test')
+  const request = holdOf(payer, 5n)
+  await store.hold(owner, [request])
+  await store.settle([costOf(request, 3n)])
+  const read = async () => [await rowsRead('entry%'), await rowsRead('exchange')] as const
+  const [entries, exchanges] = await read()
+  const { brokenAccounts } = await audit(fixture.database.url, { sinceCheckpoint: true })
+  const [entriesAfter, exchangesAfter] = await read()
+  expect(brokenAccounts).toEqual([])
+  expect(entriesAfter - entries).toBeLessThan((accounts * each) / 2)
+  expect(exchangesAfter - exchanges).toBeLessThan(each)
+})
+
+async function payerIds(count: number): Promise<number[]> {
+  const payers = await Promise.all(Array.from({ length: count }, () => fixture.payer(10n ** 9n)))
+  return payers.map(({ accountId }) => accountId)
+}
