@@ -1,10 +1,10 @@
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import { endsInHalfPair } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
-import type { Citation, MediaPart, Signature } from '@/generation/part.ts'
+import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallsReader, thoughtSignature } from './calls-reader.ts'
-import { decodeAnnotations } from './citations.ts'
+import { decodeAnnotation } from './citations.ts'
 import { decodeFinish } from './finish.ts'
 import { imagePart } from './media-decode.ts'
 import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
@@ -97,7 +97,9 @@ export class CandidateDecoder {
     const refusal = asString(delta['refusal'])
     if (refusal !== undefined && refusal !== '') this.#write('refusal', refusal, emit)
     if (delta['extra_content'] !== undefined) this.#pushTextSignature(delta, emit)
-    if (delta['annotations'] !== undefined) this.cite(decodeAnnotations(delta['annotations']), emit)
+    if (delta['annotations'] !== undefined) this.#pushAnnotations(asArray(delta['annotations']), emit)
+    if (delta['executed_tools'] !== undefined)
+      this.#pushOpaque('executed_tools', delta['executed_tools'], emit)
     if (delta['images'] !== undefined) this.#pushImages(asArray(delta['images']), emit)
     if (delta['audio'] !== undefined) this.#sound.push(asObject(delta['audio']))
     if (delta['tool_calls'] !== undefined) this.#pushCalls(asArray(delta['tool_calls']), emit)
@@ -155,8 +157,26 @@ export class CandidateDecoder {
       if (part['type'] === 'thinking' || part['type'] === 'reasoning') {
         this.#write('reasoning', thinkingText(part), emit)
       } else if (part['type'] === 'image_url') this.#pushImages([part], emit)
-      else if (text !== undefined && text !== '') this.#write('text', text, emit)
+      else if (part['type'] === 'refusal') this.#write('refusal', asString(part['refusal']) ?? '', emit)
+      else if (text !== undefined || part['type'] === 'text') this.#write('text', text ?? '', emit)
+      else this.#pushOpaque(asString(part['type']) ?? 'content', part, emit)
     }
+  }
+
+  #pushAnnotations(annotations: readonly JsonValue[], emit: Emit): void {
+    const citations = annotations.flatMap(annotation => decodeAnnotation(annotation) ?? [])
+    this.cite(citations, emit)
+    if (citations.length === annotations.length) return
+    for (const annotation of annotations) {
+      const name = asString(asObject(annotation)?.['type']) ?? 'annotations'
+      if (decodeAnnotation(annotation) === undefined) this.#pushOpaque(name, annotation, emit)
+    }
+  }
+
+  /** What only a vendor of this format has (Mistral's references, OpenRouter's files). It ends no text. */
+  #pushOpaque(name: string, value: JsonValue, emit: Emit): void {
+    const part: OpaquePart = { type: 'opaque', format: FORMAT, name, value }
+    emit({ type: 'opaque', block: this.#scope.nextBlock(), candidate: this.#index, part })
   }
 
   #pushDetails(entries: readonly JsonValue[], emit: Emit): void {

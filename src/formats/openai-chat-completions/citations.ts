@@ -2,23 +2,20 @@ import type { Citation } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
-/** Reads `annotations`: url_citation entries; other kinds are passed over. */
-export function decodeAnnotations(annotations: JsonValue | undefined): Citation[] {
-  const citations: Citation[] = []
-  for (const value of asArray(annotations)) {
-    const wire = asObject(value)
-    const cited = asObject(wire?.['url_citation'])
-    if (wire === undefined || cited === undefined) continue
-    citations.push({
-      url: asString(cited['url']),
-      title: asString(cited['title']),
-      citedText: asString(cited['content']),
-      start: asNumber(cited['start_index']),
-      end: asNumber(cited['end_index']),
-      wire: { format: FORMAT, value: wire },
-    })
+/** Reads an annotation that is a url_citation, nested or (as Responses has it) flat; undefined for one of another kind. */
+export function decodeAnnotation(annotation: JsonValue): Citation | undefined {
+  const wire = asObject(annotation)
+  const isFlat = wire?.['type'] === 'url_citation' && asString(wire['url']) !== undefined
+  const cited = asObject(wire?.['url_citation']) ?? (isFlat ? wire : undefined)
+  if (wire === undefined || cited === undefined) return undefined
+  return {
+    url: asString(cited['url']),
+    title: asString(cited['title']),
+    citedText: asString(cited['content']),
+    start: asNumber(cited['start_index']),
+    end: asNumber(cited['end_index']),
+    wire: { format: FORMAT, value: wire },
   }
-  return citations
 }
 
 /** Whether `decodeSources` would find any. */

@@ -31,6 +31,12 @@ const fin = (reason = 'stop', more: JsonObject = {}) => [
   { ...chunk({}), choices: [], usage: { prompt_tokens: 7, completion_tokens: 5, total_tokens: 12 }, ...more },
 ]
 const head = chunk({ role: 'assistant', content: '' })
+const FILE_ANNOTATION = {
+  type: 'file',
+  file: { hash: 'h', name: 'a.pdf', content: [{ type: 'text', text: 'what it says' }] },
+}
+const EXECUTED = { index: 0, type: 'search', arguments: '{"query":"q"}', output: 'found' }
+
 export const CHAT: readonly Probe[] = [
   {
     name: 'audio with transcript',
@@ -292,9 +298,40 @@ export const CHAT: readonly Probe[] = [
     ],
   },
   {
+    // Mistral's
+    name: 'references in the text',
+    whole: chatWhole({
+      content: [
+        { type: 'text', text: 'Paris' },
+        { type: 'reference', reference_ids: [0, 2] },
+        { type: 'text', text: ' it is.' },
+      ],
+    }),
+    stream: [
+      head,
+      chunk({ content: 'Par' }),
+      chunk({ content: [{ type: 'text', text: 'is' }] }),
+      chunk({ content: [{ type: 'reference', reference_ids: [0, 2] }] }),
+      chunk({ content: ' it is.' }),
+      ...fin(),
+    ],
+  },
+  {
+    // OpenRouter's, for files that it read for the model
+    name: 'file annotation',
+    whole: chatWhole({ content: 'x', annotations: [FILE_ANNOTATION] }),
+    stream: [head, chunk({ content: 'x' }), chunk({ annotations: [FILE_ANNOTATION] }), ...fin()],
+  },
+  {
+    // Groq's
+    name: 'tools that the vendor ran',
+    whole: chatWhole({ content: 'x', executed_tools: [EXECUTED] }),
+    stream: [head, chunk({ executed_tools: [EXECUTED] }), chunk({ content: 'x' }), ...fin()],
+  },
+  {
     name: 'unknown finish',
-    whole: chatWhole({ content: 'x' }, 'network_error'),
-    stream: [head, chunk({ content: 'x' }), ...fin('network_error')],
+    whole: chatWhole({ content: 'x' }, 'telepathy'),
+    stream: [head, chunk({ content: 'x' }), ...fin('telepathy')],
   },
   {
     name: 'finish null whole',
