@@ -161,6 +161,11 @@ function withInput(open: Extract<OpenBlock, { kind: 'opaque' }>): JsonObject {
   return input === undefined ? open.value : { ...open.value, input }
 }
 
+/** Whether a delta is words of the other kind: some servers announce a text and think in it, or the other way round. */
+export function isOfOther({ kind }: OpenBlock, type: JsonValue | undefined): boolean {
+  return (kind === 'text' && type === 'thinking_delta') || (kind === 'thinking' && type === 'text_delta')
+}
+
 /** The block that a delta without a start must belong to, where the delta says it all. */
 export function impliedBlock(type: JsonValue | undefined): JsonObject | undefined {
   switch (type) {

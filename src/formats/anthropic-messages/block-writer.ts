@@ -189,7 +189,7 @@ export class BlockWriter {
     const current = this.#current
     if (text === '' || current?.kind !== 'tool') return
     // Free text is no JSON and becomes a member of an object, which needs all of it.
-    if (current.held === '' || current.tool === 'custom') {
+    if (current.held.trim() === '' || current.tool === 'custom') {
       current.held += text
       return
     }
@@ -204,7 +204,7 @@ export class BlockWriter {
       if (signature !== undefined) this.#callSignature(signature, emit)
       const { tool, held } = current
       const input = tool === 'custom' ? JSON.stringify(toolInput(tool, held)) : held
-      this.#showTool(current, input === '' ? '{}' : input, emit)
+      this.#showTool(current, input.trim() === '' ? '{}' : input, emit)
     }
     this.#stop(emit)
     this.#forget()

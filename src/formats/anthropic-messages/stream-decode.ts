@@ -20,7 +20,7 @@ import {
   parseObject,
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
-import { addDelta, closeBlock, impliedBlock, type OpenBlock, openBlock } from './block-reader.ts'
+import { addDelta, closeBlock, impliedBlock, isOfOther, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './finish.ts'
 import { overlay, readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, type StreamEventType } from './wire.ts'
@@ -174,7 +174,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     if (delta === undefined) return
     const index = indexOf(data, this.#lastIndex)
     let open = this.#open.get(index)
-    if (open === undefined) {
+    if (open === undefined || isOfOther(open, delta['type'])) {
       const content = impliedBlock(delta['type'])
       if (content === undefined) return
       this.#startBlock(index, content, emit)

@@ -12,7 +12,7 @@ import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
-import { withDigits } from '@/json/exact.ts'
+import { parseExactObject, withDigits } from '@/json/exact.ts'
 import {
   asArray,
   asIndex,
@@ -30,7 +30,7 @@ import { decodeLogprobs } from './logprobs.ts'
 import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
 import { readUsage, tierIn } from './usage.ts'
-import { DATA_KEYS, FORMAT } from './wire.ts'
+import { DATA_KEYS, FORMAT, present } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
 
@@ -43,24 +43,44 @@ interface TextBlock extends SaidText {
   held: string
 }
 
-/** The block that the next part may continue. */
+/** The text that the next part may continue. */
 type OpenBlock =
   | TextBlock
   | { type: 'reasoning'; block: number; signature: Signature | undefined; held: string }
-  | { type: 'call'; block: number; args: PartialArgs; signature: Signature | undefined }
+
+/** A call that nameless parts may continue. */
+interface OpenCall {
+  block: number
+  id: string
+  args: PartialArgs
+  signature: Signature | undefined
+  /** It said that there is more; else it only has no arguments yet. */
+  willContinue: boolean
+}
 
 interface CandidateState {
   index: number
   open: OpenBlock | undefined
+  call: OpenCall | undefined
+  /** What calls with ids of the upstream's said, by their ids. */
+  said: Map<string, string>
+  /** Arguments came that belong to no call. */
+  hasLostCall: boolean
   /** Its texts so far: sources may come when theirs is over. */
   texts: TextBlock[]
   /** How many parts it has, pieces of one taken together. */
   parts: number
   called: boolean
+  /** The last reason to end; some upstreams give one with every chunk. */
+  end: { reason: StopReason; message: string | undefined } | undefined
+  /** Whether nothing has come since then. */
   finished: boolean
   /** How often a chunk gave `FINISH_REASON_UNSPECIFIED`, and whether the last one did. */
   vague: { times: number; isLast: boolean }
 }
+
+/** What a part may hold instead of text. */
+const DATA = ['functionCall', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult'] as const
 
 const PLAIN: PlainShape = {
   text: ['candidates', 0, 'content', 'parts', 0, 'text'],
@@ -83,6 +103,8 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   /** The last chunk, until its shape was asked for, and the text that it continued. */
   #chunk: JsonObject | undefined
   #text: Extract<OpenBlock, { type: 'text' | 'reasoning' }> | undefined
+  /** The event that ended the answer, until another one comes. */
+  #end = ''
   #blocks = 0
   #started: Extract<GenerationEvent, { type: 'start' }> | undefined
   #failed = false
@@ -116,23 +138,33 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   push(event: SseEvent, emit: Emit): void {
-    if (this.#failed) return
+    // An end that comes a second time, word for word, is the same end.
+    if (this.#failed || (this.#end !== '' && event.data === this.#end)) return
+    this.#end = ''
     try {
       for (const chunk of chunksOf(event.data)) this.read(chunk, emit)
     } catch (cause) {
       this.#fail(emit, new GatewayError('upstream_error', 'The upstream sent an unreadable event', { cause }))
     }
+    if (this.#hasEnded) this.#end = event.data
+  }
+
+  get #hasEnded(): boolean {
+    for (const state of this.#candidates.values()) if (!state.finished) return false
+    return this.#candidates.size > 0
   }
 
   end(emit: Emit): void {
     if (this.#failed) return
     const states = [...this.#candidates.values()]
     for (const state of states) {
+      const { end } = state
+      if (end !== undefined && !state.finished) this.#finish(state, end.reason, end.message, emit)
       // Said once, at the end, it is a reason; said in every chunk it is how the upstream says nothing.
       const isEnd = !state.finished && state.vague.isLast && state.vague.times === 1
       if (isEnd) this.#finish(state, 'other', undefined, emit)
     }
-    if (states.length > 0 && states.every(state => state.finished)) return
+    if (this.#hasEnded) return
     const problem =
       this.#started !== undefined ? 'ended its answer without a finish reason' : 'closed without an answer'
     this.#fail(emit, new GatewayError('upstream_error', `The upstream ${problem}`, { retry: 'next-channel' }))
@@ -189,7 +221,6 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   #readParts(state: CandidateState, candidate: JsonObject, emit: Emit): void {
-    if (state.finished) return
     // Before the parts, as one of them may be the end of the text that they are about.
     const logprobs = decodeLogprobs(asObject(candidate['logprobsResult']))
     if (logprobs.length > 0) emit({ type: 'logprobs', candidate: state.index, content: logprobs })
@@ -208,9 +239,13 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const state: CandidateState = {
       index,
       open: undefined,
+      call: undefined,
+      said: new Map(),
+      hasLostCall: false,
       texts: [],
       parts: 0,
       called: false,
+      end: undefined,
       finished: false,
       vague: { times: 0, isLast: false },
     }
@@ -219,6 +254,12 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   }
 
   #readPart(state: CandidateState, part: JsonObject, emit: Emit): void {
+    if (part['text'] !== undefined && DATA.some(name => isJsonObject(part[name]))) {
+      // Servers that write every field of a part have an empty text beside what it holds.
+      const { text: words, thoughtSignature, ...data } = part
+      this.#readPart(state, present({ text: words, thought: part['thought'] }), emit)
+      return this.#readPart(state, present({ ...data, thoughtSignature }), emit)
+    }
     const text = asString(part['text']) ?? wordsAlone(part)
     const signature = this.#signature(part)
     if (text !== undefined) {
@@ -231,7 +272,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     if (call !== undefined) return this.#readCall(state, call, signature, emit)
     const media = part['thought'] === true ? undefined : decodeAnswerMedia(part)
     const opaque = media === undefined ? decodeOpaque(part) : undefined
-    if (media !== undefined || opaque !== undefined) this.#close(state, emit)
+    if (media !== undefined || opaque !== undefined) this.#turn(state, emit)
     const candidate = state.index
     if (media !== undefined) emit({ type: 'media', candidate, block: this.#begin(state), media })
     else if (opaque !== undefined)
@@ -242,6 +283,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   /** The number of a block that begins. */
   #begin(state: CandidateState): number {
     state.parts += 1
+    state.finished = false
     return this.#blocks++
   }
 
@@ -255,7 +297,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     let open = state.open
     // A signature ends its block: it must come back on a part that holds this text and no more.
     if (open?.type !== 'text' || open.signature !== undefined) {
-      this.#close(state, emit)
+      this.#turn(state, emit)
       const partIndex = state.parts
       const block = this.#begin(state)
       open = { type: 'text', block, partIndex, text: '', cited: undefined, signature: undefined, held: '' }
@@ -273,7 +315,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #readThought(state: CandidateState, text: string, signature: Signature | undefined, emit: Emit): void {
     let open = state.open
     if (open?.type !== 'reasoning' || open.signature !== undefined) {
-      this.#close(state, emit)
+      this.#turn(state, emit)
       const block = this.#begin(state)
       open = { type: 'reasoning', block, signature: undefined, held: '' }
       state.open = open
@@ -293,33 +335,54 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     if (whole !== '') emit({ type: 'reasoning-delta', block: open.block, text: whole })
   }
 
-  /** A call, whole in one part, or begun by its name and continued by nameless parts (edge 74). */
-  #readCall(state: CandidateState, call: JsonObject, signature: Signature | undefined, emit: Emit): void {
-    const name = asString(call['name']) ?? ''
-    let open = state.open
-    if (name !== '') {
-      this.#close(state, emit)
-      open = { type: 'call', block: this.#begin(state), args: new PartialArgs(), signature: undefined }
-      state.open = open
-      state.called = true
-      emit({
-        type: 'tool-input-start',
-        block: open.block,
-        candidate: state.index,
-        kind: 'function',
-        callId: asString(call['id']) || this.#context.newId(),
-        name,
-        namespace: undefined,
-      })
+  /** A call, whole in one part, or begun by its name and continued by other parts (edge 74), with text between them or not. */
+  #readCall(state: CandidateState, wire: JsonObject, signature: Signature | undefined, emit: Emit): void {
+    const id = asString(wire['id']) ?? ''
+    const name = asString(wire['name']) ?? ''
+    const args = asObject(wire['args']) ?? parseExactObject(asString(wire['args']) ?? '')
+    const hasInput = args !== undefined || asArray(wire['partialArgs']).length > 0
+    const continues = state.call !== undefined && (name === '' || (id !== '' && id === state.call.id))
+    if (name !== '' && !continues) {
+      const said = JSON.stringify([name, args])
+      if (id !== '' && hasInput && state.said.get(id) === said) return
+      this.#startCall(state, state.said.has(id) ? '' : id, name, emit)
+      if (id !== '') state.said.set(id, said)
     }
-    if (open?.type !== 'call') return
-    open.signature ??= signature
-    open.args.merge(asObject(call['args']) ?? {})
-    open.args.push(call['partialArgs'])
-    if (call['willContinue'] !== true) this.#close(state, emit)
+    const { call } = state
+    if (call === undefined) {
+      state.hasLostCall ||= hasInput
+      return
+    }
+    call.signature ??= signature
+    call.args.merge(args ?? {})
+    call.args.push(wire['partialArgs'])
+    call.willContinue = wire['willContinue'] === true
+    const isBegun = name !== '' && !hasInput
+    if (!call.willContinue && !isBegun) this.#closeCall(state, emit)
+  }
+
+  #startCall(state: CandidateState, id: string, name: string, emit: Emit): void {
+    this.#close(state, emit)
+    const block = this.#begin(state)
+    const callId = id === '' ? this.#context.newId() : id
+    state.call = { block, id: callId, args: new PartialArgs(), signature: undefined, willContinue: false }
+    state.called = true
+    const at = { block, candidate: state.index }
+    emit({ type: 'tool-input-start', ...at, kind: 'function', callId, name, namespace: undefined })
+  }
+
+  /** Something other than a call begins. */
+  #turn(state: CandidateState, emit: Emit): void {
+    this.#closeText(state, emit)
+    if (state.call?.willContinue === false) this.#closeCall(state, emit)
   }
 
   #close(state: CandidateState, emit: Emit): void {
+    this.#closeText(state, emit)
+    this.#closeCall(state, emit)
+  }
+
+  #closeText(state: CandidateState, emit: Emit): void {
     const { open } = state
     state.open = undefined
     switch (open?.type) {
@@ -331,33 +394,34 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
       case 'reasoning':
         if (open.held !== '') emit({ type: 'reasoning-delta', block: open.block, text: open.held })
         return emit({ type: 'reasoning-end', block: open.block, signature: open.signature })
-      case 'call':
-        emit({ type: 'tool-input-delta', block: open.block, text: open.args.text() })
-        return emit({ type: 'tool-input-end', block: open.block, signature: open.signature })
       default:
         return open satisfies undefined
     }
   }
 
+  #closeCall(state: CandidateState, emit: Emit): void {
+    const { call } = state
+    if (call === undefined) return
+    state.call = undefined
+    emit({ type: 'tool-input-delta', block: call.block, text: call.args.text() })
+    emit({ type: 'tool-input-end', block: call.block, signature: call.signature })
+  }
+
   #readFinish(state: CandidateState, candidate: JsonObject, emit: Emit): void {
-    if (state.finished) return
     this.#cite(state, candidate, emit)
+    // Of reasons with nothing between them the first counts.
+    if (state.finished) return
     const reason = decodeFinishReason(candidate['finishReason'])
     if (reason === undefined) {
       const isLast = isVague(candidate['finishReason'])
       state.vague = { times: state.vague.times + (isLast ? 1 : 0), isLast }
       return
     }
-    this.#finish(
-      state,
-      reason === 'end' && state.called ? 'tool-calls' : reason,
-      asString(candidate['finishMessage']),
-      emit,
-    )
+    this.#finish(state, reason, asString(candidate['finishMessage']), emit)
   }
 
   #cite(state: CandidateState, candidate: JsonObject, emit: Emit): void {
-    const isWhole = decodeFinishReason(candidate['finishReason']) !== undefined
+    const isWhole = state.finished || decodeFinishReason(candidate['finishReason']) !== undefined
     for (const { of, citation } of decodeCitations(candidate, state.texts, isWhole)) {
       // Some chunks repeat the sources of those before.
       const { url, title, start, end } = citation
@@ -380,14 +444,21 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   #finish(state: CandidateState, reason: StopReason, message: string | undefined, emit: Emit): void {
     this.#close(state, emit)
+    state.end = { reason, message }
     state.finished = true
-    emit({ type: 'finish', candidate: state.index, finish: { reason, stopSequence: undefined, message } })
+    const of = reason === 'end' ? naturalEnd(state) : reason
+    emit({ type: 'finish', candidate: state.index, finish: { reason: of, stopSequence: undefined, message } })
   }
 
   #fail(emit: Emit, error: GatewayError): void {
     this.#failed = true
     emit({ type: 'error', error })
   }
+}
+
+function naturalEnd({ called, hasLostCall }: CandidateState): StopReason {
+  if (called) return 'tool-calls'
+  return hasLostCall ? 'malformed-tool-call' : 'end'
 }
 
 /** The numbers of a chunk's candidates. Proto JSON leaves out a zero; where none has a number they stand in order. */

@@ -58,13 +58,16 @@ export class CallsReader {
   push(entry: JsonObject, position: number | undefined, emit: Emit): void {
     const custom = asObject(entry['custom'])
     const body = custom ?? asObject(entry['function'])
-    const call = this.#callOf(entry, asString(body?.['name']) ?? '', position)
+    const name = asString(body?.['name']) ?? ''
+    const call = this.#callOf(entry, name, position)
     this.#last = call
     if (call.ended) return
     if (custom !== undefined || entry['type'] === 'custom') call.kind = 'custom'
     call.signature = thoughtSignature(entry, this.#scope.vendor) ?? call.signature
     const piece = inputText(custom === undefined ? body?.['arguments'] : custom['input'])
-    if (piece !== '') this.#append(call, piece, emit)
+    // A whole call that comes again, as with the finish of some vendors, is no more input.
+    const isRepeated = name !== '' && call.id === entry['id'] && piece === call.input && isWhole(piece)
+    if (piece !== '' && !isRepeated) this.#append(call, piece, emit)
   }
 
   /** True when an entry like this one, which was pushed last, gives its arguments to the same call and no more. */
@@ -87,10 +90,12 @@ export class CallsReader {
     for (const call of this.#calls) {
       if (call.ended) continue
       call.ended = true
+      const rest = call.block === undefined ? call.input : call.half
       const block = this.#begin(call, emit)
-      if (call.half !== '') emit({ type: 'tool-input-delta', block, text: call.half })
       // A call without arguments may come with none, with "", with "{}": one spelling for all.
-      if (call.input === '' && call.kind === 'function') emit({ type: 'tool-input-delta', block, text: '{}' })
+      const isEmptyCall = call.kind === 'function' && call.input.trim() === ''
+      if (isEmptyCall) emit({ type: 'tool-input-delta', block, text: '{}' })
+      else if (rest !== '') emit({ type: 'tool-input-delta', block, text: rest })
       emit({ type: 'tool-input-end', block, signature: call.signature })
     }
   }
@@ -134,7 +139,7 @@ export class CallsReader {
     let text = call.half + piece
     call.half = ''
     if (call.block === undefined) {
-      if (call.name === '') return
+      if (call.name === '' || (call.kind === 'function' && call.input.trim() === '')) return
       text = call.input
       this.#begin(call, emit)
     }

@@ -1,3 +1,5 @@
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import type { Finish, StopReason } from '@/generation/response.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import type { FinishReason } from './wire.ts'
@@ -35,6 +37,25 @@ const READ: ReadonlyMap<string, StopReason> = new Map([
   ['pause_turn', 'pause'],
   ['malformed_function_call', 'malformed-tool-call'],
 ])
+
+/** The reasons of an answer that was broken off: DeepSeek's, vLLM's and SGLang's, Z.ai's, and OpenRouter's for all others. */
+const BROKEN: ReadonlySet<string> = new Set([
+  'insufficient_system_resource',
+  'abort',
+  'network_error',
+  'error',
+])
+
+/** The error that a choice ended in; undefined for one that goes on, or has come to an end. */
+export function decodeBreak(choice: JsonObject): GatewayError | undefined {
+  const { error, finish_reason: reason } = choice
+  const isError = typeof error === 'object' ? error !== null : typeof error === 'string' && error !== ''
+  if (isError) return faultError(decodeFaultValue(200, { error }))
+  if (typeof reason !== 'string' || !BROKEN.has(reason.toLowerCase())) return undefined
+  return new GatewayError('upstream_error', `The upstream broke its answer off: ${reason}`, {
+    retry: 'next-channel',
+  })
+}
 
 const WRITTEN = {
   end: 'stop',

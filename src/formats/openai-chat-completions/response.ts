@@ -7,9 +7,9 @@ import { Collector } from '@/generation/collect.ts'
 import { type Part, type TextPart, type ToolCallPart, textPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { asObject, asString, isJsonObject, type JsonObject, parseObject } from '@/json/json.ts'
 import { encodeAnnotation } from './citations.ts'
-import { encodeFinish } from './finish.ts'
+import { decodeBreak, encodeFinish } from './finish.ts'
 import {
   audioEntry,
   hidesReasoning,
@@ -38,13 +38,16 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
   const answer = new AnswerDecoder(context)
   const emit = collector.push.bind(collector)
   answer.push(body, 'message', emit)
+  if (answer.broken !== undefined) throw answer.broken
   answer.end(emit)
   return collector.response()
 }
 
 /** See Codec. */
 export function reportedUsage(body: JsonObject): Usage | undefined {
-  if (isFault(body, undefined) || !Array.isArray(body['choices'])) return undefined
+  const { choices } = body
+  if (isFault(body, undefined) || !Array.isArray(choices)) return undefined
+  if (choices.some(choice => isJsonObject(choice) && decodeBreak(choice) !== undefined)) return undefined
   return readUsage(asObject(body['usage']))
 }
 

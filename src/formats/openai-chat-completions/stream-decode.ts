@@ -24,6 +24,7 @@ import type { SseEvent } from '@/sse/event.ts'
 import { type AnswerScope, CandidateDecoder } from './candidate-decode.ts'
 import { decodeSources, hasSources } from './citations.ts'
 import { isEmpty } from './empty.ts'
+import { decodeBreak } from './finish.ts'
 import { type ChunkHead, encodeMissingEnd, type SilentChoice } from './missing-end.ts'
 import { readUsage } from './usage.ts'
 
@@ -96,6 +97,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
       return this.#fail(faultError(decodeFaultValue(200, chunk)), emit)
     }
     this.#answer.push(chunk, 'delta', emit)
+    if (this.#answer.broken !== undefined) return this.#fail(this.#answer.broken, emit)
     this.#chunk = chunk
   }
 
@@ -138,6 +140,8 @@ function endedEarly(): GatewayError {
 export class AnswerDecoder {
   readonly #candidates = new Map<number, CandidateDecoder>()
   readonly #scope: AnswerScope
+  /** The error in which one of its choices ended. */
+  broken: GatewayError | undefined
   /** The one to whose call plain events give input. */
   #calling: CandidateDecoder | undefined
   #started: Extract<GenerationEvent, { type: 'start' }> | undefined
@@ -260,9 +264,9 @@ export class AnswerDecoder {
     this.#pushLogprobs(choice, index, emit)
     const usage = readUsage(asObject(choice['usage']))
     if (usage !== undefined) emit({ type: 'usage', usage })
-    const reason = choice['finish_reason']
-    if (typeof reason !== 'string' || reason === '') return
-    candidate.finish(choice, emit)
+    const { finish_reason: reason, error } = choice
+    if (error !== undefined || typeof reason === 'string') this.broken ??= decodeBreak(choice)
+    if (typeof reason === 'string' && reason !== '') candidate.finish(choice, emit)
   }
 
   #pushLogprobs(choice: JsonObject, candidate: number, emit: Emit): void {

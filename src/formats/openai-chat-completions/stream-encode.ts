@@ -2,6 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
+import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { CandidateEncoder } from './candidate-encode.ts'
 import { ChunkWriter } from './chunk-writer.ts'
@@ -26,7 +27,8 @@ class ChunkEncoder implements StreamEncoder {
   #writer: ChunkWriter | undefined
   #usage: Usage | undefined
   #isOver = false
-  #hasFinished = false
+  /** Written when the upstream has ended: some go on after they said why they would end. */
+  readonly #finishes = new Map<number, Finish>()
 
   constructor(context: ReplyContext) {
     this.#context = context
@@ -66,8 +68,8 @@ class ChunkEncoder implements StreamEncoder {
         this.#usage = event.usage
         return
       case 'finish':
-        this.#hasFinished = true
-        return this.#candidate(event.candidate).finish(event.finish, emit)
+        this.#finishes.set(event.candidate, event.finish)
+        return
       case 'error':
         return this.#fail(event.error, emit)
       default:
@@ -78,10 +80,11 @@ class ChunkEncoder implements StreamEncoder {
   end(emit: Emit): void {
     if (this.#isOver) return
     // Every decoder tells of a cut answer itself; this keeps a silent one from looking like a success.
-    if (!this.#hasFinished) {
+    if (this.#finishes.size === 0) {
       return this.#fail(new GatewayError('upstream_error', "The upstream's answer ended early"), emit)
     }
     this.#isOver = true
+    for (const [index, finish] of this.#finishes) this.#candidate(index).finish(finish, emit)
     if (wantsUsage(this.#context) && this.#usage !== undefined) {
       emit(this.#chunks().usage(encodeUsage(this.#usage)))
     }

@@ -49,12 +49,9 @@ export class MessageReader implements ItemReader {
 
   textDelta(event: JsonObject, emit: Emit): void {
     const part = this.#part(event, 'text', emit)
-    const text = asString(event['delta'])
-    if (part !== undefined && text !== undefined && text !== '') {
-      part.length += text.length
-      emit({ type: 'text-delta', block: part.block, text })
-    }
-    if (part !== undefined) this.#logprobs(part, event['logprobs'], emit)
+    if (part === undefined) return
+    this.#say(part, asString(event['delta']) ?? '', emit)
+    this.#logprobs(part, event['logprobs'], emit)
   }
 
   /** So many UTF-16 units of the open part came past `textDelta`. */
@@ -64,10 +61,7 @@ export class MessageReader implements ItemReader {
 
   refusalDelta(event: JsonObject, emit: Emit): void {
     const part = this.#part(event, 'refusal', emit)
-    const text = asString(event['delta'])
-    if (part === undefined || text === undefined || text === '') return
-    part.length += text.length
-    emit({ type: 'refusal-delta', block: part.block, text })
+    if (part !== undefined) this.#say(part, asString(event['delta']) ?? '', emit)
   }
 
   textDone(event: JsonObject, emit: Emit): void {
@@ -81,12 +75,12 @@ export class MessageReader implements ItemReader {
   }
 
   annotation(event: JsonObject, emit: Emit): void {
-    const part = this.#part(event, 'text', emit)
+    const part = this.#ended ? this.#parts.get(placeOf(event)) : this.#part(event, 'text', emit)
     if (part !== undefined) this.#cite(part, event['annotation'], emit)
   }
 
   done(item: JsonObject, emit: Emit): void {
-    if (this.#ended) return
+    if (this.#ended) return this.#citeLate(item, emit)
     this.#phase = item['phase'] ?? this.#phase
     const strange: OpaquePart[] = []
     for (const [index, value] of messageContents(item).entries()) {
@@ -100,9 +94,7 @@ export class MessageReader implements ItemReader {
       const part = this.#part({ content_index: index }, kind, emit)
       if (part === undefined) continue
       this.#fill(part, textOf(content), emit)
-      for (const annotation of asArray(content['annotations']).slice(part.citations)) {
-        this.#cite(part, annotation, emit)
-      }
+      this.#citeRest(part, content, emit)
       if (!part.logprobs) this.#logprobs(part, content['logprobs'], emit)
     }
     this.cut(emit)
@@ -115,27 +107,52 @@ export class MessageReader implements ItemReader {
     this.#endOpen(emit)
   }
 
+  /** Sources that are named only when the message is done. */
+  #citeLate(item: JsonObject, emit: Emit): void {
+    for (const [index, value] of messageContents(item).entries()) {
+      const part = this.#parts.get(index)
+      const content = asObject(value)
+      if (part !== undefined && content !== undefined) this.#citeRest(part, content, emit)
+    }
+  }
+
+  #citeRest(part: OpenText, content: JsonObject, emit: Emit): void {
+    for (const annotation of asArray(content['annotations']).slice(part.citations)) {
+      this.#cite(part, annotation, emit)
+    }
+  }
+
   /** The part that an event is about. A part begins when its first event comes, announced or not. */
   #part(event: JsonObject, kind: OpenText['kind'], emit: Emit): OpenText | undefined {
-    const index = asNumber(event['content_index']) ?? 0
-    const known = this.#parts.get(index)
-    if (known !== undefined) return known.kind === kind && !known.ended ? known : undefined
     if (this.#ended) return undefined
-    this.#endOpen(emit)
-    const block = this.#source.nextBlock()
-    const part = { block, kind, length: 0, citations: 0, logprobs: false, ended: false }
+    const index = placeOf(event)
+    const known = this.#parts.get(index)
+    if (known !== undefined) return known.kind === kind ? known : undefined
+    const part = { block: 0, kind, length: 0, citations: 0, logprobs: false, ended: true }
     this.#parts.set(index, part)
-    this.#open = part
-    if (kind === 'refusal') this.#source.seen.refusal = true
-    emit({ type: kind === 'text' ? 'text-start' : 'refusal-start', block, candidate: 0 })
+    this.#begin(part, emit)
     return part
   }
 
-  #fill(part: OpenText | undefined, whole: string | undefined, emit: Emit): void {
-    if (part === undefined || whole === undefined || whole.length <= part.length) return
-    const text = whole.slice(part.length)
-    part.length = whole.length
+  /** One part is open at a time: a part that goes on behind another one does so in a block of its own. */
+  #begin(part: OpenText, emit: Emit): void {
+    this.#endOpen(emit)
+    part.block = this.#source.nextBlock()
+    part.ended = false
+    this.#open = part
+    if (part.kind === 'refusal') this.#source.seen.refusal = true
+    emit({ type: part.kind === 'text' ? 'text-start' : 'refusal-start', block: part.block, candidate: 0 })
+  }
+
+  #say(part: OpenText, text: string, emit: Emit): void {
+    if (text === '') return
+    if (part.ended) this.#begin(part, emit)
+    part.length += text.length
     emit({ type: part.kind === 'text' ? 'text-delta' : 'refusal-delta', block: part.block, text })
+  }
+
+  #fill(part: OpenText | undefined, whole: string | undefined, emit: Emit): void {
+    if (part !== undefined && whole !== undefined) this.#say(part, whole.slice(part.length), emit)
   }
 
   #cite(part: OpenText, annotation: JsonValue | undefined, emit: Emit): void {
@@ -160,6 +177,10 @@ export class MessageReader implements ItemReader {
     if (part.kind === 'refusal') emit({ type: 'refusal-end', block: part.block })
     else emit({ type: 'text-end', block: part.block, signature: phaseSignature(this.#phase) })
   }
+}
+
+function placeOf(event: JsonObject): number {
+  return asNumber(event['content_index']) ?? 0
 }
 
 function contentKind(part: JsonObject): OpenText['kind'] | undefined {

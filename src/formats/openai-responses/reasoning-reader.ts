@@ -14,10 +14,9 @@ export class ReasoningReader implements ItemReader {
   readonly #id: string | undefined
   #block: number | undefined
   #raw = false
-  /** The paragraph that is written now, and how much of it was emitted. */
-  #paragraph: number | undefined
-  #length = 0
-  #paragraphs = 0
+  /** The paragraph that is written now, and how much was emitted of each. */
+  #paragraph = -1
+  readonly #lengths = new Map<number, number>()
   #ended = false
 
   constructor(source: StreamSource, item: JsonObject) {
@@ -57,7 +56,7 @@ export class ReasoningReader implements ItemReader {
 
   /** So many UTF-16 units of the last paragraph came past its deltas. */
   skip(length: number): void {
-    this.#length += length
+    this.#count(this.#paragraph, length)
   }
 
   rawDone(event: JsonObject, emit: Emit): void {
@@ -70,7 +69,7 @@ export class ReasoningReader implements ItemReader {
     if (whole !== undefined) {
       if (this.#block === undefined) this.#start(whole.raw, whole.redacted, emit)
       for (const [index, text] of reasoningTexts(item, this.#raw).entries()) {
-        if (index >= this.#paragraphs - 1) this.#fill(index, this.#raw, text, emit)
+        this.#fill(index, this.#raw, text, emit)
       }
       if (whole.raw && !this.#raw) this.#add(whole.texts, reasoningTexts(item, false), emit)
     }
@@ -105,8 +104,7 @@ export class ReasoningReader implements ItemReader {
     if (this.#raw !== raw) return undefined
     if (this.#paragraph !== index) {
       this.#paragraph = index
-      this.#length = 0
-      this.#paragraphs += 1
+      this.#count(index, 0)
       emit({ type: 'reasoning-paragraph', block })
     }
     return block
@@ -116,14 +114,19 @@ export class ReasoningReader implements ItemReader {
     if (text === undefined || text === '') return
     const block = this.#turnTo(index, raw, emit)
     if (block === undefined) return
-    this.#length += text.length
+    this.#count(index, text.length)
     emit({ type: 'reasoning-delta', block, text })
   }
 
   #fill(index: number, raw: boolean, whole: string | undefined, emit: Emit): void {
-    if (whole === undefined) return
+    const told = this.#lengths.get(index)
+    if (whole === undefined || (told !== undefined && whole.length <= told)) return
     const block = this.#turnTo(index, raw, emit)
-    if (block !== undefined) this.#delta(index, raw, whole.slice(this.#length), emit)
+    if (block !== undefined) this.#delta(index, raw, whole.slice(told), emit)
+  }
+
+  #count(index: number, length: number): void {
+    this.#lengths.set(index, (this.#lengths.get(index) ?? 0) + length)
   }
 
   #end(encrypted: string | undefined, emit: Emit): void {

@@ -85,6 +85,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
 
   push(event: GenerationEvent, emit: Emit): void {
     if (this.#ended || this.#isOther(event)) return
+    // Some upstreams go on after they said why they would end, and say it again.
+    if ('block' in event && 'candidate' in event) this.#finish = undefined
     switch (event.type) {
       case 'start':
         this.#state.serviceTier = event.serviceTier
@@ -134,7 +136,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
       }
       case 'usage':
         this.#usage = event.usage
-        // Nothing can follow a finish but its usage, and an upstream may be slow to hang up.
+        // Its usage alone follows the end of an answer, and an upstream may be slow to hang up.
         if (this.#finish !== undefined) this.#complete(this.#finish, emit)
         return
       case 'finish':
