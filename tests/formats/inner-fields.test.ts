@@ -348,6 +348,17 @@ test('what says nothing is no loss', () => {
   for (const to of FORMATS) expect([to, ...lost(GEMINI, to, safety)]).toEqual([to])
 })
 
+test('how a tool is loaded and its input streamed is no loss: it is there at once, and its input streams anyway', () => {
+  const tool = {
+    name: 'f',
+    input_schema: { type: 'object' },
+    defer_loading: true,
+    eager_input_streaming: true,
+  }
+  const body = { ...messages({ type: 'text', text: 'a' }), tools: [tool] }
+  for (const to of FORMATS) expect([to, ...lost(MESSAGES, to, body)]).toEqual([to])
+})
+
 test('a change of tools in a system message is a loss everywhere else', () => {
   const removal = { type: 'tool_removal', tool: { type: 'tool_reference', name: 'f' } }
   const body = {

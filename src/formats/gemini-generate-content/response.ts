@@ -116,31 +116,40 @@ function encodeParts(parts: readonly Part[], shows: boolean): EncodedParts {
   for (const part of parts) {
     if (part.type === 'reasoning') {
       if (travelsOnCall(part)) thoughts.push(part)
-      const text = part.texts.join('\n\n')
-      const shown = shows && text !== ''
-      const signature = carriedSignature(part, text === '' ? 'none' : shown ? 'shown' : 'hidden')
-      pending = shown ? undefined : signature
-      if (shown)
-        encoded.parts.push(present({ text, thought: true, thoughtSignature: signatureValue(signature) }))
+      const thought = encodeThought(part, shows)
+      if (thought.shown !== undefined) encoded.parts.push(thought.shown)
+      pending = thought.pending
       continue
     }
     const written = encodePart(part, pending, thoughts)
     if (part.type === 'tool-call') thoughts = []
-    if (written !== undefined) {
-      if (part.type === 'text' && part.citations.length > 0) {
-        encoded.cited.push({
-          partIndex: encoded.parts.length,
-          text: part.text,
-          citations: [...part.citations],
-        })
-      }
-      encoded.parts.push(written)
-      if (part.type !== 'media' && part.type !== 'opaque') pending = undefined
-    } else if (part.type === 'tool-call') {
-      encoded.malformed = true
+    if (written === undefined) {
+      encoded.malformed ||= part.type === 'tool-call'
+      continue
     }
+    if (part.type === 'text' && part.citations.length > 0) {
+      encoded.cited.push({
+        partIndex: encoded.parts.length,
+        text: part.text,
+        citations: [...part.citations],
+      })
+    }
+    encoded.parts.push(written)
+    if (part.type !== 'media' && part.type !== 'opaque') pending = undefined
   }
   return encoded
+}
+
+/** A thought as a part with its signature; one that is not shown leaves the signature to the next part. */
+function encodeThought(
+  part: ReasoningPart,
+  shows: boolean,
+): { shown: WirePart | undefined; pending: Signature | undefined } {
+  const text = part.texts.join('\n\n')
+  if (text === '') return { shown: undefined, pending: carriedSignature(part, 'none') }
+  if (!shows) return { shown: undefined, pending: carriedSignature(part, 'hidden') }
+  const thoughtSignature = signatureValue(carriedSignature(part, 'shown'))
+  return { shown: present({ text, thought: true, thoughtSignature }), pending: undefined }
 }
 
 function encodePart(

@@ -48,6 +48,12 @@ interface OpenCall {
   turn: number
 }
 
+/** A message of the assistant that more may be said in. */
+interface OpenMessage {
+  content: JsonObject[]
+  phase: string | undefined
+}
+
 class HistoryWriter {
   readonly #turns: readonly Turn[]
   readonly #options: HistoryOptions
@@ -124,17 +130,13 @@ class HistoryWriter {
   }
 
   #assistant(parts: readonly Part[], turn: number): void {
-    let message: { content: JsonObject[]; phase: string | undefined } | undefined
+    let message: OpenMessage | undefined
     for (const [place, part] of parts.entries()) {
       if (this.#seal(part)) message = undefined
       const said = this.#assistantContent(part)
       if (said !== undefined) {
         const phase = part.type === 'text' ? phaseOf(part.signature) : undefined
-        if (message === undefined || message.phase !== phase) {
-          message = { content: [], phase }
-          const named = phase === undefined ? {} : { phase }
-          this.#items.push({ type: 'message', role: 'assistant', content: message.content, ...named })
-        }
+        if (message === undefined || message.phase !== phase) message = this.#openMessage(phase)
         message.content.push(said)
         continue
       }
@@ -146,6 +148,14 @@ class HistoryWriter {
       else if (part.type === 'tool-call') this.#call(part, turn)
     }
     this.#answerLost(turn)
+  }
+
+  /** An item for what the assistant says in one phase, in a row. */
+  #openMessage(phase: string | undefined): OpenMessage {
+    const content: JsonObject[] = []
+    const named = phase === undefined ? {} : { phase }
+    this.#items.push({ type: 'message', role: 'assistant', content, ...named })
+    return { content, phase }
   }
 
   /** Gives the calls of a turn whose results are not to come a made-up one. */

@@ -107,14 +107,30 @@ function pathText(path: JsonPath): string {
 
 const TOKEN = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g
 
+/** An object or a list whose end was not seen yet. */
+interface OpenValue {
+  path: string
+  start: number
+  isList: boolean
+  /** The key that came last, in an object. */
+  step: string
+  /** How many values came to an end, in a list. */
+  count: number
+}
+
+/** The path of the value that comes next in an open one. */
+function pathWithin({ path, isList, step, count }: OpenValue): string {
+  return path + (isList ? count : step)
+}
+
 /** All values in a text that is JSON, in the order of their ends; undefined when a key is spelled in an odd way. */
 function valuesOf(json: string): Value[] | undefined {
   const values: Value[] = []
-  const open: { path: string; start: number; isList: boolean; step: string; count: number }[] = []
+  const open: OpenValue[] = []
   let expectsKey = false
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     const inside = open.at(-1)
-    const path = inside === undefined ? '' : inside.path + (inside.isList ? inside.count : inside.step)
+    const path = inside === undefined ? '' : pathWithin(inside)
     if (token === '{' || token === '[') {
       expectsKey = token === '{'
       open.push({ path, start: index, isList: !expectsKey, step: '', count: 0 })

@@ -109,19 +109,23 @@ function checkSchema(schema: JsonObject, path: string): void {
     if (asArray(schema['enum']).some(value => typeof value !== 'string' || value === ''))
       refuse(`${path}.enum: values must be non-empty strings`)
   }
+  checkProperties(schema, path)
+  if (type === 'ARRAY' && schema['items'] === undefined) refuse(`${path}.items: missing field.`)
+  if (isJsonObject(schema['items'])) checkSchema(schema['items'], `${path}.items`)
+  for (const [index, choice] of asArray(schema['anyOf']).entries())
+    if (isJsonObject(choice)) checkSchema(choice, `${path}.any_of[${index}]`)
+}
+
+function checkProperties(schema: JsonObject, path: string): void {
   const properties = asObject(schema['properties']) ?? {}
-  if (type === 'OBJECT' && Object.keys(properties).length === 0)
+  if (typeNameOf(schema) === 'OBJECT' && Object.keys(properties).length === 0)
     refuse(`${path}.properties: should be non-empty for OBJECT type`)
   for (const [index, name] of asArray(schema['required']).entries()) {
     if (typeof name !== 'string' || !Object.hasOwn(properties, name))
       refuse(`${path}.required[${index}]: property is not defined`)
   }
-  if (type === 'ARRAY' && schema['items'] === undefined) refuse(`${path}.items: missing field.`)
   for (const [name, property] of Object.entries(properties))
     if (isJsonObject(property)) checkSchema(property, `${path}.properties[${name}]`)
-  if (isJsonObject(schema['items'])) checkSchema(schema['items'], `${path}.items`)
-  for (const [index, choice] of asArray(schema['anyOf']).entries())
-    if (isJsonObject(choice)) checkSchema(choice, `${path}.any_of[${index}]`)
 }
 
 function typeNameOf(schema: JsonObject): string | undefined {

@@ -122,8 +122,13 @@ const MESSAGES_DELTAS: Record<string, string> = {
   compaction_delta: 'compaction',
 }
 
+function fitsBlock(delta: JsonObject | undefined, open: { type: string } | undefined): boolean {
+  const of = MESSAGES_DELTAS[asString(delta?.['type']) ?? '']
+  return of === open?.type || (of === 'tool_use' && open?.type === 'server_tool_use')
+}
+
 function messages(data: readonly string[], law: Law): void {
-  let open: { type: string; input: string } | undefined
+  let open: { type: string } | undefined
   let blocks = 0
   let state: 'new' | 'content' | 'delta' | 'stopped' = 'new'
   for (const [position, each] of data.entries()) {
@@ -140,14 +145,11 @@ function messages(data: readonly string[], law: Law): void {
     else if (type === 'content_block_start') {
       law.must(state === 'content' && open === undefined, `${position}: one block at a time`)
       law.must(event['index'] === blocks, `${position}: indexes run from 0`)
-      open = { type: asString(asObject(event['content_block'])?.['type']) ?? '', input: '' }
+      open = { type: asString(asObject(event['content_block'])?.['type']) ?? '' }
       blocks += 1
     } else if (type === 'content_block_delta') {
-      const delta = asObject(event['delta'])
-      const of = MESSAGES_DELTAS[asString(delta?.['type']) ?? '']
-      const fits = of === open?.type || (of === 'tool_use' && open?.type === 'server_tool_use')
+      const fits = fitsBlock(asObject(event['delta']), open)
       law.must(fits && event['index'] === blocks - 1, `${position}: a delta of the open block`)
-      if (open !== undefined) open.input += asString(delta?.['partial_json']) ?? ''
     } else if (type === 'content_block_stop') {
       law.must(open !== undefined && event['index'] === blocks - 1, `${position}: stops the open block`)
       open = undefined
