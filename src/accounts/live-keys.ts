@@ -1,5 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
+import { inTime } from '@/clock/in-time.ts'
 import type { Database } from '@/db/connect.ts'
+import { guardOf } from '@/db/guard.ts'
 import { openListener } from '@/db/listener.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { type Authenticate, type Authentication, authenticator } from './authenticate.ts'
@@ -8,6 +10,10 @@ import { accountStore, KEYS_CHANNEL } from './store.ts'
 
 /** How new a key's time of last use is kept. */
 const NOTE_USE_MS = 60_000
+/** How long a caller waits for a database that does not answer, to be told to try again. */
+const PATIENCE_MS = 2_000
+/** A look-up without an answer for so long is on a connection that is dead. */
+const SILENCE_MS = 6_000
 
 /** What the keys of a process are read from and timed by. */
 export interface LiveKeysOptions {
@@ -27,7 +33,17 @@ export interface LiveKeys {
 /** Begins to hear of changes. Fails if the database cannot be listened to. */
 export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions): Promise<LiveKeys> {
   const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
-  const cache = keyCache({ load: hash => accounts.findKey(Buffer.from(hash, 'hex')), clock, random })
+  const guard = guardOf(database, { clock, silenceMs: SILENCE_MS })
+  const cache = keyCache({
+    load: hash =>
+      inTime(
+        guard(() => accounts.findKey(Buffer.from(hash, 'hex'))),
+        PATIENCE_MS,
+        clock,
+      ),
+    clock,
+    random,
+  })
   const listener = await openListener(database.url, {
     channel: KEYS_CHANNEL,
     onMessage: cache.onMessage,

@@ -12,6 +12,8 @@ export interface Database {
    */
   sql: postgres.Sql<{ bigint: bigint }>
   orm: ReturnType<typeof buildOrm>
+  /** Gives up every connection, and fails what runs on it; what comes next opens new ones. */
+  renew(): void
   /** Waits for running statements (5 s at most) and closes every connection. */
   close(): Promise<void>
 }
@@ -38,7 +40,7 @@ export interface ConnectOptions {
   max?: number
   /** Shown in pg_stat_activity. */
   applicationName?: string
-  /** The server gives up on a statement that takes longer; without it, never. */
+  /** The server gives up on a statement that takes longer. Without it, what the operator has set there. */
   statementTimeoutMs?: number
   onNotify?: (channel: string, payload: string) => void
   /** A connection was lost or closed. */
@@ -47,8 +49,35 @@ export interface ConnectOptions {
 
 /** Opens a pool. Connects at the first statement, so a wrong address shows there. */
 export function connect(url: string, options: ConnectOptions = {}): Database {
-  const sql = openClient(url, { max: 10, ...options })
-  return { url, sql, orm: buildOrm(sql), close: () => sql.end({ timeout: 5 }) }
+  const open = () => {
+    const client = openClient(url, { max: 10, ...options })
+    // For what that changes in the client: how it reads dates.
+    buildOrm(client)
+    return client
+  }
+  let client = open()
+  const sql = forwarding(() => client)
+  return {
+    url,
+    sql,
+    orm: buildOrm(sql),
+    renew() {
+      const old = client
+      client = open()
+      void old.end({ timeout: 0 })
+    },
+    close: () => client.end({ timeout: 5 }),
+  }
+}
+
+type Client = ReturnType<typeof openClient>
+
+/** The client of the moment, for those who keep it. */
+function forwarding(current: () => Client): Client {
+  return new Proxy(current(), {
+    get: (_first, name) => Reflect.get(current(), name),
+    apply: (_first, self, args) => Reflect.apply(current(), self, args),
+  })
 }
 
 /** A bare client. `?host=/directory` in the URL is the directory of a unix socket, as libpq has it. */

@@ -9,6 +9,8 @@ import { openClient } from './connect.ts'
 /** Any constant that nothing else in the database uses: "tollgate" in hexadecimal. */
 const LOCK = '8390043843661231205'
 const OLDEST_POSTGRES = 15
+/** The longest time limit that Postgres knows. */
+const LONGEST_MS = 2 ** 31 - 1
 
 /**
  * Brings the database to the schema of this program and returns how many migrations that took. Any number of processes
@@ -17,13 +19,24 @@ const OLDEST_POSTGRES = 15
  * @param patienceMs how long the server has to say its version
  */
 export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Promise<number> {
-  const client = openClient(url, { max: 1, applicationName: 'tollgate migrate' })
+  // Whatever the operator set for statements in general is too short for one that waits for a lock or writes a table anew.
+  const client = openClient(url, {
+    max: 1,
+    applicationName: 'tollgate migrate',
+    statementTimeoutMs: LONGEST_MS,
+  })
   try {
     await within(patienceMs, refuseOldServer(client))
     await client`select pg_advisory_lock(${LOCK}::bigint)`
     const before = await readApplied(client)
     const folder = findFolder()
-    refuseNewerDatabase(before.latest, folder)
+    const newest = newestIn(folder)
+    if (before.latest > newest) {
+      // A schema from the future would be written to by a program that does not know its columns.
+      throw new Refusal('The database was migrated by a newer Tollgate than this one')
+    }
+    // A role that may not create anything is enough where another has brought the schema.
+    if (before.latest === newest) return 0
     await applyMigrations(drizzle(client), { migrationsFolder: folder })
     const after = await readApplied(client)
     return after.count - before.count
@@ -66,13 +79,11 @@ async function readApplied(client: Client): Promise<{ count: number; latest: num
   return { count: row?.count ?? 0, latest: Number(row?.latest ?? 0) }
 }
 
-/** A schema from the future would be written to by a program that does not know its columns. */
-function refuseNewerDatabase(latestApplied: number, folder: string): void {
+/** When the newest migration of this program was made. */
+function newestIn(folder: string): number {
   const journal = parseObject(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))
   const known = asArray(journal?.['entries']).map(entry => asNumber(asObject(entry)?.['when']) ?? 0)
-  if (latestApplied > Math.max(0, ...known)) {
-    throw new Refusal('The database was migrated by a newer Tollgate than this one')
-  }
+  return Math.max(0, ...known)
 }
 
 /** `drizzle/` beside the sources, or beside the executable when the program is a compiled one. */

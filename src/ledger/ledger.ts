@@ -105,6 +105,8 @@ export interface LedgerOptions {
   onAdopted?(): Promise<void>
   /** Told once of each running exchange that must end: its key was revoked, its account suspended, its hold taken. */
   onStop?(stop: Stop): void
+  /** The ledger's connections led to a server that is silent or takes no writes, and were given up. */
+  onConnectionsLost?(): void
   timings?: Partial<LedgerTimings>
 }
 
@@ -113,7 +115,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   const { clock, log, newId, databaseUrl } = options
   const timings = { ...TIMINGS, ...options.timings }
   await using opened = new AsyncDisposableStack()
-  const pool = openPool(databaseUrl, timings, clock)
+  const pool = openPool(databaseUrl, timings, clock, options.onConnectionsLost)
   opened.defer(() => pool.close())
   const presence = await register({ store: pool.store, newId, address: options.address })
   const spill =

@@ -1,5 +1,6 @@
 import type { Clock } from '@/clock/clock.ts'
-import { connect, type Database } from '@/db/connect.ts'
+import { connect } from '@/db/connect.ts'
+import { guardOf } from '@/db/guard.ts'
 import { type LedgerStore, ledgerStore } from './store.ts'
 import type { LedgerTimings } from './timings.ts'
 
@@ -8,33 +9,31 @@ const CONNECTIONS = 4
 /** The connections of one process's ledger. */
 export interface LedgerPool {
   store(): LedgerStore
-  /** A statement without an answer condemns all connections: its network is gone, and it would wait for long. */
+  /** Gives up all connections where the statements of `act` get no answer, or a server that takes no writes. */
   guard<Result>(act: (store: LedgerStore) => Promise<Result>): Promise<Result>
   close(): Promise<void>
 }
 
-/** Connects when somebody asks. */
-export function openPool(url: string, timings: LedgerTimings, clock: Clock): LedgerPool {
-  const open = () =>
-    connect(url, {
-      max: CONNECTIONS,
-      applicationName: 'tollgate ledger',
-      statementTimeoutMs: timings.statementTimeoutMs,
-    })
-  let database: Database = open()
-  let store = ledgerStore(database)
-  return {
-    store: () => store,
-    async guard(act) {
-      const used = database
-      const cancel = clock.after(timings.connectionTimeoutMs, () => {
-        if (used !== database) return
-        database = open()
-        store = ledgerStore(database)
-        void used.sql.end({ timeout: 0 })
-      })
-      return act(store).finally(cancel)
-    },
-    close: () => database.close(),
-  }
+/**
+ * Connects when somebody asks.
+ * @param onRenew called when all connections were given up
+ */
+export function openPool(
+  url: string,
+  timings: LedgerTimings,
+  clock: Clock,
+  onRenew?: () => void,
+): LedgerPool {
+  const database = connect(url, {
+    max: CONNECTIONS,
+    applicationName: 'tollgate ledger',
+    statementTimeoutMs: timings.statementTimeoutMs,
+  })
+  const store = ledgerStore(database)
+  const guard = guardOf(database, {
+    clock,
+    silenceMs: timings.connectionTimeoutMs,
+    ...(onRenew === undefined ? {} : { onRenew }),
+  })
+  return { store: () => store, guard: act => guard(() => act(store)), close: () => database.close() }
 }

@@ -75,9 +75,9 @@ export class Upkeep {
 
   /** Heartbeat, checkpoints, reaper, journal. Without a heartbeat there is none of the rest. */
   async beat(): Promise<void> {
-    const { spill, presence, clock, settleAll } = this.#options
+    const { spill, presence, pool, clock, settleAll } = this.#options
     await spill?.journal.probe()
-    await presence.beat()
+    await pool.guard(() => presence.beat())
     this.#beatAt = clock.elapsed()
     spill?.notes.tidy()
     await eachByItself([

@@ -34,6 +34,20 @@ test('applies nothing to a database that is up to date', async () => {
   expect(await migrate(database.url)).toBe(0)
 })
 
+test('needs no right to write where another has brought the schema', async () => {
+  const url = new URL(database.url)
+  url.searchParams.set('default_transaction_read_only', 'on')
+  expect(await migrate(url.href)).toBe(0)
+})
+
+test('takes its time, whatever limit the operator has set for statements', async () => {
+  const hasty = await emptyTestDatabase()
+  const [row] = await hasty.sql`select current_database() as name`
+  await hasty.sql`alter database ${hasty.sql(String(row?.['name']))} set statement_timeout = '1ms'`
+  expect(await migrate(hasty.url)).toBeGreaterThan(0)
+  await hasty.close()
+})
+
 test('refuses a database from the future instead of writing to it', async () => {
   const future = await testDatabase()
   await future.sql`insert into drizzle.__drizzle_migrations (hash, created_at) values ('later', 9999999999999)`

@@ -31,6 +31,48 @@ test.each(CALLS)(
   },
 )
 
+/** Runs `act` while nobody gets an answer to what they ask of a table: as a database that hangs. */
+async function whileItHangs(table: string, act: () => Promise<void>): Promise<void> {
+  const holder = await gateway.database.sql.reserve()
+  await holder`begin`
+  await holder`lock table ${holder(table)} in access exclusive mode`
+  try {
+    await act()
+  } finally {
+    await holder`rollback`
+    holder.release()
+  }
+}
+
+function complete(headers: Record<string, string>): Promise<Response> {
+  return fetch(`${gateway.url}/v1/chat/completions`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(CALLS[0][1]),
+    signal: AbortSignal.timeout(20_000),
+  })
+}
+
+test('a database that hangs keeps nobody waiting for the look-up of a key', async () => {
+  const { key } = await gateway.accounts.createKey({ accountId: gateway.accountId, name: 'new' })
+  await whileItHangs('api_key', async () => {
+    const unknown = await complete({ authorization: `Bearer ${key}` })
+    expect(unknown.status).toBe(503)
+    expect(Number(unknown.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await unknown.text()).toContain('billing_unavailable')
+  })
+  expect((await complete({ authorization: `Bearer ${key}` })).status).toBe(200)
+})
+
+test('nor for whether a request was made before, without which it is not made', async () => {
+  const asked = { authorization: `Bearer ${gateway.key}`, 'idempotency-key': crypto.randomUUID() }
+  await whileItHangs('idempotent_run', async () => {
+    const response = await complete(asked)
+    expect(response.status).toBe(503)
+    expect(await response.text()).toContain('billing_unavailable')
+  })
+})
+
 test('readiness says so when the ledger admits nothing', async () => {
   const { ledger } = gateway.server.gateway
   const ready = () => fetch(`${gateway.opsUrl}/readyz`)

@@ -236,6 +236,7 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     log,
     onStop: stop => watchdog.end(stop),
     onAdopted: () => store.adopt(),
+    onConnectionsLost: () => database.renew(),
     ...(patience === undefined ? {} : { timings: patience.ledger }),
   })
 }

@@ -34,7 +34,12 @@ function unavailable(error: unknown): never {
 export function databaseAway(cause: unknown): GatewayError {
   return new GatewayError('billing_unavailable', 'The database does not answer, try again in a moment', {
     retryAfterMs: 1000,
-    detail: String(cause),
+    detail: String(firstCause(cause)),
     cause,
   })
+}
+
+/** Without the statement, which is long and the same each time. */
+function firstCause(error: unknown): unknown {
+  return error instanceof Error && error.cause !== undefined ? firstCause(error.cause) : error
 }

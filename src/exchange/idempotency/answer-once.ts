@@ -1,4 +1,5 @@
 import type { Caller } from '@/accounts/account.ts'
+import { Late } from '@/clock/in-time.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller, databaseAway } from '@/exchange/admission/authentication.ts'
@@ -88,6 +89,7 @@ function requestAgain(request: Request, body: Uint8Array, signal: AbortSignal): 
 /** Without the database nobody knows whether a request was made before, so it is not made. */
 function unavailable(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
+  if (error instanceof Late) return databaseAway(error)
   if (!(error instanceof Error) || !('code' in error)) return asGatewayError(error)
   return databaseAway(error)
 }

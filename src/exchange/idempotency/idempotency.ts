@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { inTime } from '@/clock/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
@@ -13,6 +14,9 @@ import type { RunClaim, RunStore } from './store.ts'
 const RENEW_MS = 2000
 
 const SWEEP_MS = 60_000
+
+/** How long a caller waits for a database that does not answer, to be told to try again. */
+const PATIENCE_MS = 2_000
 
 /** Where runs are kept, sealed and timed. */
 export interface IdempotencyOptions {
@@ -66,13 +70,16 @@ export class Idempotency {
     if (run !== undefined) this.#requests.set(request, run)
   }
 
-  /** Answers with what there is for this key, or by running the request. */
+  /**
+   * Answers with what there is for this key, or by running the request.
+   * @throws Late if the database does not answer; a claim that reaches it later lasts as long as that of a dead process
+   */
   async once(claim: RunClaim, caller: Request, run: (signal: AbortSignal) => Rerun): Promise<Response> {
     const { store, box, clock } = this.#options
     const { signal } = caller
     for (;;) {
       const id = Bun.randomUUIDv7()
-      const found = await store.claim(id, claim)
+      const found = await inTime(store.claim(id, claim), PATIENCE_MS, clock)
       if (found === 'begun') return this.#run(id, signal, run)
       if (found !== undefined) {
         if (Buffer.compare(found.fingerprint, claim.fingerprint) !== 0) throw usedForAnother()
