@@ -1,4 +1,4 @@
-import { write, writeSync } from 'node:fs'
+import { constants, fstatSync, openSync, write, writeSync } from 'node:fs'
 
 /** Where lines go, and in which portions. */
 export interface LineWriterOptions {
@@ -19,6 +19,8 @@ const MAX_RETRY_MS = 128
 const IN_FLIGHT_MS = 100
 /** In steps of so many, since a machine that stands still for a while takes one of them and not all. */
 const IN_FLIGHT_STEP_MS = 2
+/** A reader that has taken nothing for so long, in ms, at the end of the process keeps it from ending no longer. */
+const STILL_MS = 5_000
 /** A reader that stands still costs lines, and not the process its memory. In characters. */
 const MOST_WAITING = 64 * 1024 * 1024
 
@@ -31,7 +33,8 @@ const OVER: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EBADF'])
 /**
  * Writes lines to a file descriptor in the background and in order: many at once, since a system call for each costs
  * more than making it, and always whole ones, so that processes that share a pipe do not write into one another's as
- * long as a write is atomic there. At the end of the process nothing is left. Once nobody reads, nothing is written.
+ * long as a write is atomic there. At the end of the process nothing is left, unless its reader stands still. Once nobody
+ * reads, nothing is written.
  *
  * Not pino's own destination (sonic-boom), which measures all that it has collected anew with each line.
  */
@@ -74,11 +77,14 @@ export class LineWriter {
     }
     this.#rest = Buffer.concat([this.#rest.subarray(this.#inFlight), this.#takeLines()])
     this.#inFlight = 0
+    const fd = impatient(this.#fd)
+    let takenAt = performance.now()
     while (this.#rest.length > 0) {
       try {
-        this.#advance(writeSync(this.#fd, this.#rest, 0, this.#pieceLength()))
+        this.#advance(writeSync(fd, this.#rest, 0, this.#pieceLength()))
+        takenAt = performance.now()
       } catch (error) {
-        if (!isBusy(error)) return
+        if (!isBusy(error) || performance.now() - takenAt > STILL_MS) return
         Bun.sleepSync(this.#nextRetryMs())
       }
     }
@@ -145,6 +151,17 @@ export class LineWriter {
     this.#isOver = true
     this.#rest = NOTHING
     this.#lines = []
+  }
+}
+
+/** The same pipe, on which a write that would have to wait fails instead; as it is where the system has no such thing. */
+function impatient(fd: number): number {
+  try {
+    return fstatSync(fd).isFIFO()
+      ? openSync(`/proc/self/fd/${fd}`, constants.O_WRONLY | constants.O_NONBLOCK)
+      : fd
+  } catch {
+    return fd
   }
 }
 

@@ -87,6 +87,22 @@ test('a process whose reader is gone goes on', async () => {
   expect(await new Response(child.stderr).text()).toBe('ended 0\n')
 })
 
+test('a process whose reader stands still ends all the same', async () => {
+  const child = Bun.spawn(
+    [
+      'sh',
+      '-c',
+      `{ "$0" "$1" one 5000 alone exit; echo "ended $?" >&2; } | sleep 15`,
+      process.execPath,
+      PROCESS,
+    ],
+    { stdout: 'ignore', stderr: 'pipe' },
+  )
+  const said = child.stderr.getReader()
+  expect(new TextDecoder().decode((await said.read()).value)).toBe('ended 3\n')
+  child.kill()
+}, 30_000)
+
 describe('a writer', () => {
   function open(name: string, maxWriteBytes?: number) {
     const path = join(directory, name)
