@@ -5,7 +5,7 @@ import { openEmbedded } from '@/db/embedded.ts'
 
 const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
 const HOLD_BATCH = 'drizzle/0020_budget_entries.sql'
-const POST = 'drizzle/0017_payments_given_back.sql'
+const POST = 'drizzle/0024_closed_accounts.sql'
 const CLOSE = 'drizzle/0020_budget_entries.sql'
 const HOLD_MANY = 'drizzle/0014_hold_many.sql'
 
@@ -216,6 +216,48 @@ export const PLANTED: readonly Planted[] = [
     find: '(x.input_uncached + x.cache_read + x.cache_write5m + x.cache_write1h + x.audio_input)',
     replace: '(x.input_uncached)',
     caughtBy: 'tests/ledger/receipts.test.ts',
+  },
+  {
+    bug: 'a service tier is charged as it was asked for, and not as it was served',
+    file: 'src/exchange/billing/service-tier.ts',
+    find: "const tier = said === 'open' ? readServiceTier(upstream?.tier) : said",
+    replace: 'const tier = readServiceTier(upstream?.tier)',
+    caughtBy: 'tests/exchange/billing/service-tiers.test.ts',
+  },
+  {
+    bug: 'the hold does not reckon with the service tier that the vendor may choose (held too low)',
+    file: 'src/exchange/billing/service-tier.ts',
+    find: "  open: ['priority', 'flex'],",
+    replace: '  open: [],',
+    caughtBy: 'tests/exchange/billing/service-tiers.test.ts',
+  },
+  {
+    bug: 'a receipt does not keep the service tier that it was charged by',
+    file: 'src/exchange/billing/settlement.ts',
+    find: 'serviceTier: charge?.serviceTier ?? null,',
+    replace: 'serviceTier: null,',
+    caughtBy: 'tests/exchange/billing/service-tiers.test.ts',
+  },
+  {
+    bug: 'the audit does not know of service tiers',
+    file: 'src/ledger/audit-checks.ts',
+    find: "p.service_tier = coalesce(x.service_tier, '')",
+    replace: "p.service_tier = ''",
+    caughtBy: 'tests/exchange/billing/service-tiers.test.ts',
+  },
+  {
+    bug: 'a month counts again what it has counted',
+    file: 'drizzle/0025_monthly_totals.sql',
+    find: 'e.seq > v_known AND ',
+    replace: '',
+    caughtBy: 'tests/console/api/statements.test.ts',
+  },
+  {
+    bug: 'a refund that failed is given back although the total of a later one no longer has it',
+    file: 'src/console/payment-returns.ts',
+    find: 'const everRefunded = amountNano + failedBy(at)',
+    replace: 'const everRefunded = amountNano',
+    caughtBy: 'tests/console/payments.test.ts',
   },
   {
     bug: 'a price that is to change is in force at once',

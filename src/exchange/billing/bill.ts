@@ -11,7 +11,7 @@ import { LARGEST_NANO } from '@/pricing/money.ts'
 import type { CreditWatch } from './credit.ts'
 import { Meter } from './meter.ts'
 import { isWorthBeginning, type Quote } from './quote.ts'
-import { chargedTier } from './service-tier.ts'
+import { type AskedUpstream, chargedTier } from './service-tier.ts'
 import type { Told, UsedUp } from './used-up.ts'
 
 /** Largest step by which a running stream's hold grows, in output tokens. */
@@ -31,8 +31,8 @@ export interface BillOptions {
   exchange: { id: string; accountId: number; keyId: number }
   /** Milliseconds since 1970. */
   now: () => number
-  /** The service tier that the upstream of the last attempt was asked for, in its words; undefined: none. */
-  askedTier: () => string | undefined
+  /** What the upstream of the last attempt was asked for; undefined: there was none. */
+  asked: () => AskedUpstream | undefined
 }
 
 /**
@@ -215,7 +215,7 @@ export class Bill {
   }
 
   #tierOf(servedTier: string | undefined): ServiceTier | undefined {
-    return chargedTier(this.quote.rates, servedTier, this.#options.askedTier)
+    return chargedTier(this.quote.rates, servedTier, this.#options.asked)
   }
 
   #soFar(meter: Meter): UsedUp {

@@ -54,7 +54,7 @@ export function reserve(
     exchange,
     quote,
     now: clock.now,
-    askedTier: () => record.askedTier,
+    asked: () => record.channelFormat && { format: record.channelFormat, tier: record.askedTier },
   })
   if (!ledger.healthy()) {
     throw new GatewayError('billing_unavailable', 'Billing is unavailable, try again in a moment')

@@ -63,7 +63,8 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const body = outlineOf(prompt.body)
   const { likely, most } = weighPrompt(body, prompt.body.bytes.length, textsOf(prompt.body))
   const fitting = Math.min(most, Math.max(model.contextTokens ?? most, likely))
-  const cases = ratesInReach(rates, prompt.format, body).map(each => ({
+  const servers = () => model.routes.map(({ channel }) => channel.format)
+  const cases = ratesInReach(rates, prompt.format, body, servers).map(each => ({
     rates: each,
     ceiling: { inputTokens: fitting, without: impossibleKinds(prompt, each) },
   }))

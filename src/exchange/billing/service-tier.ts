@@ -35,11 +35,28 @@ const SERVABLE: Readonly<Record<TierWord, readonly ServiceTier[]>> = {
   other: ['priority', 'flex'],
 }
 
-/** All rates that a request may be charged by, the model's own first. */
-export function ratesInReach(rates: Rates, format: Format, body: JsonObject): readonly Rates[] {
+/**
+ * All rates that a request may be charged by, the model's own first.
+ * @param servers formats of the upstreams that may serve it
+ */
+export function ratesInReach(
+  rates: Rates,
+  format: Format,
+  body: JsonObject,
+  servers: () => readonly Format[],
+): readonly Rates[] {
   if (rates.serviceTiers.size === 0) return [rates]
   const asked = readServiceTier(askedTier(format, body))
-  return [rates, ...new Set(SERVABLE[asked].map(tier => ratesIn(rates, pricedTier(rates, tier))))]
+  const formats = servers()
+  const tiers = SERVABLE[asked].flatMap(tier => formats.map(servedBy => pricedTier(rates, tier, servedBy)))
+  return [rates, ...new Set(tiers.map(tier => ratesIn(rates, tier)))]
+}
+
+/** What an upstream was asked for. */
+export interface AskedUpstream {
+  format: Format
+  /** In its words; undefined: none. */
+  tier: string | undefined
 }
 
 /**
@@ -49,16 +66,26 @@ export function ratesInReach(rates: Rates, format: Format, body: JsonObject): re
 export function chargedTier(
   rates: Rates,
   served: string | undefined,
-  asked: () => string | undefined,
+  asked: () => AskedUpstream | undefined,
 ): ServiceTier | undefined {
   if (rates.serviceTiers.size === 0) return undefined
+  const upstream = asked()
   const said = readServiceTier(served)
-  const tier = said === 'open' ? readServiceTier(asked()) : said
-  return isServiceTier(tier) ? pricedTier(rates, tier) : undefined
+  const tier = said === 'open' ? readServiceTier(upstream?.tier) : said
+  return isServiceTier(tier) ? pricedTier(rates, tier, upstream?.format) : undefined
 }
 
-/** OpenAI calls the priority tier `fast`, too. */
-function pricedTier(rates: Rates, tier: ServiceTier): ServiceTier | undefined {
-  if (rates.serviceTiers.has(tier)) return tier
-  return tier === 'fast' && rates.serviceTiers.has('priority') ? 'priority' : undefined
+/**
+ * The tier whose prices a tier has. OpenAI calls the priority tier `fast`, too, so whichever of the two an operator named
+ * is meant. Anthropic's are two: who is served from capacity that was bought ahead did not ask for its fast mode.
+ */
+function pricedTier(
+  { serviceTiers }: Rates,
+  tier: ServiceTier,
+  servedBy: Format | undefined,
+): ServiceTier | undefined {
+  if (serviceTiers.has(tier)) return tier
+  if (tier === 'fast' && serviceTiers.has('priority')) return 'priority'
+  const isOpenAi = servedBy === 'openai-chat-completions' || servedBy === 'openai-responses'
+  return tier === 'priority' && isOpenAi && serviceTiers.has('fast') ? 'fast' : undefined
 }

@@ -16,9 +16,12 @@ const NAMES = ['chat', 'responses', 'messages', 'gemini'] as const
 type Name = (typeof NAMES)[number]
 
 const PRICES = `{ input: 1, output: 2, service_tiers: { priority: { input: 10, output: 20 }, flex: { output: 1 }, fast: { input: 30, output: 60 } } }`
+const FAST_PRICES = `{ input: 1, output: 2, service_tiers: { fast: { input: 30, output: 60 } } }`
 const { gateway, upstream } = await scriptedGateway({
   models: NAMES.map(
-    name => `\n  - { id: "tiered-${name}", channels: [{ channel: ${name} }], prices: ${PRICES} }`,
+    name => `
+  - { id: "tiered-${name}", channels: [{ channel: ${name} }], prices: ${PRICES} }
+  - { id: "fast-${name}", channels: [{ channel: ${name} }], prices: ${FAST_PRICES} }`,
   ).join(''),
 })
 
@@ -298,6 +301,38 @@ test('a tier that the model has no price for is the plain price', async () => {
   expect(found).toEqual({ charged: COST.ordinary, cost: COST.ordinary, tier: null })
 })
 
+describe('a model that has prices for fast alone', () => {
+  const said = { service_tier: 'priority' }
+  test.each([
+    ['chat', { service_tier: 'fast' }, said, COST.fast],
+    ['chat', {}, said, COST.fast],
+    ['responses', { service_tier: 'fast' }, said, COST.fast],
+    ['responses', { service_tier: 'priority' }, {}, COST.fast],
+    ['chat', { service_tier: 'fast' }, { service_tier: 'default' }, COST.ordinary],
+    // Which was bought ahead, and is no fast mode.
+    ['messages', {}, said, COST.ordinary],
+    ['messages', { speed: 'fast' }, { speed: 'fast' }, COST.fast],
+  ] as const)(
+    'has them for the tier that OpenAI calls by both names: %s asked for %j and served in %j',
+    async (name, asked, served, cost) => {
+      upstream.answer = () => answerOf(name, false, served)
+      const found = await settled(async () => read(await call(name, `fast-${name}`, false, asked)))
+      expect(found).toEqual({ charged: cost, cost, tier: cost === COST.fast ? 'fast' : null })
+    },
+  )
+
+  test.each([
+    ['chat', 402],
+    ['messages', 200],
+  ] as const)('sets them aside where they may be charged: %s', async (name, status) => {
+    upstream.answer = () => answerOf(name, false, {})
+    const { key } = await openPayer(gateway.accounts, { creditNano: 300_000n })
+    const response = await call(name, `fast-${name}`, false, {}, key)
+    await response.text()
+    expect(response.status).toBe(status)
+  })
+})
+
 test('a stream that breaks off is charged by the tier that it named so far', async () => {
   const fed = fedStream()
   upstream.answer = () => eventStream(fed.stream)
@@ -347,14 +382,15 @@ describe('the hold', () => {
       'ultrafast',
       'other',
     )
+    const anyFormat = fc.constantFrom(...FORMATS)
     fc.assert(
-      fc.property(anyRates, anyUsage, word, fc.constantFrom(...FORMATS), (rates, usage, asked, format) => {
+      fc.property(anyRates, anyUsage, word, anyFormat, anyFormat, (rates, usage, asked, format, maker) => {
         const body =
           format === 'anthropic-messages' && asked === 'fast'
             ? { speed: 'fast' }
             : { service_tier: asked ?? null, serviceTier: asked ?? null }
         const ceiling = { inputTokens: inputTokens(usage), outputTokens: outputTokens(usage) }
-        const bounds = ratesInReach(rates, format, body).map(each => boundOf(ceiling, each))
+        const bounds = ratesInReach(rates, format, body, () => [maker]).map(each => boundOf(ceiling, each))
         const most = dearest(bounds)
         // What the vendors may serve to who asks so; `open` requests by the operator's settings there.
         const served = {
@@ -367,7 +403,7 @@ describe('the hold', () => {
           other: ['scale', 'default', 'priority'],
         }[asked ?? 'auto']
         for (const said of [undefined, '', 'auto', ...served]) {
-          const tier = chargedTier(rates, said, () => askedTier(format, body))
+          const tier = chargedTier(rates, said, () => ({ format: maker, tier: askedTier(format, body) }))
           const { pico } = costOf(usage, ratesIn(rates, tier))
           expect(pico <= most).toBe(true)
         }
