@@ -96,9 +96,9 @@ export interface VideoStore {
   lease(id: string): Promise<LeasedJob | undefined>
   /** The same for jobs whose time has come. */
   leaseDue(limit: number): Promise<LeasedJob[]>
-  /** Gives a job back that is not over; `lookInMs` is when it is due again. */
+  /** Gives a job back that is not over; `lookInMs` is when it is due again. One that somebody else has closed meanwhile stays so. */
   postpone(id: string, lookInMs: number, news?: VideoNews): Promise<void>
-  /** Closes a job whose money has been settled. */
+  /** Closes a job whose money has been settled. The first who does says how it ended. */
   close(id: string, news: VideoNews, money: 'charged' | 'released'): Promise<void>
   /** Completes the result of the order with what it cost. False: that result is not written yet. */
   bill(id: string, charge: Charge, extras: Extras): Promise<boolean>
@@ -239,13 +239,13 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
           leasedUntil: inSeconds(REST_SECONDS),
           lookAt: inSeconds(lookInMs / 1000),
         })
-        .where(eq(videoJob.id, id))
+        .where(isOpen(id))
     },
     async close(id, news, money) {
       await orm
         .update(videoJob)
         .set({ ...newsOf(news), money, endedAt: sqlText`now()`, leasedUntil: null })
-        .where(eq(videoJob.id, id))
+        .where(isOpen(id))
     },
     async hide(id) {
       await orm.update(videoJob).set({ deletedAt: sqlText`now()` }).where(eq(videoJob.id, id))
@@ -292,6 +292,11 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
 }
 
 const IS_FREE = or(isNull(videoJob.leasedUntil), lte(videoJob.leasedUntil, sqlText`now()`))
+
+/** Whoever looks at a job for longer than its lease may come when another has seen its end. */
+function isOpen(id: string): SQL | undefined {
+  return and(eq(videoJob.id, id), eq(videoJob.money, 'held'))
+}
 
 function mineOf(accountId: number): SQL | undefined {
   return and(eq(videoJob.accountId, accountId), isNull(videoJob.deletedAt))

@@ -1,0 +1,71 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { type VideoJob, type VideoNews, type VideoStore, videoStore } from '@/exchange/videos/store.ts'
+import { secretBox } from '@/secrets/secret-box.ts'
+
+let database: TestDatabase
+let videos: VideoStore
+
+beforeAll(async () => {
+  database = await testDatabase()
+  videos = videoStore(database, secretBox('a secret for tests, long enough for everybody'))
+}, 60_000)
+afterAll(() => database.close())
+
+async function orderedJob(): Promise<VideoJob> {
+  const job: VideoJob = {
+    id: Bun.randomUUIDv7(),
+    accountId: 1,
+    keyId: 1,
+    model: 'film',
+    calledModel: 'film',
+    channel: 'maker',
+    channelFormat: 'openai-responses',
+    channelKeyHash: undefined,
+    upstreamModel: 'film',
+    upstreamId: 'video_1',
+    content: {
+      terms: { prompt: 'a cat', seconds: 4, frame: { width: 720, height: 1280 }, samples: 1 },
+      fault: undefined,
+      files: [],
+      answer: {},
+    },
+    state: 'queued',
+    percent: 0,
+    remixOf: undefined,
+    orderedSeconds: 4,
+    priceVersion: 1n,
+    money: 'held',
+    createdAt: new Date(),
+    endedAt: undefined,
+    keptUntil: undefined,
+    deletedAt: undefined,
+  }
+  await videos.add(job)
+  return job
+}
+
+const news = ({ content }: VideoJob, state: VideoNews['state']): VideoNews => ({
+  state,
+  percent: state === 'completed' ? 100 : 50,
+  content: { ...content, answer: { status: state } },
+  keptUntil: undefined,
+})
+
+test.each([
+  ['has seen nothing new', (job: VideoJob) => videos.postpone(job.id, 3_000, news(job, 'in_progress'))],
+  ['takes it for failed', (job: VideoJob) => videos.close(job.id, news(job, 'failed'), 'released')],
+])(
+  'a film that one process saw finished stays so when another, which was stopped on its look, %s',
+  async (_what, late) => {
+    const job = await orderedJob()
+    await videos.close(job.id, news(job, 'completed'), 'charged')
+    await late(job)
+    expect(await videos.find(job.accountId, job.id)).toMatchObject({
+      state: 'completed',
+      percent: 100,
+      money: 'charged',
+      content: { answer: { status: 'completed' } },
+    })
+  },
+)
