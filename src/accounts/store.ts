@@ -293,10 +293,11 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
     },
     async touchKeys(ids) {
       if (ids.length === 0) return
+      // One parameter: a statement can have 65,535, and more keys than that may be used in a minute.
       await orm
         .update(apiKey)
         .set({ lastUsedAt: sql`now()` })
-        .where(inArray(apiKey.id, [...ids]))
+        .where(sql`${apiKey.id} = any (${`{${ids.join(',')}}`}::text::bigint[])`)
     },
   }
 }

@@ -181,6 +181,13 @@ test('a key without a list, limits or dates says so with undefined', async () =>
   expect((await store.listKeys(accountId))[0]?.lastUsedAt).toBeInstanceOf(Date)
 })
 
+test('the use of more keys than a statement has parameters is noted', async () => {
+  const { id: accountId } = await newAccount()
+  const { id } = await store.createKey(plainKey(accountId))
+  await store.touchKeys([...Array.from({ length: 70_000 }, (_, index) => 1_000_000 + index), id])
+  expect((await store.listKeys(accountId))[0]?.lastUsedAt).toBeInstanceOf(Date)
+})
+
 test.each([
   [true, true, true],
   [true, false, false],
