@@ -4,7 +4,7 @@ import type { Source } from '@/db/schema.ts'
 import { readPricePlan } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { findJumps, type PriceJump } from './price-jump.ts'
-import { type StoredPrice, writePrice, writeSchedule } from './price-store.ts'
+import { readScheduled, type StoredPrice, writePrice, writeSchedule } from './price-store.ts'
 import type { StoredModel } from './store.ts'
 
 /** What is to be written, and what the operator should look at. */
@@ -64,10 +64,11 @@ export async function writePrices(
   { current, source, now }: PriceState,
 ): Promise<boolean> {
   let written = false
+  const scheduled = await readScheduled(tx)
   for (const { id, prices } of models) {
     const plan = prices === undefined ? UNPRICED : readPricePlan(prices, now)
     if (await writePrice(tx, id, plan.rates, current.get(id), source)) written = true
-    if (await writeSchedule(tx, id, plan, source)) written = true
+    if (await writeSchedule(tx, id, plan, scheduled.get(id) ?? [], source)) written = true
   }
   return written
 }

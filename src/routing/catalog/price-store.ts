@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
-import { and, asc, desc, eq, sql } from 'drizzle-orm'
+import { asc, desc, eq, sql } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { priceVersion, type Source } from '@/db/schema.ts'
 import { type RateChange, readStoredRates, storeRates } from '@/generation/rate-text.ts'
@@ -41,28 +41,41 @@ export async function readClock(rows: Rows): Promise<Date> {
   return new Date(Number(row?.ms))
 }
 
-/** The versions of one model that are not in force yet, in order of time. */
-async function readScheduled(rows: Rows, modelId: string) {
+/** A version that is not in force yet. */
+export interface ScheduledPrice {
+  from: Date
+  rates: Rates | undefined
+}
+
+/** The versions that are not in force yet, by model and in order of time. */
+export async function readScheduled(rows: Rows): Promise<Map<string, ScheduledPrice[]>> {
   const found = await rows
-    .selectDistinctOn([priceVersion.validFrom])
+    .selectDistinctOn([priceVersion.modelId, priceVersion.validFrom])
     .from(priceVersion)
-    .where(and(eq(priceVersion.modelId, modelId), sql`not ${isInForce}`))
-    .orderBy(asc(priceVersion.validFrom), desc(priceVersion.id))
-  return found.map(row => ({ from: row.validFrom, rates: storedPrice(row).rates }))
+    .where(sql`not ${isInForce}`)
+    .orderBy(asc(priceVersion.modelId), asc(priceVersion.validFrom), desc(priceVersion.id))
+  const byModel = new Map<string, ScheduledPrice[]>()
+  for (const row of found) {
+    const known = byModel.get(row.modelId) ?? []
+    known.push({ from: row.validFrom, rates: storedPrice(row).rates })
+    byModel.set(row.modelId, known)
+  }
+  return byModel
 }
 
 /**
  * Adds versions that will come into force, so that `rates` and then `changes` hold. A version cannot be taken back:
  * one that is not wanted any more gets a later one from the same moment on, with the rates that hold before it.
- * True if it added one. Call it with the catalog locked.
+ * `before` are those of the model that there are. True if it added one. Call it with the catalog locked.
  */
 export async function writeSchedule(
   rows: Rows,
   modelId: string,
   plan: { rates: Rates | undefined; changes: readonly RateChange[] },
+  before: readonly ScheduledPrice[],
   source: Source,
 ): Promise<boolean> {
-  const scheduled = new Map((await readScheduled(rows, modelId)).map(one => [one.from.getTime(), one.rates]))
+  const scheduled = new Map(before.map(one => [one.from.getTime(), one.rates]))
   const wanted = new Map(plan.changes.map(one => [one.from.getTime(), one.rates]))
   const moments = [...new Set([...scheduled.keys(), ...wanted.keys()])].toSorted((one, other) => one - other)
   let inForce = plan.rates
