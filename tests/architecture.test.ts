@@ -81,6 +81,9 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ],
 ]
 
+/** The first line of something exported. */
+const EXPORT = /^export (?:async |abstract )*(?:function\*?|class|interface|type|const) \w/
+
 interface Import {
   file: string
   target: string
@@ -241,6 +244,20 @@ describe('metering is the only door to an upstream', () => {
 })
 
 describe('habits that a linter does not know', () => {
+  // The console's contract and pages are lists of schemas and components, whose names say what they are.
+  test('outside the console what a file exports is explained, exports that stand together in one comment', async () => {
+    const silent: string[] = []
+    for await (const file of new Glob('**/*.ts').scan('src')) {
+      if (file.startsWith('console/')) continue
+      const lines = (await Bun.file(`src/${file}`).text()).split('\n')
+      for (const [index, line] of lines.entries()) {
+        if (!EXPORT.test(line) || EXPORT.test(lines[index - 1] ?? '')) continue
+        if (lines[index - 1]?.endsWith('*/') !== true) silent.push(`${file}:${index + 1} ${line}`)
+      }
+    }
+    expect(silent).toEqual([])
+  })
+
   test('no file is called after nothing in particular', async () => {
     const vague: string[] = []
     for await (const file of new Glob('**/*.ts').scan('src')) {

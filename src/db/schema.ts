@@ -741,8 +741,9 @@ export const priceVersion = pgTable(
   ],
 )
 
-/** The console (src/console/): who signs in there, and what administrators did. */
+// The console (src/console/): who signs in there, and what administrators did.
 
+/** What a user may do there: see all, change it, or also say who else may. */
 export type Role = 'read_only' | 'admin' | 'owner'
 /** Who is disabled cannot sign in. */
 export type ConsoleUserStatus = 'active' | 'disabled'

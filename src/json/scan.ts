@@ -2,11 +2,11 @@
 export const QUOTE = 0x22
 export const COMMA = 0x2c
 export const COLON = 0x3a
-const BACKSLASH = 0x5c
 export const OPEN_BRACKET = 0x5b
 export const CLOSE_BRACKET = 0x5d
 export const OPEN_BRACE = 0x7b
 export const CLOSE_BRACE = 0x7d
+const BACKSLASH = 0x5c
 
 /** Where the document's value starts, behind a BOM and white space. */
 export function startOf(bytes: Buffer): number {

@@ -25,6 +25,7 @@ export const DATA_KEYS: ReadonlySet<string> = new Set([
 /** The SDK's keys with JSON values: a key that the vendor renames becomes a compile error here. */
 type Wire<T> = { [K in keyof T]?: JsonValue | undefined }
 
+/** What requests and answers are made of, under the API's own names. */
 export type WireContent = Omit<Wire<Content>, 'parts'> & { parts: WirePart[] }
 export type WirePart = Wire<Part>
 export type WireFunctionCall = Wire<FunctionCall>
