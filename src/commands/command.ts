@@ -87,7 +87,9 @@ function parse(args: readonly string[], types: OptionTypes) {
     refuseRepeated(parsed.tokens.flatMap(token => (token.kind === 'option' ? [token.name] : [])))
     return parsed
   } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error))
+    const message = error instanceof Error ? error.message : String(error)
+    // The parser's advice about words that begin with a dash would not help: no command takes one.
+    throw new UsageError(message.replace(/\. To specify a positional argument.*$/s, ''))
   }
 }
 

@@ -365,6 +365,7 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
     expect([exitCode, stdout]).toEqual([2, ''])
     expect(stderr).toStartWith('tollgate')
     expect(stderr.split('\n')[0]).toContain(message)
+    expect(stderr.split('\n')[0]).not.toContain('To specify')
     expect(stderr).toContain('usage: tollgate')
   })
 
