@@ -3,9 +3,8 @@ import { formatMoney } from '@/pricing/money.ts'
 import type { Usage } from './api/contract/usage.ts'
 import { invalid } from './failure.ts'
 import { readMoment } from './moments.ts'
-import { firstIdAt } from './request-log.ts'
+import { sumUsage, type UsageDimension, type UsageSum } from './usage-totals.ts'
 
-export type UsageDimension = 'model' | 'key' | 'account' | 'channel'
 export type UsageBucket = Usage['bucket']
 
 export interface UsageQuery {
@@ -21,13 +20,6 @@ const SECONDS: Record<UsageBucket, number> = { minute: 60, hour: 3_600, day: 86_
 const MOST_BUCKETS = 1_000
 /** More lines than these are a tangle: the rest is one. */
 const MOST_SERIES = 20
-
-const COLUMNS: Record<UsageDimension, string> = {
-  model: 'model',
-  key: 'key_id',
-  account: 'account_id',
-  channel: 'channel',
-}
 
 /**
  * The range and the width that a request asks for.
@@ -49,19 +41,6 @@ export function readRange(
   return { from: new Date(from), to: new Date(to), bucket }
 }
 
-interface UsageRow {
-  /** Which of the buckets, from 0. */
-  place: number
-  id: string
-  requests: bigint
-  failed: bigint
-  /** A sum, which may be more than a bigint of the database holds. */
-  spend: bigint
-  input: bigint
-  cached: bigint
-  output: bigint
-}
-
 /** What was used in each bucket, by model, key, account or channel. `nameOf` says what people call an id. */
 export async function readUsage(
   database: Database,
@@ -72,7 +51,11 @@ export async function readUsage(
   const first = Math.floor(query.from.getTime() / 1000 / width)
   const last = Math.ceil(query.to.getTime() / 1000 / width) - 1
   const places = Math.max(1, last - first + 1)
-  const rows = await select(database, query, first, places)
+  const edges = Array.from({ length: places + 1 }, (_, place) => {
+    const edge = (first + place) * width * 1000
+    return Math.min(query.to.getTime(), Math.max(query.from.getTime(), edge))
+  })
+  const rows = await sumUsage(database, { accountId: query.accountId, edges, by: query.by })
   const lines = Map.groupBy(rows, row => row.id)
   const weights = new Map([...lines].map(([id, line]) => [id, weightOf(line)]))
   const weight = (id: string) => weights.get(id) ?? 0n
@@ -94,40 +77,8 @@ export async function readUsage(
   }
 }
 
-/**
- * By ids, which begin with the time: each bucket is a range of an index. Grouping all of them at once by the bucket's
- * number would be sorted on disk, for how many of those there are no database guesses.
- */
-async function select(
-  { sql }: Database,
-  { accountId, from, to, bucket, by }: UsageQuery,
-  first: number,
-  places: number,
-): Promise<UsageRow[]> {
-  const edges = Array.from({ length: places + 1 }, (_, place) => {
-    const edge = (first + place) * SECONDS[bucket] * 1000
-    return firstIdAt(new Date(Math.min(to.getTime(), Math.max(from.getTime(), edge))))
-  })
-  const whose = accountId === undefined ? sql`` : sql`account_id = ${accountId} and`
-  const column = sql.unsafe(COLUMNS[by])
-  const rows = await sql<(Omit<UsageRow, 'spend'> & { spend: string })[]>`
-    select (place - 1)::integer as place, used.*
-    from unnest(${edges.slice(0, -1)}::uuid[], ${edges.slice(1)}::uuid[])
-      with ordinality as bucket (first_id, end_id, place),
-    lateral (
-      select coalesce(${column}::text, '') as id,
-        count(*) as requests, count(*) filter (where end_state <> 'complete') as failed,
-        coalesce(sum(cost_nano), 0) as spend,
-        sum(input_uncached + cache_read + cache_write5m + cache_write1h + audio_input)::bigint as input,
-        sum(cache_read)::bigint as cached, sum(output_text + reasoning + audio_output)::bigint as output
-      from exchange where ${whose} id >= first_id and id < end_id
-      group by ${column} offset 0
-    ) used`
-  return rows.map(row => ({ ...row, spend: BigInt(row.spend) }))
-}
-
-function seriesOf(id: string, name: string, rows: readonly UsageRow[], places: number) {
-  const sums = (read: (row: UsageRow) => bigint) => {
+function seriesOf(id: string, name: string, rows: readonly UsageSum[], places: number) {
+  const sums = (read: (row: UsageSum) => bigint) => {
     const values = Array<bigint>(places).fill(0n)
     for (const row of rows) values[row.place] = (values[row.place] ?? 0n) + read(row)
     return values
@@ -142,8 +93,8 @@ function seriesOf(id: string, name: string, rows: readonly UsageRow[], places: n
   }
 }
 
-function totalsOf(rows: readonly UsageRow[]): Usage['totals'] {
-  const sum = (read: (row: UsageRow) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
+function totalsOf(rows: readonly UsageSum[]): Usage['totals'] {
+  const sum = (read: (row: UsageSum) => bigint) => rows.reduce((total, row) => total + read(row), 0n)
   return {
     spend: formatMoney(sum(row => row.spend)),
     requests: Number(sum(row => row.requests)),
@@ -155,7 +106,7 @@ function totalsOf(rows: readonly UsageRow[]): Usage['totals'] {
 }
 
 /** Spend decides, and requests where nothing was charged. */
-function weightOf(line: readonly UsageRow[]): bigint {
+function weightOf(line: readonly UsageSum[]): bigint {
   return line.reduce((total, row) => total + row.spend * 1_000_000n + row.requests, 0n)
 }
 

@@ -310,6 +310,43 @@ export const exchange = pgTable(
 )
 
 /**
+ * What was used in each quarter of an hour (by the time in the request ids), added up from `exchange` by usage_add_up()
+ * of drizzle/0026_usage_totals.sql, so that pages need not read every row. It holds the rows that were stored before the
+ * moment in usage_progress; a trigger corrects it when one of those is changed.
+ */
+export const usageTotal = pgTable(
+  'usage_total',
+  {
+    accountId: reference(),
+    /** The beginning of the quarter. Every zone's days and hours begin with one. */
+    at: moment().notNull(),
+    keyId: reference(),
+    /** Empty where an exchange has none, as `channel`. */
+    model: text().notNull(),
+    channel: text().notNull(),
+    requests: count(),
+    /** Of them: those that did not end `complete`. */
+    failed: count(),
+    /** All accounts together may spend more than a bigint holds, one as well. */
+    costNano: numeric({ precision: 30, scale: 0 }).notNull(),
+    input: count(),
+    /** Of the input: read from the upstream's cache. */
+    cached: count(),
+    output: count(),
+  },
+  t => [
+    primaryKey({ columns: [t.accountId, t.at, t.keyId, t.model, t.channel] }),
+    index('usage_total_at').on(t.at),
+  ],
+)
+
+/** Until where `usage_total` goes; one row. */
+export const usageProgress = pgTable('usage_progress', {
+  /** By `exchange.stored_at`. */
+  storedBefore: moment().primaryKey(),
+})
+
+/**
  * A response that its caller asked to be kept (src/stored-responses/). The only content in the database: sealed with
  * TOLLGATE_SECRET, gone when it expires. No foreign keys: the write must not lock the account's row.
  */

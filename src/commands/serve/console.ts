@@ -11,6 +11,7 @@ import { sendMail } from '@/console/mail.ts'
 import { createPasswords, type Passwords } from '@/console/passwords.ts'
 import { stripeClient } from '@/console/payments.ts'
 import { Throttle } from '@/console/throttle.ts'
+import { keepAddingUpUsage } from '@/console/usage-totals.ts'
 import type { Database } from '@/db/connect.ts'
 import { asString, parseObject } from '@/json/json.ts'
 import { openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
@@ -96,6 +97,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
         serveConsole(console, bundle, { hostname: host, port, trustedProxies }),
       ),
   )
+  const endAddingUp = keepAddingUpUsage({ database, clock, log })
   const url = server.url.href.replace(/\/$/, '')
   if (publicUrl === '') publicUrl = reachable(url)
   return {
@@ -104,6 +106,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     reload: () => catalog.reload(),
     async stop() {
       await server.stop()
+      await endAddingUp()
       await Promise.all([catalog.close(), simulator.stop()])
     },
   }

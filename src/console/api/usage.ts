@@ -4,8 +4,8 @@ import { formatMoney } from '@/pricing/money.ts'
 import { csv, csvResponse } from '../csv.ts'
 import type { Console } from '../deployment.ts'
 import { readLimits } from '../limit-readings.ts'
-import { firstIdAt } from '../request-log.ts'
-import { readRange, readUsage, USAGE_CSV_HEADINGS, type UsageDimension, usageCsvRows } from '../usage.ts'
+import { readRange, readUsage, USAGE_CSV_HEADINGS, usageCsvRows } from '../usage.ts'
+import { sumUsage, type UsageDimension } from '../usage-totals.ts'
 import { usageRoutes } from './contract/usage.ts'
 import { controller, type Listener } from './controller.ts'
 
@@ -78,12 +78,10 @@ export async function namesOf(
   }
 }
 
-async function readSpending({ sql }: Database, accountId: number, now: number) {
-  const today = firstIdAt(new Date(Math.floor(now / DAY_MS) * DAY_MS))
-  const month = firstIdAt(new Date(now - 30 * DAY_MS))
-  const [row] = await sql<{ today: string; month: string }[]>`
-    select coalesce(sum(cost_nano) filter (where id >= ${today}), 0) as today,
-      coalesce(sum(cost_nano), 0) as month
-    from exchange where account_id = ${accountId} and id >= ${month}`
-  return { today: BigInt(row?.today ?? 0), month: BigInt(row?.month ?? 0) }
+async function readSpending(database: Database, accountId: number, now: number) {
+  const today = Math.floor(now / DAY_MS) * DAY_MS
+  const edges = [now - 30 * DAY_MS, today, today + DAY_MS]
+  const sums = await sumUsage(database, { accountId, edges, by: 'account' })
+  const spent = (of: typeof sums) => of.reduce((total, { spend }) => total + spend, 0n)
+  return { today: spent(sums.filter(({ place }) => place === 1)), month: spent(sums) }
 }
