@@ -42,7 +42,7 @@ export interface Gateway {
   fetchesMedia: () => boolean
   fetchMedia: MediaFetch
   /** Whether this process can take on more. */
-  load: Pick<Load, 'overload'>
+  load: Pick<Load, 'overload' | 'isCrowded'>
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch

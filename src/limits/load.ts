@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { Clock } from '@/clock/clock.ts'
 
 /** What a process measures itself by. */
@@ -6,10 +6,12 @@ export interface LoadOptions {
   clock: Pick<Clock, 'elapsed' | 'every'>
   /** Numbers in [0, 1). */
   random: () => number
-  /** Sockets of callers and to upstreams that are open now. */
+  /** Sockets of requests that are running now, of callers and to upstreams. */
   openSockets: () => number
-  /** Most of them that this process can have; see `socketLimit`. */
-  maxSockets: number
+  /** Files of any kind that this process has open now, connections at rest among them. */
+  openFiles: () => number
+  /** Most of them that it can have; see `fileLimit`. */
+  maxFiles: number
 }
 
 /** Why new work is turned away: the event loop is late, or there are no sockets left for it. */
@@ -31,6 +33,11 @@ const SAMPLES = 10
 export const HIGH_LAG_MS = 1_000
 /** Below this it has room again; in between the share stays as it is. */
 export const LOW_LAG_MS = 500
+/** Of the files that there can be, those that are left for what is open for a moment only, and for callers who come all at once. */
+const SPARE_SHARE = 1 / 8
+const MOST_SPARE = 64
+/** From this share on connections are not kept for a next request. */
+const CROWDED_SHARE = 3 / 4
 /** How much of new work each sample adds to what is turned away, and takes from it. */
 const STEP = 0.1
 
@@ -45,19 +52,30 @@ export class Load {
   readonly #stop: () => void
   #sampledAt: number
   #refusedShare = 0
+  readonly #fullAt: number
+  /** Files beside the sockets of requests: connections at rest, the database, Redis, logs, listeners. */
+  #otherFiles = 0
+  #isCrowded = false
 
   constructor(options: LoadOptions) {
     this.#options = options
     this.#sampledAt = options.clock.elapsed()
+    this.#fullAt = options.maxFiles - Math.min(MOST_SPARE, options.maxFiles * SPARE_SHARE)
+    this.#countFiles()
     this.#stop = options.clock.every(SAMPLE_MS, () => this.#sample())
   }
 
   /** Why a new request is to be turned away; undefined: it may come in. */
   overload(): Overload | undefined {
-    const { openSockets, maxSockets, random } = this.#options
+    const { openSockets, random } = this.#options
     // The one that asks has a socket already, and needs another.
-    if (openSockets() >= maxSockets) return 'sockets'
+    if (openSockets() + this.#otherFiles >= this.#fullAt) return 'sockets'
     return this.#refusedShare > 0 && random() < this.#refusedShare ? 'event-loop' : undefined
+  }
+
+  /** Whether connections are to be closed after their answer, so that others can have theirs. */
+  get isCrowded(): boolean {
+    return this.#isCrowded
   }
 
   reading(): LoadReading {
@@ -68,7 +86,15 @@ export class Load {
     this.#stop()
   }
 
+  #countFiles(): void {
+    const { openFiles, openSockets, maxFiles } = this.#options
+    const files = openFiles()
+    this.#otherFiles = Math.max(0, files - openSockets())
+    this.#isCrowded = files > maxFiles * CROWDED_SHARE
+  }
+
   #sample(): void {
+    this.#countFiles()
     const now = this.#options.clock.elapsed()
     this.#lags.push(Math.max(0, now - this.#sampledAt - SAMPLE_MS))
     this.#sampledAt = now
@@ -91,19 +117,21 @@ export class Load {
   }
 }
 
-/** Files that the process has open beside sockets of requests: the database, Redis, logs, listeners. */
-const OTHER_FILES = 256
-
-/** How many sockets the limit of open files leaves room for; without end where the system does not say. */
-export function socketLimit(read: () => string = () => readFileSync('/proc/self/limits', 'utf8')): number {
-  const files = Number(/^Max open files +(\d+)/m.exec(quietly(read))?.[1] ?? Number.POSITIVE_INFINITY)
-  return files - Math.min(OTHER_FILES, files / 2)
+/** How many files the system lets this process open; without end where it does not say. */
+export function fileLimit(read: () => string = () => readFileSync('/proc/self/limits', 'utf8')): number {
+  try {
+    return Number(/^Max open files +(\d+)/m.exec(read())?.[1] ?? Number.POSITIVE_INFINITY)
+  } catch {
+    return Number.POSITIVE_INFINITY
+  }
 }
 
-function quietly(read: () => string): string {
+/** How many files this process has open; 0 where the system does not say. */
+export function openFiles(directory = '/proc/self/fd'): number {
   try {
-    return read()
+    // Linux tells it as the directory's size from 6.2 on.
+    return statSync(directory).size || readdirSync(directory).length
   } catch {
-    return ''
+    return 0
   }
 }

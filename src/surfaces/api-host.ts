@@ -90,7 +90,7 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
   // Whoever was refused may be nobody's client, so the rest of their body is not waited for for ever. Any other answer may
   // take longer than the longest time that Bun can be told, which it counts from here on.
   const asSent = (response: Response, incoming: Request): Response => {
-    if (isLeaving) response.headers.set('connection', 'close')
+    if (isLeaving || gateway.load.isCrowded) response.headers.set('connection', 'close')
     if (response.status >= 400) server.timeout(incoming, address.restAfterErrorS ?? REST_AFTER_ERROR_S)
     return response
   }

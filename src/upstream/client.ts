@@ -74,7 +74,7 @@ export function createUpstreamClient(options: ClientOptions): UpstreamClient {
 const DEAD_SOCKET_MS = 1_000
 
 function initOf(
-  { attempt, call, body, pool = 0 }: UpstreamRequest,
+  { attempt, call, channel, body, pool = 0 }: UpstreamRequest,
   dial: Dial,
   headers: Headers,
 ): AttemptInit {
@@ -82,6 +82,7 @@ function initOf(
   const init: AttemptInit = { method: methodOf(call), headers, redirect: 'manual', signal, timeout: false }
   const tls = poolTls(dial, pool)
   if (tls !== undefined) init.tls = tls
+  if (channel.baseUrl === SIMULATOR) init.proxy = false
   if (body !== undefined) init.body = bodyOf(body)
   return init
 }
@@ -90,6 +91,8 @@ function initOf(
 interface AttemptInit extends RequestInit {
   /** No limit of its own. */
   timeout: false
+  /** No proxy, whatever the environment says: the simulator is in this process. */
+  proxy?: false
   tls?: PoolTls
 }
 
@@ -156,6 +159,14 @@ function unreachable(channel: Channel): GatewayError {
 function connectionError(error: unknown, signal: AbortSignal, channel: Channel): unknown {
   if (signal.aborted) return signal.reason
   if (error instanceof GatewayError) return error
+  // No file is left for a socket: the fault of this process, which no other channel and no breaker can help.
+  if (error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE')) {
+    return new GatewayError('overloaded', 'This gateway has more to do than it can, try again in a moment', {
+      retryAfterMs: 1_000,
+      detail: `${error.code}: the limit of open files (ulimit -n) is reached`,
+      cause: error,
+    })
+  }
   return new GatewayError('upstream_error', 'The upstream could not be reached', {
     retry: 'next-channel',
     detail: `channel ${channel.name}: ${error instanceof Error ? error.message : String(error)}`,

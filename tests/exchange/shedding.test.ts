@@ -18,7 +18,7 @@ async function overloaded<Result>(
 ): Promise<Result> {
   const { gateway: wired } = gateway.server
   const { load } = wired
-  wired.load = { overload: () => reason }
+  wired.load = { overload: () => reason, isCrowded: false }
   try {
     return await work()
   } finally {

@@ -1,20 +1,22 @@
 import { describe, expect, test } from 'bun:test'
+import { closeSync, openSync } from 'node:fs'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import { HIGH_LAG_MS, LOW_LAG_MS, Load, socketLimit } from '@/limits/load.ts'
+import { fileLimit, HIGH_LAG_MS, LOW_LAG_MS, Load, openFiles } from '@/limits/load.ts'
 
 const SAMPLE_MS = 250
 
-function underTest({ maxSockets = 100 } = {}) {
+function underTest({ maxFiles = 1_000 } = {}) {
   const clock = manualClock()
   let lateMs = 0
   let draw = 0
-  const open = { sockets: 1 }
+  const open = { sockets: 1, others: 10 }
   const load = new Load({
     // Timers of the manual clock are never late.
     clock: { every: clock.every, elapsed: () => clock.elapsed() + lateMs },
     random: () => draw,
     openSockets: () => open.sockets,
-    maxSockets,
+    openFiles: () => open.sockets + open.others,
+    maxFiles,
   })
   return {
     load,
@@ -77,32 +79,60 @@ describe('an event loop that is late', () => {
   })
 })
 
-describe('open sockets', () => {
+describe('open files', () => {
   test('leave no room for new work when there are as many as there can be, and again when others are closed', () => {
-    const { load, open } = underTest({ maxSockets: 3 })
-    const answers = [2, 3, 2].map(sockets => {
+    const { load, open } = underTest({ maxFiles: 16 })
+    const answers = [3, 4, 3].map(sockets => {
       open.sockets = sockets
       return load.overload()
     })
     expect(answers).toEqual([undefined, 'sockets', undefined])
   })
 
+  test('that are no sockets of requests count from the next look on', () => {
+    const { load, open, late } = underTest({ maxFiles: 256 })
+    open.others = 255
+    late(0, 1)
+    expect(load.overload()).toBe('sockets')
+    open.others = 100
+    late(0, 1)
+    expect(load.overload()).toBeUndefined()
+  })
+
+  test('are scarce for connections at rest before they are for new work', () => {
+    const { load, open, late } = underTest({ maxFiles: 1_000 })
+    expect(load.isCrowded).toBe(false)
+    open.others = 800
+    late(0, 1)
+    expect([load.isCrowded, load.overload()]).toEqual([true, undefined])
+    open.others = 700
+    late(0, 1)
+    expect(load.isCrowded).toBe(false)
+  })
+
+  test('are counted as the system has them', () => {
+    const before = openFiles()
+    const files = Array.from({ length: 20 }, () => openSync('/dev/null', 'r'))
+    expect(openFiles() - before).toBeGreaterThanOrEqual(15)
+    for (const file of files) closeSync(file)
+    expect(openFiles('/proc/nowhere')).toBe(0)
+  })
+
   test.each([
     [
       'Limit Soft Hard Units\nMax open files            20000                20000                files\n',
-      19_744,
+      20_000,
     ],
-    ['Max open files            256                  256                  files\n', 128],
     ['Max open files            unlimited            unlimited            files\n', Number.POSITIVE_INFINITY],
     ['', Number.POSITIVE_INFINITY],
   ])('are limited by what the system says: %j', (limits, most) => {
-    expect(socketLimit(() => limits)).toBe(most)
+    expect(fileLimit(() => limits)).toBe(most)
   })
 
   test('are not limited where the system says nothing', () => {
     const missing = () => {
       throw new Error('ENOENT')
     }
-    expect(socketLimit(missing)).toBe(Number.POSITIVE_INFINITY)
+    expect(fileLimit(missing)).toBe(Number.POSITIVE_INFINITY)
   })
 })

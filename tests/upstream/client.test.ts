@@ -50,11 +50,34 @@ describe('where a channel may go', () => {
     expect((await send({ baseUrl: 'simulator:' }, never)).status).toBe(200)
   })
 
+  test('the built-in simulator is reached past a proxy that the environment names', async () => {
+    const before = process.env['HTTP_PROXY']
+    process.env['HTTP_PROXY'] = 'http://127.0.0.1:9'
+    try {
+      await expect(send({ baseUrl: upstream.url, allowPrivate: true }, never)).rejects.toThrow()
+      expect((await send({ baseUrl: 'simulator:' }, never)).status).toBe(200)
+    } finally {
+      if (before === undefined) delete process.env['HTTP_PROXY']
+      else process.env['HTTP_PROXY'] = before
+    }
+  })
+
   test('only the built-in simulator is given a key that the channel does not have', async () => {
     await send({ baseUrl: 'simulator:', format: 'openai-responses' }, never)
     expect(upstream.seen.at(-1)?.headers.get('authorization')).toBe('Bearer any')
     await send({ baseUrl: upstream.url, allowPrivate: true, format: 'openai-responses' }, never)
     expect(upstream.seen.at(-1)?.headers.get('authorization')).toBeNull()
+  })
+})
+
+test('a socket that this process may not open is no fault of the upstream', async () => {
+  const full: Lookup = async () => {
+    throw Object.assign(new Error('too many open files'), { code: 'EMFILE' })
+  }
+  await expect(send({ baseUrl: 'http://vendor.example' }, full)).rejects.toMatchObject({
+    kind: 'overloaded',
+    status: 503,
+    retry: 'never',
   })
 })
 

@@ -18,7 +18,7 @@ import { Watchdog } from '@/exchange/watchdog.ts'
 import { type Ledger, openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
-import { Load, socketLimit } from '@/limits/load.ts'
+import { fileLimit, Load, openFiles } from '@/limits/load.ts'
 import { openRedis } from '@/redis/redis.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { ForeignReasoning } from '@/routing/foreign-reasoning.ts'
@@ -129,7 +129,8 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     clock,
     random: options.random,
     openSockets: () => openRequests() + selection.concurrency.total,
-    maxSockets: socketLimit(),
+    openFiles,
+    maxFiles: warnOfFew(fileLimit(), log),
   })
   const gateway = gatewayOf(options, {
     ...upstreamsOf(clock, simulator.url),
@@ -221,6 +222,17 @@ function openStoreOf({ settings, database, log, metrics }: GatewayOptions): Exch
   const notes =
     journalDirectory === undefined ? undefined : openExchangeNotes(journalDirectory, Bun.randomUUIDv7(), log)
   return new ExchangeWriter(database, log, metrics, notes)
+}
+
+/** Each request that runs has two, and each connection at rest one. */
+const FEW_FILES = 4096
+
+function warnOfFew(files: number, log: Log): number {
+  if (files < FEW_FILES) {
+    const hint = `the limit of open files (ulimit -n) is ${files}: ${Math.floor(files / 3)} requests at once are about what it allows`
+    log.warn({ files }, hint)
+  }
+  return files
 }
 
 /** The ledger; answers whose accounts are stopped are ended, and results are stored of what it posts for the dead. */
