@@ -18,6 +18,7 @@ const HEADINGS = [
   'first byte ms',
   'total ms',
   'cost',
+  'service tier',
 ]
 
 /** A part holds no connection while it is on its way: whoever reads slowly keeps nobody else waiting. */
@@ -34,7 +35,7 @@ async function* parts(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: 
     const part = await readLog(rows, { ...query, before, limit: PART })
     const names = await keyNamesOf(rows, part)
     yield part
-      .map(row => lineOf(row, names, showsChannel))
+      .map(row => ({ ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }))
       .map(line => [
         line.started_at,
         line.id,
@@ -51,6 +52,7 @@ async function* parts(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: 
         line.first_byte_ms,
         line.total_ms,
         line.cost,
+        line.serviceTier,
       ])
     before = part.at(-1)?.id
     if (part.length < PART) return

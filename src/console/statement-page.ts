@@ -9,7 +9,7 @@ export interface StatementContent {
   accountId: number
   currency: string
   statement: Statement
-  /** What requests to each model were charged in the month, the dearest first. */
+  /** What requests to each model, in each service tier, were charged in the month, the dearest first. */
   models: readonly { name: string; requests: number; spentNano: bigint }[]
   /** The other entries of the month, oldest first. */
   others: readonly StoredEntry[]

@@ -102,8 +102,10 @@ export async function printStatement(console: Console, accountId: number, month:
     accountId,
     currency,
     statement: statementOf(found),
-    models: models.map(({ model, requests, spentNano }) => ({
-      name: model === '' ? 'unknown' : (catalog.find(model)?.displayName ?? model),
+    models: models.map(({ model, serviceTier, requests, spentNano }) => ({
+      name:
+        (model === '' ? 'unknown' : (catalog.find(model)?.displayName ?? model)) +
+        (serviceTier === null ? '' : ` (${serviceTier})`),
       requests,
       spentNano,
     })),
@@ -156,22 +158,24 @@ function isOf(accountId: number, month: Month): SQL | undefined {
 }
 
 /**
- * What requests were charged for in that time, by model, the dearest first. By the entries and not by when requests
+ * What requests were charged for in that time, by model and service tier, the dearest first. By the entries and not by when requests
  * began: one that ran over the end of a month is in the month that paid for it.
  */
 async function readUsageByModel({ sql }: Database, accountId: number, month: Month) {
   const { firstSeq, lastSeq } = month
   const { from, to } = timesOf(month)
-  const rows = await sql<{ model: string; requests: bigint; spent: string }[]>`
-    select coalesce(exchange.model, '') as model, count(*) as requests, -sum(entry.amount) as spent
+  const rows = await sql<{ model: string; tier: string | null; requests: bigint; spent: string }[]>`
+    select coalesce(exchange.model, '') as model, exchange.service_tier as tier, count(*) as requests,
+      -sum(entry.amount) as spent
     from entry left join exchange on exchange.id = entry.id
     where entry.account_id = ${accountId} and entry.kind = 'usage'
       and entry.seq between ${firstSeq.toString()}::text::bigint and ${lastSeq.toString()}::text::bigint
       and entry.created_at >= ${from.toISOString()}::text::timestamptz
       and entry.created_at < ${to.toISOString()}::text::timestamptz
-    group by 1 order by sum(entry.amount), 1`
-  return rows.map(({ model, requests, spent }) => ({
+    group by 1, 2 order by sum(entry.amount), 1, 2`
+  return rows.map(({ model, tier, requests, spent }) => ({
     model,
+    serviceTier: tier,
     requests: Number(requests),
     spentNano: BigInt(spent),
   }))

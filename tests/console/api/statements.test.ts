@@ -3,6 +3,7 @@ import { startTestConsole, type TestConsole, type Visitor } from '#tests/support
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { randomOf } from '#tests/support/streams/fuzz.ts'
 import { readStatements } from '@/console/statements.ts'
+import type { ServiceTier } from '@/generation/service-tier.ts'
 import { audit } from '@/ledger/audit.ts'
 
 let gateway: TestGateway
@@ -24,15 +25,21 @@ afterAll(async () => {
 })
 
 /** A request that began at one moment and was charged at another, as the ledger writes it. */
-async function charged(began: string, paid: string, nano: bigint, model: string): Promise<void> {
+async function charged(
+  began: string,
+  paid: string,
+  nano: bigint,
+  model: string,
+  tier: ServiceTier | null = null,
+): Promise<void> {
   const time = new Date(began).getTime().toString(16).padStart(12, '0')
   const id = `${time.slice(0, 8)}-${time.slice(8)}${Bun.randomUUIDv7().slice(13)}`
   await gateway.database.sql.begin(async sql => {
     await sql`
       insert into exchange (id, account_id, key_id, model, channel, surface, streamed, usage_source, cost_nano, cost_pico,
-        status, end_state, started_at, total_ms, attempts)
+        status, end_state, started_at, total_ms, attempts, service_tier)
       values (${id}, ${ada.accountId}, ${keyId}, ${model}, 'chat', 'chat', true, 'reported', ${nano},
-        ${String(nano * 1000n)}, 200, 'complete', ${began}::text::timestamptz, 1, 1)`
+        ${String(nano * 1000n)}, 200, 'complete', ${began}::text::timestamptz, 1, 1, ${tier})`
     await sql`
       insert into entry (id, kind, account_id, seq, amount, balance_after, cost_pico, created_at)
       select ${id}, 'usage', ${ada.accountId}, max(seq) + 1, ${-nano}, 0, ${String(nano * 1000n)},
@@ -57,6 +64,28 @@ test('a request that runs over the end of a month is wholly in the month that pa
   // Model by model, all of them together, and as one movement: it is the same to the last digit.
   const usage = ['late', '1', '0.020000001', 'All models', '1', '0.020000001']
   expect(april.slice(april.indexOf('late'))).toEqual([...usage, '', 'usage', '1 request', '-0.020000001'])
+})
+
+test('what was spent in a service tier is told apart, on the statement and in the file of the log', async () => {
+  for (const [nano, tier] of [
+    [3n, 'priority'],
+    [40n, null],
+    [500n, 'priority'],
+  ] as const) {
+    await charged('2025-02-10T10:00:00Z', '2025-02-10T10:00:01Z', nano, 'tiered', tier)
+  }
+  const lines = ['tiered (priority)', '2', '0.000000503', 'tiered', '1', '0.000000040']
+  const cells = await cellsOf(ada, '2025-02')
+  expect(cells.slice(cells.indexOf('tiered (priority)'))).toEqual([
+    ...lines,
+    ...['All models', '3', '0.000000543'],
+    ...['', 'usage', '3 requests', '-0.000000543'],
+  ])
+  const query = { from: '2025-02-10T00:00:00Z', to: '2025-02-11T00:00:00Z' }
+  const log = await site.send(ada, 'GET /api/requests.csv', { query })
+  const [headings = '', ...rows] = (await log.text()).trimEnd().split('\r\n')
+  expect(headings.split(',').at(-1)).toBe('service tier')
+  expect(rows.map(row => row.split(',').at(-1)).toSorted()).toEqual(['', 'priority', 'priority'])
 })
 
 test('the file of a month has each of its entries once and in order, however many they are', async () => {
