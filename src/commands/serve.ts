@@ -3,6 +3,7 @@ import { startConsole } from '@/commands/serve/console.ts'
 import { firstStart, type Welcome } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
+import { applyAgain, applyAtStart, warnOfJump } from '@/commands/serve/operator-file.ts'
 import { withRuntimeSettings } from '@/commands/serve/runtime-settings.ts'
 import { type RunningServer, startServer } from '@/commands/serve/server.ts'
 import { supervisedReadings } from '@/commands/serve/supervised-readings.ts'
@@ -14,12 +15,9 @@ import { stateDirectory } from '@/config/state-directory.ts'
 import { firstOwnerLink, linkMakerOf } from '@/console/links.ts'
 import type { Database } from '@/db/connect.ts'
 import { openDatabase } from '@/db/open.ts'
-import { describeCurrencyChange } from '@/routing/catalog/defaults.ts'
-import { describeJump, type PriceJump } from '@/routing/catalog/price-jump.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import { createLog, type Log } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
-import { applyPath } from './apply.ts'
 import { type Command, type CommandIo, readArguments } from './command.ts'
 import { openSecretBox } from './deployment.ts'
 
@@ -84,25 +82,10 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {
     const secretBox = await openSecretBox(database, settings)
-    const onJump = (jump: PriceJump) => log.warn({ price_jump: jump }, describeJump(jump))
-    const apply = async (): Promise<void> => {
-      if (file === undefined) return
-      const applied = await applyPath(database, secretBox, file, io.env, { prune: false, dryRun: false })
-      for (const jump of applied.warnings) onJump(jump)
-      if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
-    }
-    await apply()
-    const applyAgain = async (): Promise<void> => {
-      if (file === undefined) return log.info('there is no configuration file that could be applied again')
-      try {
-        await apply()
-        log.info({ file }, 'the configuration was applied again')
-      } catch (error) {
-        log.error({ err: error }, 'the configuration could not be applied: nothing has changed')
-      }
-    }
-    onHangup(() => void applyAgain())
-    const welcome = await firstStart(database, secretBox, settings, io.env, onJump)
+    const operatorFile = { path: file, database, secretBox, env: io.env, log }
+    await applyAtStart(operatorFile)
+    onHangup(() => void applyAgain(operatorFile))
+    const welcome = await firstStart(database, secretBox, settings, io.env, jump => warnOfJump(log, jump))
     const server =
       settings.workers > 1
         ? await startSupervisor({ ...settings, clock: systemClock, log })

@@ -1,0 +1,48 @@
+import { applyPath } from '@/commands/apply.ts'
+import type { Environment } from '@/config/settings.ts'
+import type { Database } from '@/db/connect.ts'
+import { describeCurrencyChange } from '@/routing/catalog/defaults.ts'
+import { describeJump, type PriceJump } from '@/routing/catalog/price-jump.ts'
+import type { SecretBox } from '@/secrets/secret-box.ts'
+import type { Log } from '@/telemetry/log.ts'
+
+/** The operator's tollgate.yaml, and where it is applied. */
+export interface OperatorFileOptions {
+  /** Undefined: there is none. */
+  path: string | undefined
+  database: Database
+  secretBox: SecretBox
+  env: Environment
+  log: Log
+}
+
+/** Applies the file at the start. What is odd about it is a line of the log; what is wrong with it is thrown. */
+export async function applyAtStart({
+  path,
+  database,
+  secretBox,
+  env,
+  log,
+}: OperatorFileOptions): Promise<void> {
+  if (path === undefined) return
+  const applied = await applyPath(database, secretBox, path, env, { prune: false, dryRun: false })
+  for (const jump of applied.warnings) warnOfJump(log, jump)
+  if (applied.currencyChange !== undefined) log.warn(describeCurrencyChange(applied.currencyChange))
+}
+
+/** Applies it once more, while the gateway serves: what is wrong with it changes nothing. */
+export async function applyAgain(options: OperatorFileOptions): Promise<void> {
+  const { path: file, log } = options
+  if (file === undefined) return log.info('there is no configuration file that could be applied again')
+  try {
+    await applyAtStart(options)
+    log.info({ file }, 'the configuration was applied again')
+  } catch (error) {
+    log.error({ err: error }, 'the configuration could not be applied: nothing has changed')
+  }
+}
+
+/** Says that a price changed by more than is usual. */
+export function warnOfJump(log: Log, jump: PriceJump): void {
+  log.warn({ price_jump: jump }, describeJump(jump))
+}
