@@ -154,6 +154,21 @@ test.each(['key:a', 'account:7'])('does not keep an answer that %p overtook on i
   expect((await cache.find('a'))?.revoked).toBe(true)
 })
 
+test('an answer that was overtaken takes nobody the one that is on its way', async () => {
+  const [first, second] = [Promise.withResolvers<KeyRecord>(), Promise.withResolvers<KeyRecord>()]
+  answer = () => first.promise
+  const early = cache.find('a')
+  cache.onMessage('key:a')
+  answer = () => second.promise
+  const late = cache.find('a')
+  first.resolve(record(7))
+  await early
+  const later = cache.find('a')
+  second.resolve({ ...record(7), revoked: true })
+  expect([await late, await later].map(found => found?.revoked)).toEqual([true, true])
+  expect(loads).toEqual(['a', 'a'])
+})
+
 test('forgets everything when the listener is back, since messages may be missed', async () => {
   stored.set('a', record(1))
   await cache.find('a')
@@ -173,6 +188,16 @@ test('believes nothing for longer than 2 s while it hears nothing', async () => 
   clock.advance(1)
   await cache.find('a')
   expect(loads).toHaveLength(2)
+})
+
+test('believes for 30 s again once it hears again', async () => {
+  stored.set('a', record(1))
+  cache.onLost()
+  cache.onConnect()
+  await cache.find('a')
+  clock.advance(29_999)
+  await cache.find('a')
+  expect(loads).toEqual(['a'])
 })
 
 function record(accountId: number): KeyRecord {

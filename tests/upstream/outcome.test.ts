@@ -14,6 +14,7 @@ describe('edge 84: when to try again', () => {
     [{ 'retry-after-ms': '1250' }, 1250],
     [{ 'retry-after-ms': '1250', 'retry-after': '9' }, 1250],
     [{ 'retry-after-ms': 'soon', 'retry-after': '9' }, 9000],
+    [{ 'retry-after-ms': '-1', 'retry-after': '9' }, 9000],
     [{ 'retry-after': 'soon' }, undefined],
     [{ 'retry-after': '-5' }, 0],
     [{}, undefined],
@@ -102,8 +103,10 @@ describe('what of a channel a complaint is about', () => {
 
   test('a key whose credit is gone is no key at its limit', () => {
     const message = 'You exceeded your current quota, please check your plan and billing details.'
-    const spent = judge({ ...complaint, status: 429, code: 'insufficient_quota', message })
-    expect(spent).toMatchObject({ status: 429, kind: 'upstream_rate_limited', blames: 'key' })
+    for (const code of ['insufficient_quota', 'billing_hard_limit_reached']) {
+      const spent = judge({ ...complaint, status: 429, code, message })
+      expect(spent).toMatchObject({ status: 429, kind: 'upstream_rate_limited', blames: 'key' })
+    }
     const limited = judge({ ...complaint, status: 429, code: 'rate_limit_exceeded', message: 'slow down' })
     expect(limited.blames).toBeUndefined()
   })
