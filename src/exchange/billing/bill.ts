@@ -305,8 +305,9 @@ function denied(
         { retryAfterMs: 2000 },
       )
     case 'key_budget_exhausted':
-      return new GatewayError('key_budget_exhausted', budgetMessage(resetsAt), {
+      return new GatewayError('key_budget_exhausted', budgetMessage(affordable, resetsAt), {
         retryAfterMs: resetsAt === undefined ? undefined : Math.max(1000, resetsAt.getTime() - now),
+        details: affordable === undefined ? undefined : { affordable_max_tokens: affordable },
       })
     case 'account_suspended':
       return new GatewayError('account_suspended', 'This account is suspended')
@@ -323,9 +324,11 @@ function usedUpBy(reason: DenialReason): GatewayError {
     : new GatewayError('credit_exhausted', 'The credit of this account is used up, the answer ends here')
 }
 
-function budgetMessage(resetsAt: Date | undefined): string {
+function budgetMessage(affordable: number | undefined, resetsAt: Date | undefined): string {
   const until = resetsAt === undefined ? '' : `; it starts anew at ${resetsAt.toISOString()}`
-  return `The spending cap of this API key is reached${until}`
+  if (affordable === undefined || affordable === 0)
+    return `The spending cap of this API key is reached${until}`
+  return `What is left of the spending cap of this API key pays for ${affordable} output tokens at most${until}`
 }
 
 /**

@@ -204,12 +204,20 @@ describe('a key with a spending cap', () => {
     await first.text()
   })
 
-  test('refuses a stated limit that the cap does not pay for, and sets nothing aside', async () => {
+  test('refuses a stated limit that the cap does not pay for, names the one that it does, and sets nothing aside', async () => {
     const { key, accountId } = await capped(3n * 10n ** 9n)
     const response = await open(key, [CHAT[0], `"max_tokens":3100,${CHAT[1]}`])
     expect(response.status).toBe(402)
-    expect(await response.json()).toMatchObject({ error: { code: 'key_budget_exhausted' } })
+    const text = await response.text()
+    expect(text).toContain('"code":"key_budget_exhausted"')
+    const affordable = Number(/cap of this API key pays for (\d+) output tokens at most/.exec(text)?.[1])
+    expect(affordable).toBeGreaterThan(2900)
+    expect(affordable).toBeLessThan(3100)
     await until(async () => (await heldFor(accountId)) === 0n)
+    const paid = open(key, [CHAT[0], `"max_tokens":${affordable},${CHAT[1]}`])
+    fed.write(END)
+    fed.close()
+    expect((await paid).status).toBe(200)
   })
 })
 
