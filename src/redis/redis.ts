@@ -28,6 +28,8 @@ export interface RedisConnection {
   ping(): Promise<boolean>
   /** Resolves when the first connection stands, or after `ms` without one. */
   whenReady(ms: number): Promise<boolean>
+  /** Why there is no connection, where there is none and it was said. */
+  failure(): Error | undefined
   close(): Promise<void>
 }
 
@@ -65,6 +67,7 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
         () => false,
       ),
     whenReady: ms => whenReady(client, ms),
+    failure,
     close: () => close(client),
   }
 }

@@ -31,6 +31,7 @@ class ScriptedRedis implements RedisConnection {
 
   ping = async () => this.behaviour === 'works'
   whenReady = async () => this.behaviour === 'works'
+  failure = () => undefined
   close = async () => {}
 
   count(operation: string): number {

@@ -104,6 +104,7 @@ if (!hasRedisServer) {
   test('says so when there is nothing to connect to', async () => {
     const redis = openRedis('redis://127.0.0.1:1')
     expect(await redis.whenReady(50)).toBe(false)
+    expect(redis.failure()?.message).toContain('ECONNREFUSED')
     expect(await redis.ping()).toBe(false)
     await redis.close()
   })

@@ -36,7 +36,9 @@ export class GuardedBuckets implements BucketStore {
 
   /** Waits for the first connection; without one Redis counts as lost. */
   async start(waitMs: number): Promise<void> {
-    if (!(await this.#options.redis.whenReady(waitMs))) this.#circuit.open(new Error('no connection yet'))
+    const { redis } = this.#options
+    if (await redis.whenReady(waitMs)) return
+    this.#circuit.open(redis.failure() ?? new Error('no connection yet'))
   }
 
   stop(): void {
