@@ -90,6 +90,29 @@ test('a hold that comes to have an owner again while the reaper waits for its wa
   expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 7n })
 })
 
+test('a cost that waits for the wallet while its hold is raised is charged', async () => {
+  const payer = await fixture.payer(100n)
+  const owner = newId()
+  await store.register(owner, 'test')
+  const request = holdOf(payer, 5n)
+  await store.hold(owner, [request])
+  const raising = await database.sql.reserve()
+  await raising`begin`
+  await raising`update wallet set pending = pending + 4 where account_id = ${payer.accountId}`
+  await raising`update hold set amount = amount + 4 where id = ${request.id}`
+  const settling = store.settle([costOf(request, 3n)])
+  await until(async () => {
+    const [row] = await database.sql<{ waiting: bigint }[]>`
+      select count(*) as waiting from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock' and query like '%ledger_settle%'`
+    return row?.waiting === 1n
+  })
+  await raising`commit`
+  raising.release()
+  expect(await settling).toMatchObject([{ outcome: 'settled', chargedNano: 3n }])
+  expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 97n, pendingNano: 0n })
+})
+
 test('every function of the ledger acts with the rights of its owner, by index, and is for nobody else', async () => {
   const rows = await database.sql<{ name: string }[]>`
     select p.proname as name from pg_proc p
