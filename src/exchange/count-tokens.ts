@@ -1,6 +1,7 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { decodeBody, type Prompt } from '@/exchange/admission/prompt.ts'
+import { readAnswer } from '@/exchange/attempt/answer-body.ts'
 import { faultInBody, send } from '@/exchange/attempt/attempt.ts'
 import { isPassthrough, passOn, type SentRequest } from '@/exchange/attempt/passthrough-request.ts'
 import { targetOf } from '@/exchange/attempt/preparation.ts'
@@ -92,6 +93,8 @@ async function countFor(counting: Counting): Promise<TokenCount> {
   return { body: JSON.stringify(estimated(prompt)), by: 'estimate' }
 }
 
+const utf8 = new TextDecoder()
+
 /** A candidate whose upstream can be asked. */
 interface CountingWay {
   candidate: Candidate
@@ -123,7 +126,9 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
   try {
     const options = { client, pass, now: clock.now, deadlines, attempt }
     const response = await send(call, candidate, options)
-    const answer = readCount(await response.text(), prompt, way.codec)
+    const { idleMs } = route.channel.timeouts
+    const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
+    const answer = readCount(utf8.decode(bytes), prompt, way.codec)
     metrics.attempts.of(channel, 'ok').add()
     return answer
   } catch (error) {

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type ManualClock, manualClock } from '#tests/support/manual-clock.ts'
 import {
+  endlessBody,
   type Script,
   type ScriptedUpstream,
   scriptedUpstream,
@@ -250,6 +251,14 @@ describe('with an upstream that answers as told', () => {
       expect(response.headers.get('x-tollgate-estimated')).toBe('true')
       expect(Number(await tokensOf(surface, response))).toBeWithin(TOKENS - 5, TOKENS + 20)
     }
+  })
+
+  test('an upstream whose answer has no end: estimated, and not all of it is kept', async () => {
+    const body = endlessBody()
+    answer = () => new Response(body.stream)
+    const response = await ask(gateway, 'messages', 'messages/echo')
+    expect(response.headers.get('x-tollgate-estimated')).toBe('true')
+    expect(body.megabytes).toBeLessThan(400)
   })
 
   test('an upstream that never answers: estimated after 10 s', async () => {

@@ -32,7 +32,9 @@ export async function readAnswer(response: Response, patience: Patience): Promis
   let deadline = deadlines.after(idleMs, giveUp)
   try {
     const declared = Number(response.headers.get('content-length') ?? Number.NaN)
-    if (declared <= SHORT_BYTES) return new Uint8Array(await response.arrayBuffer())
+    // What is compressed, though nobody asked for that, may be of any length.
+    const isShort = declared <= SHORT_BYTES && !response.headers.has('content-encoding')
+    if (isShort) return new Uint8Array(await response.arrayBuffer())
     const chunks: Uint8Array[] = []
     let total = 0
     for await (const chunk of response.body ?? []) {

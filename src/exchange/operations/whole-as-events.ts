@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
@@ -21,6 +22,7 @@ export class WholeAsEvents implements OperationPipeline {
   readonly contentType = 'text/event-stream; charset=utf-8'
   readonly #options: WholeAsEventsOptions
   readonly #chunks: Uint8Array[] = []
+  #bytes = 0
   #used: UsedUp | undefined
 
   constructor(options: WholeAsEventsOptions) {
@@ -28,6 +30,8 @@ export class WholeAsEvents implements OperationPipeline {
   }
 
   push(chunk: Uint8Array): void {
+    this.#bytes += chunk.length
+    if (this.#bytes > MAX_ANSWER_BYTES) throw tooLong()
     this.#chunks.push(chunk)
   }
 

@@ -155,13 +155,14 @@ export class PassthroughPipeline implements Pipeline {
     for (let start = 0, end = 0; start < run.length; start = end) {
       const mark = indexOfMark(run, EMPTY_LINE, start)
       end = mark + EMPTY_LINE.length
-      if (mark < 0 || !this.#isLikeSample(run, start, end)) return undefined
-      textBytes += this.#textBytesIn(run, start, end)
+      const bytes = mark < 0 ? undefined : this.#textBytesIn(run, start, end)
+      if (bytes === undefined) return undefined
+      textBytes += bytes
     }
     return textBytes
   }
 
-  /** Whether what stands there can be counted without being read: it begins as the last event with text did, and is as long. */
+  /** Whether what stands there begins as the last event with text did, and is as long. */
   #isLikeSample(bytes: Uint8Array, start: number, end: number): boolean {
     const sample = this.#sample
     if (sample === undefined || end - start < this.#envelope) return false
@@ -169,10 +170,14 @@ export class PassthroughPipeline implements Pipeline {
     return true
   }
 
-  /** How much text an event has that is like the sample. */
-  #textBytesIn(bytes: Uint8Array, start: number, end: number): number {
-    const padding = this.#isPadded ? paddingIn(bytes, start, end) : undefined
-    return Math.max(0, end - start - this.#envelope - (padding ?? 0))
+  /**
+   * How much text an event has that is counted without being read; undefined for one that is not like the sample. The
+   * padding that the sample has must be there, as it would be looked for in all that follows.
+   */
+  #textBytesIn(bytes: Uint8Array, start: number, end: number): number | undefined {
+    if (!this.#isLikeSample(bytes, start, end)) return undefined
+    const padding = this.#isPadded ? paddingIn(bytes, start, end) : 0
+    return padding === undefined ? undefined : Math.max(0, end - start - this.#envelope - padding)
   }
 
   /** Whether these whole events are plain text that was listened to. */
@@ -190,8 +195,10 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return false
     const { codec, hidesUsage, readsAll } = this.#options
     const isTelling = codec.isTelling(viewOf(bytes, start, end))
-    if (this.meter.output && !readsAll && !isTelling && this.#isLikeSample(bytes, start, end)) {
-      this.meter.addUnread(this.#textBytesIn(bytes, start, end))
+    const isRead = !this.meter.output || readsAll || isTelling
+    const unread = isRead ? undefined : this.#textBytesIn(bytes, start, end)
+    if (unread !== undefined) {
+      this.meter.addUnread(unread)
       return true
     }
     const listener = this.#listener

@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { readAnswer } from '@/exchange/attempt/answer-body.ts'
 import { send } from '@/exchange/attempt/attempt.ts'
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { passOf } from '@/exchange/pass.ts'
@@ -101,7 +102,8 @@ async function askMaker(
         attempt: stop,
       },
     )
-    const answer = parseObject(await response.text())
+    const bytes = await readAnswer(response, { deadlines: gateway.deadlines, idleMs: LOOK_MS, attempt: stop })
+    const answer = parseObject(new TextDecoder().decode(bytes))
     if (answer === undefined) throw untold()
     return answer
   } finally {

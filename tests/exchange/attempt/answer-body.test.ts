@@ -40,12 +40,12 @@ function slowBody(reads: readonly string[], clock: ManualClock, eachMs: number, 
   return { stream, state }
 }
 
-function reading(reads: readonly string[], eachMs: number) {
+function reading(reads: readonly string[], eachMs: number, headers: Record<string, string> = {}) {
   const clock = manualClock()
   const attempt = new AbortController()
   const deadlines = new Deadlines(clock)
   const { stream } = slowBody(reads, clock, eachMs, attempt)
-  const answer = readAnswer(new Response(stream), { deadlines, idleMs: 120_000, attempt })
+  const answer = readAnswer(new Response(stream, { headers }), { deadlines, idleMs: 120_000, attempt })
   return { answer, attempt, clock }
 }
 
@@ -59,6 +59,13 @@ describe('a whole answer', () => {
   test('that has no end is not kept without one', async () => {
     const megabyte = 'x'.repeat(1024 * 1024)
     const { answer } = reading(Array(257).fill(megabyte), 0)
+    await expect(answer).rejects.toThrow("The upstream's answer is larger than 268435456 bytes")
+  })
+
+  test('that is short by its head, but compressed, is no shorter than it turns out', async () => {
+    const megabyte = 'x'.repeat(1024 * 1024)
+    const headers = { 'content-length': '50988', 'content-encoding': 'gzip' }
+    const { answer } = reading(Array(257).fill(megabyte), 0, headers)
     await expect(answer).rejects.toThrow("The upstream's answer is larger than 268435456 bytes")
   })
 

@@ -203,6 +203,7 @@ describe('padding is no text: a cut answer is estimated as it would be without i
     expect(plain).toBeGreaterThan(200)
     expect(estimated((_text, index) => `,"obfuscation":"${'x'.repeat(index % 60)}"`)).toBe(plain)
     expect(estimated((_text, index) => `,"obfuscation": "${'x'.repeat(60 - (index % 60))}"`)).toBe(plain)
+    expect(estimated((_text, index) => (index < 54 ? ',"obfuscation":"xxxx"' : ''))).toBe(plain)
   })
 })
 

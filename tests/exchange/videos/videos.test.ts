@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:tes
 import { startNeighbour, startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
-import { until } from '#tests/support/upstreams/upstream.ts'
+import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
 import { type VideoMaker, videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError, START_MS } from '#tests/surfaces/calls.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -185,6 +185,16 @@ describe('nobody asks after it', () => {
     expect(maker.looks() - before).toBe(ids.length)
     await Promise.all(neighbours.map(neighbour => neighbour.stop()))
   })
+})
+
+test('a maker whose answer has no end is not listened to for ever', async () => {
+  const { id } = await order('sora')
+  const { answer } = maker
+  const body = endlessBody()
+  maker.answer = () => new Response(body.stream)
+  expect((await show(id)).status).toBe('queued')
+  expect(body.megabytes).toBeLessThan(400)
+  maker.answer = answer
 })
 
 test('a job is deleted thirty days after its end, and never while money is set aside for it', async () => {

@@ -73,6 +73,21 @@ export function fedStream() {
   return { stream, write, close: () => controller?.close(), fail: () => controller?.error(null) }
 }
 
+/** A body that has no end, and how many MiB of it were read. */
+export function endlessBody() {
+  const megabyte = Buffer.alloc(1024 * 1024, ' ')
+  const body = {
+    megabytes: 0,
+    stream: new ReadableStream<Uint8Array>({
+      pull(controller) {
+        body.megabytes += 1
+        controller.enqueue(megabyte)
+      },
+    }),
+  }
+  return body
+}
+
 export function eventStream(body: string | ReadableStream<Uint8Array>): Response {
   return new Response(body, { headers: { 'content-type': 'text/event-stream' } })
 }
