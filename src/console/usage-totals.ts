@@ -12,12 +12,12 @@ import { firstIdAt } from './request-log.ts'
 /** What requests can be told apart by. */
 export type UsageDimension = 'model' | 'key' | 'account' | 'channel'
 
-/** A sum; a bucket and an id may have several. */
+/** The sum of a bucket and an id. */
 export interface UsageSum {
   /** Which of the buckets, from 0. */
   place: number
-  /** Of the model, key, account or channel; empty: it has none. */
-  id: string
+  /** Of the model, key, account or channel; empty: it has none. Null: of all that are not told apart. */
+  id: string | null
   requests: bigint
   failed: bigint
   spend: bigint
@@ -33,6 +33,8 @@ export interface UsageRange {
   /** Where buckets begin, in ms and in order, and where the last one ends. */
   edges: readonly number[]
   by: UsageDimension
+  /** How many are told apart, those with the largest sums; undefined: all. There may be a hundred thousand accounts. */
+  most?: number
 }
 
 const COLUMNS: Record<UsageDimension, string> = {
@@ -54,59 +56,66 @@ interface Part {
   to: number
 }
 
-/** The sums of each bucket by what they are asked for; one snapshot, so that nothing is in two of them or in none. */
-export async function sumUsage({ sql }: Database, { accountId, edges, by }: UsageRange): Promise<UsageSum[]> {
+/**
+ * The sums of each bucket by what they are asked for, those who spent most first (or, where nothing was charged, asked
+ * most); one snapshot, so that nothing is in two of them or in none.
+ */
+export async function sumUsage(
+  { sql }: Database,
+  { accountId, edges, by, most }: UsageRange,
+): Promise<UsageSum[]> {
   const { whole, rest } = split(edges)
   return sql.begin('isolation level repeatable read read only', async tx => {
     const [progress] = await tx<{ until: string }[]>`select stored_before::text as until from usage_progress`
     const id = tx.unsafe(`${COLUMNS[by]}::text as id`)
-    const sums = tx`sum(requests)::bigint as requests, sum(failed)::bigint as failed, sum(cost_nano) as spend,
-      sum(input)::bigint as input, sum(cached)::bigint as cached, sum(output)::bigint as output`
+    const sums = tx`sum(requests) as requests, sum(failed) as failed, sum(cost_nano) as spend, sum(input) as input,
+      sum(cached) as cached, sum(output) as output`
     const ofTotals = accountId === undefined ? tx`` : tx`account_id = ${accountId} and`
     const ofRows = accountId === undefined ? tx`` : tx`e.account_id = ${accountId} and`
-    const totals = await tx<SumRow[]>`
-      select (place - 1)::integer as place, used.*
-      from unnest(${whole.map(({ from }) => from / 1000)}::float8[], ${whole.map(({ to }) => to / 1000)}::float8[])
-        with ordinality as part (begins, ends, place),
-      lateral (
-        select ${id}, ${sums} from usage_total
-        where ${ofTotals} at >= to_timestamp(begins) and at < to_timestamp(ends)
-        group by 1 having sum(requests) > 0 offset 0
-      ) used`
-    // A range of ids for each: to group all of them by place would be sorted on disk.
-    const ends = await tx<SumRow[]>`
-      select (place - 1)::integer as place, used.*
-      from unnest(${rest.map(({ from }) => idAt(from))}::uuid[], ${rest.map(({ to }) => idAt(to))}::uuid[])
-        with ordinality as part (first_id, end_id, place),
-      lateral (
-        select ${id}, ${sums}
-        from (select u.* from exchange e, usage_of(e) u where ${ofRows} e.id >= first_id and e.id < end_id) rows
-        group by 1 offset 0
-      ) used`
     const bounds = [...new Set(whole.flatMap(({ from, to }) => [from, to]))]
-    const late = await tx<SumRow[]>`
-      select rows.place, ${id}, ${sums}
-      from (select width_bucket(e.id, ${bounds.map(idAt)}::uuid[]) - 1 as place, u.* from exchange e, usage_of(e) u
-        where ${ofRows} e.stored_at >= ${progress?.until ?? '-infinity'}::text::timestamptz
-          and e.id >= ${idAt(bounds[0] ?? 0)} and e.id < ${idAt(bounds.at(-1) ?? 0)}) rows
-      group by 1, 2`
-    return [
-      ...totals.map(row => toSum(row, whole[row.place]?.place ?? 0)),
-      ...ends.map(row => toSum(row, rest[row.place]?.place ?? 0)),
-      ...late.flatMap(row => {
-        const part = partAt(whole, bounds[row.place] ?? 0)
-        return part === undefined ? [] : [toSum(row, part.place)]
-      }),
-    ]
+    // A range of ids for each end: to group all of them by place would be sorted on disk.
+    const rows = await tx<SumRow[]>`
+      with used as materialized (
+        select part.place, used.*
+        from unnest(${whole.map(({ from }) => from / 1000)}::float8[], ${whole.map(({ to }) => to / 1000)}::float8[],
+          ${whole.map(({ place }) => place)}::integer[]) as part (begins, ends, place),
+        lateral (
+          select ${id}, ${sums} from usage_total
+          where ${ofTotals} at >= to_timestamp(begins) and at < to_timestamp(ends)
+          group by 1 having sum(requests) > 0 offset 0
+        ) used
+        union all
+        select part.place, used.*
+        from unnest(${rest.map(({ from }) => idAt(from))}::uuid[], ${rest.map(({ to }) => idAt(to))}::uuid[],
+          ${rest.map(({ place }) => place)}::integer[]) as part (first_id, end_id, place),
+        lateral (
+          select ${id}, ${sums}
+          from (select u.* from exchange e, usage_of(e) u where ${ofRows} e.id >= first_id and e.id < end_id) rows
+          group by 1 offset 0
+        ) used
+        union all
+        select rows.place, ${id}, ${sums}
+        from (select (${bounds.map(at => partAt(whole, at)?.place ?? null)}::integer[])[
+            width_bucket(e.id, ${bounds.map(idAt)}::uuid[])] as place, u.*
+          from exchange e, usage_of(e) u
+          where ${ofRows} e.stored_at >= ${progress?.until ?? '-infinity'}::text::timestamptz
+            and e.id >= ${idAt(bounds[0] ?? 0)} and e.id < ${idAt(bounds.at(-1) ?? 0)}) rows
+        where rows.place is not null
+        group by 1, 2
+      ), told as (
+        select id, row_number() over (order by sum(spend) desc, sum(requests) desc, id) as rank
+        from used group by id order by rank limit ${most ?? null}
+      )
+      select place, told.id, sum(requests)::bigint as requests, sum(failed)::bigint as failed, sum(spend) as spend,
+        sum(input)::bigint as input, sum(cached)::bigint as cached, sum(output)::bigint as output
+      from used left join told on told.id = used.id
+      group by place, told.id, rank order by rank, place`
+    return rows.map(row => ({ ...row, spend: BigInt(row.spend) }))
   })
 }
 
 /** Sums can be more than a bigint of the database holds. */
 type SumRow = Omit<UsageSum, 'spend'> & { spend: string }
-
-function toSum({ id, requests, failed, spend, input, cached, output }: SumRow, place: number): UsageSum {
-  return { place, id, requests, failed, spend: BigInt(spend), input, cached, output }
-}
 
 /** The whole quarters of each bucket, and what is left of it. */
 function split(edges: readonly number[]): { whole: Part[]; rest: Part[] } {

@@ -55,16 +55,18 @@ export async function readUsage(
     const edge = (first + place) * width * 1000
     return Math.min(query.to.getTime(), Math.max(query.from.getTime(), edge))
   })
-  const rows = await sumUsage(database, { accountId: query.accountId, edges, by: query.by })
-  const lines = Map.groupBy(rows, row => row.id)
-  const weights = new Map([...lines].map(([id, line]) => [id, weightOf(line)]))
-  const weight = (id: string) => weights.get(id) ?? 0n
-  const bySpend = [...lines.keys()].sort((one, other) => compare(weight(other), weight(one)))
-  const kept = bySpend.slice(0, MOST_SERIES)
-  const names = await namesOf(kept)
-  const series = kept.map(id => seriesOf(id, names.get(id) ?? id, lines.get(id) ?? [], places))
-  const rest = bySpend.slice(MOST_SERIES).flatMap(id => lines.get(id) ?? [])
-  if (rest.length > 0) series.push(seriesOf('*', 'all others', rest, places))
+  const rows = await sumUsage(database, {
+    accountId: query.accountId,
+    edges,
+    by: query.by,
+    most: MOST_SERIES,
+  })
+  // Those who spent most come first, and all others last.
+  const lines = [...Map.groupBy(rows, row => row.id)]
+  const names = await namesOf(lines.flatMap(([id]) => id ?? []))
+  const series = lines.map(([id, line]) =>
+    id === null ? seriesOf('*', 'all others', line, places) : seriesOf(id, names.get(id) ?? id, line, places),
+  )
   return {
     from: query.from.toISOString(),
     to: query.to.toISOString(),
@@ -103,15 +105,6 @@ function totalsOf(rows: readonly UsageSum[]): Usage['totals'] {
     cached_tokens: Number(sum(row => row.cached)),
     output_tokens: Number(sum(row => row.output)),
   }
-}
-
-/** Spend decides, and requests where nothing was charged. */
-function weightOf(line: readonly UsageSum[]): bigint {
-  return line.reduce((total, row) => total + row.spend * 1_000_000n + row.requests, 0n)
-}
-
-function compare(one: bigint, other: bigint): number {
-  return one < other ? -1 : one > other ? 1 : 0
 }
 
 /** A row for each bucket and series in which there was a request. */

@@ -122,6 +122,39 @@ test('whatever is stored, charged later or deleted, added up or not: sums are th
   )
 }, 180_000)
 
+test.each([0, 1])(
+  'of more than are told apart the database answers the largest, and one sum of all others (%p of 2 hours added up)',
+  async hoursAddedUp => {
+    await sql`delete from exchange`
+    const HOUR_MS = 3_600_000
+    for (const hour of [0, 1]) {
+      for (const accountId of [1, 2, 3, 4, 5]) {
+        await store({
+          at: START + hour * HOUR_MS,
+          accountId,
+          keyId: 1,
+          model: 'a',
+          channel: null,
+          cost: BigInt(accountId),
+          state: 'complete',
+          tokens: [1, 0, 0, 0, 2, 0, 0, 0],
+        })
+      }
+      if (hour < hoursAddedUp) await addUpUsage(database, 0)
+    }
+    const edges = [START, START + HOUR_MS, START + 2 * HOUR_MS]
+    const sums = await sumUsage(database, { accountId: undefined, edges, by: 'account', most: 2 })
+    expect(sums.map(({ place, id, requests, spend }) => [place, id, requests, spend])).toEqual([
+      [0, '5', 1n, 5n],
+      [1, '5', 1n, 5n],
+      [0, '4', 1n, 4n],
+      [1, '4', 1n, 4n],
+      [0, null, 3n, 6n],
+      [1, null, 3n, 6n],
+    ])
+  },
+)
+
 test('of several who add up at the same time one does', async () => {
   await sql`delete from exchange`
   const tokens = [1, 0, 0, 0, 2, 0, 0, 0]
