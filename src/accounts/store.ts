@@ -84,7 +84,8 @@ export interface AccountStore {
   createKey(input: NewKey): Promise<{ id: number; key: string }>
   /** In order of id, revoked ones included, hidden ones not. */
   listKeys(accountId: number): Promise<ApiKey[]>
-  searchKeys(part: Part & { accountId: number; status?: KeyStatus }): Promise<ApiKey[]>
+  /** `search` is a part of the name, or how the key begins. */
+  searchKeys(part: Part & { accountId: number; status?: KeyStatus; search?: string }): Promise<ApiKey[]>
   /** Undefined: there is none, or it is hidden. */
   findKeyById(id: number): Promise<ApiKey | undefined>
   /** The same, for nobody else to change until the end of the transaction. */
@@ -239,7 +240,7 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
         .orderBy(asc(apiKey.id))
       return rows.map(toApiKey)
     },
-    async searchKeys({ accountId, before, limit, status }) {
+    async searchKeys({ accountId, before, limit, status, search }) {
       const rows = await orm
         .select()
         .from(apiKey)
@@ -249,6 +250,7 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
             eq(apiKey.hidden, false),
             before === undefined ? undefined : lt(apiKey.id, before),
             status === undefined ? undefined : eq(apiKey.status, status),
+            search === undefined ? undefined : isCalled(search),
           ),
         )
         .orderBy(desc(apiKey.id))
@@ -302,12 +304,23 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
   }
 }
 
-/** An id is also a part of many addresses. */
-function matches(search: string): SQL | undefined {
-  const pattern = `%${search
+/** A key's name, in capitals or not, or its beginning as lists show it. */
+function isCalled(search: string): SQL | undefined {
+  const begins = search.trim().replace(/^sk-/, '')
+  const shown = begins === '' ? undefined : sql`starts_with(${apiKey.lookup}, ${begins.slice(0, 8)})`
+  return or(sql`lower(${apiKey.name}) like ${patternOf(search)}`, shown)
+}
+
+function patternOf(search: string): string {
+  return `%${search
     .trim()
     .toLowerCase()
     .replace(/[\\%_]/g, '\\$&')}%`
+}
+
+/** An id is also a part of many addresses. */
+function matches(search: string): SQL | undefined {
+  const pattern = patternOf(search)
   const id = /^\d{1,15}$/.test(search.trim()) ? eq(account.id, Number(search.trim())) : undefined
   return or(sql`${account.email} like ${pattern}`, id)
 }

@@ -7,6 +7,7 @@ import { adminAccountsApi } from './api/admin-accounts.ts'
 import { adminChannelsApi } from './api/admin-channels.ts'
 import { adminKeysApi } from './api/admin-keys.ts'
 import { adminLedgerApi } from './api/admin-ledger.ts'
+import { adminLinksApi } from './api/admin-links.ts'
 import { adminModelsApi } from './api/admin-models.ts'
 import { adminRequestsApi } from './api/admin-requests.ts'
 import { adminUsersApi } from './api/admin-users.ts'
@@ -41,6 +42,7 @@ export function createConsoleApi(console: Console, listener: Listener) {
     .use(adminKeysApi(console, listener))
     .use(adminRequestsApi(console, listener))
     .use(adminUsersApi(console, listener))
+    .use(adminLinksApi(console, listener))
     .use(adminChannelsApi(console, listener))
     .use(adminModelsApi(console, listener))
     .use(adminLedgerApi(console, listener))

@@ -1,6 +1,6 @@
-import { and, eq, gt, isNull, lt, type SQL } from 'drizzle-orm'
+import { and, desc, eq, gt, inArray, isNull, lt, or, type SQL } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
-import { consoleLink, type LinkKind, type Role } from '@/db/schema.ts'
+import { consoleLink, consoleUser, type LinkKind, type Role } from '@/db/schema.ts'
 
 export type StoredLink = typeof consoleLink.$inferSelect
 
@@ -13,6 +13,15 @@ export interface NewLink {
   createdAt: Date
   expiresAt: Date
 }
+
+/** A link and the address of who handed it out; null: nobody who signs in. */
+export interface OpenLink {
+  link: StoredLink
+  madeBy: string | null
+}
+
+/** Where a list of links goes on. */
+export type LinkPlace = Pick<StoredLink, 'createdAt' | 'tokenHash'>
 
 /** The only SQL for one-time links. Moments are arguments; addresses are lower-cased. */
 export function linkStore(rows: Rows) {
@@ -33,6 +42,36 @@ export function linkStore(rows: Rows) {
         .where(usable(tokenHash, now))
         .returning()
       return row
+    },
+    /** Invitations and links to a new password that can still be used, newest first, with who handed them out. */
+    listOpen(
+      now: Date,
+      { after, limit }: { after: LinkPlace | undefined; limit: number },
+    ): Promise<OpenLink[]> {
+      const { createdAt, tokenHash } = consoleLink
+      const older =
+        after === undefined
+          ? undefined
+          : or(
+              lt(createdAt, after.createdAt),
+              and(eq(createdAt, after.createdAt), lt(tokenHash, after.tokenHash)),
+            )
+      const handedOut = inArray(consoleLink.kind, ['invite', 'password_reset'])
+      return rows
+        .select({ link: consoleLink, madeBy: consoleUser.email })
+        .from(consoleLink)
+        .leftJoin(consoleUser, eq(consoleUser.id, consoleLink.madeBy))
+        .where(and(isNull(consoleLink.usedAt), gt(consoleLink.expiresAt, now), handedOut, older))
+        .orderBy(desc(createdAt), desc(tokenHash))
+        .limit(limit)
+    },
+    /** False: it was used meanwhile, or is gone. */
+    async remove(tokenHash: Uint8Array): Promise<boolean> {
+      const removed = await rows
+        .delete(consoleLink)
+        .where(and(eq(consoleLink.tokenHash, tokenHash), isNull(consoleLink.usedAt)))
+        .returning({ kind: consoleLink.kind })
+      return removed.length > 0
     },
     /** Whatever else of these kinds is open for an address (null: for nobody yet) works no more. */
     async revoke(email: string | null, kinds: readonly LinkKind[]): Promise<void> {

@@ -56,14 +56,16 @@ export function keysApi(console: Console, listener: Listener) {
 export async function keyPage(
   console: Console,
   accountId: number,
-  query: { cursor?: string; limit?: number },
+  query: { cursor?: string; limit?: number; search?: string },
   status?: 'active' | 'revoked',
 ): Promise<Page<Key>> {
   const limit = limitOf(query)
+  const search = query.search?.trim()
   const keys = await accountStore(console.database, console.random).searchKeys({
     accountId,
     before: cursorId(query),
     limit: limit + 1,
+    ...(search === undefined || search === '' ? {} : { search }),
     ...(status === undefined ? {} : { status }),
   })
   const spending = await keySpending(

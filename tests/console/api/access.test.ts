@@ -84,6 +84,8 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'POST /api/admin/users/:id/sign-out': 'admin',
   'POST /api/admin/users/:id/disable': 'admin',
   'POST /api/admin/users/:id/enable': 'admin',
+  'GET /api/admin/links': 'reader',
+  'DELETE /api/admin/links/:id': 'admin',
   'GET /api/admin/channels': 'reader',
   'GET /api/admin/channels/:name': 'reader',
   'POST /api/admin/channels': 'admin',

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect } from 'bun:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { faultsOf } from './faults.ts'
 import { inOrder } from './in-order.ts'
 import { becomeOwner, OWNER, openStage, type Stage } from './stage.ts'
 
@@ -38,6 +39,21 @@ describe.skipIf(!HAS_BROWSER)('the ways in', () => {
     await ada.page.getByRole('button', { name: 'Accept the invitation' }).click()
     await ada.page.getByRole('navigation', { name: 'Administration' }).waitFor()
     await owner.page.getByRole('button', { name: 'Done' }).click()
+  })
+
+  step('an invitation that nobody has used is in a list, and is taken back', async () => {
+    const { page } = owner
+    const links = page.getByRole('region', { name: 'Open links' })
+    await links.getByText('Every invitation').waitFor()
+    await page.getByRole('button', { name: 'Invite administrator' }).click()
+    await page.getByLabel('Email').fill('wrong@example.com')
+    await page.getByRole('button', { name: 'Make the link' }).click()
+    await page.getByRole('button', { name: 'Done' }).click()
+    await links.getByRole('button', { name: 'Take back the link for wrong@example.com' }).click()
+    expect(await faultsOf(page)).toEqual([])
+    await page.getByRole('dialog').getByRole('button', { name: 'Take back' }).click()
+    await page.getByText('The link works no more').waitFor()
+    await links.getByText('Every invitation').waitFor()
   })
 
   step('the second factor is on after a first code, and not after a wrong one', async () => {

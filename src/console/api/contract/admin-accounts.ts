@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { entry, ofMonth, statements } from './billing.ts'
-import { key } from './keys.ts'
+import { key, keyFilters } from './keys.ts'
 import { receipt, requestFilters, requestLine } from './requests.ts'
 import { contracts } from './route.ts'
 import { usage, usageQuery } from './usage.ts'
@@ -136,7 +136,7 @@ export const adminAccountRoutes = contracts({
   'GET /api/admin/accounts/:id/keys': {
     access: 'reader',
     params: byId,
-    query: closed(paging),
+    query: closed(keyFilters),
     response: page(key),
   },
   'GET /api/admin/accounts/:id/entries': {

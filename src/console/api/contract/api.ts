@@ -1,6 +1,7 @@
 import { adminAccountRoutes, adminKeyRoutes, adminRequestRoutes } from './admin-accounts.ts'
 import { adminChannelRoutes, adminModelRoutes } from './admin-catalog.ts'
 import { adminLedgerRoutes } from './admin-ledger.ts'
+import { adminLinkRoutes } from './admin-links.ts'
 import { adminUserRoutes } from './admin-users.ts'
 import { billingRoutes } from './billing.ts'
 import { keyRoutes } from './keys.ts'
@@ -24,6 +25,7 @@ export const consoleRoutes = {
   ...adminKeyRoutes,
   ...adminRequestRoutes,
   ...adminUserRoutes,
+  ...adminLinkRoutes,
   ...adminChannelRoutes,
   ...adminModelRoutes,
   ...adminLedgerRoutes,

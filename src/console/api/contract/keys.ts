@@ -57,12 +57,15 @@ export const newKey = closed({
 })
 export type NewKey = Static<typeof newKey>
 
+/** Which keys are listed. `search` is a part of the name, or how the key begins. */
+export const keyFilters = { ...paging, search: Type.Optional(Type.String({ maxLength: 200 })) }
+
 export const keyRoutes = contracts({
   /** Newest first. */
   'GET /api/keys': {
     access: 'holder',
     query: closed({
-      ...paging,
+      ...keyFilters,
       status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('revoked')])),
     }),
     response: page(key),

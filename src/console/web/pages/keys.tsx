@@ -1,9 +1,10 @@
-import { useState } from 'preact/hooks'
+import { useCallback, useState } from 'preact/hooks'
 import type { Key } from '../../api/contract/keys.ts'
-import { useAddressState } from '../api/address.ts'
+import { useAddressState, useSettled } from '../api/address.ts'
 import { call } from '../api/client.ts'
 import { useCursorList } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
+import { TextField } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
@@ -16,17 +17,21 @@ import { EditKey } from './key-edit.tsx'
 import { RevokeKey } from './key-revoke.tsx'
 import { pageQuery } from './requests.tsx'
 
-const CLOSED = { new: '' }
+const PRESETS = { new: '', search: '' }
 const idOf = (key: Key) => key.id
-const ask = (cursor: string | undefined, signal: AbortSignal) =>
-  call('GET /api/keys', { query: pageQuery(cursor) }, signal)
 
 export function KeysPage() {
-  const [address, change, open] = useAddressState(CLOSED)
+  const [address, change, open] = useAddressState(PRESETS)
   const [revoking, setRevoking] = useState<Key>()
   const [editing, setEditing] = useState<Key>()
   const toast = useToast()
-  const keys = useCursorList('keys', idOf, ask)
+  const search = useSettled(address.search.trim())
+  const ask = useCallback(
+    (cursor: string | undefined, signal: AbortSignal) =>
+      call('GET /api/keys', { query: { ...pageQuery(cursor), search } }, signal),
+    [search],
+  )
+  const keys = useCursorList(`keys ${search}`, idOf, ask)
   const isCreating = address.new !== ''
   const create = (
     <Button kind="primary" onClick={() => open({ new: 'yes' })}>
@@ -39,9 +44,12 @@ export function KeysPage() {
       lead="What your programs sign in with. A key is shown once, when it is made; only its beginning is kept."
       actions={create}
     >
+      <KeySearch value={address.search} onValue={text => change({ search: text })} />
       <Answer query={keys} what="keys">
         {items =>
-          items.length === 0 ? (
+          items.length === 0 && search !== '' ? (
+            <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
+          ) : items.length === 0 ? (
             <Empty title="No keys yet" action={create}>
               A key calls every model your account reaches, from any client: only the address and the key
               change.
@@ -80,6 +88,23 @@ export function KeysPage() {
   )
 }
 
+/** Finds keys by name, or by how they begin. */
+export function KeySearch({ value, onValue }: { value: string; onValue(text: string): void }) {
+  return (
+    <search class="filters" aria-label="Filter keys">
+      <TextField
+        label="Search"
+        type="search"
+        placeholder="Name, or sk-…"
+        spellcheck={false}
+        value={value}
+        onValue={onValue}
+      />
+    </search>
+  )
+}
+
+/** Whether a key works. */
 export function KeyStatus({ status }: { status: Key['status'] }) {
   const [kind, name] = {
     active: ['good', 'Active'],

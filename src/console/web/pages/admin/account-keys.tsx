@@ -1,6 +1,7 @@
 import { useCallback, useState } from 'preact/hooks'
 import type { Key } from '../../../api/contract/keys.ts'
 import { useAction } from '../../api/action.ts'
+import { useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { useRevision } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
@@ -13,7 +14,7 @@ import { Answer } from '../../parts/page.tsx'
 import { Table } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { RevokeKey } from '../key-revoke.tsx'
-import { columnsOf } from '../keys.tsx'
+import { columnsOf, KeySearch } from '../keys.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { pageQuery } from '../requests.tsx'
 
@@ -23,13 +24,19 @@ const keyId = (key: Key) => key.id
 export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: boolean }) {
   const [revoking, setRevoking] = useState<Key>()
   const [limiting, setLimiting] = useState<Key>()
+  const [typed, setTyped] = useState('')
+  const search = useSettled(typed.trim())
   const keys = useCursorList(
-    `keys ${id}`,
+    `keys ${id} ${search}`,
     keyId,
     useCallback(
       (cursor, signal) =>
-        call('GET /api/admin/accounts/:id/keys', { params: { id }, query: pageQuery(cursor) }, signal),
-      [id],
+        call(
+          'GET /api/admin/accounts/:id/keys',
+          { params: { id }, query: { ...pageQuery(cursor), search } },
+          signal,
+        ),
+      [id, search],
     ),
   )
   const actions = {
@@ -50,9 +57,12 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
   return (
     <section class="stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
+      <KeySearch value={typed} onValue={setTyped} />
       <Answer query={keys} what="keys">
         {items =>
-          items.length === 0 ? (
+          items.length === 0 && search !== '' ? (
+            <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
+          ) : items.length === 0 ? (
             <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
           ) : (
             <Table

@@ -12,6 +12,7 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useUser } from '../../session.tsx'
 import { pageQuery } from '../requests.tsx'
+import { OpenLinks } from './open-links.tsx'
 import { InviteUser, ManageUser, ROLES, type Role } from './user-dialogs.tsx'
 
 type RoleFilter = '' | 'any' | Role
@@ -51,6 +52,12 @@ export function UsersPage() {
   )
   const [isInviting, setInviting] = useState(false)
   const [managed, setManaged] = useState<ConsoleUser>()
+  const [links, setLinks] = useState(0)
+  /** A dialog in which a link may have been made. */
+  const onHandedOut = (close: () => void) => {
+    setLinks(count => count + 1)
+    close()
+  }
   return (
     <Page
       title="Users"
@@ -88,9 +95,14 @@ export function UsersPage() {
           )
         }
       </Answer>
-      {isInviting ? <InviteUser onClose={() => setInviting(false)} /> : null}
+      <OpenLinks changes={links} />
+      {isInviting ? <InviteUser onClose={() => onHandedOut(() => setInviting(false))} /> : null}
       {managed === undefined ? null : (
-        <ManageUser user={managed} onClose={() => setManaged(undefined)} onChanged={users.reload} />
+        <ManageUser
+          user={managed}
+          onClose={() => onHandedOut(() => setManaged(undefined))}
+          onChanged={users.reload}
+        />
       )}
     </Page>
   )

@@ -1,0 +1,70 @@
+import { administer } from '../acts.ts'
+import type { Console } from '../deployment.ts'
+import { ConsoleError, invalid, notFound } from '../failure.ts'
+import { type LinkPlace, linkStore, type OpenLink as StoredOpenLink } from '../link-store.ts'
+import { limitOf, pageOf } from '../paging.ts'
+import { hasRank } from '../sessions.ts'
+import { adminLinkRoutes, type OpenLink } from './contract/admin-links.ts'
+import { actorOf, controller, type Listener } from './controller.ts'
+
+/** The links that were handed out and nobody has used yet. */
+export function adminLinksApi(console: Console, listener: Listener) {
+  const { database, clock } = console
+
+  return controller('console-admin-links', console, listener, adminLinkRoutes, {
+    'GET /api/admin/links': async ({ query }) => {
+      const limit = limitOf(query)
+      const part = { after: readCursor(query.cursor), limit: limit + 1 }
+      const found = await linkStore(database.orm).listOpen(new Date(clock.now()), part)
+      return pageOf(
+        found,
+        limit,
+        linkRow,
+        ({ link }) => `${link.createdAt.getTime()}-${idOf(link.tokenHash)}`,
+      )
+    },
+    'DELETE /api/admin/links/:id': async ({ params, ...call }) => {
+      await administer(console, actorOf(call), async tx => {
+        const store = linkStore(tx)
+        const hash = new Uint8Array(Buffer.from(params.id, 'hex'))
+        const link = await store.find(hash, new Date(clock.now()))
+        // The printed link of a deployment without an administrator is nobody's to take back.
+        if (link === undefined || link.email === null || !(await store.remove(hash))) throw notFound('link')
+        if (link.role !== null && !hasRank(call.signedIn.user.role, 'owner')) {
+          throw new ConsoleError('forbidden', 'Only an owner takes back what makes an administrator')
+        }
+        const { kind, email, role } = link
+        const before = { kind, email, role, expires_at: link.expiresAt.toISOString() }
+        return {
+          result: undefined,
+          act: { action: 'link.revoke', target: `address ${email}`, before, after: null },
+        }
+      })
+      return { ok: true as const }
+    },
+  })
+}
+
+function linkRow({ link, madeBy }: StoredOpenLink): OpenLink {
+  return {
+    id: idOf(link.tokenHash),
+    kind: link.kind === 'invite' ? 'invite' : 'password_reset',
+    email: link.email ?? '',
+    role: link.role,
+    made_by: madeBy,
+    created_at: link.createdAt.toISOString(),
+    expires_at: link.expiresAt.toISOString(),
+  }
+}
+
+/** The hash of 256 random bits says nothing of them. */
+function idOf(tokenHash: Uint8Array): string {
+  return Buffer.from(tokenHash).toString('hex')
+}
+
+function readCursor(cursor: string | undefined): LinkPlace | undefined {
+  if (cursor === undefined) return undefined
+  const [, at, hash] = /^(\d{1,15})-([\da-f]{64})$/.exec(cursor) ?? []
+  if (at === undefined || hash === undefined) throw invalid('cursor', 'This cursor is not one of ours')
+  return { createdAt: new Date(Number(at)), tokenHash: new Uint8Array(Buffer.from(hash, 'hex')) }
+}

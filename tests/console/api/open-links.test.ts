@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { startTestConsole, type TestConsole, type Visitor } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+
+let gateway: TestGateway
+let site: TestConsole
+let owner: Visitor
+let admin: Visitor
+
+beforeAll(async () => {
+  gateway = await startTestGateway()
+  site = await startTestConsole(gateway)
+  owner = await site.signUp('owner@example.com', 'owner')
+  admin = await site.signUp('admin@example.com', 'admin')
+})
+afterAll(async () => {
+  await site.stop()
+  await gateway.close()
+})
+
+function accept(url: string) {
+  return { body: { token: url.split('#')[1] ?? '', password: 'a good password' } }
+}
+
+async function open(visitor = owner) {
+  return (await site.call(visitor, 'GET /api/admin/links', { query: {} })).items
+}
+
+test('links that nobody has used are listed without what is in them, and one that is taken back works no more', async () => {
+  const holder = await site.signUp('holder@example.com')
+  const invite = await site.call(owner, 'POST /api/admin/users/invite', {
+    body: { email: 'next@example.com', role: 'admin' },
+  })
+  const reset = await site.call(admin, 'POST /api/admin/users/:id/reset-link', {
+    params: { id: holder.userId },
+  })
+  const listed = await open()
+  expect(listed).toMatchObject([
+    { kind: 'password_reset', email: 'holder@example.com', role: null, made_by: 'admin@example.com' },
+    { kind: 'invite', email: 'next@example.com', role: 'admin', made_by: 'owner@example.com' },
+  ])
+  for (const { url } of [invite, reset]) {
+    expect(JSON.stringify(listed)).not.toContain(url.split('#')[1] ?? '')
+    // What is listed is no token.
+    const asToken = { body: { token: listed[0]?.id ?? '', password: 'a good password' } }
+    expect((await site.fail(undefined, 'POST /api/links/accept', asToken)).status).toBe(404)
+  }
+  const [ofReset, ofInvite] = listed.map(({ id }) => ({ params: { id } }))
+  const route = 'DELETE /api/admin/links/:id'
+  expect((await site.fail(admin, route, ofInvite)).code).toBe('forbidden')
+  await site.call(admin, route, ofReset ?? { params: { id: '' } })
+  await site.call(owner, route, ofInvite ?? { params: { id: '' } })
+  const [act] = (await site.call(owner, 'GET /api/admin/log', { query: { limit: 1 } })).items
+  expect(act).toMatchObject({
+    action: 'link.revoke',
+    target: 'address next@example.com',
+    before: { kind: 'invite', role: 'admin' },
+    after: null,
+  })
+  for (const { url } of [invite, reset]) {
+    expect((await site.fail(undefined, 'POST /api/links/accept', accept(url))).status).toBe(404)
+  }
+  expect(await open()).toEqual([])
+  expect((await site.fail(owner, route, ofInvite)).status).toBe(404)
+})
+
+test('one that was used is in no list, and the pages follow one another without a gap', async () => {
+  const invite = (number: number) =>
+    site.call(owner, 'POST /api/admin/users/invite', {
+      body: { email: `${number}@example.com`, role: 'read_only' },
+    })
+  const { url } = await invite(0)
+  for (const number of [1, 2, 3, 4, 5]) await invite(number)
+  await site.call(undefined, 'POST /api/links/accept', accept(url))
+  const seen: string[] = []
+  let cursor: string | null = null
+  do {
+    const query: { limit: number; cursor?: string } = cursor === null ? { limit: 2 } : { limit: 2, cursor }
+    const page = await site.call(admin, 'GET /api/admin/links', { query })
+    seen.push(...page.items.map(({ email }) => email))
+    cursor = page.next
+  } while (cursor !== null)
+  expect(seen).toEqual([5, 4, 3, 2, 1].map(number => `${number}@example.com`))
+})
+
+test('keys are found by a part of their name, and by how they begin', async () => {
+  const { key } = await site.call(admin, 'POST /api/keys', { body: { name: 'Build 100%' } })
+  await site.call(admin, 'POST /api/keys', { body: { name: 'build server' } })
+  const found = async (search: string) => {
+    const { items } = await site.call(admin, 'GET /api/keys', { query: { search } })
+    return items.map(({ name }) => name)
+  }
+  expect(await found('BUILD')).toEqual(['build server', 'Build 100%'])
+  expect(await found('0%')).toEqual(['Build 100%'])
+  expect(await found(key.prefix)).toEqual(['Build 100%'])
+  expect(await found('sk-')).toEqual([])
+  const foreign = await site.call(owner, 'GET /api/keys', { query: { search: 'build' } })
+  expect(foreign.items).toEqual([])
+})
