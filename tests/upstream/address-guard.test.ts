@@ -41,6 +41,7 @@ describe('an address is private', () => {
     ['NAT64 to a private address', '64:ff9b::a00:1'],
     ['NAT64 to loopback', '64:ff9b::127.0.0.1'],
     ['NAT64 to this host', '64:ff9b::1'],
+    ['NAT64 to a private address with its zone', '64:ff9b::a00:1%eth0'],
     ['local NAT64', '64:ff9b:1::808:808'],
     ['6to4', '2002:a00:1::'],
     ['Teredo', '2001::1'],

@@ -224,6 +224,8 @@ describe('errors', () => {
     expect((await get('/v1beta/models', {})).body.error.status).toBe('UNAUTHENTICATED')
     expect((await get('/v1/models', { 'x-api-key': 'sk-wrong' })).status).toBe(401)
     expect((await get('/v1/models', { 'x-api-key': gateway.key })).status).toBe(200)
+    // The carrier that counts says whose client it is, whatever else came along.
+    expect((await get('/v1/models?key=other', { 'x-api-key': gateway.key })).body).toHaveProperty('data')
     expect((await get('/v1beta/models', { 'x-api-key': gateway.key })).status).toBe(401)
     expect((await get('/v1/models', { authorization: gateway.key })).body.error.code).toBe('invalid_api_key')
   })
