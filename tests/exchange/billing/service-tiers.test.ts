@@ -390,8 +390,10 @@ describe('the hold', () => {
             ? { speed: 'fast' }
             : { service_tier: asked ?? null, serviceTier: asked ?? null }
         const ceiling = { inputTokens: inputTokens(usage), outputTokens: outputTokens(usage) }
-        const bounds = ratesInReach(rates, format, body, () => [maker]).map(each => boundOf(ceiling, each))
-        const most = dearest(bounds)
+        const reach = ratesInReach(rates, format, body, () => [maker])
+        const most = dearest(reach.map(each => boundOf(ceiling, each)))
+        // A bound has room to spare: the same usage by one of the rates in reach has none.
+        const costliest = dearest(reach.map(each => costOf(usage, each).pico))
         // What the vendors may serve to who asks so; `open` requests by the operator's settings there.
         const served = {
           auto: ['default', 'priority', 'flex'],
@@ -406,6 +408,7 @@ describe('the hold', () => {
           const tier = chargedTier(rates, said, () => ({ format: maker, tier: askedTier(format, body) }))
           const { pico } = costOf(usage, ratesIn(rates, tier))
           expect(pico <= most).toBe(true)
+          expect(pico <= costliest).toBe(true)
         }
       }),
       { numRuns: 2_000 },
