@@ -96,8 +96,8 @@ export function readSettings(env: Environment, terminal = false): Settings {
     // A timer holds 31 bits of milliseconds; a longer one would fire at once.
     shutdownDelayMs: read.integer('SHUTDOWN_DELAY_MS', 0, 2 ** 31 - 1) ?? 0,
     shutdownGraceMs: read.integer('SHUTDOWN_GRACE_MS', 0, 2 ** 31 - 1) ?? 600_000,
-    publicApiUrl: read.httpUrl('PUBLIC_API_URL'),
-    publicConsoleUrl: read.httpUrl('PUBLIC_CONSOLE_URL'),
+    publicApiUrl: read.publicUrl('PUBLIC_API_URL'),
+    publicConsoleUrl: read.publicUrl('PUBLIC_CONSOLE_URL'),
     otlpEndpoint: read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT'),
     trustedProxies: read.ranges('TRUSTED_PROXIES'),
   })
@@ -211,6 +211,14 @@ class Reader {
     const url = URL.canParse(value) ? new URL(value) : undefined
     if (url?.protocol === 'http:' || url?.protocol === 'https:') return value.replace(/\/+$/, '')
     return this.#wrong(name, redactUrl(value), 'an http:// or https:// address')
+  }
+
+  /** What other addresses are made of: a path can be put behind it, and everybody may see it. */
+  publicUrl(name: string): string | undefined {
+    const value = this.httpUrl(name)
+    if (value === undefined || !/[\s?#@]/.test(value)) return value
+    const expected = 'an http:// or https:// address without a user, a query or a fragment'
+    return this.#wrong(name, redactUrl(value), expected)
   }
 
   ranges(name: string): readonly string[] {

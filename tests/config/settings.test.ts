@@ -162,6 +162,14 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
       { PUBLIC_CONSOLE_URL: 'ftp://x' },
       'PUBLIC_CONSOLE_URL is "ftp://x" but must be an http:// or https:// address',
     ],
+    ...[
+      'https://me:word@api.example.com',
+      'https://api.example.com?team=a',
+      'https://api.example.com/#a',
+    ].map((url): [Record<string, string>, string] => [
+      { PUBLIC_API_URL: url },
+      `PUBLIC_API_URL is "https://${url.includes('me:') ? '***@' : ''}api.example.com" but must be an http:// or https:// address without a user, a query or a fragment`,
+    ]),
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'grpc://otel:4317' },
       'OTEL_EXPORTER_OTLP_ENDPOINT is "grpc://otel:4317" but must be an http:// or https:// address',
