@@ -21,6 +21,7 @@ const RANGES: readonly (readonly [string, number, 'ipv4' | 'ipv6'])[] = [
   ['224.0.0.0', 3, 'ipv4'], // multicast, reserved, broadcast
   ['168.63.129.16', 32, 'ipv4'], // Azure's platform, in public space
   ['::', 96, 'ipv6'], // unspecified, loopback, IPv4-compatible
+  ['::ffff:0:0:0', 96, 'ipv6'], // IPv4-translated (SIIT)
   ['64:ff9b:1::', 48, 'ipv6'],
   ['100::', 64, 'ipv6'],
   ['2001::', 23, 'ipv6'], // Teredo and protocol assignments

@@ -43,6 +43,7 @@ describe('an address is private', () => {
     ['NAT64 to this host', '64:ff9b::1'],
     ['NAT64 to a private address with its zone', '64:ff9b::a00:1%eth0'],
     ['local NAT64', '64:ff9b:1::808:808'],
+    ['IPv4-translated loopback', '::ffff:0:127.0.0.1'],
     ['6to4', '2002:a00:1::'],
     ['Teredo', '2001::1'],
     ['documentation, TEST-NET-1', '192.0.2.1'],
