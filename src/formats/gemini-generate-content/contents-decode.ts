@@ -71,12 +71,22 @@ function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
   const isOwn = signature?.format === FORMAT || wire['thought'] === true || phaseOf(signature) !== undefined
   const own = isOwn ? signature : undefined
   const foreign = signature === undefined || own !== undefined ? [] : [reasoning([], signature)]
-  return [...foreign, ...decodeData(wire, own, ids, turn)]
+  return [...foreign, ...decodeAll(wire, own, ids, turn)]
+}
+
+/** Google refuses a part with text and other data; where it is not asked, neither is lost. */
+function decodeAll(wire: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part[] {
+  const { text, ...data } = wire
+  const isOne = !asString(text) || DATA.every(name => asObject(wire[name]) === undefined)
+  if (isOne) return decodeData(wire, signature, ids, turn)
+  const said = decodeData({ text, thought: wire['thought'] }, undefined, ids, turn)
+  return [...said, ...decodeData(data, signature, ids, turn)]
 }
 
 function decodeData(wire: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part[] {
   const text = asString(wire['text'])
-  if (wire['thought'] === true) {
+  const isCall = asObject(wire['functionCall'] ?? wire['functionResponse']) !== undefined
+  if (wire['thought'] === true && !isCall) {
     if (text === undefined) return signature === undefined ? [] : [reasoning([], signature)]
     return text === '' && signature === undefined ? [] : [reasoning(text === '' ? [] : [text], signature)]
   }
@@ -111,6 +121,9 @@ function decodeData(wire: JsonObject, signature: Signature | undefined, ids: Cal
   if ((text === undefined || text === '') && signature === undefined) return []
   return [{ ...textPart(text ?? ''), signature }]
 }
+
+/** What a part may hold instead of text, and other formats know. */
+const DATA = ['functionCall', 'functionResponse', 'inlineData', 'fileData'] as const
 
 /** Fields that stand beside a part's data. */
 const BESIDE = new Set([

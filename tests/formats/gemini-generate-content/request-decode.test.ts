@@ -219,6 +219,32 @@ test('thoughts and signatures, the chunks of a streamed answer joined', () => {
   ])
 })
 
+test('of a part with two kinds of data, and of a call that is marked as a thought, nothing is lost', () => {
+  const call = { functionCall: { name: 'f', id: 'c1', args: { x: 1 } } }
+  const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } }
+  const read = turns(
+    { role: 'user', parts: [{ text: 'a caption', ...image }] },
+    { role: 'model', parts: [{ text: 'hm', thought: true, ...call }] },
+    {
+      role: 'user',
+      parts: [{ text: '', functionResponse: { name: 'f', id: 'c1', response: { ok: true } } }],
+    },
+    { role: 'model', parts: [{ thought: true, functionCall: { name: 'g', id: 'c2' } }] },
+  )
+  expect(read.map(({ parts }) => parts)).toMatchObject([
+    [
+      { type: 'text', text: 'a caption' },
+      { type: 'media', kind: 'image' },
+    ],
+    [
+      { type: 'reasoning', texts: ['hm'] },
+      { type: 'tool-call', callId: 'c1', input: '{"x":1}' },
+    ],
+    [{ type: 'tool-result', callId: 'c1' }],
+    [{ type: 'tool-call', callId: 'c2' }],
+  ])
+})
+
 test('files, sounds, films and parts that only Gemini has', () => {
   const [user] = turns({
     parts: [
