@@ -3,6 +3,7 @@ FROM node:20-bookworm-slim AS build
 RUN npm install --global bun@1.4.5
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
+COPY patches patches
 # A compiler and types come along as optional peers of elysia; nothing that runs needs them.
 RUN bun install --frozen-lockfile --production \
   && rm -rf node_modules/typescript node_modules/@typescript node_modules/@types node_modules/bun-types node_modules/undici-types

@@ -4,7 +4,7 @@ import { Glob } from 'bun'
 const ROOT = new URL('../..', import.meta.url).pathname
 const scan = (pattern: string) => [...new Glob(pattern).scanSync({ cwd: ROOT, dot: true })]
 
-const FILES = scan('{.ci,docs,drizzle,examples,src,tests}/**/*').concat(scan('*'))
+const FILES = scan('{.ci,docs,drizzle,examples,patches,src,tests}/**/*').concat(scan('*'))
 
 /** A path as prose names it: a file of ours by the end of its path, or a folder with its slash. */
 const FILE = /(?<![\w@/.:<*-])(?:[\w-][\w.-]*\/)*[\w-]+(?:\.test)?\.(?:tsx?|lua|sql)\b(?!\/)/g
