@@ -1,0 +1,104 @@
+import { expect, test } from 'bun:test'
+import { ratesOf } from '#tests/pricing/samples.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import type { ErrorKind } from '@/errors/gateway-error.ts'
+import { Bill } from '@/exchange/billing/bill.ts'
+import { CreditWatch } from '@/exchange/billing/credit.ts'
+import type { Meter } from '@/exchange/billing/meter.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
+import type { HoldResult } from '@/ledger/types.ts'
+
+const GRANTED: HoldResult = {
+  granted: true,
+  availableNano: 10n ** 9n,
+  keyAvailableNano: undefined,
+  resetsAt: undefined,
+}
+
+/** A bill of one nano a token, whose ledger answers as the test says; `asked` is what it was asked to set aside. */
+async function openBill() {
+  const asked: number[] = []
+  let answer: HoldResult | Promise<HoldResult> = GRANTED
+  const ask = async ({ amountNano }: { amountNano: bigint }) => {
+    asked.push(Number(amountNano))
+    return answer
+  }
+  const bill = new Bill({
+    ledger: onlyHolds({ hold: ask, extend: ask }),
+    credit: new CreditWatch(manualClock()),
+    quote: {
+      priceVersion: 1n,
+      rates: ratesOf({}),
+      inputTokens: 0,
+      answers: 1,
+      statedOutput: undefined,
+      maxOutput: 100_000,
+      allowance: 2048,
+      isAllowanceStated: false,
+      firstOutput: 2048,
+      bound: tokens => BigInt(tokens),
+      affordable: nano => Number(nano),
+    },
+    exchange: { id: 'x', accountId: 1, keyId: 1 },
+    now: () => 0,
+    asked: () => undefined,
+  })
+  await bill.reserve()
+  return {
+    asked,
+    next: (result: HoldResult | Promise<HoldResult>) => {
+      answer = result
+    },
+    /** A look at an answer of so many tokens, and what comes of it, once the ledger has answered. */
+    async look(tokens: number) {
+      const error = bill.tick(answerOf(tokens))
+      await new Promise(setImmediate)
+      return error?.kind
+    },
+  }
+}
+
+/** A bill that grows asks nothing else of a ledger. */
+function onlyHolds(ledger: Pick<Ledger, 'hold' | 'extend'>): Ledger {
+  return ledger as Ledger
+}
+
+/** A look at an answer reads nothing else of it unless there is something to note. */
+function answerOf(estimatedOutput: number): Meter {
+  const meter: Pick<Meter, 'estimatedOutput' | 'output'> = { estimatedOutput, output: false }
+  return meter as Meter
+}
+
+test('what is set aside doubles when half of it is used, by no more than 16,384 tokens at a time', async () => {
+  const { asked, look } = await openBill()
+  await look(1023)
+  expect(asked).toEqual([2048])
+  for (const tokens of [1024, 2048, 4096, 8192, 16_384, 24_576, 32_768]) await look(tokens)
+  expect(asked).toEqual([2048, 4096, 8192, 16_384, 32_768, 49_152, 65_536, 81_920])
+})
+
+test('an answer that was refused more goes on when it is granted after all, and only then', async () => {
+  const { look, next } = await openBill()
+  next({ ...GRANTED, granted: false, reason: 'credit_exhausted', availableNano: 0n })
+  await look(1024)
+  next(GRANTED)
+  await look(2000)
+  // More than is paid for, while the ledger is asked: what it refused before is no reason any more.
+  next(new Promise<HoldResult>(() => undefined))
+  expect(await look(4096)).toBeUndefined()
+})
+
+test.each<[ErrorKind, bigint, bigint | undefined]>([
+  ['key_budget_exhausted', 5n, 0n],
+  ['credit_exhausted', 0n, 5n],
+  ['credit_exhausted', 0n, undefined],
+])(
+  'an answer for which no more is to be had ends in %s where the account has %p and its key %p',
+  async (kind, availableNano, keyAvailableNano) => {
+    const { look, next } = await openBill()
+    next({ ...GRANTED, granted: false, reason: 'credit_reserved', availableNano, keyAvailableNano })
+    expect(await look(1024)).toBeUndefined()
+    expect(await look(2047)).toBeUndefined()
+    expect(await look(2048)).toBe(kind)
+  },
+)
