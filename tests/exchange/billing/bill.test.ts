@@ -5,6 +5,7 @@ import type { ErrorKind } from '@/errors/gateway-error.ts'
 import { Bill } from '@/exchange/billing/bill.ts'
 import { CreditWatch } from '@/exchange/billing/credit.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 
@@ -49,6 +50,7 @@ async function openBill() {
     next: (result: HoldResult | Promise<HoldResult>) => {
       answer = result
     },
+    bill,
     /** A look at an answer of so many tokens, and what comes of it, once the ledger has answered. */
     async look(tokens: number) {
       const error = bill.tick(answerOf(tokens))
@@ -63,10 +65,20 @@ function onlyHolds(ledger: Pick<Ledger, 'hold' | 'extend'>): Ledger {
   return ledger as Ledger
 }
 
-/** A look at an answer reads nothing else of it unless there is something to note. */
-function answerOf(estimatedOutput: number): Meter {
-  const meter: Pick<Meter, 'estimatedOutput' | 'output'> = { estimatedOutput, output: false }
-  return meter as Meter
+/** What a bill reads of an answer that has not ended. */
+type Flowing = Pick<Meter, 'estimatedOutput' | 'output' | 'finished' | 'usage' | 'wholeUsage' | 'servedTier'>
+
+/** An answer of so many tokens; nothing else of it is read. */
+function answerOf(estimatedOutput: number, told: Partial<Flowing> = {}): Meter {
+  const none = {
+    output: false,
+    finished: false,
+    usage: undefined,
+    wholeUsage: undefined,
+    servedTier: undefined,
+  }
+  const flowing: Flowing = { ...none, estimatedOutput, ...told }
+  return flowing as Meter
 }
 
 test('what is set aside doubles when half of it is used, by no more than 16,384 tokens at a time', async () => {
@@ -102,3 +114,12 @@ test.each<[ErrorKind, bigint, bigint | undefined]>([
     expect(await look(2048)).toBe(kind)
   },
 )
+
+test('what a cut answer told of its usage is charged, though its text looks like less', async () => {
+  const { bill } = await openBill()
+  const told = { ...NO_USAGE, inputUncached: 7, outputText: 500 }
+  const cut = (estimatedOutput: number) =>
+    bill.usedUp(answerOf(estimatedOutput, { output: true, usage: told }))
+  expect(cut(3)?.usage).toEqual(told)
+  expect(cut(600)?.usage).toEqual({ ...told, outputText: 600 })
+})

@@ -48,11 +48,15 @@ const CALLER: Caller = {
   cap: undefined,
 }
 
-async function quoteOf(surface: ConversationSurface, text: string) {
+async function quoteOf(
+  surface: ConversationSurface,
+  text: string,
+  { model = MODEL, caller = CALLER, stream = true } = {},
+) {
   const body = await readBody(new Request('http://tollgate/', { method: 'POST', body: text }), TERMS)
   const headers = new Headers()
-  const prompt = new Prompt({ surface, body, model: 'm', stream: true, framing: 'sse', headers })
-  return { quoted: quote(prompt, MODEL, CALLER), body }
+  const prompt = new Prompt({ surface, body, model: 'm', stream, framing: 'sse', headers })
+  return { quoted: quote(prompt, model, caller), body }
 }
 
 test.each<[ConversationSurface, object, number]>([
@@ -63,6 +67,30 @@ test.each<[ConversationSurface, object, number]>([
 ])('%s is held for what it states, also where that is written as a text: %j', async (surface, said, most) => {
   const { quoted } = await quoteOf(surface, JSON.stringify({ model: 'm', messages: [], ...said }))
   expect(quoted.maxOutput).toBe(most)
+})
+
+const LONG: Model = { ...MODEL, maxOutputTokens: 50_000 }
+const HI = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'hi' }] })
+
+test('a stream is paid for in slices, but by whoever has not paid yet, and a whole answer, at once', async () => {
+  const first = async (options: Parameters<typeof quoteOf>[2]) =>
+    (await quoteOf('chat', HI, { model: LONG, ...options })).quoted.firstOutput
+  expect(await first({})).toBe(2048)
+  expect(await first({ caller: { ...CALLER, onTrial: true } })).toBe(50_000)
+  expect(await first({ stream: false })).toBe(50_000)
+})
+
+test('the limits reckon with what is stated, however much, and with a moderate answer where nothing is', async () => {
+  const stated = JSON.stringify({ model: 'm', messages: [], max_tokens: 30_000 })
+  expect((await quoteOf('chat', stated, { model: LONG })).quoted.allowance).toBe(30_000)
+  expect((await quoteOf('chat', HI, { model: LONG })).quoted.allowance).toBe(2048)
+})
+
+test('a prompt that is likely longer than its model is said to read is held for in full', async () => {
+  const text = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'word '.repeat(1000) }] })
+  const { quoted } = await quoteOf('chat', text, { model: { ...MODEL, contextTokens: 10 } })
+  expect(quoted.inputTokens).toBeGreaterThan(500)
+  expect(quoted.bound(0)).toBeGreaterThanOrEqual(BigInt(quoted.inputTokens) * 1000n)
 })
 
 /** What a token of the prompt is taken to cost at most, in nano. */
