@@ -117,6 +117,13 @@ const textDelta = (delta: string, part = 0) =>
   event('output_text.delta', { output_index: 0, item_id: 'msg_1', content_index: part, delta })
 const summaryDelta = (delta: string, part: number) =>
   event('reasoning_summary_text.delta', { output_index: 0, summary_index: part, delta })
+const functionCall = (id: string, name: string, input: string) => ({
+  type: 'function_call',
+  id,
+  call_id: `call_${name}`,
+  name,
+  arguments: input,
+})
 const source = { type: 'url_citation', url: 'https://a.example', title: 'A', start_index: 0, end_index: 1 }
 const summary = (...texts: string[]) => ({
   type: 'reasoning',
@@ -190,6 +197,21 @@ const RESPONSES: readonly Disorder[] = [
     ],
     says: { text: 'a', citations: ['https://a.example'] },
     ends: 'end',
+  },
+  {
+    name: 'two calls, one within the other, that only their ids tell apart',
+    stream: [
+      created,
+      event('output_item.added', { item: functionCall('fc_1', 'f', '') }),
+      event('output_item.added', { item: functionCall('fc_2', 'g', '') }),
+      event('function_call_arguments.delta', { item_id: 'fc_1', delta: '{"x":1}' }),
+      event('function_call_arguments.delta', { item_id: 'fc_2', delta: '{"y":2}' }),
+      event('output_item.done', { item: functionCall('fc_1', 'f', '{"x":1}') }),
+      event('output_item.done', { item: functionCall('fc_2', 'g', '{"y":2}') }),
+      completed(),
+    ],
+    says: { calls: ['call_f f {"x":1}', 'call_g g {"y":2}'] },
+    ends: 'tool-calls',
   },
   {
     name: 'a summary whose first part was cut by its second',

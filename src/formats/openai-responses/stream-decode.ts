@@ -52,6 +52,8 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   /** A spoken answer has no item. */
   readonly #sound = new AudioDeltas()
   #lastIndex = 0
+  /** The items of a stream that does not number them, by their ids. */
+  readonly #places = new Map<string, number>()
   /** How many items were read, also where several had one place. */
   #count = 0
   #blocks = 0
@@ -276,8 +278,20 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   }
 
   #index(event: JsonObject): number {
-    this.#lastIndex = asNumber(event['output_index']) ?? this.#lastIndex
+    this.#lastIndex = asNumber(event['output_index']) ?? this.#placeById(event)
     return this.#lastIndex
+  }
+
+  /** Where nothing but its id tells which item an event is about; one without either is about the last. */
+  #placeById(event: JsonObject): number {
+    const item = asObject(event['item'])
+    const id = asString(event['item_id']) ?? asString(item?.['id'])
+    const known = id === undefined ? undefined : this.#places.get(id)
+    const begins = event['type'] === 'response.output_item.added'
+    if (id === undefined || known !== undefined || !begins) return known ?? this.#lastIndex
+    const place = this.#places.size
+    this.#places.set(id, place)
+    return place
   }
 
   #finish(response: JsonObject, name: StreamEventType, emit: Emit): void {
