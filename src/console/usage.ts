@@ -108,7 +108,7 @@ function totalsOf(rows: readonly UsageSum[]): Usage['totals'] {
 }
 
 /** A row for each bucket and series in which there was a request. */
-export function* usageCsvRows(usage: Usage): Generator<(string | number)[]> {
+export function* usageCsvRows(usage: Usage, currency: string): Generator<(string | number)[]> {
   for (const [index, bucket] of usage.buckets.entries()) {
     for (const { id, name, spend, requests, input_tokens, output_tokens } of usage.series) {
       const count = requests[index] ?? 0
@@ -121,9 +121,19 @@ export function* usageCsvRows(usage: Usage): Generator<(string | number)[]> {
         input_tokens[index] ?? 0,
         output_tokens[index] ?? 0,
         spend[index] ?? '0',
+        currency,
       ]
     }
   }
 }
 
-export const USAGE_CSV_HEADINGS = ['from', 'id', 'name', 'requests', 'input tokens', 'output tokens', 'spend']
+export const USAGE_CSV_HEADINGS = [
+  'from',
+  'id',
+  'name',
+  'requests',
+  'input tokens',
+  'output tokens',
+  'spend',
+  'currency',
+]

@@ -50,7 +50,10 @@ export function usageApi(console: Console, listener: Listener) {
       const by = query.by ?? 'model'
       const range = readRange(query, clock.now())
       const usage = await readUsage(database, { ...range, by, accountId: signedIn.user.accountId }, names(by))
-      return csvResponse('usage.csv', csv(USAGE_CSV_HEADINGS, usageCsvRows(usage)))
+      return csvResponse(
+        'usage.csv',
+        csv(USAGE_CSV_HEADINGS, usageCsvRows(usage, catalog.defaults().currency)),
+      )
     },
   })
 }

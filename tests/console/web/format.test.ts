@@ -14,7 +14,7 @@ import {
 import { typedFutureDay, withChange, withoutChange } from '@/console/web/format/price-changes.ts'
 import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
 import { stacked } from '@/console/web/format/stack.ts'
-import { duration, readLocalTime, sinceTime, utcTime } from '@/console/web/format/time.ts'
+import { duration, readDays, readLocalTime, sinceTime, typedDay, utcTime } from '@/console/web/format/time.ts'
 
 describe('times', () => {
   const now = Date.parse('2026-11-20T21:04:05.000Z')
@@ -39,6 +39,21 @@ describe('times', () => {
     [125_000, '2 min 5 s'],
   ])('%p ms are %s', (ms, shown) => {
     expect(duration(ms)).toBe(shown)
+  })
+
+  test('days are whole ones of the reader, the last one included, and none where they are the wrong way round', () => {
+    const span = { from: new Date(2026, 1, 28).toISOString(), to: new Date(2026, 2, 2).toISOString() }
+    expect(readDays('2026-02-28', '2026-03-01')).toEqual(span)
+    expect(readDays('2026-02-28', '2026-02-28')?.to).toBe(new Date(2026, 2, 1).toISOString())
+    for (const [first, last] of [
+      ['2026-03-01', '2026-02-28'],
+      ['', '2026-02-28'],
+      ['2026-02-28', ''],
+      ['yesterday', 'today'],
+    ] as const) {
+      expect(readDays(first, last)).toBeUndefined()
+    }
+    expect(typedDay(new Date(2026, 1, 3, 23, 59))).toBe('2026-02-03')
   })
 
   test('what was typed is a moment of the zone it was typed in', () => {

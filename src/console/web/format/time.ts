@@ -47,6 +47,24 @@ export function readLocalTime(value: string): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
+/** A moment's day in the reader's zone, as an `<input type="date">` holds it. */
+export function typedDay(moment: Date): string {
+  const two = (number: number) => String(number).padStart(2, '0')
+  return `${moment.getFullYear()}-${two(moment.getMonth() + 1)}-${two(moment.getDate())}`
+}
+
+/**
+ * From the beginning of one day to the end of another, as two `<input type="date">` hold them, in the reader's zone;
+ * undefined if one is none, or the last comes before the first.
+ */
+export function readDays(first: string, last: string): { from: string; to: string } | undefined {
+  const [from, to] = [first, last].map(day => new Date(`${day}T00:00:00`))
+  if (from === undefined || to === undefined) return undefined
+  to.setDate(to.getDate() + 1)
+  // Also where one of them is no time at all.
+  return from < to ? { from: from.toISOString(), to: to.toISOString() } : undefined
+}
+
 function ago(count: number, unit: string): string {
   const whole = Math.floor(count)
   return `${whole} ${unit}${whole === 1 ? '' : 's'} ago`

@@ -2,20 +2,23 @@ import type { ComponentChildren } from 'preact'
 import type { Usage } from '../../api/contract/usage.ts'
 import { useAddressState } from '../api/address.ts'
 import { useQuery } from '../api/query.ts'
-import { type Option, Segments } from '../parts/field.tsx'
+import { readDays, typedDay } from '../format/time.ts'
+import { type Option, Segments, TextField } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { MEASURE_NAMES, type Measure } from './usage-series.ts'
 
-type Range = 'day' | 'week' | 'month' | 'quarter'
+type Preset = 'day' | 'week' | 'month' | 'quarter'
+type Range = Preset | 'days'
 
-const HOURS: Record<Range, number> = { day: 24, week: 7 * 24, month: 30 * 24, quarter: 90 * 24 }
+const HOURS: Record<Preset, number> = { day: 24, week: 7 * 24, month: 30 * 24, quarter: 90 * 24 }
 const RANGES: readonly Option<Range>[] = [
   { value: 'day', label: '24 hours' },
   { value: 'week', label: '7 days' },
   { value: 'month', label: '30 days' },
   { value: 'quarter', label: '90 days' },
+  { value: 'days', label: 'Dates' },
 ]
 const MEASURES: readonly Option<Measure>[] = (['spend', 'tokens', 'requests'] as const).map(value => ({
   value,
@@ -23,18 +26,26 @@ const MEASURES: readonly Option<Measure>[] = (['spend', 'tokens', 'requests'] as
 }))
 
 /** In the address; what is grouped by first depends on the page. */
-const PRESETS = { range: 'week', show: 'spend', by: '' }
+const PRESETS = { range: 'week', from: '', to: '', show: 'spend', by: '' }
 
 /** An address may say anything. */
 function chosen<Value extends string>(options: readonly Option<Value>[], text: string): Value | undefined {
   return options.find(({ value }) => value === text)?.value
 }
 
+/** What time it is about. */
+interface Span {
+  from: string
+  /** Left out: now. */
+  to?: string
+}
+
+/** What the pages that show usage differ in. */
 export interface UsageCardProps<By extends string> {
   groups: readonly Option<By>[]
   /** What is asked for; the same again for the file. */
-  ask(query: { from: string; by: By }, signal: AbortSignal): Promise<Usage>
-  csv?: (query: { from: string; by: By }) => string
+  ask(query: Span & { by: By }, signal: AbortSignal): Promise<Usage>
+  csv?: (query: Span & { by: By }) => string
   /** What to do where there is nothing to draw. */
   empty: ComponentChildren
 }
@@ -45,9 +56,12 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
   const range = chosen(RANGES, state.range) ?? 'week'
   const measure = chosen(MEASURES, state.show) ?? 'spend'
   const by = chosen(groups, state.by) ?? groups[0]?.value
-  const query = useQuery(`${range} ${by}`, signal => {
+  const days = range === 'days' ? readDays(state.from, state.to) : undefined
+  const isUnread = range === 'days' && days === undefined
+  const span = days ?? { from: startOf(range) }
+  const query = useQuery(`${range} ${days?.from} ${days?.to} ${by}`, signal => {
     if (by === undefined) throw new Error('usage is grouped by something')
-    return ask({ from: startOf(range), by }, signal)
+    return ask({ ...span, by }, signal)
   })
   return (
     <section class="card" aria-labelledby="usage-title">
@@ -59,7 +73,7 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
             label="Range"
             value={range}
             options={RANGES}
-            onValue={value => change({ range: value })}
+            onValue={value => change(value === 'days' ? lastWeek() : { range: value, from: '', to: '' })}
           />
         </div>
       </div>
@@ -67,21 +81,43 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
         {by === undefined ? null : (
           <Segments label="By" value={by} options={groups} onValue={value => change({ by: value })} />
         )}
-        {csv === undefined || by === undefined ? null : (
-          <a class="button small quiet" href={csv({ from: startOf(range), by })} download>
+        {range === 'days' ? (
+          <div class="row">
+            <TextField
+              label="First day"
+              type="date"
+              value={state.from}
+              onValue={from => change({ from })}
+              error={isUnread ? 'A day, and none after the last.' : undefined}
+            />
+            <TextField label="Last day" type="date" value={state.to} onValue={to => change({ to })} />
+          </div>
+        ) : null}
+        {csv === undefined || by === undefined || isUnread ? null : (
+          <a class="button small quiet" href={csv({ ...span, by })} download>
             Download CSV
           </a>
         )}
       </div>
-      <Answer query={query} what="usage">
-        {usage => (usage.totals.requests === 0 ? empty : <UsageChart usage={usage} measure={measure} />)}
-      </Answer>
+      {isUnread ? null : (
+        <Answer query={query} what="usage">
+          {usage => (usage.totals.requests === 0 ? empty : <UsageChart usage={usage} measure={measure} />)}
+        </Answer>
+      )}
     </section>
   )
 }
 
 function startOf(range: Range): string {
-  return new Date(Date.now() - HOURS[range] * 3_600_000).toISOString()
+  const hours = HOURS[range === 'days' ? 'week' : range]
+  return new Date(Date.now() - hours * 3_600_000).toISOString()
+}
+
+/** What one begins with who wants other dates. */
+function lastWeek() {
+  const today = new Date()
+  const first = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 6)
+  return { range: 'days', from: typedDay(first), to: typedDay(today) }
 }
 
 /** Nothing was asked yet: what to do about it. */

@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Browser } from 'playwright-core'
+import { BROWSER_TIMEOUT_MS, HAS_BROWSER, launchBrowser, openVisitor } from '#tests/support/browser.ts'
+import { startTestConsole, type TestConsole } from '#tests/support/gateway/console.ts'
+import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
+import { firstIdAt } from '@/console/request-log.ts'
+import { excessOf, faultsOf } from './faults.ts'
+
+describe.skipIf(!HAS_BROWSER)('usage between two dates', () => {
+  let gateway: TestGateway
+  let site: TestConsole
+  let browser: Browser
+
+  beforeAll(async () => {
+    gateway = await startTestGateway()
+    site = await startTestConsole(gateway)
+    browser = await launchBrowser()
+  }, BROWSER_TIMEOUT_MS)
+  afterAll(async () => {
+    await browser?.close()
+    await site?.stop()
+    await gateway?.close()
+  }, BROWSER_TIMEOUT_MS)
+
+  test(
+    "counts the days of the reader's zone, is kept by the address, and is what the file has",
+    async () => {
+      const holder = await site.signUp('ada@example.com')
+      const { key } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
+      // The last minute before 10 October in India, the first one of it and the last one.
+      for (const at of ['2026-10-09T18:29:00Z', '2026-10-09T18:31:00Z', '2026-10-10T18:29:00Z']) {
+        const id = `${firstIdAt(new Date(at)).slice(0, 13)}-7000-8000-000000000001`
+        await gateway.database
+          .sql`insert into exchange (id, account_id, key_id, model, surface, streamed, usage_source,
+            cost_nano, status, end_state, started_at, total_ms, attempts)
+          values (${id}, ${holder.accountId}, ${key.id}, 'm', 'chat', true, 'reported', 1000, 200, 'complete',
+            ${at}::text::timestamptz, 1, 1)`
+      }
+      const { context, page, faults } = await openVisitor(browser, site.url, {
+        timezoneId: 'Asia/Kolkata',
+        viewport: { width: 320, height: 700 },
+      })
+      const [name = '', value = ''] = (holder.cookie ?? '').split('=')
+      await context.addCookies([{ name, value, url: site.url }])
+      await page.goto('/')
+      await page.getByText('Dates', { exact: true }).click()
+      await page.getByLabel('First day').fill('2026-10-10')
+      await page.getByLabel('Last day').fill('2026-10-09')
+      await page.getByText('none after the last').waitFor()
+      await page.getByLabel('Last day').fill('2026-10-10')
+      const requests = page.getByRole('definition').filter({ hasText: /^2$/ })
+      await requests.first().waitFor()
+      expect(await faultsOf(page)).toEqual([])
+      expect(await excessOf(page, 320)).toEqual([])
+      await page.reload()
+      await requests.first().waitFor()
+      expect(await page.getByLabel('First day').inputValue()).toBe('2026-10-10')
+      const file = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
+      const lines = (await (await page.request.get(file ?? '')).text()).trimEnd().split('\r\n')
+      expect(lines[0]).toBe('from,id,name,requests,input tokens,output tokens,spend,currency')
+      expect(lines.slice(1).map(line => line.split(',')[3])).toEqual(['1', '1'])
+      expect(lines.at(-1)).toEndWith('0.000001000,USD')
+      await page.getByText('7 days', { exact: true }).click()
+      expect(new URL(page.url()).search).toBe('')
+      expect(faults).toEqual([])
+    },
+    BROWSER_TIMEOUT_MS,
+  )
+})
