@@ -5,9 +5,10 @@ import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { eventStream, fedStream, type SeenRequest, until } from '#tests/support/upstreams/upstream.ts'
 import { askedTier, chargedTier, ratesInReach } from '@/exchange/billing/service-tier.ts'
-import { FORMATS } from '@/generation/format.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
 import { ratesIn, tokenRatesFor } from '@/generation/rates.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
+import type { JsonObject } from '@/json/json.ts'
 import { audit } from '@/ledger/audit.ts'
 import { boundOf } from '@/pricing/bound.ts'
 import { costOf, dearest } from '@/pricing/cost.ts'
@@ -433,4 +434,15 @@ test('what a tier names comes before what the model says of long prompts, and it
 test('the audit comes to the same charges', async () => {
   const { checks } = await audit(gateway.database.url, {})
   expect(checks.filter(({ count, informational }) => count > 0 && informational !== true)).toEqual([])
+})
+
+test.each<[Format, JsonObject, string | undefined]>([
+  ['gemini-generate-content', { serviceTier: 'priority' }, 'priority'],
+  ['gemini-generate-content', { service_tier: 'priority' }, 'priority'],
+  ['anthropic-messages', { speed: 'fast', service_tier: 'standard_only' }, 'fast'],
+  ['anthropic-messages', { speed: 'standard', service_tier: 'auto' }, 'auto'],
+  ['openai-responses', { service_tier: 'flex' }, 'flex'],
+  ['openai-chat-completions', { service_tier: null }, undefined],
+])('%s asks by %j for the tier %p', (format, body, tier) => {
+  expect(askedTier(format, body)).toBe(tier)
 })
