@@ -19,8 +19,11 @@ export class Prompt {
   readonly stream: boolean
   /** How a stream is framed: server-sent events, or Gemini's JSON array. */
   readonly framing: 'sse' | 'json-array'
-  /** What is wanted of the conversation: an answer; to have it compacted; a summary, whatever the upstream could do. */
-  readonly purpose: 'answer' | 'compact' | 'summary'
+  /**
+   * What is wanted of the conversation: an answer; an answer that is a compaction item, where the upstream's format has
+   * such items, and else a summary; to have it compacted; a summary, whatever the upstream could do.
+   */
+  readonly purpose: 'answer' | 'compaction-item' | 'compact' | 'summary'
   #body: RequestBody | undefined
   #headers: Headers | undefined
   #generation: GenerationRequest | undefined

@@ -91,7 +91,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
   const caller = CODECS[prompt.format]
   const lowered = inCallersWords(caller, prompt.body.json, () =>
     lowerRequest(
-      limited(withMedia(asked(prompt), options.media), prompt.outputLimit),
+      limited(withMedia(asked(prompt, channel.format), options.media), prompt.outputLimit),
       codec,
       targetOf(model, route),
       channel,
@@ -155,10 +155,12 @@ export function targetOf(model: Model, { channel, upstreamModel }: Route): Targe
 }
 
 /** What the model is asked: the caller's request, or for a summary. */
-function asked(prompt: Prompt): GenerationRequest {
+function asked(prompt: Prompt, upstream: Format): GenerationRequest {
   const said = prompt.generation()
   const request = prompt.withoutReasoning ? withoutReasoning(said) : said
-  return prompt.purpose === 'answer' ? request : summarising(request)
+  const { purpose, format } = prompt
+  const isAnswered = purpose === 'answer' || (purpose === 'compaction-item' && upstream === format)
+  return isAnswered ? request : summarising(request)
 }
 
 /** The request with the output limit that the balance sets, where the caller set none. */

@@ -5,7 +5,8 @@ import type { CallFacts, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
-import { asArray, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { type JsonObject, parseObject } from '@/json/json.ts'
+import { compactionItem, summaryOf } from './compaction-item.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import { openTurn, readReference, type Turn } from './turn.ts'
 
@@ -75,26 +76,17 @@ async function finish(gateway: ResponseGateway, response: Response, turn: Turn):
     return errorResponse(asGatewayError(error), gateway.newRequestId(), 'responses')
   }
   const key = turn.id.replace(/^resp_/, '')
-  const encrypted = gateway.responses.compactions.seal(turn.accountId, summary)
   const compacted = {
     id: turn.id,
     object: 'response.compaction',
     created_at: Math.floor(turn.createdAt / 1000),
     output: [
       ...[...turn.earlier, ...turn.input].flatMap((item, index) => userMessage(item, `msg_${key}${index}`)),
-      { id: `cmp_${key}`, type: 'compaction', encrypted_content: encrypted },
+      compactionItem(gateway, turn, summary),
     ],
     usage: answer['usage'] ?? null,
   }
   return new Response(JSON.stringify(compacted), response)
-}
-
-function summaryOf(answer: JsonObject): string {
-  return asArray(answer['output'])
-    .flatMap(item => asArray(asObject(item)?.['content']))
-    .map(part => asString(asObject(part)?.['text']) ?? '')
-    .join('')
-    .trim()
 }
 
 /** What the user said stays word for word. */

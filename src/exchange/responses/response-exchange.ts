@@ -1,6 +1,6 @@
 import { outlineOf, type RequestBody, textsOf } from '@/exchange/admission/body.ts'
 import type { Reservation } from '@/exchange/billing/charge.ts'
-import type { CallState, ConversationCall } from '@/exchange/call.ts'
+import type { CallFacts, CallState, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
@@ -10,6 +10,7 @@ import { sliceMember } from '@/json/slice.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
 import type { ResponseEnd } from '@/stored-responses/store.ts'
 import type { BackgroundRun } from './background-run.ts'
+import { inCompactionItem, wantsCompactionItem } from './compaction-item.ts'
 import { outputItems } from './items.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import { refersToItems, takesForStored } from './references.ts'
@@ -37,7 +38,11 @@ export async function runResponse(
 ): Promise<Response> {
   const isStoreImplied = gateway.responses.storesUnasked || takesForStored(call.request.headers)
   const state = new ResponseState(gateway, memory, isStoreImplied)
-  const answer = runExchange(gateway, { ...call, state }).then(response => state.finish(response))
+  const readCall = (body: RequestBody): CallFacts => {
+    const facts = call.readCall(body)
+    return wantsCompactionItem(outlineOf(body)) ? { ...facts, purpose: 'compaction-item' } : facts
+  }
+  const answer = runExchange(gateway, { ...call, readCall, state }).then(response => state.finish(response))
   return Promise.race([answer, state.detached])
 }
 
@@ -66,6 +71,8 @@ class ResponseState implements CallState {
   readonly #isStoreImplied: boolean
   #detach: (response: Response) => void = () => {}
   #turn: Turn | undefined
+  /** Of a request for a compaction item. */
+  #compaction: ExchangeRecord | undefined
   #run: BackgroundRun | undefined
 
   constructor(gateway: ResponseGateway, memory: TurnMemory | undefined, isStoreImplied: boolean) {
@@ -87,8 +94,9 @@ class ResponseState implements CallState {
 
   resolve(body: RequestBody, record: ExchangeRecord): RequestBody | Promise<RequestBody> {
     const fields = readStateFields(outlineOf(body), this.#isStoreImplied)
+    if (wantsCompactionItem(outlineOf(body))) this.#compaction = record
     if (fields !== undefined) return this.#open(body, record, fields)
-    const isPlain = this.#memory === undefined && isWhole(body)
+    const isPlain = this.#memory === undefined && this.#compaction === undefined && isWhole(body)
     return isPlain ? body : this.#open(body, record, NOTHING_KEPT)
   }
 
@@ -118,9 +126,11 @@ class ResponseState implements CallState {
   }
 
   /** What the caller gets of the exchange's answer; of a background one, who got theirs before, nobody waits for it. */
-  async finish(response: Response): Promise<Response> {
+  async finish(answer: Response): Promise<Response> {
     const turn = this.#turn
-    if (turn === undefined) return response
+    if (turn === undefined) return answer
+    const [gateway, record] = [this.#gateway, this.#compaction]
+    const response = record === undefined ? answer : await inCompactionItem(answer, { gateway, record, turn })
     if (this.#run !== undefined) return this.#finishRun(response, turn, this.#run)
     if (!response.ok) return response
     const sink: AnswerSink = { ended: (text, events) => this.#keep(turn, { response: text, events }) }

@@ -58,6 +58,75 @@ describe.each(UPSTREAMS)('over %s', format => {
   })
 })
 
+/** As Codex does where it takes the gateway for OpenAI: the conversation, and a last item that asks for another one. */
+const TRIGGERED = [...TALK, { type: 'compaction_trigger' }] as ResponseInputItem[]
+
+describe.each(UPSTREAMS.filter(format => format !== 'responses'))('a compaction item over %s', format => {
+  const model = `${format}/echo`
+
+  test('is all that a whole answer has, and is read when it comes back', async () => {
+    const { data, response } = await openai.responses.create({ model, input: TRIGGERED }).withResponse()
+    expect(data.status).toBe('completed')
+    expect(data.output.map(item => item.type)).toEqual(['compaction'])
+    expect(response.headers.get('x-tollgate-losses')).toBeNull()
+    expect(lastSent()).toContain('Summarise the conversation above')
+    await openai.responses.create({
+      model,
+      input: [...data.output, { role: 'user', content: 'and now?' }] as never,
+    })
+    expect(lastSent()).toContain('The conversation before this was summarised')
+  })
+
+  test('is all that a stream has, in events without a gap', async () => {
+    const events = await Array.fromAsync(
+      await openai.responses.create({ model, input: TRIGGERED, stream: true }),
+    )
+    expect(events.map(({ type }) => type)).toEqual([
+      'response.created',
+      'response.in_progress',
+      'response.output_item.added',
+      'response.output_item.done',
+      'response.completed',
+    ])
+    expect(events.map(event => event.sequence_number)).toEqual([0, 1, 2, 3, 4])
+    const [end] = events.slice(-1)
+    const item = events.find(({ type }) => type === 'response.output_item.done')
+    expect(item).toMatchObject({ output_index: 0, item: { type: 'compaction' } })
+    expect(end).toMatchObject({ response: { output: [(item as { item: unknown }).item] } })
+    expect(JSON.stringify(events)).not.toContain('of wood')
+  })
+
+  test('is kept with its response, also of one that runs in the background', async () => {
+    const { id } = await openai.responses.create({ model, input: TRIGGERED, background: true })
+    let kept = await openai.responses.retrieve(id)
+    while (kept.status === 'queued' || kept.status === 'in_progress')
+      kept = await openai.responses.retrieve(id)
+    expect(kept.output.map(item => item.type)).toEqual(['compaction'])
+  })
+
+  test('is not made of a summary that was cut short', async () => {
+    const short = await openai.responses.create({ model, input: TRIGGERED, max_output_tokens: 3 })
+    expect(short).toMatchObject({ status: 'incomplete', output: [] })
+  })
+})
+
+test('no compaction item is made of an answer that says nothing', async () => {
+  const choice = { index: 0, message: { role: 'assistant', content: ' ' }, finish_reason: 'stop' }
+  upstream.answer = () =>
+    Response.json({ id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [choice] })
+  const none = await openai.responses.create({ model: 'chat/echo', input: TRIGGERED })
+  expect(none).toMatchObject({ status: 'failed', error: { code: 'server_error' }, output: [] })
+})
+
+test("an upstream that speaks Responses is handed the item that asks for it, and its answer is the caller's", async () => {
+  upstream.answer = (call, signal) => {
+    expect(JSON.parse(Buffer.from(call.body).toString()).input.at(-1)).toEqual({ type: 'compaction_trigger' })
+    return simulated(call, signal)
+  }
+  const answer = await openai.responses.create({ model: 'responses/echo', input: TRIGGERED })
+  expect(answer.output.map(item => item.type)).toEqual(['message'])
+})
+
 test('an upstream that compacts itself is asked to, and its answer is handed on and charged', async () => {
   const compaction = {
     id: 'resp_up',
