@@ -76,11 +76,11 @@ function startLoad(fleet: Fleet, payers: readonly Payer[]) {
   const errands: Errand[] = []
   const paidIn = new Map(payers.map(({ accountId }) => [accountId, CREDIT]))
   let stopping = false
-  const until = async (act: (round: number) => Promise<unknown>) => {
+  const keepOn = async (act: (round: number) => Promise<unknown>) => {
     for (let round = 0; !stopping; round += 1) await act(round)
   }
   const callers = Array.from({ length: CALLERS }, (_, caller) =>
-    until(async round => {
+    keepOn(async round => {
       const errand = {
         name: `${caller}-${round}`,
         requestIds: new Set<string>(),
@@ -95,7 +95,7 @@ function startLoad(fleet: Fleet, payers: readonly Payer[]) {
   const store = ledgerStore(fleet.database)
   const codes = Array.from({ length: 10 }, () => crypto.getRandomValues(new Uint8Array(32)))
   const money = store.createCodes(codes, CODE).then(() =>
-    until(async round => {
+    keepOn(async round => {
       const { accountId } = payers[round % payers.length] ?? { accountId: 0 }
       const idempotency = { scope: 'stripe', key: `cs_${round}` } as const
       const posting = {
