@@ -50,7 +50,13 @@ interface Run {
 }
 
 async function main(): Promise<number> {
-  const options = readOptions()
+  let options: Options | undefined
+  try {
+    options = readOptions()
+  } catch (error) {
+    console.error(`${error instanceof Error ? error.message : String(error)}\n\n${USAGE}`)
+    return 2
+  }
   if (options === undefined) return 0
   const missing = missingPrograms()
   if (missing.length > 0) {

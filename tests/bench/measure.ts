@@ -37,13 +37,14 @@ export async function measure(
 ): Promise<Sample> {
   const { own, stores } = processTree(server.pid)
   const databases = [...stores, ...server.storePids.flatMap(pid => processTree(pid).stores)]
-  const before = { cpu: cpuUs(own), stores: cpuUs(databases), memory: memoryMb(own) }
+  const restingMb = scenario.figure === 'memory' ? await memoryAtRest(own) : 0
+  const before = { cpu: cpuUs(own), stores: cpuUs(databases) }
   await Bun.write(bodyFile(options), call.body)
   const load = runLoad(server, scenario, call, options)
-  let memory = before.memory
+  let addedMb = 0
   if (scenario.figure === 'memory') {
     await Bun.sleep((options.secs - 1) * 1000)
-    memory = memoryMb(own)
+    addedMb = memoryMb(own) - restingMb
   }
   const said = readLoad(await load)
   const units = Math.max(1, scenario.stream ? said.chunks : said.done)
@@ -55,8 +56,22 @@ export async function measure(
     storeCpuUs: (cpuUs(databases) - before.stores) / units,
     firstByteP50Us: said.ttft_p50_us,
     firstByteP99Us: said.ttft_p99_us,
-    addedMb: memory - before.memory,
+    addedMb,
   }
+}
+
+const LOOK_MS = 500
+
+/** Memory once it falls no more: what a process used for its start goes back to the kernel in the seconds after it. */
+async function memoryAtRest(own: readonly number[]): Promise<number> {
+  let least = memoryMb(own)
+  for (let looks = 0, quiet = 0; quiet < 6 && looks < 60; looks += 1) {
+    await Bun.sleep(LOOK_MS)
+    const now = memoryMb(own)
+    quiet = now < least - 0.5 ? 0 : quiet + 1
+    least = Math.min(least, now)
+  }
+  return least
 }
 
 function runLoad(

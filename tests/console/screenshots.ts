@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseArgs } from 'node:util'
 import { closeTestServer } from '#tests/support/stores/database.ts'
 import { FURNISHED_MODEL, furnish } from './browser/furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './browser/places.ts'
@@ -7,7 +8,7 @@ import { becomeOwner, goTo, openStage } from './browser/stage.ts'
 
 /** `bun run screenshots [DIRECTORY]`: every page, wide and narrow, light and dark, for somebody to look at. */
 
-const directory = process.argv[2] ?? 'screenshots'
+const [directory = 'screenshots'] = parseArgs({ allowPositionals: true }).positionals
 const SIZES = [
   { width: 1440, height: 900 },
   { width: 390, height: 844 },

@@ -1,3 +1,4 @@
+import { parseArgs } from 'node:util'
 import { closeTestServer } from '#tests/support/stores/database.ts'
 import { FEATURES, isForeign, MODES, PAIRS, type Pair, runCell } from './cells.ts'
 import { type Rig, startRig } from './rig.ts'
@@ -13,8 +14,9 @@ interface Failure {
   error: unknown
 }
 
-/** Runs the whole matrix and prints it; `--markdown` writes it into docs/compatibility.md. */
+/** `bun run matrix [--markdown]`: runs the whole matrix and prints it, or writes it into docs/compatibility.md. */
 async function main(): Promise<void> {
+  const { values } = parseArgs({ options: { markdown: { type: 'boolean', default: false } } })
   const failures: Failure[] = []
   const rig = await startRig()
   const rows = new Map<string, Outcome[][]>()
@@ -28,7 +30,7 @@ async function main(): Promise<void> {
     await rig.close()
     await closeTestServer()
   }
-  if (process.argv.includes('--markdown')) await writeMarkdown(markdown(rows))
+  if (values.markdown) await writeMarkdown(markdown(rows))
   else console.log(plain(rows))
   for (const { feature, pair, mode, error } of failures) {
     const reason = error instanceof Error ? error.message : String(error)
