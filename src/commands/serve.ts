@@ -145,7 +145,16 @@ async function administer(
 }
 
 /** One of several processes on the API port. Its supervisor has set up the database and has the ops listener. */
-async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Promise<void> {
+async function work(order: WorkerOrder, serving: Serving): Promise<void> {
+  try {
+    await serveWith(order, serving)
+  } finally {
+    // An open line keeps the process: the supervisor would wait for ever for one that could not start.
+    process.disconnect?.()
+  }
+}
+
+async function serveWith(order: WorkerOrder, { settings, log, metrics }: Serving): Promise<void> {
   const stop = Promise.race([untilStopped(['SIGINT', 'SIGTERM']), untilDismissed()])
   // A terminal sends it to all of its processes. What is to be done of it, the supervisor does.
   process.on('SIGHUP', () => undefined)
@@ -175,7 +184,6 @@ async function work(order: WorkerOrder, { settings, log, metrics }: Serving): Pr
   } finally {
     await database.close()
   }
-  process.disconnect?.()
 }
 
 /** An error that nobody caught is a bug, but no reason to cut everybody else's streams. */

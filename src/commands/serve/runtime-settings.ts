@@ -4,7 +4,7 @@ import type { CommandIo } from '@/commands/command.ts'
  * What Bun, JavaScriptCore and their allocator (mimalloc) read from the environment once, when the process starts. What
  * is there already is the operator's word and stays.
  */
-const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
+export const RUNTIME_SETTINGS: Readonly<Record<string, string>> = {
   /** Fetch runs 256 requests at once unless it is told otherwise: there is to be room for as many as there are callers. */
   BUN_CONFIG_MAX_HTTP_REQUESTS: '65535',
   /**

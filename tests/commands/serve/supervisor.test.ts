@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
 import {
   eventStream,
@@ -9,7 +9,9 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstreams/upstream.ts'
+import { RUNTIME_SETTINGS } from '@/commands/serve/runtime-settings.ts'
 import { failuresOf, restartDelayMs } from '@/commands/serve/supervisor.ts'
+import { workerEnvironment } from '@/commands/serve/worker.ts'
 
 const EVENT = 'data: {"choices":[{"index":0,"delta":{"content":"one"}}]}\n\n'
 const END = 'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n'
@@ -165,6 +167,26 @@ function isAlive(pid: number): boolean {
     return false
   }
 }
+
+test('a worker that cannot start ends, although its line to the supervisor is open, so that another is tried', async () => {
+  const worker = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
+    env: {
+      ...FREE_PORTS,
+      // As from a supervisor; without them it would begin anew, and lose the line.
+      ...RUNTIME_SETTINGS,
+      ...workerEnvironment({ port: 0 }),
+      WORKERS: '2',
+      REDIS_URL: redis?.url ?? '',
+      DATABASE_URL: 'postgres://nobody@127.0.0.1:1/nothing',
+      TOLLGATE_SECRET: 'a secret for tests, long enough for everybody',
+    },
+    stdio: ['ignore', 'ignore', 'pipe'],
+    serialization: 'json',
+    ipc() {},
+  })
+  expect(await worker.exited).toBe(1)
+  expect(await new Response(worker.stderr).text()).toContain('DATABASE_URL cannot be used')
+}, 60_000)
 
 test('a worker that keeps failing is tried again ever more slowly, and at least every 10 s', () => {
   expect([1, 2, 3, 4, 5, 50].map(restartDelayMs)).toEqual([100, 400, 1600, 6400, 10_000, 10_000])
