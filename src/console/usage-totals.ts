@@ -151,8 +151,12 @@ function idAt(ms: number): string {
 }
 
 /** Adds up what was stored longer ago than this, a day's worth at a time, so that nothing waits long for it. */
-export async function addUpUsage({ sql }: Database, marginMs = MARGIN_MS): Promise<void> {
-  for (;;) {
+export async function addUpUsage(
+  { sql }: Database,
+  marginMs = MARGIN_MS,
+  signal?: AbortSignal,
+): Promise<void> {
+  while (signal?.aborted !== true) {
     const [row] = await sql<{ more: boolean }[]>`
       select usage_add_up(make_interval(secs => ${marginMs / 1000}::float8)) as more`
     if (row?.more !== true) return
@@ -166,9 +170,10 @@ export function keepAddingUpUsage(options: {
   log: Log
 }): () => Promise<void> {
   const { database, clock, log } = options
+  const ending = new AbortController()
   let running: Promise<void> | undefined
   const run = () => {
-    running ??= addUpUsage(database)
+    running ??= addUpUsage(database, MARGIN_MS, ending.signal)
       .catch(error => log.error({ err: error }, 'what was used could not be added up'))
       .finally(() => {
         running = undefined
@@ -178,6 +183,8 @@ export function keepAddingUpUsage(options: {
   const cancel = clock.every(EVERY_MS, run)
   return async () => {
     cancel()
+    // After an upgrade years may be left to add up: at the end of the process the day that runs is the last.
+    ending.abort()
     await running
   }
 }

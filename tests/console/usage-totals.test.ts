@@ -1,8 +1,16 @@
 import { afterAll, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { firstIdAt } from '@/console/request-log.ts'
-import { addUpUsage, sumUsage, type UsageDimension, type UsageSum } from '@/console/usage-totals.ts'
+import {
+  addUpUsage,
+  keepAddingUpUsage,
+  sumUsage,
+  type UsageDimension,
+  type UsageSum,
+} from '@/console/usage-totals.ts'
+import { createLog } from '@/telemetry/log.ts'
 
 const database = await testDatabase()
 const { sql } = database
@@ -173,4 +181,29 @@ test('of several who add up at the same time one does', async () => {
   const [total] = await sql`select requests::int, cost_nano::int as spend from usage_total
     where account_id = 1 and at = ${new Date(START).toISOString()}::text::timestamptz and requests > 0`
   expect(total).toEqual({ requests: 3, spend: 15 })
+})
+
+test('a process that ends adds up no more than the day that it is at', async () => {
+  await sql`delete from exchange`
+  await sql`update usage_progress set stored_before = '-infinity'`
+  await store({
+    at: START,
+    accountId: 1,
+    keyId: 1,
+    model: 'a',
+    channel: null,
+    cost: 5n,
+    state: 'complete',
+    tokens: [1, 0, 0, 0, 2, 0, 0, 0],
+  })
+  await sql`update exchange set stored_at = now() - interval '30 days'`
+  const end = keepAddingUpUsage({
+    database,
+    clock: manualClock(),
+    log: createLog({ level: 'error', format: 'json' }),
+  })
+  await end()
+  const [progress] = await sql<{ days: number }[]>`
+    select round(extract(epoch from now() - stored_before) / 86400)::integer as days from usage_progress`
+  expect(progress?.days).toBe(29)
 })
