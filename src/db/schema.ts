@@ -682,6 +682,22 @@ export const refundFact = pgTable(
   t => [primaryKey({ columns: [t.payment, t.fact] })],
 )
 
+/**
+ * Charges that the database refused to post, for a reason that is no rule of the ledger: tried again each minute until they
+ * are posted. No rules of its own: it takes what no other table does.
+ */
+export const refusedSettlement = pgTable('refused_settlement', {
+  /** The request id. */
+  id: uuid().primaryKey(),
+  accountId: reference(),
+  keyId: reference(),
+  costNano: numeric({ precision: 40, scale: 0 }).notNull(),
+  costPico: numeric({ precision: 40, scale: 0 }).notNull(),
+  /** The database's words. */
+  reason: text().notNull(),
+  refusedAt: moment().notNull().defaultNow(),
+})
+
 /** Sums of the entries of each day that is over (UTC, by `created_at`); the audit computes them again. */
 export const dailyTotal = pgTable(
   'daily_total',

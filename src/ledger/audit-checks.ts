@@ -250,6 +250,15 @@ export const CHECKS: readonly Check[] = [
           else coalesce(p.seen, '-infinity') < now() - interval '1 minute' end)`,
   },
   {
+    name: 'refused_settlements',
+    title: 'every charge could be posted',
+    about: 'account',
+    query: `
+      select r.account_id, r.cost_nano as difference, format('request %s of account %s: a charge of %s is refused since %s: %s',
+        r.id, r.account_id, r.cost_nano, to_char(r.refused_at at time zone 'UTC', 'YYYY-MM-DD HH24:MI:SS'), r.reason) as text
+      from refused_settlement r join audited a on a.account_id = r.account_id`,
+  },
+  {
     name: 'redemptions',
     title: 'each use of a redeem code gave its account what the code is worth',
     about: 'account',

@@ -17,14 +17,22 @@ import type {
 } from './types.ts'
 import { BatchWriter } from './writer.ts'
 
+const REFUSED_AT_ONCE = 500
+
+const NOTHING_CHARGED = { chargedNano: 0n, overrunNano: 0n, availableNano: undefined }
+
 /** What exchanges ask of the database, gathered into batches; what is late there is decided here. */
 export interface LedgerBatches {
   /** A hold that is late is refused, and freed in case that it was committed all the same. */
   holds: BatchWriter<HoldRequest | ExtendRequest, HoldResult>
   /** A settlement that is late goes to the journal. */
   settles: BatchWriter<Settlement, SettleResult>
-  /** Settles what a journal holds. What the database refuses is told and given up: it would stand in the way of the rest for ever. */
+  /** Settles one; what the database refuses is kept apart. */
+  settle(settlement: Settlement): Promise<SettleResult>
+  /** Settles what a journal holds. What the database refuses is kept apart: it would stand in the way of the rest for ever. */
   settleAll: SettleAll
+  /** Tries once more what the database refused. */
+  settleRefused(): Promise<void>
   /** Waits for what was submitted. */
   close(): Promise<void>
 }
@@ -79,17 +87,49 @@ export function openBatches(options: BatchOptions): LedgerBatches {
 
   async function settleAll(settlements: readonly Settlement[]): Promise<void> {
     const results = await Promise.allSettled(settlements.map(settlement => replays.submit(settlement)))
-    for (const [index, result] of results.entries()) {
-      if (result.status === 'fulfilled') continue
+    for (const [index, settlement] of settlements.entries()) {
+      const result = results[index]
+      if (result?.status !== 'rejected') continue
       if (result.reason instanceof GatewayError) throw result.reason
-      log.error({ err: result.reason, settlement: settlements[index]?.id }, 'a settlement was refused')
+      await keepRefused(settlement, result.reason)
     }
+  }
+
+  async function settle(settlement: Settlement): Promise<SettleResult> {
+    try {
+      return await settles.submit(settlement)
+    } catch (error) {
+      const kept = await keepRefused(settlement, error).catch(() => journal(settlement, spill, closing))
+      if (kept === undefined) throw error
+      return kept
+    }
+  }
+
+  async function keepRefused(settlement: Settlement, error: unknown): Promise<SettleResult> {
+    log.error({ err: error, settlement: settlement.id }, 'a settlement was refused')
+    const reason = error instanceof Error ? error.message : String(error)
+    await pool.guard(store => store.keepRefused(settlement, reason))
+    return { outcome: 'refused', ...NOTHING_CHARGED }
+  }
+
+  async function settleRefused(): Promise<void> {
+    let last: string | undefined
+    do {
+      const refused = await pool.guard(store => store.refused(last, REFUSED_AT_ONCE))
+      const results = await Promise.allSettled(refused.map(settlement => replays.submit(settlement)))
+      const posted = refused.filter((_, index) => results[index]?.status === 'fulfilled').map(({ id }) => id)
+      if (posted.length > 0) {
+        await pool.guard(store => store.forgetRefused(posted))
+        log.warn({ settlements: posted.length }, 'posted settlements that had been refused')
+      }
+      last = refused.length === REFUSED_AT_ONCE ? refused.at(-1)?.id : undefined
+    } while (last !== undefined)
   }
 
   /** Whether the hold was committed is not known, and a statement on its way may still commit it: frees it now and then. */
   function abandon(exchange: ExchangeReference): void {
     const free = () => {
-      settles.submit(voidOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
+      settle(voidOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
     }
     free()
     const cancel = clock.after(timings.statementTimeoutMs + timings.connectionTimeoutMs, () => {
@@ -102,7 +142,9 @@ export function openBatches(options: BatchOptions): LedgerBatches {
   return {
     holds,
     settles,
+    settle,
     settleAll,
+    settleRefused,
     async close() {
       closing = true
       for (const cancel of cancels) cancel()
@@ -138,7 +180,7 @@ async function journal(
   try {
     if (spill === undefined) throw new Error('there is no journal')
     await spill.journal.append(settlement)
-    return { outcome: 'journaled', chargedNano: 0n, overrunNano: 0n, availableNano: undefined }
+    return { outcome: 'journaled', ...NOTHING_CHARGED }
   } catch (error) {
     if (closing) throw error
     return undefined

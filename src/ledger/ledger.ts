@@ -124,14 +124,14 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       : await openSpill(options.journalDirectory, presence.owner(), log)
   opened.defer(() => spill?.close())
   const shared = { pool, presence, spill, clock, log, timings }
-  const { holds, settles, settleAll, ...batches } = openBatches(shared)
+  const { holds, settles, ...batches } = openBatches(shared)
   const running = new RunningHolds()
   const onStop = (stop: Stop) => options.onStop?.(stop)
   const adopt = async () => {
-    await spill?.adopt(settleAll)
+    await spill?.adopt(batches.settleAll)
     await options.onAdopted?.()
   }
-  const upkeep = new Upkeep({ ...shared, databaseUrl, running, settleAll, adopt, newId, onStop })
+  const upkeep = new Upkeep({ ...shared, ...batches, databaseUrl, running, adopt, newId, onStop })
   let closing = false
 
   async function settle(settlement: Settlement): Promise<SettleResult> {
@@ -139,11 +139,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     const { id, costPico } = settlement
     const noted = running.end(id)
     if (costPico !== (noted ?? 0n)) spill?.notes.add(settlement)
-    try {
-      return await settles.submit(settlement)
-    } finally {
-      spill?.notes.done(id)
-    }
+    const result = await batches.settle(settlement)
+    // One that nothing took stays noted, for the next process.
+    spill?.notes.done(id)
+    return result
   }
 
   const state = (): LedgerState => {

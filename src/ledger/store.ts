@@ -33,6 +33,11 @@ export interface LedgerStore {
    */
   hold(owner: string, batch: readonly (HoldRequest | ExtendRequest)[]): Promise<(HoldResult | Error)[]>
   settle(batch: readonly Settlement[]): Promise<SettleResult[]>
+  /** Keeps a settlement that the database refused, with its words. */
+  keepRefused(settlement: Settlement, reason: string): Promise<void>
+  /** Those that are kept, by id, after one of them, at most so many. */
+  refused(after: string | undefined, limit: number): Promise<Settlement[]>
+  forgetRefused(ids: readonly string[]): Promise<void>
   progress(owner: string, costs: ReadonlyMap<string, bigint>): Promise<Stop[]>
   reap(deadAfterMs: number, limit: number): Promise<Reaped[]>
   post(posting: Posting): Promise<Posted>
@@ -82,6 +87,28 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
       const answers =
         batch.length === 1 && only !== undefined ? await settleOne(only) : await settleMany(batch)
       return inOrder(answers, batch, readSettleAnswer)
+    },
+    async keepRefused({ id, accountId, keyId, costNano, costPico }, reason) {
+      await sql`
+        insert into refused_settlement (id, account_id, key_id, cost_nano, cost_pico, reason)
+        values (${id}, ${accountId}, ${keyId}, ${`${costNano}`}, ${`${costPico}`}, ${reason})
+        on conflict (id) do update
+          set cost_nano = excluded.cost_nano, cost_pico = excluded.cost_pico, reason = excluded.reason`
+    },
+    async refused(after, limit) {
+      const rows = await sql<RefusedRow[]>`
+        select id, account_id, key_id, cost_nano, cost_pico from refused_settlement
+        where id > ${after ?? FIRST_OF_ALL} order by id limit ${limit}`
+      return rows.map(row => ({
+        id: row.id,
+        accountId: Number(row.account_id),
+        keyId: Number(row.key_id),
+        costNano: BigInt(row.cost_nano),
+        costPico: BigInt(row.cost_pico),
+      }))
+    },
+    async forgetRefused(ids) {
+      await sql`delete from refused_settlement where id = any (${list(ids, itself)}::text::uuid[])`
     },
     async progress(owner, costs) {
       const rows = await sql<{ hold_id: string; reason: Stop['reason'] }[]>`
@@ -245,6 +272,17 @@ export async function keySpending(sql: RawSql, keyIds: readonly number[]): Promi
     select key_id, spent from key_budget
     where key_id = any (${list(keyIds, itself)}::text::bigint[]) and period_start >= ledger_period_start(period, now())`
   return new Map(rows.map(row => [Number(row.key_id), row.spent]))
+}
+
+/** Before every id. */
+const FIRST_OF_ALL = '00000000-0000-0000-0000-000000000000'
+
+interface RefusedRow {
+  id: string
+  account_id: bigint
+  key_id: bigint
+  cost_nano: string
+  cost_pico: string
 }
 
 interface GrantRow {

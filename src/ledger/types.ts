@@ -64,14 +64,15 @@ export interface SettleResult {
   /**
    * `settled`: the hold is gone, the cost is posted. `trued_up`: the hold had expired; what its owner's death left
    * uncharged, or charged too much, is posted. `duplicate`: it was settled before, nothing changed. `journaled`: the
-   * database is away; it is safe on disk and will be posted.
+   * database is away; it is safe on disk and will be posted. `refused`: the database does not take it, which is an
+   * operator's to mend; it is kept there with the reason, tried again, and told by the audit.
    */
-  outcome: 'settled' | 'trued_up' | 'duplicate' | 'journaled'
+  outcome: 'settled' | 'trued_up' | 'duplicate' | 'journaled' | 'refused'
   /** What this call took out of the wallet; below 0 if it gave back. */
   chargedNano: bigint
   /** How much of it was not set aside. */
   overrunNano: bigint
-  /** Undefined while the database is away. */
+  /** Undefined while the database is away, or refuses. */
   availableNano: bigint | undefined
 }
 

@@ -20,6 +20,8 @@ export interface UpkeepOptions {
   spill: Spill | undefined
   running: RunningHolds
   settleAll: SettleAll
+  /** Tries once more what the database refused. */
+  settleRefused(): Promise<void>
   /** Takes in what processes that are gone have left. */
   adopt(): Promise<void>
   clock: Clock
@@ -103,15 +105,16 @@ export class Upkeep {
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }
 
-  /** Partitions, expiry of credit, daily totals, what processes that are gone have left. */
+  /** Partitions, expiry of credit, daily totals, what processes that are gone have left, what was refused. */
   async maintain(): Promise<void> {
-    const { pool, adopt } = this.#options
+    const { pool, adopt, settleRefused } = this.#options
     const store = pool.store()
     await eachByItself([
       () => store.makePartitions(MONTHS_AHEAD),
       () => this.#expireCredit(),
       () => store.rollUp(),
       adopt,
+      settleRefused,
     ])
   }
 

@@ -250,12 +250,12 @@ export class BatchWriter<Item, Result> {
 }
 
 /**
- * Whether the rows are at fault, so that trying again would fail again. Everything else (the connection, a lock, a
- * timeout, a server that starts or is read-only, a schema that is being migrated) is tried again until somebody's
- * patience ends. So is a hold that another connection opened meanwhile: the next try finds it.
+ * Whether the rows are at fault, so that trying again would fail again: values, constraints, what a trigger raises, a page
+ * that cannot be read. Everything else (the connection, a lock, a timeout, a server that starts or is read-only, a schema
+ * that is being migrated) is tried again until somebody's patience ends. So is a hold that another connection opened meanwhile: the next try finds it.
  */
 function isTheDatas(error: unknown): boolean {
   const sql = sqlErrorOf(error)
   if (sql === undefined || (sql.code === UNIQUE_VIOLATION && sql.constraint === 'hold_pkey')) return false
-  return /^(22|23|TG)/.test(sql.code) && sql.code !== OWNER_GONE
+  return /^(2[123]|44|54|P0|TG|XX00[12])/.test(sql.code) && sql.code !== OWNER_GONE
 }

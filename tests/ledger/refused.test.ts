@@ -1,0 +1,114 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import type { Ledger } from '@/ledger/ledger.ts'
+import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const { sql } = fixture.database
+let ledger: Ledger
+beforeAll(async () => {
+  ledger = await fixture.open()
+})
+afterAll(() => fixture.close())
+afterEach(mend)
+
+const wallet = ({ accountId }: Payer) => ledger.balance(accountId)
+const refused = () => sql`select id, account_id::integer, cost_nano::integer, reason from refused_settlement`
+const check = async ({ accountId }: Payer) => {
+  const { ok, checks } = await ledger.audit({ accountId })
+  return { ok, found: checks.find(({ name }) => name === 'refused_settlements') }
+}
+
+/** Something that no rule of the ledger knows keeps an account from being charged. */
+async function breakFor({ accountId }: Payer, sqlState: string): Promise<void> {
+  await sql.unsafe(`
+    create function broken() returns trigger language plpgsql as $$ begin
+      raise exception 'what nobody thought of' using errcode = '${sqlState}';
+    end $$;
+    create trigger broken before insert on entry for each row when (new.account_id = ${accountId}) execute function broken()`)
+}
+
+async function mend(): Promise<void> {
+  await sql`drop function if exists broken cascade`
+}
+
+describe.each(['23514', 'P0001', 'XX001'])('a charge that the database refuses with %s', sqlState => {
+  test('is kept with the reason, told by the audit, and posted when what was wrong is mended', async () => {
+    const [payer, other] = [await fixture.payer(100n), await fixture.payer(100n)]
+    const [bad, good] = [holdOf(payer, 40n), holdOf(other, 40n)]
+    await Promise.all([bad, good].map(ledger.hold))
+    await breakFor(payer, sqlState)
+    const [refusal, settled] = await Promise.all([
+      ledger.settle(costOf(bad, 30n)),
+      ledger.settle(costOf(good, 20n)),
+    ])
+    expect(refusal).toMatchObject({ outcome: 'refused', chargedNano: 0n })
+    expect(settled).toMatchObject({ outcome: 'settled', chargedNano: 20n })
+    const row = { id: bad.id, account_id: payer.accountId, cost_nano: 30, reason: 'what nobody thought of' }
+    expect([...(await refused())]).toEqual([row])
+    // What is owed stays set aside.
+    expect(await wallet(payer)).toMatchObject({ balanceNano: 100n, pendingNano: 40n })
+    const red = await check(payer)
+    expect(red).toMatchObject({ ok: false, found: { count: 1, differenceNano: 30n } })
+    expect(red.found?.first[0]).toContain('what nobody thought of')
+
+    await ledger.maintain()
+    expect(await refused()).toHaveLength(1)
+    await mend()
+    await ledger.maintain()
+    expect(await refused()).toHaveLength(0)
+    expect(await wallet(payer)).toMatchObject({ balanceNano: 70n, pendingNano: 0n })
+    expect(await check(payer)).toMatchObject({ ok: true, found: { count: 0 } })
+  })
+})
+
+test('a charge that was refused and posted by another way meanwhile is charged once', async () => {
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 40n)
+  await ledger.hold(request)
+  await breakFor(payer, '23514')
+  await ledger.settle(costOf(request, 30n))
+  await mend()
+  expect(await ledger.settle(costOf(request, 30n))).toMatchObject({ outcome: 'settled' })
+  await ledger.maintain()
+  expect(await refused()).toHaveLength(0)
+  expect(await wallet(payer)).toMatchObject({ balanceNano: 70n, pendingNano: 0n })
+})
+
+test('a charge that the database has no numbers for is kept all the same', async () => {
+  const payer = await fixture.payer(100n)
+  const request = { ...payer, id: newId() }
+  expect(await ledger.settle(costOf(request, 2n ** 63n))).toMatchObject({ outcome: 'refused' })
+  const [kept] = await sql`select cost_nano from refused_settlement where id = ${request.id}`
+  expect(kept).toEqual({ cost_nano: `${2n ** 63n}` })
+  await sql`delete from refused_settlement where id = ${request.id}`
+})
+
+test('one that cannot be kept there either goes to the journal, and is kept when it can be', async () => {
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 40n)
+  await ledger.hold(request)
+  await breakFor(payer, '23514')
+  await sql`alter table refused_settlement rename to elsewhere`
+  expect(await ledger.settle(costOf(request, 30n))).toMatchObject({ outcome: 'journaled' })
+  expect(ledger.state().journal).toBe('in use')
+  await sql`alter table elsewhere rename to refused_settlement`
+  await ledger.beat()
+  expect(ledger.state().journal).toBe('empty')
+  expect(await refused()).toMatchObject([{ id: request.id }])
+  await mend()
+  await ledger.maintain()
+  expect(await wallet(payer)).toMatchObject({ balanceNano: 70n, pendingNano: 0n })
+})
+
+test('without a journal, one that nothing takes is told to whoever charges', async () => {
+  const bare = await fixture.open({ journalDirectory: undefined })
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 40n)
+  await bare.hold(request)
+  await breakFor(payer, '23514')
+  await sql`alter table refused_settlement rename to elsewhere`
+  const failure = bare.settle(costOf(request, 30n)).catch(error => error)
+  expect(await failure).toMatchObject({ message: 'what nobody thought of' })
+  await sql`alter table elsewhere rename to refused_settlement`
+  await mend()
+})
