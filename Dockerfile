@@ -1,5 +1,5 @@
 # The image runs what `bun run start` runs: the sources on Bun, with production dependencies only.
-FROM node:20-bookworm-slim AS build
+FROM node:24-bookworm-slim AS build
 RUN npm install --global bun@1.4.5
 WORKDIR /app
 COPY package.json bun.lock bunfig.toml ./
