@@ -10,6 +10,8 @@ export interface ReplyRoom {
   logprobs: boolean
   /** Sources without an address, as a passage of a document. */
   bareSources: boolean
+  /** What upstreams of the format itself have beside its common parts. */
+  opaque: boolean
   /** The ends of an answer whose explanation by the vendor has a place. */
   explains: ReadonlySet<StopReason>
 }
@@ -31,7 +33,7 @@ export function untold(event: GenerationEvent, { format, replyRoom: room }: Unto
     case 'tool-input-delta':
       return undefined
     case 'opaque':
-      return event.part.format === format ? undefined : event.part.name
+      return event.part.format === format && room.opaque ? undefined : event.part.name
     case 'logprobs':
       return room.logprobs ? undefined : 'logprobs'
     case 'text-citation': {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'bun:test'
+import { eventsOf } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { streamOf } from './answers/probes.ts'
 
 const CONTEXT = { vendor: 'example', newId: () => 'id' }
 /** What servers and proxies write into a 200 that is no answer of a model. */
@@ -28,3 +30,15 @@ test.each([
 ] as const)('%s: an empty list that is written as null is an answer of nothing', (format, body) => {
   expect(CODECS[format].decodeResponse(body, CONTEXT).candidates).toMatchObject([{ parts: [] }])
 })
+
+test.each<JsonObject>([{ choices: null }, { choices: [] }])(
+  'a complaint of MiniMax beside %j is told',
+  none => {
+    const body = { id: 'x', ...none, base_resp: { status_code: 1008, status_msg: 'insufficient balance' } }
+    const codec = CODECS['openai-chat-completions']
+    expect(() => codec.decodeResponse(body, CONTEXT)).toThrow(/insufficient balance/)
+    const events = eventsOf(codec.format, [Buffer.from(streamOf(codec.format, [body]))])
+    const message = expect.stringMatching(/insufficient balance/)
+    expect(events).toMatchObject([{ type: 'error', error: { message } }])
+  },
+)

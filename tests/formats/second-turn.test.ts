@@ -170,14 +170,14 @@ const UPSTREAMS: Record<Format, Target> = {
   'gemini-generate-content': { ...TARGETS['gemini-generate-content'], model: 'gemini-3-pro-preview' },
 }
 
-function secondTurn(upstream: Format, caller: Format): unknown[] {
+function secondTurn(upstream: Format, caller: Format, body = ANSWERS[upstream]): unknown[] {
   const { first, second } = CALLERS[caller]
   const context = { ...decodeContext(upstream), vendor: UPSTREAMS[upstream].vendor }
-  const answer = CODECS[upstream].decodeResponse(ANSWERS[upstream], context)
+  const answer = CODECS[upstream].decodeResponse(body, context)
   const reply = CODECS[caller].encodeResponse(answer, replyContext(caller, first))
   const request = CODECS[caller].decodeRequest(second(reply), { model: 'm', stream: false })
-  const { body } = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], USUAL_HABITS)
-  return GIVEN_BACK[upstream](JSON.parse(JSON.stringify(body)))
+  const lowered = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], USUAL_HABITS)
+  return GIVEN_BACK[upstream](JSON.parse(JSON.stringify(lowered.body)))
 }
 
 const others = (format: Format) => FORMATS.filter(other => other !== format)
@@ -237,6 +237,33 @@ describe('what its maker wants back of an answer is given back, in its place', (
       const [choice] = asArray(ANSWERS['openai-chat-completions']['choices'])
       const { reasoning: _read, ...kept } = asObject(asObject(choice)?.['message']) ?? {}
       expect(secondTurn('openai-chat-completions', caller)).toEqual([kept])
+    },
+  )
+
+  // As LiteLLM hands on Anthropic's thoughts, and Vertex has Gemini's signatures in this format.
+  test.each(others('openai-chat-completions'))(
+    "thinking blocks, and a signature in Vertex's place, through %s",
+    caller => {
+      const kept = {
+        role: 'assistant',
+        content: 'hello',
+        thinking_blocks: [
+          { type: 'thinking', thinking: 'hm', signature: 'S1' },
+          { type: 'thinking', thinking: 'well', signature: 'S2' },
+          { type: 'redacted_thinking', data: 'S3' },
+        ],
+        tool_calls: [
+          {
+            id: 'call_1',
+            type: 'function',
+            function: { name: 'f', arguments: '{"a":1}' },
+            extra_content: { vertex: { thought_signature: 'S4' } },
+          },
+        ],
+      }
+      const message = { ...kept, reasoning_content: 'hmwell' }
+      const body = { id: 'x', choices: [{ index: 0, message, finish_reason: 'tool_calls' }] }
+      expect(secondTurn('openai-chat-completions', caller, body)).toEqual([kept])
     },
   )
 })

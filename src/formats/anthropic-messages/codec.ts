@@ -71,6 +71,7 @@ export const anthropicMessages: Codec = {
     candidates: false,
     logprobs: false,
     bareSources: false,
+    opaque: true,
     explains: new Set(['refusal', 'content-filter', 'prompt-blocked']),
   },
   keepalive: 'event: ping\ndata: {"type":"ping"}\n\n',

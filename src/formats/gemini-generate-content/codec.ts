@@ -78,6 +78,7 @@ export const geminiGenerateContent: Codec = {
     candidates: true,
     logprobs: true,
     bareSources: true,
+    opaque: true,
     explains: new Set([...STOP_REASONS]),
   },
   keepalive: '\n',

@@ -8,8 +8,9 @@ import {
   textPart,
 } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { signatureField } from './calls-reader.ts'
 import { encodeTexts } from './content-encode.ts'
-import { storedDetails } from './reasoning-details.ts'
+import { isThinkingBlock, storedDetails } from './reasoning-details.ts'
 import { imageEntry } from './reply.ts'
 import type { TargetRules } from './target-rules.ts'
 import { FORMAT } from './wire.ts'
@@ -60,7 +61,15 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
     return {}
   }
   const details = thoughts.flatMap(thought => ownEntries(thought, rules))
-  if (details.length > 0) return { reasoning_details: details }
+  if (details.length > 0) {
+    const { blocks = [], entries = [] } = Object.groupBy(details, detail =>
+      isThinkingBlock(detail) ? 'blocks' : 'entries',
+    )
+    return {
+      ...(entries.length > 0 && { reasoning_details: entries }),
+      ...(blocks.length > 0 && { thinking_blocks: blocks }),
+    }
+  }
   if (!isCalling) return {}
   const text = thoughts
     .filter(thought => !thought.redacted)
@@ -101,7 +110,7 @@ function textSignatureField(
     .filter(part => part.type === 'text')
     .map(part => carried.get(part) ?? ownSignature(part.signature, rules))
     .findLast(signature => signature !== undefined)
-  return value === undefined ? {} : { extra_content: { google: { thought_signature: value } } }
+  return value === undefined ? {} : signatureField(value)
 }
 
 /** What an assistant message holds beside words and calls. */
@@ -131,6 +140,6 @@ function encodeCall(call: ToolCallPart, carried: string | undefined, rules: Targ
     id,
     type: 'function',
     function: { name: call.name, arguments: call.input === '' ? '{}' : call.input },
-    ...(value === undefined ? {} : { extra_content: { google: { thought_signature: value } } }),
+    ...(value === undefined ? {} : signatureField(value)),
   }
 }

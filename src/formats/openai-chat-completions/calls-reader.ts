@@ -201,10 +201,24 @@ function inputText(value: JsonValue | undefined): string {
   return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
-/** Where Gemini's own surface of this format keeps a thought signature: on a tool call, or on a message. */
+/** Gemini's own surface of this format keeps a thought signature here, on a tool call or on a message; Vertex's may too. */
 export function thoughtSignature(holder: JsonObject, vendor: string | undefined): Signature | undefined {
-  const extra = holder['extra_content']
+  const extra = asObject(holder['extra_content'])
   if (extra === undefined) return undefined
-  const value = asString(asObject(asObject(extra)?.['google'])?.['thought_signature'])
-  return value === undefined || value === '' ? undefined : { format: FORMAT, vendor, value }
+  const value = asString(asObject(extra['google'])?.['thought_signature'])
+  const vertex = asString(asObject(extra['vertex'])?.['thought_signature'])
+  if (value) return { format: FORMAT, vendor, value }
+  return vertex ? { format: FORMAT, vendor, value: VERTEX + vertex } : undefined
 }
+
+/** The same to give back: it is looked for where it was. */
+export function signatureField(value: string): JsonObject {
+  return {
+    extra_content: value.startsWith(VERTEX)
+      ? { vertex: { thought_signature: value.slice(VERTEX.length) } }
+      : { google: { thought_signature: value } },
+  }
+}
+
+/** Before a signature that stood under `vertex`. */
+const VERTEX = 'vertex:'

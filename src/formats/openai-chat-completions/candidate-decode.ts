@@ -4,7 +4,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallsReader, thoughtSignature } from './calls-reader.ts'
-import { decodeAnnotation } from './citations.ts'
+import { decodeAnnotation, decodeSource } from './citations.ts'
 import { decodeFinish } from './finish.ts'
 import { imagePart } from './media-decode.ts'
 import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
@@ -42,6 +42,8 @@ export class CandidateDecoder {
   /** Sources that came while no text was open: those of the next. */
   #early: readonly Citation[] = []
   #textSignature: Signature | undefined
+  /** The fields without a word elsewhere that were told. */
+  #strange: readonly string[] = []
   readonly #sound = new AudioDeltas()
   #finish: JsonObject | undefined
 
@@ -90,6 +92,7 @@ export class CandidateDecoder {
       this.#write('reasoning', thought, emit)
     }
     if (delta['reasoning_details'] !== undefined) this.#pushDetails(asArray(delta['reasoning_details']), emit)
+    if (delta['thinking_blocks'] !== undefined) this.#pushDetails(asArray(delta['thinking_blocks']), emit)
     const content = delta['content']
     if (typeof content === 'string') {
       if (content !== '') this.#write('text', content, emit)
@@ -98,16 +101,22 @@ export class CandidateDecoder {
     if (refusal !== undefined && refusal !== '') this.#write('refusal', refusal, emit)
     if (delta['extra_content'] !== undefined) this.#pushTextSignature(delta, emit)
     if (delta['annotations'] !== undefined) this.#pushAnnotations(asArray(delta['annotations']), emit)
-    if (delta['executed_tools'] !== undefined)
-      this.#pushOpaque('executed_tools', delta['executed_tools'], emit)
     if (delta['images'] !== undefined) this.#pushImages(asArray(delta['images']), emit)
     if (delta['audio'] !== undefined) this.#sound.push(asObject(delta['audio']))
     if (delta['tool_calls'] !== undefined) this.#pushCalls(asArray(delta['tool_calls']), emit)
     const legacy = asObject(delta['function_call'])
     if (legacy !== undefined) this.#calls.push({ function: legacy }, LEGACY_POSITION, emit)
+    this.#pushOthers(delta, emit)
   }
 
-  /** Sources of the text that is open, else of the next. */
+  /** What a vendor says in a field of its own has no words elsewhere, but a name. It is told once. */
+  strange(name: string, value: JsonValue | undefined, emit: Emit): void {
+    if (value === undefined || !hasWords(value) || this.#strange.includes(name)) return
+    this.#strange = [...this.#strange, name]
+    this.#pushOpaque(name, value, emit)
+  }
+
+  /** Sources of the text that is open, else of the next, when it ends: one without a place belongs to all of it. */
   cite(citations: readonly Citation[], emit: Emit): void {
     if (this.#open !== 'text') {
       if (citations.length > 0) this.#early = [...this.#early, ...citations]
@@ -131,7 +140,7 @@ export class CandidateDecoder {
     this.cite(sources, emit)
     // Sources that came when the text had ended are that text's; without any they have a place among the answer's.
     if (this.#text === undefined && this.#early.length > 0) this.#begin('text', emit)
-    for (const citation of this.#early) emit({ type: 'text-citation', block: this.#text ?? 0, citation })
+    this.#citeEarly(this.#text ?? 0, emit)
     this.#endBlocks(emit)
     const finish = decodeFinish(this.#finish, {
       calls: this.#calls.any,
@@ -141,12 +150,37 @@ export class CandidateDecoder {
     emit({ type: 'finish', candidate: this.#index, finish })
   }
 
+  #citeEarly(block: number, emit: Emit): void {
+    for (const citation of this.#early) emit({ type: 'text-citation', block, citation })
+    this.#early = []
+  }
+
   #endBlocks(emit: Emit): void {
     const sound = this.#sound.take()
     if (typeof sound === 'string') this.#write('text', sound, emit)
     this.#close(emit)
     if (typeof sound === 'object') this.#emitMedia(sound, emit)
     this.#calls.end(emit)
+  }
+
+  #pushOthers(delta: JsonObject, emit: Emit): void {
+    for (const name in delta) {
+      if (READ.has(name)) continue
+      const value = asObject(delta[name])
+      if (name === 'context' && value !== undefined) this.#pushContext(value, emit)
+      // LiteLLM's own, which repeats some of the others.
+      else if (name === 'provider_specific_fields' && value !== undefined) this.#pushOthers(value, emit)
+      else this.strange(name, delta[name], emit)
+    }
+  }
+
+  /** Azure's, of an answer that rests on the operator's documents. */
+  #pushContext({ citations, ...others }: JsonObject, emit: Emit): void {
+    this.cite(
+      asArray(citations).flatMap(source => decodeSource(source) ?? []),
+      emit,
+    )
+    this.strange('context', others, emit)
   }
 
   #pushParts(parts: readonly JsonValue[], emit: Emit): void {
@@ -246,9 +280,6 @@ export class CandidateDecoder {
     if (kind === 'text') {
       this.#text = block
       emit({ type: 'text-start', block, candidate })
-      const early = this.#early
-      this.#early = []
-      this.cite(early, emit)
     } else if (kind === 'refusal') {
       this.#hasRefused = true
       emit({ type: 'refusal-start', block, candidate })
@@ -267,6 +298,7 @@ export class CandidateDecoder {
     this.#open = undefined
     if (kind === 'refusal') emit({ type: 'refusal-end', block })
     else if (kind === 'text') {
+      this.#citeEarly(block, emit)
       emit({ type: 'text-end', block, signature: this.#textSignature })
       this.#textSignature = undefined
     } else {
@@ -277,6 +309,23 @@ export class CandidateDecoder {
     }
   }
 }
+
+/** The fields of a delta that are read, or say how it is framed. */
+const READ: ReadonlySet<string> = new Set([
+  ...['role', 'content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'thinking_blocks'],
+  ...['tool_calls', 'function_call', 'annotations', 'audio', 'images', 'extra_content'],
+  ...['id', 'name', 'type', 'channel'],
+])
+
+/** Whether a value says anything in words: numbers and marks are about the answer, and no part of it. */
+function hasWords(value: JsonValue, depth = 0): boolean {
+  if (typeof value !== 'object' || value === null) return typeof value === 'string' && value !== ''
+  if (depth > MAX_DEPTH) return true
+  return Object.values(value).some(inner => inner !== undefined && hasWords(inner, depth + 1))
+}
+
+/** Deeper than what any vendor says of its own. */
+const MAX_DEPTH = 8
 
 /** Legacy answers hold one call, under a place that no index names. */
 const LEGACY_POSITION = -1

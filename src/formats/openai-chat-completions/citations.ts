@@ -18,20 +18,28 @@ export function decodeAnnotation(annotation: JsonValue): Citation | undefined {
   }
 }
 
+/** Where the sources of an answer stand beside its choices: Perplexity's, Z.ai's, and those of vendors with addresses only. */
+const SOURCES = ['search_results', 'web_search', 'citations'] as const
+
 /** Whether `decodeSources` would find any. */
-export function hasSources({ search_results, citations }: JsonObject): boolean {
-  return asArray(search_results ?? citations).length > 0
+export function hasSources(answer: JsonObject): boolean {
+  return SOURCES.some(name => asArray(answer[name]).length > 0)
 }
 
-/** Perplexity's sources, which stand beside the choices: `search_results`, formerly `citations` (addresses only). */
+/** The sources that stand beside the choices; the first list says most. */
 export function decodeSources(answer: JsonObject): Citation[] {
-  const results = asArray(answer['search_results'] ?? answer['citations'])
-  return results.flatMap(result => {
-    const url = asString(result) ?? asString(asObject(result)?.['url'])
-    if (url === undefined) return []
-    const title = asString(asObject(result)?.['title'])
-    return [{ url, title, citedText: undefined, start: undefined, end: undefined, wire: undefined }]
-  })
+  const list = SOURCES.find(name => asArray(answer[name]).length > 0)
+  return list === undefined ? [] : asArray(answer[list]).flatMap(entry => decodeSource(entry) ?? [])
+}
+
+/** Reads an address, or an entry that may have one, a title and the words that were found; undefined where it has none. */
+export function decodeSource(source: JsonValue): Citation | undefined {
+  const entry = asObject(source)
+  const url = asString(source) ?? asString(entry?.['url']) ?? asString(entry?.['link'])
+  const title = asString(entry?.['title']) ?? asString(entry?.['filepath'])
+  const citedText = asString(entry?.['content'])
+  if (url === undefined && title === undefined && citedText === undefined) return undefined
+  return { url, title, citedText, start: undefined, end: undefined, wire: undefined }
 }
 
 /**

@@ -33,6 +33,7 @@ export const openaiChatCompletions: Codec = {
     candidates: true,
     logprobs: true,
     bareSources: false,
+    opaque: false,
     explains: new Set(['refusal']),
   },
   keepalive: ': keepalive\n\n',

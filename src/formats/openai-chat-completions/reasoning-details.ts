@@ -9,8 +9,8 @@ import {
 } from '@/json/json.ts'
 
 /**
- * OpenRouter's `reasoning_details`: entries of text, summary or encrypted data, which must come back unchanged. They
- * arrive in pieces; this puts them together again.
+ * OpenRouter's `reasoning_details`: entries of text, summary or encrypted data, which must come back unchanged; and
+ * LiteLLM's `thinking_blocks`, which are Anthropic's. They arrive in pieces; this puts them together again.
  */
 export class ReasoningDetails {
   #entries: JsonObject[] = []
@@ -40,12 +40,11 @@ export class ReasoningDetails {
       this.#entries.push({ ...entry })
       return
     }
-    for (const field of ['text', 'summary']) {
+    for (const field of ['text', 'summary', 'thinking']) {
       const piece = asString(entry[field])
       if (piece !== undefined) last[field] = (asString(last[field]) ?? '') + piece
     }
-    const signature = asString(entry['signature'])
-    if (signature !== undefined) last['signature'] = signature
+    if (hasSignature(entry)) last['signature'] = entry['signature']
   }
 }
 
@@ -53,17 +52,23 @@ function isSamePiece(known: JsonObject, entry: JsonObject): boolean {
   return (
     known['type'] === entry['type'] &&
     asNumber(known['index']) === asNumber(entry['index']) &&
-    entry['data'] === undefined
+    entry['data'] === undefined &&
+    // Entries without a number end in their signature.
+    (entry['index'] !== undefined || !hasSignature(known))
   )
 }
 
 function isSigned(entry: JsonObject): boolean {
-  return asString(entry['signature']) !== undefined || asString(entry['data']) !== undefined
+  return hasSignature(entry) || asString(entry['data']) !== undefined
+}
+
+function hasSignature({ signature }: JsonObject): boolean {
+  return typeof signature === 'string' && signature !== ''
 }
 
 /** What of an entry is for reading. */
 export function visibleText(entry: JsonObject): string {
-  return asString(entry['text']) ?? asString(entry['summary']) ?? ''
+  return asString(entry['text']) ?? asString(entry['summary']) ?? asString(entry['thinking']) ?? ''
 }
 
 /** Entries that were kept as a signature's value. Empty when the value is something else. */
@@ -71,6 +76,11 @@ export function storedDetails(value: string): JsonObject[] {
   const stored = parseObject(`{"entries":${value}}`)
   const entries = stored?.['entries']
   return Array.isArray(entries) ? entries.map(asObject).filter(entry => entry !== undefined) : []
+}
+
+/** Whether an entry is one of `thinking_blocks`. */
+export function isThinkingBlock({ type }: JsonObject): boolean {
+  return type === 'thinking' || type === 'redacted_thinking'
 }
 
 /** Mistral's thinking part: `{type: "thinking", thinking: [{type: "text", text}]}`, or the text itself. */

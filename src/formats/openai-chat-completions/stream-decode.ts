@@ -226,6 +226,9 @@ export class AnswerDecoder {
       }
     }
     if (hasSources(chunk)) this.#sourced = chunk
+    for (const name of BESIDE) {
+      if (chunk[name] !== undefined) this.#candidates.get(0)?.strange(name, chunk[name], emit)
+    }
     this.count(chunk, emit)
   }
 
@@ -292,6 +295,9 @@ export class AnswerDecoder {
   }
 }
 
+/** What Perplexity found beside an answer's sources, and LiteLLM hands on of Gemini's; no other format has a place for it. */
+const BESIDE = ['images', 'videos', 'related_questions', 'vertex_ai_grounding_metadata'] as const
+
 function isDone(data: string): boolean {
   return data.length < 32 && data.trim() === '[DONE]'
 }
@@ -311,6 +317,9 @@ export function isFault(body: JsonObject, event: string | undefined): boolean {
   const error = body['error']
   if (typeof error === 'object' ? error !== null : typeof error === 'string' && error !== '') return true
   if (event === 'error' || body['object'] === 'error' || body['type'] === 'error') return true
+  // MiniMax's, beside choices that are none.
+  if (asArray(body['choices']).length === 0 && asNumber(asObject(body['base_resp'])?.['status_code']))
+    return true
   if (body['choices'] !== undefined || asObject(body['usage']) !== undefined) return false
   return ['message', 'msg', 'detail', 'error_msg'].some(name => typeof body[name] === 'string')
 }

@@ -27,7 +27,9 @@ const readOfPart = byType({
   video_url: { type: true, video_url: { url: true }, ...MARKS },
 })
 
-const SIGNED: ReadFields = { extra_content: { google: { thought_signature: true } } }
+const SIGNED: ReadFields = {
+  extra_content: { google: { thought_signature: true }, vertex: { thought_signature: true } },
+}
 const CALLED: ReadFields = { name: true, arguments: true }
 
 const MESSAGE: ReadFields = { role: true, content: readOfPart }

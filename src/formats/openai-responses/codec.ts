@@ -33,6 +33,7 @@ export const openaiResponses: Codec = {
     candidates: false,
     logprobs: true,
     bareSources: false,
+    opaque: true,
     explains: new Set(['refusal']),
   },
   keepalive: ': keepalive\n\n',

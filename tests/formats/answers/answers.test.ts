@@ -12,7 +12,7 @@ import type { MediaPart, Part } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
-import type { JsonObject } from '@/json/json.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { PROBES, streamOf } from './probes.ts'
 
 /** Callers who ask to see everything. */
@@ -53,6 +53,9 @@ for (const upstream of FORMATS) {
           const namesOfStream = events.flatMap(event => untold(event, CODECS[caller]) ?? [])
           expect([...new Set(namesOfStream)].sort()).toEqual([...names].sort())
           expect(silent(whole, reply, text, names)).toEqual([])
+          const isTold = ({ words, fields }: Marked) =>
+            text.includes(words) || fields.some(field => names.has(field))
+          expect(marked(probe.whole).filter(each => !isTold(each))).toEqual([])
         })
       })
     },
@@ -115,6 +118,19 @@ function silent(
   }
   must(answer.usage === undefined || reply.usage !== undefined, 'usage')
   return lost
+}
+
+/** Words of a vendor's answer that are marked as part of it, and the fields that they stand in. */
+interface Marked {
+  words: string
+  fields: readonly string[]
+}
+
+function marked(value: JsonValue | undefined, fields: readonly string[] = []): Marked[] {
+  if (typeof value === 'string')
+    return value.includes('¤') ? [{ words: JSON.stringify(value).slice(1, -1), fields }] : []
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([field, inner]) => marked(inner, [...fields, field]))
 }
 
 /** What of a part a reader of the reply must find in it word for word. */

@@ -1,6 +1,7 @@
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { CHAT } from './chat-probes.ts'
+import { CHAT_VENDORS } from './chat-vendor-probes.ts'
 import { GEMINI } from './gemini-probes.ts'
 import { MESSAGES } from './messages-probes.ts'
 import type { Probe } from './probe.ts'
@@ -8,7 +9,7 @@ import { RESPONSES } from './responses-probes.ts'
 
 /** Answers of every kind that a vendor of the format gives. */
 export const PROBES: Record<Format, readonly Probe[]> = {
-  'openai-chat-completions': CHAT,
+  'openai-chat-completions': [...CHAT, ...CHAT_VENDORS],
   'openai-responses': RESPONSES,
   'anthropic-messages': MESSAGES,
   'gemini-generate-content': GEMINI,
