@@ -2,11 +2,14 @@ type Row = readonly (string | number | null)[]
 
 /**
  * Comma-separated values as RFC 4180 has them. A cell that a spreadsheet would take for a formula begins with an
- * apostrophe; plain numbers, negative ones too, stay numbers.
+ * apostrophe; plain numbers, negative ones too, stay numbers. It begins with the byte order mark, without which Excel
+ * takes UTF-8 for the code page of its machine.
  */
 export function csv(headings: readonly string[], rows: Iterable<Row>): string {
-  return lines([headings]) + lines(rows)
+  return MARK + lines([headings]) + lines(rows)
 }
+
+const MARK = '\ufeff'
 
 function lines(rows: Iterable<Row>): string {
   let text = ''
@@ -42,7 +45,7 @@ export function csvDownload(
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        controller.enqueue(encoder.encode(lines([headings])))
+        controller.enqueue(encoder.encode(MARK + lines([headings])))
       },
       async pull(controller) {
         const { done, value } = await parts.next()

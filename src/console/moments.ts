@@ -12,3 +12,23 @@ export function readMoment(text: string, field: string): number {
   if (Number.isNaN(at) || !isDay) throw invalid(field, 'This is no day or time')
   return at
 }
+
+/** The zone of that name; UTC where the name is none that is known here, since zones are made and renamed. */
+export function zoneOf(name: string | undefined): string {
+  if (name === undefined) return 'UTC'
+  try {
+    return Temporal.Instant.fromEpochMilliseconds(0).toZonedDateTimeISO(name).timeZoneId
+  } catch {
+    return 'UTC'
+  }
+}
+
+/** A moment as the clocks of a zone show it. `ms` since 1970. */
+export function inZone(ms: number, zone: string): Temporal.ZonedDateTime {
+  return Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
+}
+
+/** When the day begins that is so many days away. Not every day begins at midnight, nor has 24 hours. */
+export function dayBeside(moment: Temporal.ZonedDateTime, days: number): Temporal.ZonedDateTime {
+  return moment.startOfDay().add({ days }).startOfDay()
+}

@@ -10,13 +10,13 @@ import { firstIdAt } from './request-log.ts'
  */
 
 /** What requests can be told apart by. */
-export type UsageDimension = 'model' | 'key' | 'account' | 'channel'
+export type UsageDimension = 'model' | 'key' | 'account' | 'channel' | 'service_tier'
 
 /** The sum of a bucket and an id. */
 export interface UsageSum {
   /** Which of the buckets, from 0. */
   place: number
-  /** Of the model, key, account or channel; empty: it has none. Null: of all that are not told apart. */
+  /** Of the model, key, account, channel or service tier; empty: it has none. Null: of all that are not told apart. */
   id: string | null
   requests: bigint
   failed: bigint
@@ -42,6 +42,7 @@ const COLUMNS: Record<UsageDimension, string> = {
   key: 'key_id',
   account: 'account_id',
   channel: 'channel',
+  service_tier: 'service_tier',
 }
 
 const QUARTER_MS = 900_000

@@ -2,17 +2,19 @@ import type { Database } from '@/db/connect.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Usage } from './api/contract/usage.ts'
 import { invalid } from './failure.ts'
-import { readMoment } from './moments.ts'
+import { dayBeside, inZone, readMoment, zoneOf } from './moments.ts'
 import { sumUsage, type UsageDimension, type UsageSum } from './usage-totals.ts'
 
-export type UsageBucket = Usage['bucket']
+type UsageBucket = Usage['bucket']
 
-export interface UsageQuery {
+interface UsageQuery {
   /** Undefined: of all accounts. */
   accountId: number | undefined
   from: Date
   to: Date
   bucket: UsageBucket
+  /** Whose days and hours the buckets are. */
+  zone: string
   by: UsageDimension
 }
 
@@ -26,9 +28,9 @@ const MOST_SERIES = 20
  * @throws ConsoleError for more buckets than a chart can show
  */
 export function readRange(
-  query: { from?: string; to?: string; bucket?: UsageBucket | 'auto' },
+  query: { from?: string; to?: string; bucket?: UsageBucket | 'auto'; zone?: string },
   now: number,
-): Pick<UsageQuery, 'from' | 'to' | 'bucket'> {
+): Pick<UsageQuery, 'from' | 'to' | 'bucket' | 'zone'> {
   const to = query.to === undefined ? now : readMoment(query.to, 'to')
   const asked = query.bucket ?? 'auto'
   const preset = asked === 'minute' ? 3_600_000 : asked === 'hour' ? 86_400_000 : 30 * 86_400_000
@@ -38,23 +40,18 @@ export function readRange(
   if ((to - from) / 1000 / SECONDS[bucket] > MOST_BUCKETS) {
     throw invalid('bucket', `This range has more than ${MOST_BUCKETS} ${bucket}s`)
   }
-  return { from: new Date(from), to: new Date(to), bucket }
+  return { from: new Date(from), to: new Date(to), bucket, zone: zoneOf(query.zone) }
 }
 
-/** What was used in each bucket, by model, key, account or channel. `nameOf` says what people call an id. */
+/** What was used in each bucket. `namesOf` says what people call the ids. */
 export async function readUsage(
   database: Database,
   query: UsageQuery,
   namesOf: (ids: readonly string[]) => Promise<ReadonlyMap<string, string>>,
 ): Promise<Usage> {
-  const width = SECONDS[query.bucket]
-  const first = Math.floor(query.from.getTime() / 1000 / width)
-  const last = Math.ceil(query.to.getTime() / 1000 / width) - 1
-  const places = Math.max(1, last - first + 1)
-  const edges = Array.from({ length: places + 1 }, (_, place) => {
-    const edge = (first + place) * width * 1000
-    return Math.min(query.to.getTime(), Math.max(query.from.getTime(), edge))
-  })
+  const begins = beginningsOf(query)
+  const places = begins.length
+  const edges = [query.from.getTime(), ...begins.slice(1), query.to.getTime()]
   const rows = await sumUsage(database, {
     accountId: query.accountId,
     edges,
@@ -65,18 +62,28 @@ export async function readUsage(
   const lines = [...Map.groupBy(rows, row => row.id)]
   const names = await namesOf(lines.flatMap(([id]) => id ?? []))
   const series = lines.map(([id, line]) =>
-    id === null ? seriesOf('*', 'all others', line, places) : seriesOf(id, names.get(id) ?? id, line, places),
+    id === null ? seriesOf('*', 'All others', line, places) : seriesOf(id, names.get(id) ?? id, line, places),
   )
   return {
     from: query.from.toISOString(),
     to: query.to.toISOString(),
     bucket: query.bucket,
-    buckets: Array.from({ length: places }, (_, index) =>
-      new Date((first + index) * width * 1000).toISOString(),
-    ),
+    zone: query.zone,
+    buckets: begins.map(begin => new Date(begin).toISOString()),
     series,
     totals: totalsOf(rows),
   }
+}
+
+/** Of all buckets, in ms and in order; the first may begin before the range. */
+function beginningsOf({ from, to, bucket, zone }: UsageQuery): number[] {
+  const begins: number[] = []
+  let begin = inZone(from.getTime(), zone).round({ smallestUnit: bucket, roundingMode: 'floor' })
+  while (begin.epochMilliseconds < to.getTime()) {
+    begins.push(begin.epochMilliseconds)
+    begin = bucket === 'day' ? dayBeside(begin, 1) : begin.add({ seconds: SECONDS[bucket] })
+  }
+  return begins
 }
 
 function seriesOf(id: string, name: string, rows: readonly UsageSum[], places: number) {
@@ -91,7 +98,9 @@ function seriesOf(id: string, name: string, rows: readonly UsageSum[], places: n
     spend: sums(row => row.spend).map(formatMoney),
     requests: sums(row => row.requests).map(Number),
     input_tokens: sums(row => row.input).map(Number),
+    cached_tokens: sums(row => row.cached).map(Number),
     output_tokens: sums(row => row.output).map(Number),
+    failed: sums(row => row.failed).map(Number),
   }
 }
 
@@ -110,30 +119,19 @@ function totalsOf(rows: readonly UsageSum[]): Usage['totals'] {
 /** A row for each bucket and series in which there was a request. */
 export function* usageCsvRows(usage: Usage, currency: string): Generator<(string | number)[]> {
   for (const [index, bucket] of usage.buckets.entries()) {
-    for (const { id, name, spend, requests, input_tokens, output_tokens } of usage.series) {
-      const count = requests[index] ?? 0
-      if (count === 0) continue
-      yield [
-        bucket,
-        id,
-        name,
-        count,
-        input_tokens[index] ?? 0,
-        output_tokens[index] ?? 0,
-        spend[index] ?? '0',
-        currency,
-      ]
+    const from = inZone(Date.parse(bucket), usage.zone).toString({ timeZoneName: 'never' })
+    for (const { id, name, ...counts } of usage.series) {
+      if ((counts.requests[index] ?? 0) === 0) continue
+      yield [from, id, name, ...COUNTS.map(count => counts[count][index] ?? 0), currency]
     }
   }
 }
 
-export const USAGE_CSV_HEADINGS = [
-  'from',
-  'id',
-  'name',
-  'requests',
-  'input tokens',
-  'output tokens',
-  'spend',
-  'currency',
-]
+const COUNTS = ['requests', 'failed', 'input_tokens', 'cached_tokens', 'output_tokens', 'spend'] as const
+
+/** What the columns of such a row are called. */
+export const USAGE_CSV_HEADINGS = ['from', 'id', 'name', ...COUNTS.map(words), 'currency']
+
+function words(name: string): string {
+  return name.replaceAll('_', ' ')
+}

@@ -321,9 +321,10 @@ export const usageTotal = pgTable(
     /** The beginning of the quarter. Every zone's days and hours begin with one. */
     at: moment().notNull(),
     keyId: reference(),
-    /** Empty where an exchange has none, as `channel`. */
+    /** Empty where an exchange has none, as `channel` and `serviceTier`. */
     model: text().notNull(),
     channel: text().notNull(),
+    serviceTier: text().notNull().default(''),
     requests: count(),
     /** Of them: those that did not end `complete`. */
     failed: count(),
@@ -335,7 +336,7 @@ export const usageTotal = pgTable(
     output: count(),
   },
   t => [
-    primaryKey({ columns: [t.accountId, t.at, t.keyId, t.model, t.channel] }),
+    primaryKey({ columns: [t.accountId, t.at, t.keyId, t.model, t.channel, t.serviceTier] }),
     index('usage_total_at').on(t.at),
   ],
 )

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { csv } from '@/console/csv.ts'
+import { csv, csvDownload, csvResponse } from '@/console/csv.ts'
 
 test.each([
   ['=1+2', "'=1+2"],
@@ -17,5 +17,18 @@ test.each([
   ['two\nlines', '"two\nlines"'],
   ['said "no"', '"said ""no"""'],
 ])('a cell %j is no formula in a spreadsheet and still one cell', (text, cell) => {
-  expect(csv(['name'], [[text]])).toBe(`name\r\n${cell}\r\n`)
+  expect(csv(['name'], [[text]])).toBe(`\ufeffname\r\n${cell}\r\n`)
 })
+
+test.each([
+  ['whole', () => csvResponse('a.csv', csv(['name'], [['Büro']]))],
+  ['as it is written', () => csvDownload('a.csv', ['name'], onePart([['Büro']]))],
+])('a file says by its first three bytes that it is UTF-8, sent %s', async (_, make) => {
+  const bytes = await make().bytes()
+  expect([...bytes.slice(0, 3)]).toEqual([0xef, 0xbb, 0xbf])
+  expect(new TextDecoder().decode(bytes)).toBe('name\r\nBüro\r\n')
+})
+
+async function* onePart(rows: string[][]) {
+  yield rows
+}

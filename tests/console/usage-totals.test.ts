@@ -27,6 +27,7 @@ const row = fc.record({
   keyId: fc.integer({ min: 1, max: 2 }),
   model: fc.constantFrom('a', 'b', null),
   channel: fc.constantFrom('x', null),
+  tier: fc.constantFrom('flex', 'priority', null),
   cost: fc.option(fc.bigInt({ min: 0n, max: 9_000_000_000_000_000_000n })),
   state: fc.constantFrom('complete', 'refused'),
   tokens: fc.array(fc.integer({ min: 0, max: 1_000_000 }), { minLength: 8, maxLength: 8 }),
@@ -52,7 +53,7 @@ const step = fc.oneof(
         )
         .map(edges => edges.toSorted((one, other) => one - other)),
       accountId: fc.constantFrom(1, 2, undefined),
-      by: fc.constantFrom<UsageDimension>('model', 'key', 'account', 'channel'),
+      by: fc.constantFrom<UsageDimension>('model', 'key', 'account', 'channel', 'service_tier'),
     }),
   },
 )
@@ -63,16 +64,22 @@ async function store(given: Stored): Promise<string> {
     given.tokens
   await sql`insert into exchange (id, account_id, key_id, model, channel, surface, streamed, usage_source, cost_nano,
       status, end_state, started_at, total_ms, attempts, input_uncached, cache_read, cache_write5m, cache_write1h,
-      output_text, reasoning, audio_input, audio_output, stored_at)
+      output_text, reasoning, audio_input, audio_output, service_tier, stored_at)
     values (${id}, ${given.accountId}, ${given.keyId}, ${given.model}, ${given.channel}, 'chat', true, 'reported',
       ${given.cost}, 200, ${given.state}, ${new Date(given.at).toISOString()}::text::timestamptz, 1, 1, ${uncached}, ${read}, ${short}, ${long}, ${text},
-      ${reasoning}, ${heard}, ${said}, clock_timestamp())`
+      ${reasoning}, ${heard}, ${said}, ${given.tier}, clock_timestamp())`
   return id
 }
 
 /** The plain sums over the rows, in the words that the totals have. */
 async function plainSums(edges: readonly number[], accountId: number | undefined, by: UsageDimension) {
-  const column = { model: 'model', key: 'key_id', account: 'account_id', channel: 'channel' }[by]
+  const column = {
+    model: 'model',
+    key: 'key_id',
+    account: 'account_id',
+    channel: 'channel',
+    service_tier: 'service_tier',
+  }[by]
   const whose = accountId === undefined ? sql`true` : sql`account_id = ${accountId}`
   const sums = edges.slice(0, -1).map(async (from, place) => {
     const to = edges[place + 1] ?? from
@@ -121,7 +128,8 @@ test('whatever is stored, charged later or deleted, added up or not: sums are th
         } else {
           const id = ids[one.which % Math.max(1, ids.length)]
           if (id === undefined) continue
-          if (one.do === 'charge') await sql`update exchange set cost_nano = 7, model = 'c' where id = ${id}`
+          if (one.do === 'charge')
+            await sql`update exchange set cost_nano = 7, model = 'c', service_tier = 'fast' where id = ${id}`
           else await sql`delete from exchange where id = ${id}`
         }
       }
@@ -143,6 +151,7 @@ test.each([0, 1])(
           keyId: 1,
           model: 'a',
           channel: null,
+          tier: null,
           cost: BigInt(accountId),
           state: 'complete',
           tokens: [1, 0, 0, 0, 2, 0, 0, 0],
@@ -172,6 +181,7 @@ test('of several who add up at the same time one does', async () => {
     keyId: 1,
     model: 'a',
     channel: null,
+    tier: null,
     cost: 5n,
     state: 'complete',
     tokens,
@@ -192,6 +202,7 @@ test('a process that ends adds up no more than the day that it is at', async () 
     keyId: 1,
     model: 'a',
     channel: null,
+    tier: null,
     cost: 5n,
     state: 'complete',
     tokens: [1, 0, 0, 0, 2, 0, 0, 0],

@@ -1,20 +1,15 @@
 import type { Console } from '../deployment.ts'
 import { refundRequest } from '../refund.ts'
-import { readRange, readUsage } from '../usage.ts'
 import { adminRequestRoutes } from './contract/admin-accounts.ts'
 import { actorOf, controller, type Listener } from './controller.ts'
 import { logFile, logPage, oneReceipt, tailOf } from './requests.ts'
-import { namesOf } from './usage.ts'
+import { usageFile, usageOf } from './usage.ts'
 
 /** The requests of all accounts, and what they used. */
 export function adminRequestsApi(console: Console, listener: Listener) {
   return controller('console-admin-requests', console, listener, adminRequestRoutes, {
-    'GET /api/admin/usage': ({ query }) => {
-      const by = query.by ?? 'model'
-      const range = readRange(query, console.clock.now())
-      const scope = { ...range, by, accountId: query.account_id }
-      return readUsage(console.database, scope, ids => namesOf(console, by, ids))
-    },
+    'GET /api/admin/usage': ({ query }) => usageOf(console, query, query.account_id),
+    'GET /api/admin/usage.csv': ({ query }) => usageFile(console, query, query.account_id),
     'GET /api/admin/requests': ({ query }) =>
       logPage(console, query, { accountId: query.account_id, channel: query.channel }, true),
     'GET /api/admin/requests.csv': async ({ query }) =>

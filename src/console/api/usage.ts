@@ -4,29 +4,28 @@ import { formatMoney } from '@/pricing/money.ts'
 import { csv, csvResponse } from '../csv.ts'
 import type { Console } from '../deployment.ts'
 import { readLimits } from '../limit-readings.ts'
+import { dayBeside, inZone, zoneOf } from '../moments.ts'
 import { readRange, readUsage, USAGE_CSV_HEADINGS, usageCsvRows } from '../usage.ts'
 import { sumUsage, type UsageDimension } from '../usage-totals.ts'
-import { usageRoutes } from './contract/usage.ts'
+import { type Usage, usageRoutes } from './contract/usage.ts'
 import { controller, type Listener } from './controller.ts'
 
 /** Keys whose limits are shown on the overview: the newest that work. */
 const KEYS_SHOWN = 20
-const DAY_MS = 86_400_000
 
 /** An account holder's balance, spending and limits. */
 export function usageApi(console: Console, listener: Listener) {
   const { database, clock, catalog } = console
   const accounts = accountStore(database, console.random)
-  const names = (by: UsageDimension) => (ids: readonly string[]) => namesOf(console, by, ids)
 
   return controller('console-usage', console, listener, usageRoutes, {
-    'GET /api/overview': async ({ signedIn }) => {
+    'GET /api/overview': async ({ signedIn, query }) => {
       const now = clock.now()
       const { accountId } = signedIn.user
       const [account, keys, spending] = await Promise.all([
         accounts.findAccount(accountId),
         accounts.searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
-        readSpending(database, accountId, now),
+        readSpending(database, accountId, inZone(now, zoneOf(query.zone))),
       ])
       return {
         account_id: account.id,
@@ -41,25 +40,32 @@ export function usageApi(console: Console, listener: Listener) {
         limits: await readLimits(database, catalog.defaults(), account, keys, new Date(now)),
       }
     },
-    'GET /api/usage': ({ signedIn, query }) => {
-      const by = query.by ?? 'model'
-      const range = readRange(query, clock.now())
-      return readUsage(database, { ...range, by, accountId: signedIn.user.accountId }, names(by))
-    },
-    'GET /api/usage.csv': async ({ signedIn, query }) => {
-      const by = query.by ?? 'model'
-      const range = readRange(query, clock.now())
-      const usage = await readUsage(database, { ...range, by, accountId: signedIn.user.accountId }, names(by))
-      return csvResponse(
-        'usage.csv',
-        csv(USAGE_CSV_HEADINGS, usageCsvRows(usage, catalog.defaults().currency)),
-      )
-    },
+    'GET /api/usage': ({ signedIn, query }) => usageOf(console, query, signedIn.user.accountId),
+    'GET /api/usage.csv': ({ signedIn, query }) => usageFile(console, query, signedIn.user.accountId),
   })
 }
 
+type UsageQuery = Parameters<typeof readRange>[0] & { by?: UsageDimension }
+
+/** What an account used, or all of them. */
+export function usageOf(console: Console, query: UsageQuery, accountId: number | undefined): Promise<Usage> {
+  const by = query.by ?? 'model'
+  const range = readRange(query, console.clock.now())
+  return readUsage(console.database, { ...range, by, accountId }, ids => namesOf(console, by, ids))
+}
+
+/** The same as a file. */
+export async function usageFile(
+  console: Console,
+  query: UsageQuery,
+  accountId: number | undefined,
+): Promise<Response> {
+  const rows = usageCsvRows(await usageOf(console, query, accountId), console.catalog.defaults().currency)
+  return csvResponse('usage.csv', csv(USAGE_CSV_HEADINGS, rows))
+}
+
 /** What people call the ids of a dimension. */
-export async function namesOf(
+async function namesOf(
   { database, catalog, random }: Console,
   by: UsageDimension,
   ids: readonly string[],
@@ -67,9 +73,11 @@ export async function namesOf(
   const accounts = accountStore(database, random)
   switch (by) {
     case 'model':
-      return new Map(ids.map(id => [id, id === '' ? 'unknown' : (catalog.find(id)?.displayName ?? id)]))
+      return new Map(ids.map(id => [id, id === '' ? 'Unknown' : (catalog.find(id)?.displayName ?? id)]))
     case 'channel':
-      return new Map(ids.map(id => [id, id === '' ? 'none' : id]))
+      return new Map(ids.map(id => [id, id === '' ? 'No channel' : id]))
+    case 'service_tier':
+      return new Map(ids.map(id => [id, id === '' ? 'Standard' : id]))
     case 'key': {
       const keys = await accounts.findKeyNames(ids.map(Number))
       return new Map(keys.map(({ id, name, lookup }) => [String(id), name === '' ? `sk-${lookup}` : name]))
@@ -81,9 +89,8 @@ export async function namesOf(
   }
 }
 
-async function readSpending(database: Database, accountId: number, now: number) {
-  const today = Math.floor(now / DAY_MS) * DAY_MS
-  const edges = [now - 30 * DAY_MS, today, today + DAY_MS]
+async function readSpending(database: Database, accountId: number, now: Temporal.ZonedDateTime) {
+  const edges = [-29, 0, 1].map(days => dayBeside(now, days).epochMilliseconds)
   const sums = await sumUsage(database, { accountId, edges, by: 'account' })
   const spent = (of: typeof sums) => of.reduce((total, { spend }) => total + spend, 0n)
   return { today: spent(sums.filter(({ place }) => place === 1)), month: spent(sums) }

@@ -71,6 +71,7 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'POST /api/admin/keys/:id/revoke': 'admin',
   'PATCH /api/admin/keys/:id/limits': 'admin',
   'GET /api/admin/usage': 'reader',
+  'GET /api/admin/usage.csv': 'reader',
   'GET /api/admin/requests': 'reader',
   'GET /api/admin/requests.csv': 'reader',
   'GET /api/admin/requests/:id': 'reader',

@@ -614,7 +614,7 @@ test('statements add up and print with a policy of their own, and hold nothing t
   })
   const { items } = await site.call(ada, 'GET /api/billing/statements', {})
   const [latest] = items
-  const overview = await site.call(ada, 'GET /api/overview', {})
+  const overview = await site.call(ada, 'GET /api/overview', { query: {} })
   expect(latest?.closing).toBe(overview.balance)
   const page = await site.send(ada, 'GET /api/billing/statements/:month', {
     params: { month: latest?.month },

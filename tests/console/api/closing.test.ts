@@ -50,7 +50,7 @@ test('a closed account serves nobody, and keeps what it has to answer for', asyn
   expect(served.status).toBe(200)
   await served.text()
   await gateway.server.flush()
-  const before = await site.call(holder, 'GET /api/overview', {})
+  const before = await site.call(holder, 'GET /api/overview', { query: {} })
 
   const closed = await close(holder)
   expect(closed).toMatchObject({ status: 'closed', user: { status: 'disabled' } })
@@ -179,5 +179,5 @@ test('who administers is not closed out, and closes nobody who does', async () =
   expect(await site.fail(admin, 'POST /api/me/closing', { body: { password: PASSWORD } })).toMatchObject({
     code: 'refused',
   })
-  expect((await site.call(owner, 'GET /api/overview', {})).status).toBe('active')
+  expect((await site.call(owner, 'GET /api/overview', { query: {} })).status).toBe('active')
 })

@@ -129,7 +129,7 @@ describe('a key', () => {
 
 describe('the overview', () => {
   test('tells balance, spending and limits', async () => {
-    const overview = await site.call(ada, 'GET /api/overview', {})
+    const overview = await site.call(ada, 'GET /api/overview', { query: {} })
     expect(overview).toMatchObject({ email: 'ada@example.com', on_trial: true, held: '0.000000000' })
     expect(Number(overview.balance)).toBeLessThan(1)
     expect(overview.spent_today).toBe(overview.spent_30_days)
@@ -139,8 +139,8 @@ describe('the overview', () => {
   })
 
   test('usage by model and by key sums to what was spent, also as CSV', async () => {
-    const { spent_today } = await site.call(ada, 'GET /api/overview', {})
-    for (const by of ['model', 'key'] as const) {
+    const { spent_today } = await site.call(ada, 'GET /api/overview', { query: {} })
+    for (const by of ['model', 'key', 'service_tier'] as const) {
       const usage = await site.call(ada, 'GET /api/usage', { query: { by, bucket: 'hour' } })
       expect(usage.totals.spend).toBe(spent_today)
       expect(usage.series[0]?.spend.length).toBe(usage.buckets.length)

@@ -33,7 +33,7 @@ const TWICE = '18446744073.709551614'
 test('pages tell sums that no bigint of the database holds', async () => {
   const { balances } = await site.call(owner, 'GET /api/admin/system', {})
   expect(Number(balances)).toBeGreaterThan(Number(TWICE))
-  const { spent_today } = await site.call(owner, 'GET /api/overview', {})
+  const { spent_today } = await site.call(owner, 'GET /api/overview', { query: {} })
   expect(spent_today).toBe(TWICE)
   const range = { query: { bucket: 'day' } } as const
   for (const { totals } of [

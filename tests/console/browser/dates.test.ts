@@ -50,6 +50,7 @@ describe.skipIf(!HAS_BROWSER)('usage between two dates', () => {
       await page.getByLabel('Last day').fill('2026-10-10')
       const requests = page.getByRole('definition').filter({ hasText: /^2$/ })
       await requests.first().waitFor()
+      await page.getByText('Hours of Asia/Calcutta').waitFor()
       expect(await faultsOf(page)).toEqual([])
       expect(await excessOf(page, 320)).toEqual([])
       await page.reload()
@@ -57,8 +58,11 @@ describe.skipIf(!HAS_BROWSER)('usage between two dates', () => {
       expect(await page.getByLabel('First day').inputValue()).toBe('2026-10-10')
       const file = await page.getByRole('link', { name: 'Download CSV' }).getAttribute('href')
       const lines = (await (await page.request.get(file ?? '')).text()).trimEnd().split('\r\n')
-      expect(lines[0]).toBe('from,id,name,requests,input tokens,output tokens,spend,currency')
+      expect(lines[0]).toBe(
+        '\ufefffrom,id,name,requests,failed,input tokens,cached tokens,output tokens,spend,currency',
+      )
       expect(lines.slice(1).map(line => line.split(',')[3])).toEqual(['1', '1'])
+      expect(lines[1]).toStartWith('2026-10-10T00:00:00+05:30,')
       expect(lines.at(-1)).toEndWith('0.000001000,USD')
       await page.getByText('7 days', { exact: true }).click()
       expect(new URL(page.url()).search).toBe('')

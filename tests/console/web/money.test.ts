@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import {
   addMoney,
+  alignedMoney,
   compareMoney,
   exactMoney,
   isNegative,
@@ -10,6 +11,12 @@ import {
   shortMoney,
   signedMoney,
 } from '@/console/web/format/money.ts'
+
+test('amounts in a column have as many places as the one that has most', () => {
+  expect(alignedMoney(['0', '0.005', '0.010000000'], 'USD')).toEqual(['$0.000', '$0.005', '$0.010'])
+  expect(alignedMoney(['0', '1000'], 'USD')).toEqual(['$0.00', '$1,000.00'])
+  expect(alignedMoney([], 'USD')).toEqual([])
+})
 
 describe('exactMoney', () => {
   test.each([

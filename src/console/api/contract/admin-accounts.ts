@@ -181,23 +181,21 @@ const adminRequestFilters = {
   channel: Type.Optional(Type.String({ maxLength: 200 })),
 }
 
+const adminUsageQuery = closed({
+  ...usageQuery,
+  by: Type.Optional(oneOf(['model', 'account', 'channel', 'key', 'service_tier'])),
+  account_id: Type.Optional(id),
+})
+
+/** The requests of all accounts. */
 export const adminRequestRoutes = contracts({
   /** Of all accounts, or of one. */
-  'GET /api/admin/usage': {
+  'GET /api/admin/usage': { access: 'reader', query: adminUsageQuery, response: usage },
+  'GET /api/admin/usage.csv': {
     access: 'reader',
-    query: closed({
-      ...usageQuery,
-      by: Type.Optional(
-        Type.Union([
-          Type.Literal('model'),
-          Type.Literal('account'),
-          Type.Literal('channel'),
-          Type.Literal('key'),
-        ]),
-      ),
-      account_id: Type.Optional(id),
-    }),
-    response: usage,
+    answers: 'csv',
+    query: adminUsageQuery,
+    response: Type.String(),
   },
   'GET /api/admin/requests': {
     access: 'reader',

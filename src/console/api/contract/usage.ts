@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { closed, id, moment, money, nullable, when } from './words.ts'
+import { closed, id, moment, money, nullable, oneOf, when } from './words.ts'
 
 /** How one limit stands. */
 export const limitReading = closed({
@@ -27,33 +27,44 @@ export const overview = closed({
   held: money,
   /** What the next request may spend. */
   available: money,
+  /** Since the day began in the zone that was asked for. */
   spent_today: money,
+  /** The same, and the 29 days before. */
   spent_30_days: money,
   limits: Type.Array(limitReading),
 })
 export type Overview = Static<typeof overview>
 
+/** Whose days and hours are meant, as `Europe/Berlin`. Default, and where the name is not known: UTC. */
+const zone = Type.Optional(Type.String({ maxLength: 64 }))
+
+/** What a picture of usage is asked for. */
 export const usageQuery = {
   /** Default: 24 hours or 30 days before `to`, by `bucket`. */
   from: Type.Optional(when),
   /** Default: now. */
   to: Type.Optional(when),
-  /** At most 1000 of them; `auto` is hours up to four days, else days. Days are those of UTC. */
+  /** At most 1000 of them; `auto` is hours up to four days, else days. */
   bucket: Type.Optional(
     Type.Union([Type.Literal('auto'), Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')]),
   ),
-  by: Type.Optional(Type.Union([Type.Literal('model'), Type.Literal('key')])),
+  zone,
+  by: Type.Optional(oneOf(['model', 'key', 'service_tier'])),
 }
 
 const series = closed({
-  /** Of the model or the key; `''`: refused before it was known, and `*`: all those beyond the twenty largest. */
+  /** Of what it is by; `''`: none, or refused before it was known, and `*`: all those beyond the twenty largest. */
   id: Type.String(),
   name: Type.String(),
   /** One for each bucket. */
   spend: Type.Array(money),
   requests: Type.Array(Type.Integer()),
   input_tokens: Type.Array(Type.Integer()),
+  /** Of the input: read from the upstream's cache. */
+  cached_tokens: Type.Array(Type.Integer()),
   output_tokens: Type.Array(Type.Integer()),
+  /** Of the requests: that did not end `complete`. */
+  failed: Type.Array(Type.Integer()),
 })
 
 const totals = closed({
@@ -71,6 +82,8 @@ export const usage = closed({
   from: moment,
   to: moment,
   bucket: Type.Union([Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')]),
+  /** Whose days and hours the buckets are. */
+  zone: Type.String(),
   /** The beginnings of the buckets, all of them, in order. */
   buckets: Type.Array(moment),
   /** The largest spenders first. */
@@ -80,9 +93,9 @@ export const usage = closed({
 export type Usage = Static<typeof usage>
 
 export const usageRoutes = contracts({
-  'GET /api/overview': { access: 'holder', response: overview },
+  'GET /api/overview': { access: 'holder', query: closed({ zone }), response: overview },
   'GET /api/usage': { access: 'holder', query: closed(usageQuery), response: usage },
-  /** A row for each bucket and model or key. */
+  /** A row for each bucket and model, key or service tier in which there was a request. */
   'GET /api/usage.csv': {
     access: 'holder',
     answers: 'csv',

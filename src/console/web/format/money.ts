@@ -14,6 +14,12 @@ export function shortMoney(amount: string, currency: string): string {
   return format(amount, currency, leadingZeros < 2 ? 2 : leadingZeros + 2)
 }
 
+/** Amounts that stand in a column, with as many places as the one that has most: `$0.005`, `$0.010`. */
+export function alignedMoney(amounts: readonly string[], currency: string): string[] {
+  const places = Math.max(2, ...amounts.map(amount => /\.(\d*?)0*$/.exec(amount)?.[1]?.length ?? 0))
+  return amounts.map(amount => format(amount, currency, places, places))
+}
+
 /** `'$4.00'` with its sign always said: `'+$4.00'`, `'-$0.000021'`. */
 export function signedMoney(amount: string, currency: string): string {
   return isNegative(amount) || isZero(amount)
@@ -72,19 +78,19 @@ function picoOf(amount: string): bigint {
 
 const formats = new Map<string, Intl.NumberFormat>()
 
-function format(amount: string, currency: string, places: number): string {
-  const name = `${currency} ${places}`
+function format(amount: string, currency: string, places: number, least = 2): string {
+  const name = `${currency} ${least} ${places}`
   const known = formats.get(name)
-  const formatter = known ?? moneyFormat(currency, places)
+  const formatter = known ?? moneyFormat(currency, places, least)
   if (known === undefined) formats.set(name, formatter)
   return formatter.format(asDecimal(amount))
 }
 
-function moneyFormat(currency: string, places: number): Intl.NumberFormat {
+function moneyFormat(currency: string, places: number, least: number): Intl.NumberFormat {
   return new Intl.NumberFormat('en-US', {
     style: 'currency',
     currency,
-    minimumFractionDigits: 2,
+    minimumFractionDigits: least,
     maximumFractionDigits: places,
     roundingMode: 'trunc',
   })

@@ -47,6 +47,11 @@ export function readLocalTime(value: string): string | undefined {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
+/** When the day began, in the reader's zone, that was so many days before the one of a moment. */
+export function daysBefore(moment: Date, days: number): Date {
+  return new Date(moment.getFullYear(), moment.getMonth(), moment.getDate() - days)
+}
+
 /** A moment's day in the reader's zone, as an `<input type="date">` holds it. */
 export function typedDay(moment: Date): string {
   const two = (number: number) => String(number).padStart(2, '0')

@@ -29,7 +29,7 @@ export function BillingPage() {
   const { deployment } = useSession()
   const [address] = useAddressState(NOTHING)
   const [show, setShow] = useState<Show>('all')
-  const overview = useQuery('overview', signal => call('GET /api/overview', {}, signal))
+  const overview = useQuery('overview', signal => call('GET /api/overview', { query: {} }, signal))
   const statements = useQuery('statements', signal => call('GET /api/billing/statements', {}, signal))
   const entries = useCursorList(show, idOf, (cursor, signal) =>
     call('GET /api/billing/entries', { query: { show, ...pageQuery(cursor) } }, signal),

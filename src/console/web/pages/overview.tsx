@@ -3,6 +3,7 @@ import { addressOf, call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { compareMoney } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
+import { ZONE } from '../format/time.ts'
 import { Meter } from '../parts/meter.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge, Empty, Notice } from '../parts/notice.tsx'
@@ -11,7 +12,9 @@ import { FirstSteps } from './first-steps.tsx'
 import { NoUsage, UsageCard } from './usage-card.tsx'
 
 export function OverviewPage() {
-  const overview = useQuery('overview', signal => call('GET /api/overview', {}, signal))
+  const overview = useQuery('overview', signal =>
+    call('GET /api/overview', { query: { zone: ZONE } }, signal),
+  )
   return (
     <Page title="Overview" lead="What you have, what you spent, and how close your limits are.">
       <FirstSteps />
@@ -27,6 +30,7 @@ export function OverviewPage() {
         groups={[
           { value: 'model', label: 'Model' },
           { value: 'key', label: 'Key' },
+          { value: 'service_tier', label: 'Service tier' },
         ]}
         ask={(query, signal) => call('GET /api/usage', { query }, signal)}
         csv={query => addressOf('GET /api/usage.csv', { query })}
@@ -46,8 +50,8 @@ function Figures({ overview }: { overview: Overview }) {
       note: overview.on_trial ? 'trial credit' : 'put in, less taken out',
     },
     { name: 'Held', amount: overview.held, note: 'set aside by running requests' },
-    { name: 'Spent today', amount: overview.spent_today, note: 'since midnight UTC' },
-    { name: 'Spent in 30 days', amount: overview.spent_30_days, note: 'all keys together' },
+    { name: 'Spent today', amount: overview.spent_today, note: 'since midnight' },
+    { name: 'Spent in 30 days', amount: overview.spent_30_days, note: 'today included' },
   ]
   return (
     <dl class="columns figures">

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Usage } from '../../api/contract/usage.ts'
 import { useAddressState } from '../api/address.ts'
 import { useQuery } from '../api/query.ts'
-import { readDays, typedDay } from '../format/time.ts'
+import { daysBefore, readDays, typedDay, ZONE } from '../format/time.ts'
 import { type Option, Segments, TextField } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
@@ -12,7 +12,7 @@ import { MEASURE_NAMES, type Measure } from './usage-series.ts'
 type Preset = 'day' | 'week' | 'month' | 'quarter'
 type Range = Preset | 'days'
 
-const HOURS: Record<Preset, number> = { day: 24, week: 7 * 24, month: 30 * 24, quarter: 90 * 24 }
+const DAYS: Record<Exclude<Preset, 'day'>, number> = { week: 7, month: 30, quarter: 90 }
 const RANGES: readonly Option<Range>[] = [
   { value: 'day', label: '24 hours' },
   { value: 'week', label: '7 days' },
@@ -33,8 +33,9 @@ function chosen<Value extends string>(options: readonly Option<Value>[], text: s
   return options.find(({ value }) => value === text)?.value
 }
 
-/** What time it is about. */
+/** What time it is about, in the reader's zone. */
 interface Span {
+  zone: string
   from: string
   /** Left out: now. */
   to?: string
@@ -45,7 +46,7 @@ export interface UsageCardProps<By extends string> {
   groups: readonly Option<By>[]
   /** What is asked for; the same again for the file. */
   ask(query: Span & { by: By }, signal: AbortSignal): Promise<Usage>
-  csv?: (query: Span & { by: By }) => string
+  csv(query: Span & { by: By }): string
   /** What to do where there is nothing to draw. */
   empty: ComponentChildren
 }
@@ -58,7 +59,7 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
   const by = chosen(groups, state.by) ?? groups[0]?.value
   const days = range === 'days' ? readDays(state.from, state.to) : undefined
   const isUnread = range === 'days' && days === undefined
-  const span = days ?? { from: startOf(range) }
+  const span = { zone: ZONE, ...(days ?? { from: startOf(range) }) }
   const query = useQuery(`${range} ${days?.from} ${days?.to} ${by}`, signal => {
     if (by === undefined) throw new Error('usage is grouped by something')
     return ask({ ...span, by }, signal)
@@ -93,7 +94,7 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
             <TextField label="Last day" type="date" value={state.to} onValue={to => change({ to })} />
           </div>
         ) : null}
-        {csv === undefined || by === undefined || isUnread ? null : (
+        {by === undefined || isUnread ? null : (
           <a class="button small quiet" href={csv({ ...span, by })} download>
             Download CSV
           </a>
@@ -108,16 +109,17 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
   )
 }
 
+/** Whole days, of which today is the last. */
 function startOf(range: Range): string {
-  const hours = HOURS[range === 'days' ? 'week' : range]
-  return new Date(Date.now() - hours * 3_600_000).toISOString()
+  const now = new Date()
+  if (range === 'day') return new Date(now.getTime() - 86_400_000).toISOString()
+  return daysBefore(now, DAYS[range === 'days' ? 'week' : range] - 1).toISOString()
 }
 
 /** What one begins with who wants other dates. */
 function lastWeek() {
   const today = new Date()
-  const first = new Date(today.getFullYear(), today.getMonth(), today.getDate() - 6)
-  return { range: 'days', from: typedDay(first), to: typedDay(today) }
+  return { range: 'days', from: typedDay(daysBefore(today, DAYS.week - 1)), to: typedDay(today) }
 }
 
 /** Nothing was asked yet: what to do about it. */

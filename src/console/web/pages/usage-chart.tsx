@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import type { Usage } from '../../api/contract/usage.ts'
-import { exactMoney, shortMoney } from '../format/money.ts'
+import { alignedMoney, shortMoney } from '../format/money.ts'
 import { compactNumber } from '../format/number.ts'
 import { StackedBars, Swatch } from '../parts/chart.tsx'
 import { useCurrency } from '../session.tsx'
@@ -18,10 +18,11 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
   )
   const valueText = (value: number) =>
     measure === 'spend' ? shortMoney(asMoney(value), currency) : compactNumber(value)
-  const tickText = (value: number) =>
-    measure === 'spend' ? exactMoney(asMoney(value), currency) : compactNumber(value)
+  const tickTexts = (values: readonly number[]) =>
+    measure === 'spend' ? alignedMoney(values.map(asMoney), currency) : values.map(compactNumber)
   const isDaily = usage.bucket === 'day'
-  const timeText = (seconds: number) => bucketName(seconds, isDaily)
+  const name = new Intl.DateTimeFormat('en-GB', { ...(isDaily ? DAY : HOUR), timeZone: usage.zone })
+  const timeText = (seconds: number) => name.format(seconds * 1000)
   return (
     <>
       <StackedBars
@@ -29,10 +30,14 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
         times={times}
         series={series}
         isDaily={isDaily}
+        zone={usage.zone}
         valueText={valueText}
-        tickText={tickText}
+        tickTexts={tickTexts}
         timeText={timeText}
       />
+      <p class="hint">
+        {isDaily ? 'Days' : 'Hours'} of {usage.zone}
+      </p>
       <ul class="legend-list" aria-label="Series">
         {shown.map((one, index) => (
           <li key={one.id}>
@@ -47,14 +52,5 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
   )
 }
 
-const HOUR = new Intl.DateTimeFormat('en-GB', {
-  day: 'numeric',
-  month: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-})
-const UTC_DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' })
-
-function bucketName(seconds: number, isDaily: boolean): string {
-  return isDaily ? `${UTC_DAY.format(seconds * 1000)} (UTC)` : HOUR.format(seconds * 1000)
-}
+const DAY = { day: 'numeric', month: 'short' } as const
+const HOUR = { ...DAY, hour: '2-digit', minute: '2-digit' } as const

@@ -58,7 +58,7 @@ export function UsageTable({
         <table class="table">
           <thead>
             <tr>
-              <th scope="col">Time</th>
+              <th scope="col">Time in {usage.zone}</th>
               {series.map(one => (
                 <th key={one.id} scope="col" class="number">
                   {one.name}

@@ -4,10 +4,11 @@ import { compactNumber } from '../format/number.ts'
 import { SERIES_COLOURS } from '../parts/chart.tsx'
 
 /** One line of a chart. */
-export type Series = Usage['series'][number]
+export type Series = Omit<Usage['series'][number], 'cached_tokens' | 'failed'>
 /** What a chart shows of usage. */
 export type Measure = 'spend' | 'tokens' | 'requests'
 
+/** What people call what is drawn. */
 export const MEASURE_NAMES: Record<Measure, string> = {
   spend: 'Spend',
   tokens: 'Tokens',
@@ -27,7 +28,8 @@ export function fewest(series: readonly Series[]): Series[] {
     ...shown,
     {
       id: '*',
-      name: `${rest.length} others`,
+      // The server tells no more than so many apart, and how many the others are is not known.
+      name: rest.at(-1)?.id === '*' ? 'All others' : `${rest.length} others`,
       spend: (rest[0]?.spend ?? []).map((_, index) => addMoney(rest.map(one => one.spend[index] ?? '0'))),
       requests: sum(one => one.requests),
       input_tokens: sum(one => one.input_tokens),
@@ -37,8 +39,7 @@ export function fewest(series: readonly Series[]): Series[] {
 }
 
 function named(one: Series): Series {
-  if (one.id === '') return { ...one, name: 'Unknown' }
-  return one.id === '*' ? { ...one, name: 'Others' } : { ...one, name: one.name || one.id }
+  return { ...one, name: one.name || one.id }
 }
 
 /** Its bars; a picture has no more digits than a float. */

@@ -16,11 +16,13 @@ export interface ChartProps {
   times: readonly number[]
   /** Drawn from the ground up. */
   series: readonly ChartSeries[]
-  /** Days of UTC, which are named by their UTC date. */
+  /** The buckets are days. */
   isDaily: boolean
+  /** Whose clocks and days are meant. */
+  zone: string
   valueText(value: number): string
   /** The same for the round values of the axis: no two may look alike. */
-  tickText(value: number): string
+  tickTexts(values: readonly number[]): string[]
   timeText(seconds: number): string
 }
 
@@ -84,7 +86,7 @@ function colourOf(index: number): string {
 
 function paint(
   element: HTMLElement,
-  { times, series, isDaily, tickText }: ChartProps,
+  { times, series, isDaily, zone, tickTexts }: ChartProps,
   onTip: (tip: { index: number; left: number } | undefined) => void,
 ): uPlot {
   const ink = resolveColour(element, '--ink-faint')
@@ -96,7 +98,8 @@ function paint(
   const painted = stacked(series.map(({ values }) => values)).toReversed()
   const options: uPlot.Options = {
     ...sizeOf(element),
-    padding: [8, 4, 0, 0],
+    // To the right half of the last name may stand beyond its bar.
+    padding: [8, 16, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: {
@@ -111,9 +114,9 @@ function paint(
         grid: { show: false },
         // Names of days stand under their days, and each but once.
         ...(isDaily ? { incrs: DAYS } : {}),
-        values: (_, ticks) => ticks.map(tick => momentText(tick, isDaily)),
+        values: (_, ticks) => ticks.map(momentTexts(zone, isDaily)),
       },
-      { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => ticks.map(tickText) },
+      { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => tickTexts(ticks) },
     ],
     series: [
       {},
@@ -124,7 +127,7 @@ function paint(
         ...(bars === undefined ? {} : { paths: bars }),
       })),
     ],
-    ...(isDaily ? { tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC') } : {}),
+    tzDate: seconds => uPlot.tzDate(new Date(seconds * 1000), zone),
     hooks: {
       setCursor: [
         plot => {
@@ -137,16 +140,14 @@ function paint(
   return new uPlot(options, [[...times], ...painted], element)
 }
 
-const DAY = { day: 'numeric', month: 'short' } as const
-const LOCAL_DAY = new Intl.DateTimeFormat('en-GB', DAY)
-const UTC_DAY = new Intl.DateTimeFormat('en-GB', { ...DAY, timeZone: 'UTC' })
-const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
-
 /** The hour, or at midnight the day. */
-function momentText(seconds: number, isDaily: boolean): string {
-  if (isDaily) return UTC_DAY.format(seconds * 1000)
-  const clock = CLOCK.format(seconds * 1000)
-  return clock === '00:00' ? LOCAL_DAY.format(seconds * 1000) : clock
+function momentTexts(timeZone: string, isDaily: boolean): (seconds: number) => string {
+  const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone })
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', timeZone })
+  return seconds => {
+    const time = clock.format(seconds * 1000)
+    return isDaily || time === '00:00' ? day.format(seconds * 1000) : time
+  }
 }
 
 function sizeOf(element: HTMLElement): { width: number; height: number } {

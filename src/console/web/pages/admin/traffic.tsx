@@ -24,8 +24,10 @@ export function TrafficPage() {
           { value: 'account', label: 'Account' },
           { value: 'channel', label: 'Channel' },
           { value: 'key', label: 'Key' },
+          { value: 'service_tier', label: 'Service tier' },
         ]}
         ask={(query, signal) => call('GET /api/admin/usage', { query }, signal)}
+        csv={query => addressOf('GET /api/admin/usage.csv', { query })}
         empty={empty}
       />
       <RequestLog
