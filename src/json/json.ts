@@ -46,6 +46,9 @@ export function asBoolean(value: unknown): boolean | undefined {
 /** Deeper than anything that is meant: what takes a value apart or writes it may recurse. */
 export const MAX_LEVELS = 1000
 
+/** More objects, arrays and members than anything that is meant: a document of these keeps a process busy for a second. */
+export const MAX_PARTS = 1_000_000
+
 /**
  * JSON.parse for what a stranger wrote.
  * @throws SyntaxError when the text is no JSON, or nested deeper than any code here could follow

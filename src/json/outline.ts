@@ -1,8 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { randomBytes } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { isBusierThan } from './busy.ts'
 import { type Edited, patchInPlace } from './in-place.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from './json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, MAX_PARTS } from './json.ts'
 import { startsWithBom } from './scan.ts'
 import { applyPatches, findPatches, type JsonEdit, type Patch } from './splice.ts'
 
@@ -96,7 +97,8 @@ const LONG_BYTES = 256
 
 /**
  * The outline of a document in a fraction of the time that JSON.parse takes; undefined for one that has to be parsed:
- * it is no JSON object, or a member that is no prompt has a long string, or this machine has no vector instructions.
+ * it is no JSON object, or too much of one, or a member that is no prompt has a long string, or this machine has no vector
+ * instructions.
  */
 export function readOutline(document: Uint8Array): Outline | undefined {
   const bytes = Buffer.from(document.buffer, document.byteOffset, document.byteLength)
@@ -108,6 +110,7 @@ export function readOutline(document: Uint8Array): Outline | undefined {
 }
 
 function parseLeft(left: Buffer): JsonObject | undefined {
+  if (isBusierThan(left, MAX_PARTS)) return undefined
   try {
     const value: unknown = JSON.parse(left.toString('utf8', startsWithBom(left) ? 3 : 0))
     return isJsonObject(value) ? value : undefined

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { isJsonObject, type JsonObject } from '@/json/json.ts'
+import { isBusierThan } from '@/json/busy.ts'
+import { isJsonObject, type JsonObject, MAX_PARTS } from '@/json/json.ts'
 import { type Outline, PLAIN_TEXTS, readOutline, type Texts } from '@/json/outline.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import type { BodyTerms } from './body-arrival.ts'
@@ -44,7 +45,8 @@ export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Ar
 /**
  * Reads and parses a JSON body. The limit holds for what arrives and for what it decodes to, so a small body that
  * unpacks to a huge one is refused as soon as it is too large.
- * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `unsupported_media_type`, `invalid_json`
+ * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `unsupported_media_type`, `invalid_json`,
+ * `invalid_request` for one of so many parts that reading it would hold up everybody else
  */
 export async function readBody(request: Request, terms: BodyTerms): Promise<RequestBody> {
   const declared = declaredAs(request.headers.get('content-type'))
@@ -135,6 +137,12 @@ function beginsObject(bytes: Uint8Array): boolean {
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 function parse(bytes: Uint8Array): JsonObject {
+  if (isBusierThan(bytes, MAX_PARTS)) {
+    throw new GatewayError(
+      'invalid_request',
+      `The body has more than ${MAX_PARTS} objects, arrays and members in all`,
+    )
+  }
   let value: unknown
   try {
     value = JSON.parse(utf8.decode(bytes))

@@ -179,3 +179,21 @@ describe('memory is given back', () => {
     expect(bytes.length).toBe(length)
   })
 })
+
+describe('a body of so many parts that reading it would hold up everybody else', () => {
+  const many = 1_000_001
+
+  test.each<[string, string]>([
+    ['arrays that nobody closes', `{"a":${'['.repeat(many)}`],
+    ['objects', `{"a":[${'{},'.repeat(many)}{}]}`],
+    ['members', `{${'"a":1,'.repeat(many)}"a":1}`],
+    ['arrays behind a long text', `{"messages":[{"content":"${'x'.repeat(300)}"}],"a":${'['.repeat(many)}`],
+  ])('is refused before it is parsed: %s', async (_, body) => {
+    await expect(read(body)).rejects.toMatchObject({ kind: 'invalid_request' })
+  })
+
+  test('is not one of many numbers and texts', async () => {
+    const { json } = await read(`{"a":[${'1,'.repeat(many)}${'"[{:",'.repeat(many)}1]}`)
+    expect((json['a'] as unknown[]).length).toBe(2 * many + 1)
+  })
+})
