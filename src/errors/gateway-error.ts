@@ -103,6 +103,8 @@ export interface GatewayErrorOptions {
   retryAfterMs?: number | undefined
   /** Where another attempt could succeed; `never` unless said. */
   retry?: Retry | undefined
+  /** Overrides what the kind says of trying again. */
+  callerMayRetry?: boolean | undefined
   blames?: Blamed | undefined
   /** For the log only: may name addresses and internals, never secrets. */
   detail?: string | undefined
@@ -136,7 +138,7 @@ export class GatewayError extends Error {
     this.param = options.param
     this.retry = options.retry ?? 'never'
     this.retryAfterMs = options.retryAfterMs
-    this.callerMayRetry = row.callerMayRetry
+    this.callerMayRetry = options.callerMayRetry ?? row.callerMayRetry
     this.blames = options.blames
     this.detail = options.detail
     this.details = options.details

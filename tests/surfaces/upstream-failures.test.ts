@@ -102,9 +102,10 @@ describe('an upstream that is not there', () => {
   })
 })
 
-test.each(SURFACES)('a model without prices is refused a %s caller with 503 no_channel', async surface => {
-  const error = await readError(await call(gateway, surface, { model: 'unpriced' }), surface)
-  expect(error).toMatchObject({ status: 503, code: 'no_channel' })
+test.each(SURFACES)('a model without prices is 503 no_channel for good: %s', async surface => {
+  const response = await call(gateway, surface, { model: 'unpriced' })
+  expect(response.headers.get('x-should-retry')).toBe('false')
+  expect(await readError(response, surface)).toMatchObject({ status: 503, code: 'no_channel' })
 })
 
 test.each(SURFACES)('a gateway that shuts down answers a %s caller 503', async surface => {

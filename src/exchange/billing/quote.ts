@@ -144,7 +144,9 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, model: M
 function priceFor(work: Work, name: string, { price }: Model): ModelPrice {
   if (price !== undefined && isPriced(price.rates, work)) return price
   if (price === undefined || !WORKS.some(other => isPriced(price.rates, other))) {
-    throw new GatewayError('no_channel', `The model '${name}' has no prices, so it cannot be served`)
+    throw new GatewayError('no_channel', `The model '${name}' has no prices, so it cannot be served`, {
+      callerMayRetry: false,
+    })
   }
   const surfaces = surfacesPriced(price.rates)
   const reason =

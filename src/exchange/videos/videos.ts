@@ -119,7 +119,9 @@ export function makerIn(catalog: Catalog, job: VideoJob): Served {
 }
 
 function makerIsGone(): GatewayError {
-  return new GatewayError('no_channel', 'The channel that made this video is not there any more')
+  return new GatewayError('no_channel', 'The channel that made this video is not there any more', {
+    callerMayRetry: false,
+  })
 }
 
 function hashOf(secret: string): Uint8Array {
