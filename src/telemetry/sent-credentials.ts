@@ -5,8 +5,10 @@ const MIN_LENGTH = 12
 const MAX_KNOWN = 10_000
 
 const known = new Set<string>()
-/** Of all that are known; made when it is first wanted. */
-let pattern: RegExp | undefined
+/** All spellings by how they begin, the longest first: one may begin with another. */
+const byHead = new Map<string, string[]>()
+/** Which pairs of letters any of them begins with, so that most places of a text need no look. */
+const starts = new Uint8Array(4096)
 
 /**
  * Notes a credential that this process sends out. Whoever it is sent to may say it again, in an error or an echo, and not
@@ -15,23 +17,70 @@ let pattern: RegExp | undefined
 export function noteSent(credential: string): void {
   if (credential.length < MIN_LENGTH || known.has(credential)) return
   known.add(credential)
-  pattern = undefined
+  for (const spelling of spellings(credential)) {
+    const others = byHead.get(headAt(spelling, 0)) ?? []
+    byHead.set(
+      headAt(spelling, 0),
+      [...others, spelling].sort((one, other) => other.length - one.length),
+    )
+    starts[startAt(spelling, 0)] = 1
+  }
   for (const oldest of known) {
     if (known.size <= MAX_KNOWN) return
     known.delete(oldest)
+    for (const spelling of spellings(oldest)) forget(spelling)
   }
 }
 
-/** The text with every credential that was sent replaced. */
+function forget(spelling: string): void {
+  const rest = byHead.get(headAt(spelling, 0))?.filter(other => other !== spelling) ?? []
+  if (rest.length > 0) byHead.set(headAt(spelling, 0), rest)
+  else byHead.delete(headAt(spelling, 0))
+}
+
+/** The text with every credential that was sent replaced, however it is spelled. */
 export function withoutSent(text: string, replacement: string): string {
-  if (known.size === 0) return text
-  // The longest first: one may begin with another.
-  pattern ??= RegExp(
-    [...known]
-      .sort((one, other) => other.length - one.length)
-      .map(RegExp.escape)
-      .join('|'),
-    'g',
-  )
-  return text.replace(pattern, () => replacement)
+  let clean = ''
+  let from = 0
+  for (let at = 0; at + MIN_LENGTH <= text.length; ) {
+    const found = starts[startAt(text, at)] === 1 ? spellingAt(text, at) : undefined
+    at += found?.length ?? 1
+    if (found === undefined) continue
+    clean += text.slice(from, at - found.length) + replacement
+    from = at
+  }
+  return from === 0 ? text : clean + text.slice(from)
+}
+
+function spellingAt(text: string, at: number): string | undefined {
+  return byHead.get(headAt(text, at))?.find(spelling => text.startsWith(spelling, at))
+}
+
+function headAt(text: string, at: number): string {
+  return text.slice(at, at + MIN_LENGTH)
+}
+
+function startAt(text: string, at: number): number {
+  return (text.charCodeAt(at) * 64 + text.charCodeAt(at + 1)) % starts.length
+}
+
+/** A credential as it is, and as a query, a string of JSON, a dump or Basic authorization has it. */
+function spellings(credential: string): Set<string> {
+  const bytes = Buffer.from(credential)
+  const hex = bytes.toString('hex')
+  return new Set([
+    credential,
+    credential.toLowerCase(),
+    encodeURIComponent(credential.toWellFormed()),
+    JSON.stringify(credential).slice(1, -1),
+    hex,
+    hex.toUpperCase(),
+    ...[0, 1, 2].map(before => inBase64(bytes, before)),
+  ])
+}
+
+/** The letters of base64 that only these bytes decide, where so many stand before them in their group of three. */
+function inBase64(bytes: Buffer, before: number): string {
+  const all = Buffer.concat([Buffer.alloc(before), bytes])
+  return all.toString('base64').slice(Math.ceil((before * 4) / 3), Math.floor((all.length * 4) / 3))
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { noteSent, withoutSent } from '@/telemetry/sent-credentials.ts'
 
 test('a credential that was sent is taken out of any text, also one that begins with another', () => {
@@ -12,4 +12,29 @@ test('a credential that was sent is taken out of any text, also one that begins 
 test('a word that stands for no key is left', () => {
   noteSent('not-needed')
   expect(withoutSent('an API key is not-needed', '[key]')).toBe('an API key is not-needed')
+})
+
+describe('a credential is found in what an upstream made of it', () => {
+  const key = 'A1-"secret"/of+a=vendor'
+  noteSent(key)
+
+  test.each([
+    ['a query', encodeURIComponent(key)],
+    ['JSON in a text', JSON.stringify(key).slice(1, -1)],
+    ['a dump', Buffer.from(key).toString('hex').toUpperCase()],
+    ['small letters', key.toLowerCase()],
+  ])('%s', (_, spelled) => {
+    expect(withoutSent(`refused: ${spelled}, bye`, '[key]')).toBe('refused: [key], bye')
+  })
+
+  test.each(['', 'u:', 'me:', 'you:'])('base64 behind "%s", but for the letters at its ends', before => {
+    const clean = withoutSent(`Basic ${Buffer.from(before + key).toString('base64')}`, '[key]')
+    expect(clean).toMatch(/^Basic \S{0,6}\[key\]\S{0,4}$/)
+  })
+})
+
+test('as many as there can be are still looked for', () => {
+  const keys = Array.from({ length: 10_000 }, (_, index) => `many-${index}-${'k'.repeat(160)}`)
+  for (const key of keys) noteSent(key)
+  expect(withoutSent(`${keys[0]} ${keys[9_999]}`, '[key]')).toBe('[key] [key]')
 })
