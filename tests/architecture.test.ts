@@ -84,6 +84,11 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
 /** The first line of something exported. */
 const EXPORT = /^export (?:async |abstract )*(?:function\*?|class|interface|type|const) \w/
 
+/** Whether a schema of that name is made on a line. */
+function isMade(line: string, name: string): boolean {
+  return line.startsWith(`const ${name} = `) || line.startsWith(`export const ${name} = `)
+}
+
 interface Import {
   file: string
   target: string
@@ -244,15 +249,16 @@ describe('metering is the only door to an upstream', () => {
 })
 
 describe('habits that a linter does not know', () => {
-  // The console's contract and pages are lists of schemas and components, whose names say what they are.
-  test('outside the console what a file exports is explained, exports that stand together in one comment', async () => {
+  test('what a file exports is explained, exports that stand together in one comment and the type of a schema at the schema', async () => {
     const silent: string[] = []
-    for await (const file of new Glob('**/*.ts').scan('src')) {
-      if (file.startsWith('console/')) continue
+    for await (const file of new Glob('**/*.{ts,tsx}').scan('src')) {
       const lines = (await Bun.file(`src/${file}`).text()).split('\n')
+      const isExplained = (index: number) => lines[index - 1]?.endsWith('*/') === true
       for (const [index, line] of lines.entries()) {
         if (!EXPORT.test(line) || EXPORT.test(lines[index - 1] ?? '')) continue
-        if (lines[index - 1]?.endsWith('*/') !== true) silent.push(`${file}:${index + 1} ${line}`)
+        const [, schema] = /= Static<typeof (\w+)>$/.exec(line) ?? []
+        const place = schema === undefined ? index : lines.findIndex(text => isMade(text, schema))
+        if (!isExplained(place)) silent.push(`${file}:${index + 1} ${line}`)
       }
     }
     expect(silent).toEqual([])

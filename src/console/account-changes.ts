@@ -10,6 +10,7 @@ import type { Console } from './deployment.ts'
 import { invalid, notFound } from './failure.ts'
 import { refuseOverwriting } from './revision.ts'
 
+/** What is changed about an account, and what the log is told of it. */
 export interface AccountChange {
   id: number
   /** As the log names it. */
@@ -42,7 +43,7 @@ export async function changeAccount(
   })
 }
 
-export interface HandPosting {
+interface HandPosting {
   accountId: number
   side: 'credit' | 'debit'
   amount: string

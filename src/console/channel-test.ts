@@ -6,7 +6,7 @@ import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import type { UpstreamClient } from '@/upstream/client.ts'
 
 /** What came of one request with one key. */
-export interface TestResult {
+interface TestResult {
   key_id: number | null
   ok: boolean
   status: number | null

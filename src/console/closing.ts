@@ -20,7 +20,7 @@ import { lockAdministrators, type StoredUser, userStore } from './user-store.ts'
 type Where = Pick<Console, 'database' | 'random'>
 
 /** What is done to an account, and why. */
-export interface ClosingOrder {
+interface ClosingOrder {
   id: number
   reason: string
 }

@@ -48,6 +48,7 @@ export function createConsoleApi(console: Console, listener: Listener) {
     .use(adminLedgerApi(console, listener))
 }
 
+/** The console as it listens. */
 export interface ConsoleServer {
   url: URL
   stop(): Promise<void>

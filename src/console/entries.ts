@@ -6,6 +6,7 @@ import type { Entry } from './api/contract/billing.ts'
 import { invalid } from './failure.ts'
 import { limitOf, type Page, pageOf } from './paging.ts'
 
+/** A posting on an account, as it is stored. */
 export type StoredEntry = typeof entry.$inferSelect
 
 /** What requests cost, and what was corrected of it. */

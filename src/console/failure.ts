@@ -13,7 +13,7 @@ const STATUSES = {
   unavailable: 503,
 } as const satisfies Record<FailureCode, number>
 
-export interface ConsoleErrorOptions {
+interface ConsoleErrorOptions {
   /** The field of the request that is wrong. */
   field?: string | undefined
   /** When it may be tried again, in ms. */

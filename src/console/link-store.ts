@@ -2,9 +2,10 @@ import { and, desc, eq, gt, inArray, isNull, lt, or, type SQL } from 'drizzle-or
 import type { Rows } from '@/db/connect.ts'
 import { consoleLink, consoleUser, type LinkKind, type Role } from '@/db/schema.ts'
 
+/** A one-time link; of its token there is only the hash. */
 export type StoredLink = typeof consoleLink.$inferSelect
 
-export interface NewLink {
+interface NewLink {
   tokenHash: Uint8Array
   kind: LinkKind
   email: string | null

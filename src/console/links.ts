@@ -23,7 +23,7 @@ const LIFETIMES: Record<LinkKind, number> = {
   signup: 24 * HOUR_MS,
 }
 
-export interface LinkTerms {
+interface LinkTerms {
   kind: LinkKind
   /** Lower-cased; null only for `first_owner`. */
   email: string | null
@@ -33,7 +33,7 @@ export interface LinkTerms {
 }
 
 /** Where links are made: by the console itself, or by a command beside it. */
-export interface LinkMaker {
+interface LinkMaker {
   random: RandomBytes
   /** In ms. */
   now(): number
@@ -95,7 +95,7 @@ export async function mailLink(console: Console, to: string, kind: LinkKind, url
   }
 }
 
-export interface Acceptance {
+interface Acceptance {
   token: string
   password: string
   /** Only for `first_owner`. */

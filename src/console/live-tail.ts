@@ -3,9 +3,9 @@ import type { Database } from '@/db/connect.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { readNewest, type StoredExchange } from './request-log.ts'
 
-export type TailListener = (rows: readonly StoredExchange[]) => void | Promise<void>
+type TailListener = (rows: readonly StoredExchange[]) => void | Promise<void>
 
-export interface TailOptions {
+interface TailOptions {
   database: Database
   clock: Clock
   log: Log

@@ -1,5 +1,6 @@
 import type { SmtpEntry } from '@/config/console.ts'
 
+/** A mail in plain text. */
 export interface Mail {
   to: string
   subject: string

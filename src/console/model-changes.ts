@@ -51,6 +51,10 @@ export async function writeModel(
   return jumps
 }
 
+/**
+ * Takes a model out of the catalogue; what was asked of it and at which prices stays.
+ * @throws ConsoleError `not_found`
+ */
 export async function removeModel(console: Console, actor: Actor, id: string): Promise<void> {
   await administer(console, actor, async tx => {
     await lockCatalog(tx)

@@ -7,7 +7,7 @@ export interface Passwords {
   verify(password: string, hash: string | undefined): Promise<boolean>
 }
 
-export interface PasswordOptions {
+interface PasswordOptions {
   /** In KiB; a test may take less. */
   memoryCost?: number
   timeCost?: number

@@ -62,7 +62,7 @@ export async function beginCheckout(
   return session.url
 }
 
-export interface WebhookResult {
+interface WebhookResult {
   /** False: it is none of ours, or was posted before. */
   posted: boolean
 }

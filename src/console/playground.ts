@@ -2,7 +2,7 @@ import { accountStore } from '@/accounts/store.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError } from './failure.ts'
 
-export interface PlaygroundCall {
+interface PlaygroundCall {
   accountId: number
   /** Of the API host. */
   path: string

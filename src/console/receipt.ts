@@ -10,6 +10,7 @@ import type { Receipt as ReceiptRow } from './api/contract/requests.ts'
 
 /** What one request cost, and why: for the command line and the console. */
 
+/** What was asked and charged, with what the charge is made of. */
 export interface Receipt extends StoredReceipt {
   /** What the cost is made of; undefined where nothing was charged, or its process died before it could tell. */
   lines: readonly CostLine[] | undefined

@@ -6,7 +6,7 @@ import { type Actor, administer } from './acts.ts'
 import type { Console } from './deployment.ts'
 import { invalid, notFound } from './failure.ts'
 
-export interface RefundOrder {
+interface RefundOrder {
   requestId: string
   amount: string
   reason: string

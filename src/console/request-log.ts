@@ -9,6 +9,7 @@ import type { RequestLine } from './api/contract/requests.ts'
 /** A request that is over, as it is stored. */
 export type StoredExchange = typeof exchange.$inferSelect
 
+/** What a page of the log is asked for; what is left out is no condition. */
 export interface LogQuery {
   /** Undefined: of all accounts. */
   accountId: number | undefined

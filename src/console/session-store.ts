@@ -2,6 +2,7 @@ import { and, desc, eq, gt, lt, ne } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { consoleSession, consoleUser } from '@/db/schema.ts'
 
+/** Somebody signed in with one browser. */
 export type StoredSession = typeof consoleSession.$inferSelect
 
 /** The only SQL for sessions. Moments are arguments; of a token there is only its hash. */

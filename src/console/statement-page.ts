@@ -4,7 +4,7 @@ import type { Statement } from './api/contract/billing.ts'
 import type { StoredEntry } from './entries.ts'
 import { entryRow } from './entries.ts'
 
-export interface StatementContent {
+interface StatementContent {
   email: string
   accountId: number
   currency: string

@@ -28,7 +28,7 @@ const ALLOWANCES = {
   redeem: { burst: 10, everyMs: 30_000 },
 } as const satisfies Record<string, Allowance>
 
-export type ThrottleName = keyof typeof ALLOWANCES
+type ThrottleName = keyof typeof ALLOWANCES
 
 /** What is tried, and for whom. */
 export type Attempt = readonly [ThrottleName, string]

@@ -27,7 +27,7 @@ export interface UsageSum {
 }
 
 /** What is to be summed up. */
-export interface UsageRange {
+interface UsageRange {
   /** Undefined: of all accounts. */
   accountId: number | undefined
   /** Where buckets begin, in ms and in order, and where the last one ends. */

@@ -2,6 +2,7 @@ import { and, desc, eq, ilike, isNotNull, lt, ne, or, type SQL, sql } from 'driz
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { consoleUser, type Role } from '@/db/schema.ts'
 
+/** Who signs in, with the hash of the password. */
 export type StoredUser = typeof consoleUser.$inferSelect
 
 /** The only SQL for users of the console. Moments are arguments; addresses are lower-cased. */

@@ -21,14 +21,15 @@ export interface Incoming<Who> {
 
 type WhoMay<Route extends RouteContract> = Route['access'] extends 'anyone' ? SignedIn | undefined : SignedIn
 
+/** What a handler is called with. */
 export type Call<Route extends RouteContract> = Input<Route> & Incoming<WhoMay<Route>>
 
 /** Answers as the contract says or, where that is not JSON, with a response of its own. */
-export type Handler<Route extends RouteContract> = (
+type Handler<Route extends RouteContract> = (
   call: Call<Route>,
 ) => Route['answers'] extends string ? Promise<Response> : Output<Route> | Promise<Output<Route>>
 
-export type Handlers<Routes extends Contracts> = {
+type Handlers<Routes extends Contracts> = {
   [Name in keyof Routes & RouteName]: Handler<Routes[Name]>
 }
 

@@ -11,7 +11,7 @@ import { type Receipt, type RequestLine, requestRoutes } from './contract/reques
 import { controller, type Incoming, type Listener } from './controller.ts'
 
 /** What the filters of a request log are called in a query. */
-export interface LogParameters {
+interface LogParameters {
   cursor?: string
   limit?: number
   model?: string

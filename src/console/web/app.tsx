@@ -30,6 +30,7 @@ import { ToastProvider } from './parts/toast.tsx'
 import { SessionProvider, useSession } from './session.tsx'
 import { Shell } from './shell.tsx'
 
+/** The whole console: the gate, or the page that the address names. */
 export function App() {
   return (
     <SessionProvider>

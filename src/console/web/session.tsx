@@ -6,7 +6,7 @@ import { type ApiFailure, asFailure } from './api/failure.ts'
 import { Button } from './parts/button.tsx'
 import { Notice, Waiting } from './parts/notice.tsx'
 
-export interface Session {
+interface Session {
   deployment: Deployment
   /** Who is signed in. */
   user: User | null
@@ -18,6 +18,7 @@ export interface Session {
 
 const SessionContext = createContext<Session | undefined>(undefined)
 
+/** Who is signed in, and what the deployment offers. */
 export function useSession(): Session {
   const session = useContext(SessionContext)
   if (session === undefined) throw new Error('there is no session outside the provider')
@@ -42,6 +43,7 @@ export function useMayAdminister(): boolean {
   return role === 'admin' || role === 'owner'
 }
 
+/** Learns who is signed in before anything is shown, and whenever that changes. */
 export function SessionProvider({ children }: { children: ComponentChildren }) {
   const [deployment, setDeployment] = useState<Deployment>()
   const [failure, setFailure] = useState<ApiFailure>()

@@ -25,6 +25,7 @@ import {
   role,
 } from './words.ts'
 
+/** An account as administrators see it. */
 export const account = closed({
   id,
   email: Type.String(),
@@ -51,7 +52,8 @@ const models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxIt
 const posting = closed({ amount, reason, once: Type.Optional(Type.String({ pattern: '^[\\w-]{8,64}$' })) })
 const posted = closed({ entry_id: Type.String(), balance: money })
 
-export const newAccount = closed({
+/** What an account is made from. */
+const newAccount = closed({
   email,
   credit: Type.Optional(Type.String({ pattern: '^\\d{1,9}(\\.\\d{1,9})?$' })),
   models: Type.Optional(models),
@@ -59,6 +61,7 @@ export const newAccount = closed({
 })
 export type NewAccount = Static<typeof newAccount>
 
+/** Accounts: made, credited, limited, suspended and closed. */
 export const adminAccountRoutes = contracts({
   /** Newest first. `search` is in the address, or is an id. */
   'GET /api/admin/accounts': {

@@ -37,6 +37,7 @@ const breaker = closed({
   failed: Type.Integer(),
 })
 
+/** A channel with its pool of keys and how it does. */
 export const channel = closed({
   name: Type.String(),
   format,
@@ -82,7 +83,8 @@ const channelFields = {
   allow_private: Type.Optional(Type.Boolean()),
 }
 
-export const newChannel = closed({ name, ...channelFields })
+/** What a channel is made from. */
+const newChannel = closed({ name, ...channelFields })
 export type NewChannel = Static<typeof newChannel>
 const byName = closed({ name })
 
@@ -94,6 +96,7 @@ const route = closed({
   weight: Type.Integer(),
 })
 
+/** A model with its routes and the prices in force. */
 export const model = closed({
   id: Type.String(),
   aliases: Type.Array(Type.String()),
@@ -134,13 +137,15 @@ const modelFields = {
   prices: Type.Optional(nullable(prices)),
 }
 
-export const newModel = closed({ id: name, ...modelFields })
+/** What a model is made from. */
+const newModel = closed({ id: name, ...modelFields })
 export type NewModel = Static<typeof newModel>
 const byModel = closed({ id: name })
 
 /** A rate that changes by more than a factor of two. */
 const jump = closed({ model: Type.String(), rate: Type.String(), from: Type.String(), to: Type.String() })
 
+/** What a model cost from a moment on. */
 export const priceVersion = closed({
   version: Type.String(),
   /** Null: from here on it is unpriced. */
@@ -150,7 +155,8 @@ export const priceVersion = closed({
   created_at: moment,
 })
 
-export const vendor = closed({
+/** What the shipped catalogue knows of a vendor: how it is reached, and its models at list price. */
+const vendor = closed({
   /** `OpenAI`, `Anthropic`, `Gemini`. */
   name: Type.String(),
   channel: closed({ name: Type.String(), format, base_url: Type.String() }),
@@ -168,6 +174,7 @@ export const vendor = closed({
 })
 export type Vendor = Static<typeof vendor>
 
+/** Channels: made, changed, tried and removed. */
 export const adminChannelRoutes = contracts({
   'GET /api/admin/channels': { access: 'reader', response: closed({ items: Type.Array(channel) }) },
   'GET /api/admin/channels/:name': { access: 'reader', params: byName, response: channel },
@@ -208,6 +215,7 @@ export const adminChannelRoutes = contracts({
   },
 })
 
+/** Models and their prices, and the catalogue to choose from. */
 export const adminModelRoutes = contracts({
   'GET /api/admin/models': { access: 'reader', response: closed({ items: Type.Array(model) }) },
   'GET /api/admin/models/:id': {

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
 import { amount, closed, id, moment, money, nullable, page, paging, when } from './words.ts'
 
+/** A code that gives credit; the code itself is shown once, when it is made. */
 export const redeemCode = closed({
   /** The first characters of its hash: tells codes apart, redeems nothing. */
   id: Type.String(),
@@ -13,6 +14,7 @@ export const redeemCode = closed({
 })
 export type RedeemCode = Static<typeof redeemCode>
 
+/** An audit of the ledger and what each of its checks found. */
 export const auditRun = closed({
   at: moment,
   /** Null: by the clock. */
@@ -35,7 +37,8 @@ export const auditRun = closed({
 })
 export type AuditRun = Static<typeof auditRun>
 
-export const systemHealth = closed({
+/** How the parts of the deployment do, as the process that answers sees them. */
+const systemHealth = closed({
   version: Type.String(),
   runtime: Type.String(),
   started_at: moment,
@@ -92,6 +95,7 @@ export const act = closed({
 })
 export type Act = Static<typeof act>
 
+/** Codes, audits, how the system does, and the log of administrative acts. */
 export const adminLedgerRoutes = contracts({
   /** Newest first. */
   'GET /api/admin/redeem-codes': { access: 'reader', query: closed(paging), response: page(redeemCode) },

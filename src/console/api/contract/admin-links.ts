@@ -3,7 +3,7 @@ import { contracts } from './route.ts'
 import { closed, done, moment, nullable, page, paging, role } from './words.ts'
 
 /** A one-time link that nobody has used yet, without what is in it. */
-export const openLink = closed({
+const openLink = closed({
   id: Type.String(),
   kind: Type.Union([Type.Literal('invite'), Type.Literal('password_reset')]),
   /** Whom it is for. */
@@ -17,6 +17,7 @@ export const openLink = closed({
 })
 export type OpenLink = Static<typeof openLink>
 
+/** Links that nobody has used yet. */
 export const adminLinkRoutes = contracts({
   /** Invitations and links to a new password that still work, newest first. */
   'GET /api/admin/links': { access: 'reader', query: closed(paging), response: page(openLink) },

@@ -2,6 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
 import { byId, closed, done, email, id, moment, nullable, page, paging, revision, role } from './words.ts'
 
+/** A user as administrators see it. */
 export const consoleUser = closed({
   id,
   email: Type.String(),
@@ -20,6 +21,7 @@ export type ConsoleUser = Static<typeof consoleUser>
 
 const link = closed({ url: Type.String(), mailed: Type.Boolean() })
 
+/** Users: invited, given a role, signed out and disabled. */
 export const adminUserRoutes = contracts({
   /** Newest first; `role` `any` shows administrators only. */
   'GET /api/admin/users': {

@@ -17,6 +17,7 @@ export const entry = closed({
 })
 export type Entry = Static<typeof entry>
 
+/** A month of an account (UTC): what it began with, what moved, what it ended with. */
 export const statement = closed({
   /** `2026-11`, of UTC. */
   month: Type.String(),
@@ -30,6 +31,7 @@ export const statement = closed({
 })
 export type Statement = Static<typeof statement>
 
+/** The months in which something moved, newest first. */
 export const statements = closed({ items: Type.Array(statement) })
 /** Of UTC. */
 export const ofMonth = { month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }
@@ -39,6 +41,7 @@ const entryFilters = {
   show: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('usage'), Type.Literal('other')])),
 }
 
+/** A holder's entries and statements, and the ways to add credit. */
 export const billingRoutes = contracts({
   /** Newest first. */
   'GET /api/billing/entries': {

@@ -18,6 +18,7 @@ import {
   when,
 } from './words.ts'
 
+/** A key without its secret. */
 export const key = closed({
   id,
   account_id: id,
@@ -43,7 +44,8 @@ export const key = closed({
 })
 export type Key = Static<typeof key>
 
-export const newKey = closed({
+/** What a key is made from; what is left out does not narrow it. */
+const newKey = closed({
   name: line,
   models: Type.Optional(
     nullable(Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { minItems: 1, maxItems: 500 })),
@@ -60,6 +62,7 @@ export type NewKey = Static<typeof newKey>
 /** Which keys are listed. `search` is a part of the name, or how the key begins. */
 export const keyFilters = { ...paging, search: Type.Optional(Type.String({ maxLength: 200 })) }
 
+/** A holder's keys. */
 export const keyRoutes = contracts({
   /** Newest first. */
   'GET /api/keys': {

@@ -3,7 +3,7 @@ import { contracts } from './route.ts'
 import { closed, nullable, prices, surface } from './words.ts'
 
 /** A model that the account reaches. */
-export const reachedModel = closed({
+const reachedModel = closed({
   id: Type.String(),
   aliases: Type.Array(Type.String()),
   display_name: Type.String(),
@@ -18,6 +18,7 @@ export const reachedModel = closed({
 })
 export type ReachedModel = Static<typeof reachedModel>
 
+/** What a holder may call. */
 export const modelRoutes = contracts({
   'GET /api/models': { access: 'holder', response: closed({ items: Type.Array(reachedModel) }) },
   /**

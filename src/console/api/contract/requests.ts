@@ -99,6 +99,7 @@ export const receipt = closed({
 })
 export type Receipt = Static<typeof receipt>
 
+/** What a log is searched by; left out: no condition. */
 export const requestFilters = {
   model: Type.Optional(Type.String({ maxLength: 200 })),
   key_id: Type.Optional(id),
@@ -116,6 +117,7 @@ export const requestFilters = {
   to: Type.Optional(when),
 }
 
+/** A holder's requests: the log, its file, receipts, and the log as it grows. */
 export const requestRoutes = contracts({
   /** Newest first. */
   'GET /api/requests': {

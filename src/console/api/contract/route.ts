@@ -19,7 +19,7 @@ export type Access =
   | 'owner'
 
 /** What an answer's body is. */
-export type AnswerKind =
+type AnswerKind =
   /** As `response` says. */
   | 'json'
   /** A file to keep. */
@@ -31,6 +31,7 @@ export type AnswerKind =
   /** The API host's own answer, whatever it is. */
   | 'relay'
 
+/** What a route takes, what it answers, and who may call it. */
 export interface RouteContract {
   access: Access
   answers?: AnswerKind
@@ -43,6 +44,7 @@ export interface RouteContract {
 /** `METHOD /path` with `:name` for parameters; those of a path are percent-encoded. */
 export type RouteName = `${'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'} /api/${string}`
 
+/** The routes of one subject, by method and path. */
 export type Contracts = Record<RouteName, RouteContract>
 
 /** Keeps the exact types of the contracts. */

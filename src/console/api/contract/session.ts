@@ -35,7 +35,7 @@ export type Deployment = Static<typeof deployment>
 
 const signedIn = closed({ user })
 
-export const linkKind = Type.Union([
+const linkKind = Type.Union([
   /** The printed link of a deployment without an administrator: `email` is null, whoever accepts it says theirs. */
   Type.Literal('first_owner'),
   Type.Literal('invite'),
@@ -43,6 +43,7 @@ export const linkKind = Type.Union([
   Type.Literal('signup'),
 ])
 
+/** Signing in and out. */
 export const sessionRoutes = contracts({
   'GET /api/deployment': { access: 'anyone', response: deployment },
   /** Signs in: sets the cookie. `code` is asked for by the failure `second_factor_required`. */
@@ -81,6 +82,7 @@ export const sessionRoutes = contracts({
   'DELETE /api/sessions': { access: 'holder', response: done },
 })
 
+/** One-time links: how a stranger becomes a user, and a user who has forgotten the password gets in again. */
 export const linkRoutes = contracts({
   /** With mail: always `mail_sent`, whoever asks. Without: the account is made and signed in. */
   'POST /api/signup': {
@@ -117,6 +119,7 @@ export const linkRoutes = contracts({
   },
 })
 
+/** A user's own password and second factor, and the wish to have the account closed. */
 export const meRoutes = contracts({
   /** Signs out everywhere else. */
   'PUT /api/me/password': {

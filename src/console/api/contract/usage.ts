@@ -3,7 +3,7 @@ import { contracts } from './route.ts'
 import { closed, id, moment, money, nullable, oneOf, when } from './words.ts'
 
 /** How one limit stands. */
-export const limitReading = closed({
+const limitReading = closed({
   /** Whose: the account's, or that of one of its keys. */
   scope: Type.Union([Type.Literal('account'), Type.Literal('key')]),
   kind: Type.Union([Type.Literal('requests'), Type.Literal('tokens'), Type.Literal('concurrent')]),
@@ -16,6 +16,7 @@ export const limitReading = closed({
 })
 export type LimitReading = Static<typeof limitReading>
 
+/** A holder's balance, spending and limits at one look. */
 export const overview = closed({
   account_id: id,
   email: Type.String(),
@@ -78,6 +79,7 @@ const totals = closed({
   output_tokens: Type.Integer(),
 })
 
+/** What was used in each bucket of a time, and in all of it. */
 export const usage = closed({
   from: moment,
   to: moment,
@@ -92,6 +94,7 @@ export const usage = closed({
 })
 export type Usage = Static<typeof usage>
 
+/** What a holder has and used. */
 export const usageRoutes = contracts({
   'GET /api/overview': { access: 'holder', query: closed({ zone }), response: overview },
   'GET /api/usage': { access: 'holder', query: closed(usageQuery), response: usage },

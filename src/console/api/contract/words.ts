@@ -8,8 +8,10 @@ import { SURFACES } from '@/generation/surface.ts'
  * `errorMessage` is what a person is told whose value does not fit (wrong-field.ts).
  */
 
+/** A value or null. */
 export const nullable = <Schema extends TSchema>(schema: Schema) => Type.Union([schema, Type.Null()])
 
+/** One of these words. */
 export const oneOf = <const Choices extends readonly string[]>(choices: Choices) =>
   Type.Unsafe<Choices[number]>(Type.Union(choices.map(choice => Type.Literal(choice))))
 
@@ -33,12 +35,14 @@ export const id = Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 export const uuid = Type.String({ pattern: '^[\\da-fA-F]{8}(-[\\da-fA-F]{4}){3}-[\\da-fA-F]{12}$' })
 /** Beside what is no part of an address: what cannot be seen or turns the writing round, so that two would look like one. */
 const NOT_OF_EMAIL = '\\s@\\x00-\\x1f\\x7f-\\x9f\\xad\\u200b-\\u200f\\u202a-\\u202e\\u2060-\\u206f\\ufeff'
+/** An address as somebody types it; it is trimmed and lower-cased before it is stored. */
 export const email = Type.String({
   minLength: 3,
   maxLength: 254,
   pattern: `^\\s*[^${NOT_OF_EMAIL}]+@[^${NOT_OF_EMAIL}]+\\s*$`,
   errorMessage: 'This is no email address such as ada@example.com',
 })
+/** A password to be; one to be checked may be any text. */
 export const password = Type.String({
   minLength: 10,
   maxLength: 256,
@@ -50,6 +54,7 @@ export const code = Type.String({
   maxLength: 32,
   errorMessage: 'Six digits, or one of the recovery codes',
 })
+/** Text of one line. */
 export const line = Type.String({ maxLength: 200, pattern: '^[^\\x00-\\x1f\\x7f]*$' })
 export const reason = Type.String({
   minLength: 1,
@@ -57,8 +62,10 @@ export const reason = Type.String({
   pattern: '\\S',
   errorMessage: 'Say why, in at most 500 characters',
 })
+/** The name of a channel, or the id of a model. */
 export const name = Type.String({ minLength: 1, maxLength: 200 })
 
+/** What an administrator may do; each may what those before may. */
 export const role = oneOf(['read_only', 'admin', 'owner'])
 export const accountStatus = oneOf(['active', 'suspended', 'closed'])
 export const format = oneOf(FORMATS)
@@ -71,8 +78,10 @@ export const endState = oneOf([
   'stalled',
   'refused',
 ])
+/** How long a spending cap counts before it begins anew, in UTC. */
 export const capPeriod = oneOf(['day', 'week', 'month', 'total'])
 
+/** The parameters of a path that names something by its number. */
 export const byId = closed({ id })
 export const byRequest = closed({ id: uuid })
 
@@ -133,6 +142,7 @@ export type PriceTier = { above_input_tokens: number } & Partial<Record<TokenPri
 /** What holds from 00:00 UTC of a day on, as a whole. */
 export type PriceChange = PriceSet & { from: string }
 
+/** What a model costs, now and from days to come. */
 export interface Prices extends PriceSet {
   /** Those to come. */
   changes?: PriceChange[]

@@ -1,6 +1,7 @@
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiFailure, asFailure, messageBeside } from './failure.ts'
 
+/** Something that a person sets off, and what became of it. */
 export interface Action<Arguments extends unknown[]> {
   run(...args: Arguments): Promise<void>
   busy: boolean

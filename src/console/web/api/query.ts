@@ -2,6 +2,7 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
 import { type ApiFailure, asFailure } from './failure.ts'
 import { appendPage, type Page } from './page.ts'
 
+/** What a page asked the server, as far as it was answered. */
 export interface Query<Data> {
   /** The last answer; it stays while a newer one is on its way, and where the same question was then not answered. */
   data: Data | undefined
@@ -48,7 +49,7 @@ export interface More {
   failure: ApiFailure | undefined
 }
 
-export interface CursorList<Item> {
+interface CursorList<Item> {
   /** All pages that were read so far. */
   data: readonly Item[] | undefined
   failure: ApiFailure | undefined

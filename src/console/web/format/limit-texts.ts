@@ -8,14 +8,17 @@ export interface LimitTexts {
   concurrent: string
 }
 
+/** Nothing of one's own: the deployment's defaults. */
 export const NO_LIMITS: LimitTexts = { requests: '', tokens: '', concurrent: '' }
 
+/** Limits as the API tells them; null: the deployment's default. */
 export interface Limits {
   requests_per_minute: number | null
   tokens_per_minute: number | null
   concurrent_requests: number | null
 }
 
+/** What a form of limits begins with. */
 export function limitTexts(limits: Limits): LimitTexts {
   const text = (value: number | null) => (value === null ? '' : String(value))
   return {

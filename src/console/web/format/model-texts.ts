@@ -13,7 +13,7 @@ export interface RouteTexts {
 }
 
 /** A model as people type it, beside its routes and prices. */
-export interface ModelTexts {
+interface ModelTexts {
   id: string
   displayName: string
   ownedBy: string
@@ -23,6 +23,7 @@ export interface ModelTexts {
   isForEverybody: boolean
 }
 
+/** What a form begins with: the model as it is, or the defaults of a new one. */
 export function modelTexts(model: Model | undefined): ModelTexts {
   return {
     id: model?.id ?? '',

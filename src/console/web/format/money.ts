@@ -27,10 +27,12 @@ export function signedMoney(amount: string, currency: string): string {
     : `+${exactMoney(amount, currency)}`
 }
 
+/** Below zero; `-0.00` is not. */
 export function isNegative(amount: string): boolean {
   return amount.startsWith('-') && !isZero(amount)
 }
 
+/** Nothing, however many zeros say so. */
 export function isZero(amount: string): boolean {
   return /^-?[0.]*$/.test(amount)
 }

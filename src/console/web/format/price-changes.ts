@@ -13,7 +13,7 @@ export function typedFutureDay(text: string, field: string, now: Date): string |
 }
 
 /** What holds now, without what is to come. */
-export function pricesNow({ changes: _, ...now }: Prices): PriceSet {
+function pricesNow({ changes: _, ...now }: Prices): PriceSet {
   return now
 }
 

@@ -43,8 +43,9 @@ export const PRICE_FIELDS: readonly { name: PriceField; label: string }[] = [
 /** The prices without a field, which are more than one number. */
 const MORE = ['per_image', 'tiers', 'service_tiers'] as const
 
-export type PriceField = (typeof TOKEN_PRICES | typeof UNIT_PRICES)[number]['name']
+type PriceField = (typeof TOKEN_PRICES | typeof UNIT_PRICES)[number]['name']
 
+/** What a form of prices begins with. */
 export function priceTexts(prices: Prices | null): PriceTexts {
   const more = Object.fromEntries(
     MORE.flatMap(name => (prices?.[name] === undefined ? [] : [[name, prices[name]]])),
@@ -57,8 +58,9 @@ export function priceTexts(prices: Prices | null): PriceTexts {
 }
 
 /** What is wrong, by field (`more` is the JSON); or the prices, null if none is declared. */
-export type ReadPrices = { prices: Prices | null } | { field: string; message: string }
+type ReadPrices = { prices: Prices | null } | { field: string; message: string }
 
+/** What was typed, as the API takes it. */
 export function readPriceTexts({ values, more, changes }: PriceTexts): ReadPrices {
   const prices: PriceSet = {}
   for (const { name } of PRICE_FIELDS) {

@@ -25,6 +25,7 @@ const SHOW: readonly Option<Show>[] = [
 const NOTHING = { checkout: '' }
 const idOf = (entry: Entry) => `${entry.id} ${entry.kind}`
 
+/** Balance, entries and statements, and the ways to add credit. */
 export function BillingPage() {
   const { deployment } = useSession()
   const [address] = useAddressState(NOTHING)

@@ -19,6 +19,7 @@ const ENTRY_KINDS: Readonly<Record<string, string>> = {
   debit: 'Debit',
 }
 
+/** Entries as holders and administrators see them. */
 export const ENTRY_COLUMNS: readonly Column<Entry>[] = [
   { label: 'What', kind: 'primary-cell', cell: entry => ENTRY_KINDS[entry.kind] ?? entry.kind },
   { label: 'Time', kind: 'nowrap', cell: entry => <When iso={entry.created_at} /> },

@@ -20,6 +20,7 @@ import { pageQuery } from './requests.tsx'
 const PRESETS = { new: '', search: '' }
 const idOf = (key: Key) => key.id
 
+/** A holder's keys. */
 export function KeysPage() {
   const [address, change, open] = useAddressState(PRESETS)
   const [revoking, setRevoking] = useState<Key>()
@@ -114,6 +115,7 @@ export function KeyStatus({ status }: { status: Key['status'] }) {
   return <Badge kind={kind}>{name}</Badge>
 }
 
+/** Keys as a table; without actions nothing can be done to them. */
 export function columnsOf(
   actions: { onRevoke(key: Key): void; onEdit(key: Key): void } | undefined,
 ): Column<Key>[] {

@@ -1,6 +1,7 @@
 import { type LimitTexts, limitError } from '../format/limit-texts.ts'
 import { TextField } from '../parts/field.tsx'
 
+/** The fields for the three limits of an account or a key. */
 export function LimitFields({
   value,
   onValue,

@@ -10,6 +10,7 @@ import { Answer, Page } from '../parts/page.tsx'
 import { useMayAdminister } from '../session.tsx'
 import { FullPrices } from './price-list.tsx'
 
+/** What the account reaches, where, and at which price. */
 export function ModelsPage() {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
   const [search, setSearch] = useState('')

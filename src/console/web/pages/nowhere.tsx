@@ -1,6 +1,7 @@
 import { Empty } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 
+/** What stands where there is no page. */
 export function NowherePage() {
   return (
     <Page title="There is no such page">

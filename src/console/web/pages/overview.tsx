@@ -11,6 +11,7 @@ import { Answer, Page } from '../parts/page.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { NoUsage, UsageCard } from './usage-card.tsx'
 
+/** What one has, what one spent, and how close the limits are. */
 export function OverviewPage() {
   const overview = useQuery('overview', signal =>
     call('GET /api/overview', { query: { zone: ZONE } }, signal),

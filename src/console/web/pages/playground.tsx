@@ -25,6 +25,7 @@ const SURFACES: readonly (Option<PlaygroundSurface> & { path(model: string): str
   },
 ]
 
+/** A prompt for any model on any surface, with its answer and the events it came in. */
 export function PlaygroundPage() {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
   const mayAdminister = useMayAdminister()

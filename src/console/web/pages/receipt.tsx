@@ -12,6 +12,7 @@ import { Answer } from '../parts/page.tsx'
 import { When } from '../parts/when.tsx'
 import { EndState } from './end-state.tsx'
 
+/** Where receipts come from: a holder and an administrator ask different routes. */
 export type ReceiptSource = (id: string, signal: AbortSignal) => Promise<Receipt>
 
 /** What one request was and cost, and why. */
@@ -23,6 +24,7 @@ export function ReceiptDrawer({ onClose, ...props }: ReceiptProps & { onClose():
   )
 }
 
+/** Which receipt, and what may be done about it. */
 export interface ReceiptProps {
   id: string
   source: ReceiptSource

@@ -2,6 +2,7 @@ import { type Option, SelectField, TextField } from '../parts/field.tsx'
 import { type LineFilter, SPANS } from '../stream/line-filter.ts'
 import { END_STATES } from './end-state.tsx'
 
+/** What there is to choose from. */
 export interface FilterChoices {
   models: readonly string[]
   keys: readonly Option<string>[]

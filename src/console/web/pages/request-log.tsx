@@ -15,7 +15,7 @@ import { ReceiptDrawer, type ReceiptProps, type ReceiptSource } from './receipt.
 import { requestColumns } from './request-columns.tsx'
 import { type FilterChoices, RequestFilters } from './request-filters.tsx'
 
-export interface RequestLogProps extends FilterChoices {
+interface RequestLogProps extends FilterChoices {
   ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal): Promise<ListPage<RequestLine>>
   /** Where the whole of it is as a file. */
   csv(filter: LineFilter): string

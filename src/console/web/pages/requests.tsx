@@ -6,6 +6,7 @@ import { Page } from '../parts/page.tsx'
 import { beginningOf, type LineFilter } from '../stream/line-filter.ts'
 import { RequestLog } from './request-log.tsx'
 
+/** A holder's requests. */
 export function RequestsPage() {
   const models = useQuery('models', signal => call('GET /api/models', {}, signal))
   const keys = useQuery('keys', signal => call('GET /api/keys', { query: { limit: 200 } }, signal))
@@ -53,6 +54,7 @@ function receipt(id: string, signal: AbortSignal) {
   return call('GET /api/requests/:id', { params: { id } }, signal)
 }
 
+/** The part of a query that says which page of a list is wanted. */
 export function pageQuery(cursor: string | undefined): { cursor?: string } {
   return cursor === undefined ? {} : { cursor }
 }

@@ -19,6 +19,7 @@ import { SecondFactor } from './second-factor.tsx'
 
 type SessionRow = ConsoleOutput<'GET /api/sessions'>['items'][number]
 
+/** How one signs in, where one is signed in, and the end of the account. */
 export function SettingsPage() {
   const user = useUser()
   return (

@@ -42,7 +42,7 @@ interface Span {
 }
 
 /** What the pages that show usage differ in. */
-export interface UsageCardProps<By extends string> {
+interface UsageCardProps<By extends string> {
   groups: readonly Option<By>[]
   /** What is asked for; the same again for the file. */
   ask(query: Span & { by: By }, signal: AbortSignal): Promise<Usage>

@@ -1,6 +1,6 @@
 import type { ButtonHTMLAttributes, ComponentChildren } from 'preact'
 
-export interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'icon'> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'icon'> {
   /** What it is to the page: the one thing to do, something that destroys, or something aside. */
   kind?: 'primary' | 'danger' | 'danger primary' | 'quiet'
   small?: boolean
@@ -9,6 +9,7 @@ export interface ButtonProps extends Omit<ButtonHTMLAttributes, 'class' | 'icon'
   children: ComponentChildren
 }
 
+/** A button; while `busy` it takes no press. */
 export function Button({
   kind,
   small,

@@ -3,13 +3,13 @@ import uPlot from 'uplot'
 import { stacked } from '../format/stack.ts'
 import { THEME_EVENT } from './theme-button.tsx'
 
-export interface ChartSeries {
+interface ChartSeries {
   name: string
   /** One for each time. */
   values: readonly number[]
 }
 
-export interface ChartProps {
+interface ChartProps {
   /** What is drawn, for those who do not see it. */
   label: string
   /** Beginnings of the buckets, as seconds since 1970. */
@@ -76,6 +76,7 @@ export function StackedBars(props: ChartProps) {
 /** How many series have a colour of their own. */
 export const SERIES_COLOURS = 8
 
+/** The colour of a series, beside its name. */
 export function Swatch({ index }: { index: number }) {
   return <span class="swatch" style={{ background: `var(${colourOf(index)})` }} aria-hidden="true" />
 }

@@ -4,7 +4,7 @@ import { Button } from './button.tsx'
 import { Dialog, useHeldOpen } from './dialog.tsx'
 import { FailureNotice } from './notice.tsx'
 
-export interface ConfirmProps {
+interface ConfirmProps {
   title: string
   /** The button's words: what will happen. */
   verb: string

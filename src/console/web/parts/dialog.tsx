@@ -23,7 +23,7 @@ export function useHeldOpen(isUnderWay: boolean): void {
   }, [isUnderWay, underWay])
 }
 
-export interface DialogProps {
+interface DialogProps {
   title: string
   onClose(): void
   /** In the middle, wide in the middle, or along the right edge. */

@@ -21,12 +21,13 @@ interface TextAttributes {
   spellcheck?: boolean
 }
 
-export interface TextFieldProps extends Labelled, TextAttributes {
+interface TextFieldProps extends Labelled, TextAttributes {
   type?: 'text' | 'email' | 'password' | 'search' | 'url' | 'date' | 'datetime-local'
   value: string
   onValue(value: string): void
 }
 
+/** A labelled line of text. */
 export function TextField({ value, onValue, type = 'text', ...rest }: TextFieldProps) {
   const [labelled, attributes] = split(rest)
   return (
@@ -50,12 +51,13 @@ function asPlain(type: NonNullable<TextFieldProps['type']>): 'text' {
   return type as 'text'
 }
 
-export interface TextAreaProps extends Labelled, TextAttributes {
+interface TextAreaProps extends Labelled, TextAttributes {
   rows: number
   value: string
   onValue(value: string): void
 }
 
+/** A labelled text of several lines. */
 export function TextArea({ value, onValue, rows, ...rest }: TextAreaProps) {
   const [labelled, attributes] = split(rest)
   return (
@@ -74,17 +76,19 @@ export function TextArea({ value, onValue, rows, ...rest }: TextAreaProps) {
   )
 }
 
+/** One of several to choose from. */
 export interface Option<Value extends string> {
   value: Value
   label: string
 }
 
-export interface SelectFieldProps<Value extends string> extends Labelled {
+interface SelectFieldProps<Value extends string> extends Labelled {
   value: Value
   options: readonly Option<Value>[]
   onValue(value: NoInfer<Value>): void
 }
 
+/** A labelled list to choose one of. */
 export function SelectField<Value extends string>({
   value,
   options,
@@ -114,7 +118,7 @@ export function SelectField<Value extends string>({
   )
 }
 
-export interface CheckFieldProps {
+interface CheckFieldProps {
   label: ComponentChildren
   hint?: ComponentChildren
   checked: boolean
@@ -122,6 +126,7 @@ export interface CheckFieldProps {
   onValue(checked: boolean): void
 }
 
+/** Something to say yes or no to. */
 export function CheckField({ label, hint, checked, disabled = false, onValue }: CheckFieldProps) {
   const id = useId()
   return (
@@ -146,7 +151,7 @@ export function CheckField({ label, hint, checked, disabled = false, onValue }: 
   )
 }
 
-export interface SegmentsProps<Value extends string> {
+interface SegmentsProps<Value extends string> {
   label: string
   value: Value
   options: readonly Option<Value>[]

@@ -5,7 +5,7 @@ import { Button } from './button.tsx'
 import { useHeldOpen } from './dialog.tsx'
 import { FailureNotice } from './notice.tsx'
 
-export interface FormProps {
+interface FormProps {
   /** What no field says of its failure is said above the button. */
   action: Pick<Action<[]>, 'run' | 'busy' | 'failure' | 'isSaidByField'>
   verb: string

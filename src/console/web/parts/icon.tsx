@@ -32,8 +32,10 @@ const PATHS = {
   gate: 'M4 17V7.500L10 3l6 4.500V17M4 10h12M7.300 17v-7M10 17v-7M12.700 17v-7',
 } as const
 
+/** The pictures there are. */
 export type IconName = keyof typeof PATHS
 
+/** A picture beside words, which say all that it does; `size` in pixels. */
 export function Icon({ name, size = 20 }: { name: IconName; size?: number }) {
   return (
     <svg

@@ -7,6 +7,7 @@ const ICONS = { info: 'info', good: 'check', warn: 'warning', bad: 'warning' } a
   IconName
 >
 
+/** A message within the page. */
 export function Notice({
   kind = 'info',
   children,
@@ -31,6 +32,7 @@ export function FailureNotice({ failure }: { failure: ApiFailure | undefined }) 
   )
 }
 
+/** What stands in the place of something that is on its way. */
 export function Waiting({ what }: { what: string }) {
   return (
     <div class="waiting" role="status">
@@ -60,8 +62,10 @@ export function Empty({
   )
 }
 
+/** What a state means for whoever reads it. */
 export type BadgeKind = 'good' | 'warn' | 'bad' | 'info' | 'plain' | ''
 
+/** A state in a word or two. */
 export function Badge({ kind = '', children }: { kind?: BadgeKind; children: ComponentChildren }) {
   return <span class={`badge ${kind}`}>{children}</span>
 }

@@ -4,7 +4,7 @@ import type { Query } from '../api/query.ts'
 import { Button } from './button.tsx'
 import { FailureNotice, Waiting } from './notice.tsx'
 
-export interface PageProps {
+interface PageProps {
   title: string
   /** One sentence on what one does here. */
   lead?: ComponentChildren

@@ -3,6 +3,7 @@ import type { More } from '../api/query.ts'
 import { Button } from './button.tsx'
 import { FailureNotice } from './notice.tsx'
 
+/** A column of a table, and what it shows of a row. */
 export interface Column<Row> {
   /** Empty for a column of buttons. */
   label: string
@@ -10,7 +11,7 @@ export interface Column<Row> {
   kind?: 'primary-cell' | 'number' | 'nowrap' | 'fit' | 'bare' | 'fit bare'
 }
 
-export interface TableProps<Row> {
+interface TableProps<Row> {
   /** What the rows are, for those who hear it. */
   label: string
   columns: readonly Column<Row>[]

@@ -30,6 +30,7 @@ export function ToastArea() {
   )
 }
 
+/** Lets the pages within say something for a moment. */
 export function ToastProvider({ children }: { children: ComponentChildren }) {
   const [message, setMessage] = useState<Message>()
   const say = useCallback((text: string) => setMessage(last => ({ text, id: (last?.id ?? 0) + 1 })), [])

@@ -1,5 +1,5 @@
 /** What one event of a streamed answer says to a person. */
-export interface Said {
+interface Said {
   /** What of the model's thinking is shown. */
   thinking?: string
   text?: string
@@ -7,6 +7,7 @@ export interface Said {
   error?: string
 }
 
+/** The surfaces that the playground speaks. */
 export type PlaygroundSurface = 'chat' | 'responses' | 'messages' | 'gemini'
 
 /** Reads an event's data in the grammar of its surface; nothing for events without words, and for what is no JSON. */

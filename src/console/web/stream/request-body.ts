@@ -1,5 +1,6 @@
 import type { PlaygroundSurface } from './answer-text.ts'
 
+/** What somebody asks in the playground. */
 export interface Prompt {
   model: string
   system: string

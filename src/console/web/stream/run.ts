@@ -16,6 +16,7 @@ export interface Run {
   failure: ApiFailure | undefined
 }
 
+/** Whether more of the answer may come. */
 export function isRunning({ state }: Run): boolean {
   return state === 'asking' || state === 'streaming'
 }
@@ -32,7 +33,7 @@ const IDLE: Run = {
 }
 
 /** What the playground asks of the API host. */
-export interface PlaygroundCall {
+interface PlaygroundCall {
   path: string
   body: Record<string, unknown>
   strict: boolean

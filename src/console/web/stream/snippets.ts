@@ -1,5 +1,5 @@
 /** How to call this gateway from each client, ready to be pasted. */
-export interface Snippet {
+interface Snippet {
   id: string
   name: string
   /** Where it goes: a shell, or a file of that name. */
@@ -7,7 +7,7 @@ export interface Snippet {
   text: string
 }
 
-export interface SnippetFacts {
+interface SnippetFacts {
   /** Where the API host is reached, without a trailing slash. */
   apiUrl: string
   key: string
@@ -15,6 +15,7 @@ export interface SnippetFacts {
   model: string
 }
 
+/** The snippets for a key, in the order of their tabs. */
 export function snippets({ apiUrl, key, model }: SnippetFacts): Snippet[] {
   const base = apiUrl.replace(/\/+$/, '')
   const text = (value: string) => JSON.stringify(value)

@@ -31,6 +31,7 @@ const STATUSES: readonly Option<string>[] = [
 const NO_FILTER = { search: '', status: '', new: '' }
 const idOf = (account: Account) => account.id
 
+/** The list of accounts, and the form for a new one. */
 export function AccountsPage() {
   const [state, change, open] = useAddressState(NO_FILTER)
   const mayAdminister = useMayAdminister()
@@ -104,6 +105,7 @@ function statusOf(text: string): Status | undefined {
   return text === 'active' || text === 'suspended' || text === 'closed' ? text : undefined
 }
 
+/** How an account stands, in badges. */
 export function AccountStatus({ account }: { account: Account }) {
   const kind = { active: 'good', suspended: 'bad', closed: '' } as const
   return (

@@ -21,6 +21,7 @@ const idOf = (run: AuditRun) => run.at
 const ask = (cursor: string | undefined, signal: AbortSignal) =>
   call('GET /api/admin/audits', { query: pageQuery(cursor) }, signal)
 
+/** The audits of the ledger, and a button for the next one. */
 export function AuditPage() {
   const mayAdminister = useMayAdminister()
   const toast = useToast()

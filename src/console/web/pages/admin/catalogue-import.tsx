@@ -13,7 +13,7 @@ import { Answer } from '../../parts/page.tsx'
 import { ShortPrices } from '../price-list.tsx'
 import { NoChannel } from './no-channel.tsx'
 
-export interface ImportDialogProps {
+interface ImportDialogProps {
   channels: Query<ConsoleOutput<'GET /api/admin/channels'>>
   /** What the page before suggests; empty if nothing. */
   wanted: { vendor: string; channel: string }

@@ -20,7 +20,7 @@ const FORMATS: readonly Option<Channel['format']>[] = [
 ]
 const OTHER = 'other'
 
-export interface ChannelDialogProps {
+interface ChannelDialogProps {
   /** The one to change; absent to add one. */
   channel?: Channel
   /** The vendors that one can be added of. */
@@ -29,6 +29,7 @@ export interface ChannelDialogProps {
   onDone(channel: Channel, vendor: Vendor | undefined): void
 }
 
+/** The form for a new channel, or for one that is there. */
 export function ChannelDialog({ channel, catalogue, onClose, onDone }: ChannelDialogProps) {
   const form = (vendors: readonly Vendor[]) => (
     <ChannelForm channel={channel} vendors={vendors} onClose={onClose} onDone={onDone} />

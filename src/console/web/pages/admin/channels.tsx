@@ -18,6 +18,7 @@ import { TestDialog } from './channel-test.tsx'
 
 const CLOSED = { new: '' }
 
+/** The channels and how they do. */
 export function ChannelsPage() {
   const mayAdminister = useMayAdminister()
   const [address, change, open] = useAddressState(CLOSED)

@@ -13,6 +13,7 @@ import { pageQuery } from '../requests.tsx'
 const NO_FILTER = { action: '', target: '' }
 const idOf = (act: Act) => act.id
 
+/** What administrators did, each act with before and after. */
 export function LogPage() {
   const [state, change] = useAddressState(NO_FILTER)
   const action = useSettled(state.action.trim())

@@ -15,7 +15,7 @@ import { Routes } from './model-routes.tsx'
 import { NoChannel } from './no-channel.tsx'
 import { PriceFields } from './price-fields.tsx'
 
-export interface ModelDialogProps {
+interface ModelDialogProps {
   /** The one to change; absent to add one. */
   model?: Model
   channels: Query<ConsoleOutput<'GET /api/admin/channels'>>

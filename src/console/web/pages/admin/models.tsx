@@ -18,6 +18,7 @@ import { ModelDialog } from './model-form.tsx'
 const CLOSED = { import: '', vendor: '', channel: '', new: '', search: '' }
 const NOTHING_OPEN = { import: '', vendor: '', channel: '', new: '' }
 
+/** The models and their prices, by hand or from the catalogue. */
 export function AdminModelsPage() {
   const mayAdminister = useMayAdminister()
   const [address, change, open] = useAddressState(CLOSED)

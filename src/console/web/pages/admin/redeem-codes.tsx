@@ -24,6 +24,7 @@ const idOf = (code: RedeemCode) => code.id
 const ask = (cursor: string | undefined, signal: AbortSignal) =>
   call('GET /api/admin/redeem-codes', { query: pageQuery(cursor) }, signal)
 
+/** The codes that give credit, and the form for more. */
 export function RedeemCodesPage() {
   const codes = useCursorList('codes', idOf, ask)
   const [isCreating, setCreating] = useState(false)

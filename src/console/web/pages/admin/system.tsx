@@ -12,6 +12,7 @@ import { When } from '../../parts/when.tsx'
 
 const AGAIN_MS = 10_000
 
+/** How the database, Redis, the ledger and the processes do. */
 export function SystemPage() {
   const health = useQuery('system', signal => call('GET /api/admin/system', {}, signal))
   const { reload } = health

@@ -13,8 +13,10 @@ import { useToast } from '../../parts/toast.tsx'
 import { useUser } from '../../session.tsx'
 import { LinkMade } from './link-made.tsx'
 
+/** What an administrator may do. */
 export type Role = 'read_only' | 'admin' | 'owner'
 
+/** The roles to choose from, the least first. */
 export const ROLES: readonly Option<Role>[] = [
   { value: 'read_only', label: 'Read only' },
   { value: 'admin', label: 'Administrator' },

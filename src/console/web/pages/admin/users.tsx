@@ -25,6 +25,7 @@ const FILTERS: readonly Option<RoleFilter>[] = [
 const NO_FILTER = { search: '', role: '' }
 const idOf = (user: ConsoleUser) => user.id
 
+/** Who signs in, and the links that nobody has used yet. */
 export function UsersPage() {
   const me = useUser()
   const mayAdminister = useMayAdminister()

@@ -6,6 +6,7 @@ import { useSession } from '../../session.tsx'
 import { EmailField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 
+/** Where one asks for a link to a new password. */
 export function ForgottenPage() {
   const { deployment } = useSession()
   const [email, setEmail] = useState('')

@@ -6,6 +6,7 @@ import { CodeField, EmailField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 import { useSignIn } from './use-sign-in.ts'
 
+/** Where one signs in. */
 export function SignInPage() {
   const { deployment } = useSession()
   const [email, setEmail] = useState('')

@@ -8,6 +8,7 @@ import { useSession } from '../../session.tsx'
 import { EmailField, NewPasswordField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 
+/** Where a visitor makes an account, if visitors may. */
 export function SignUpPage() {
   const { deployment, become } = useSession()
   const [email, setEmail] = useState('')

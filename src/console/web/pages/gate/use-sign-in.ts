@@ -4,7 +4,7 @@ import { call } from '../../api/client.ts'
 import { asFailure } from '../../api/failure.ts'
 import { useSession } from '../../session.tsx'
 
-export interface Credentials {
+interface Credentials {
   email: string
   password: string
   /** Sent once the server has asked for it. */
