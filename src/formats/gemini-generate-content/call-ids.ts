@@ -14,6 +14,11 @@ export class CallIds {
   #count = 0
   #open: OpenCall[] = []
 
+  /** How many calls wait for their result. */
+  get open(): number {
+    return this.#open.length
+  }
+
   /** The id of the next call. */
   call(name: string, given: string | undefined, turn: number): string {
     const id = given === undefined || given === '' ? derivedId(name, this.#count) : given

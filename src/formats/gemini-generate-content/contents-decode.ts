@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { unwrapSignature, unwrapThoughts } from '@/formats/signatures/signature.ts'
 import {
@@ -25,7 +26,7 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
   for (const value of contents) {
     const content = asObject(value) ?? {}
     const role = content['role'] === 'model' ? 'assistant' : 'user'
-    for (const part of asArray(content['parts'])) {
+    for (const part of saidOnce(asArray(content['parts']), ids.open)) {
       const wire = asObject(part) ?? {}
       const side = sideOf(wire) ?? role
       if (turns.at(-1)?.role !== side) turns.push({ role: side, parts: [] })
@@ -39,6 +40,17 @@ export function decodeContents(contents: readonly JsonValue[]): Turn[] {
     role,
     parts: role === 'assistant' ? joinChunks(parts) : resultsFirst(parts),
   }))
+}
+
+/**
+ * Gemini CLI's `--resume` says the results of a turn twice, media included. What comes once more as it was, with more
+ * results than there are calls to answer, is nothing new.
+ */
+function saidOnce(parts: readonly JsonValue[], openCalls: number): readonly JsonValue[] {
+  const results = parts.filter(part => asObject(asObject(part)?.['functionResponse']) !== undefined)
+  if (results.length <= openCalls) return parts
+  const half = parts.slice(0, parts.length / 2)
+  return isDeepStrictEqual(half, parts.slice(half.length)) ? half : parts
 }
 
 /** Whose a part can only be, whatever the role of its content: a call is the model's, and its result the user's. */

@@ -190,6 +190,25 @@ describe('calls and results', () => {
     ])
   })
 
+  test('results that Gemini CLI says twice when it resumes count once, but not the equal results of two calls', () => {
+    const said = (calls: { id?: string }[], results: JsonObject[]) =>
+      turns(
+        { parts: [{ text: 'q' }] },
+        { role: 'model', parts: calls.map(call => ({ functionCall: { ...call, name: 'f' } })) },
+        { parts: results },
+      )[2]?.parts.map((part): string => part.type)
+    const result = (id?: string) => ({
+      functionResponse: { ...(id && { id }), name: 'f', response: { output: 'r' } },
+    })
+    const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } }
+    const once = [result('a'), image, result('b')]
+    const counted = ['tool-result', 'tool-result', 'media']
+    expect(said([{ id: 'a' }, { id: 'b' }], once)).toEqual(counted)
+    expect(said([{ id: 'a' }, { id: 'b' }], [...once, ...once])).toEqual(counted)
+    expect(said([{}, {}], [result(), result()])).toEqual(['tool-result', 'tool-result'])
+    expect(said([{ id: 'a' }], [result('a'), result('b')])).toEqual(['tool-result', 'tool-result'])
+  })
+
   test('media of a result', () => {
     const image = { inlineData: { mimeType: 'image/png', data: 'AAAA' } }
     const [, , user] = turns(
