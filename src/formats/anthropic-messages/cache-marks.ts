@@ -34,6 +34,16 @@ export function limitCacheMarks(body: JsonObject, losses: Losses): void {
   }
 }
 
+/**
+ * Asks for the cache that OpenAI's callers get unasked, and name in `prompt_cache_key`: without a mark this API keeps
+ * nothing, and every turn of an agent pays for the whole conversation. Marks of the caller's own say it better.
+ */
+export function cacheUnlessMarked(body: JsonObject): void {
+  if (body['cache_control'] === undefined && markedBlocks(body).length === 0) {
+    body['cache_control'] = { type: 'ephemeral' }
+  }
+}
+
 /** Every block with a mark, in the order in which the API reads a prompt: tools, system, messages. */
 function markedBlocks(body: JsonObject): JsonObject[] {
   const found: JsonObject[] = []

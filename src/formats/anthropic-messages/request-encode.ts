@@ -3,7 +3,7 @@ import { unsayable } from '@/formats/invalid.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { limitCacheMarks, marked } from './cache-marks.ts'
+import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
 import { Losses } from './losses.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
 import { modelTraits } from './models.ts'
@@ -53,6 +53,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     ...extensionFields(ownExtensions(request)),
   }
   limitCacheMarks(body, losses)
+  if (request.promptCacheKey !== undefined) cacheUnlessMarked(body)
   reportUnsaid(request, losses)
   return {
     body,

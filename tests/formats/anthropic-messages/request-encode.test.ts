@@ -8,7 +8,7 @@ import {
   type ToolResultPart,
   textPart,
 } from '@/generation/part.ts'
-import type { Turn } from '@/generation/request.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { FunctionTool, HostedTool } from '@/generation/tool.ts'
 import { asArray, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { decode, encode, target, thrown } from './fixtures.ts'
@@ -566,6 +566,17 @@ describe('cache marks', () => {
       },
     ])
     expect(losses).toHaveLength(1)
+  })
+
+  test('a prompt_cache_key asks for the cache, unless the caller has marked what is to be cached', () => {
+    const marks = (request: Partial<GenerationRequest>) => {
+      const { body } = encode(request)
+      return [body['cache_control'], JSON.stringify(body).split('cache_control').length - 1]
+    }
+    expect(marks({})).toEqual([undefined, 0])
+    expect(marks({ promptCacheKey: 'k' })).toEqual([{ type: 'ephemeral' }, 1])
+    const instructions = [{ ...textPart('s'), ...mark('1h') }]
+    expect(marks({ promptCacheKey: 'k', instructions })).toEqual([undefined, 1])
   })
 })
 
