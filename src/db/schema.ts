@@ -311,8 +311,8 @@ export const exchange = pgTable(
 
 /**
  * What was used in each quarter of an hour (by the time in the request ids), added up from `exchange` by usage_add_up()
- * of drizzle/0026_usage_totals.sql, so that pages need not read every row. It holds the rows that were stored before the
- * moment in usage_progress; a trigger corrects it when one of those is changed.
+ * of drizzle/0031_usage_totals_late.sql, so that pages need not read every row. It holds the rows that were stored before the
+ * moment in usage_progress; a trigger corrects it when one of those is changed, and the audit adds it up again.
  */
 export const usageTotal = pgTable(
   'usage_total',
@@ -944,6 +944,8 @@ export const idempotentRun = pgTable(
     state: text().$type<RunState>().notNull().default('running'),
     /** While it runs, its process renews this; past it, by the clock of the database, whoever asks takes over. */
     leasedUntil: moment().notNull(),
+    /** Its process died, and a retry took the key: what it is charged is given back for as long as it is kept. */
+    takenOver: boolean().notNull().default(false),
     /** Status and headers of the answer; null until its head is known. */
     status: integer(),
     headers: jsonb().$type<Record<string, string>>(),
@@ -952,6 +954,7 @@ export const idempotentRun = pgTable(
   t => [
     uniqueIndex('idempotent_run_key').on(t.accountId, t.key).where(sql`${t.state} <> 'failed'`),
     index('idempotent_run_due').on(t.expiresAt),
+    index('idempotent_run_taken_over').on(t.id).where(sql`${t.takenOver}`),
     check('idempotent_run_state', sql`${t.state} in ('running', 'complete', 'unkept', 'failed')`),
     check('idempotent_run_fingerprint', sql`octet_length(${t.fingerprint}) = 32`),
     check('idempotent_run_complete', sql`${t.state} <> 'complete' or ${t.status} is not null`),

@@ -93,8 +93,9 @@ async function withRecord(
   call: Call,
   serve: (record: ExchangeRecord) => Promise<Response>,
 ): Promise<Response> {
-  const record = openRecord(gateway.newRequestId(), call.surface, gateway.clock)
-  gateway.idempotency.observe(call.request, record)
+  const run = gateway.idempotency.runOf(call.request)
+  const record = openRecord(run?.exchangeId() ?? gateway.newRequestId(), call.surface, gateway.clock)
+  run?.observe(record)
   gateway.open.begin()
   try {
     return await serve(record)

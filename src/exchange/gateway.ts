@@ -21,6 +21,14 @@ import type { GuardedClient } from './pass.ts'
 import type { ExchangeRecord } from './record.ts'
 import type { Watchdog } from './watchdog.ts'
 
+/** The one run of a request with an Idempotency-Key. */
+export interface ObservedRun {
+  /** The id that its next exchange is to have; undefined: any. */
+  exchangeId(): string | undefined
+  /** Told which exchange it became. */
+  observe(record: ExchangeRecord): void
+}
+
 /** What every exchange needs of the process. What only some need is an extension that stands with them (`ResponseGateway`). */
 export interface Gateway {
   authenticate: Authenticate
@@ -46,9 +54,10 @@ export interface Gateway {
   /** What holds for whoever has no limits of their own, as the operator last said. */
   limits: () => DefaultLimitValues
   credit: CreditWatch
-  /** Told of every exchange that begins, and of requests made in the place of one: its answer may have to be stored. */
+  /** Asked by every exchange that begins, and told of requests made in the place of one: its answer may have to be stored. */
   idempotency: {
-    observe(request: Request, record: ExchangeRecord): void
+    /** The run that a request is made in; undefined: it has no Idempotency-Key. */
+    runOf(request: Request): ObservedRun | undefined
     again(original: Request, request: Request): void
   }
   /** Where callers reach this gateway, if the operator says so; else it is what their own requests say. */

@@ -51,6 +51,8 @@ export interface Ledger {
   note(settlement: Settlement): void
   /** @throws Refusal */
   post(posting: Posting): Promise<Posted>
+  /** Gives back what exchanges were charged, as far as it was not given back before. Repeating it changes nothing. */
+  giveBack(exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[], reason: string): Promise<void>
   /** Makes redeem codes; they are in this answer and nowhere else. */
   createCodes(terms: { amountNano: bigint; uses: number; count: number; expiresAt?: Date }): Promise<string[]>
   /** @throws Refusal for an account that does not exist */
@@ -178,6 +180,13 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       if (running.note(settlement)) spill?.notes.add(settlement)
     },
     post: posting => pool.store().post(posting),
+    async giveBack(exchanges, reason) {
+      for (const { id: ref, ...due } of await pool.store().notGivenBack(exchanges)) {
+        const posting = { ...due, id: newId(), kind: 'usage_refund', ref, reason } as const
+        // Refused: another process gave it back this moment.
+        await pool.store().post(posting).catch(unlessRefused)
+      }
+    },
     async createCodes({ count, ...terms }) {
       const codes = Array.from({ length: count }, () => mintCode(options.random))
       await pool.store().createCodes(codes.map(toHash), terms)
@@ -220,6 +229,10 @@ function assertCost({ id, costNano, costPico }: Settlement): void {
   if (costPico < 0n || costNano !== (costPico + 999n) / 1000n) {
     throw new Error(`the cost of ${id} is ${costPico} pico, which is not ${costNano} nano rounded up`)
   }
+}
+
+function unlessRefused(error: unknown): void {
+  if (!(error instanceof Refusal)) throw error
 }
 
 function toHash(code: string): Uint8Array {

@@ -41,6 +41,10 @@ export interface LedgerStore {
   progress(owner: string, costs: ReadonlyMap<string, bigint>): Promise<Stop[]>
   reap(deadAfterMs: number, limit: number): Promise<Reaped[]>
   post(posting: Posting): Promise<Posted>
+  /** Those of these exchanges that cost something, and how much of that was not given back. */
+  notGivenBack(
+    exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[],
+  ): Promise<{ id: string; accountId: number; amountNano: bigint }[]>
   createCodes(
     hashes: readonly Uint8Array[],
     terms: { amountNano: bigint; uses: number; expiresAt?: Date },
@@ -125,6 +129,18 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
       }))
     },
     post: posting => postEntry(sql, posting),
+    async notGivenBack(exchanges) {
+      const accounts = list(exchanges, ({ accountId }) => accountId)
+      const rows = await sql<{ id: string; account_id: bigint; rest: bigint }[]>`
+        select q.id, q.account_id, (c.charged - r.refunded)::bigint as rest
+        from unnest(${list(exchanges, ({ id }) => id)}::text::uuid[], ${accounts}::text::bigint[]) as q(id, account_id)
+        cross join lateral (select coalesce(-sum(e.amount), 0) as charged from entry e
+          where e.id = q.id and e.kind in ('usage', 'usage_trueup') and e.account_id = q.account_id) c
+        cross join lateral (select coalesce(sum(e.amount), 0) as refunded from entry e
+          where e.ref = q.id::text and e.kind = 'usage_refund') r
+        where c.charged > r.refunded`
+      return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), amountNano: row.rest }))
+    },
     createCodes: (hashes, terms) => createCodes(sql, hashes, terms),
     async redeem(id, hash, accountId) {
       const [row] = await sql<{ result: Redeemed['result']; amount: bigint; balance: bigint }[]>`

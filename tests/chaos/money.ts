@@ -5,6 +5,7 @@ import type { Payer } from '#tests/support/gateway/payer.ts'
 import type { ServerProcess } from '#tests/support/gateway/serve-process.ts'
 import { type PacedUpstream, pacedUpstream } from '#tests/support/upstreams/paced-upstream.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
+import { runStore } from '@/exchange/idempotency/store.ts'
 import { ledgerStore, postEntry } from '@/ledger/store.ts'
 
 /** 2 per million tokens of output, in nano. */
@@ -53,16 +54,22 @@ export async function run(args: readonly string[]): Promise<boolean> {
     const { errands, paidIn } = await load.stop()
     await until(async () => (await fleet.holds()) === 0, 30_000).catch(() => undefined)
     // What the dead noted is posted by whoever starts after them, or within a minute.
-    const isPosted = async () => (await wrongErrands(fleet, upstream, errands)).length === 0
+    const isPosted = async () =>
+      (await wrongErrands(fleet, upstream, errands)).length + (await notGivenBack(fleet)).length === 0
     await until(isPosted, ADOPTED_MS).catch(() => undefined)
     const { ok } = await fleet.audit()
     const holds = await fleet.holds()
     const wrong = [
       ...(await wrongErrands(fleet, upstream, errands)),
       ...(await wrongBalances(fleet, payers, paidIn)),
+      ...(await notGivenBack(fleet)),
     ]
+    const [dead] = await fleet.database.sql<{ runs: number }[]>`
+      select count(*)::integer as runs from idempotent_run where taken_over`
     const whole = errands.filter(({ answers }) => answers.size > 0).length
-    console.log(`money: ${killed}; ${errands.length} requests, ${whole} of them answered in full`)
+    console.log(
+      `money: ${killed}; ${errands.length} requests, ${whole} of them answered in full, ${dead?.runs} after a run that died`,
+    )
     console.log(`  ${wrong.length} wrong, ${holds} holds left, audit ${ok ? 'green' : 'RED'}`)
     for (const what of wrong) console.log(`  ${what}`)
     return wrong.length === 0 && holds === 0 && ok
@@ -226,6 +233,12 @@ async function wrongErrands(
   })
 }
 
+/** Charges of runs whose process died and whose retry ran in their place. */
+async function notGivenBack({ database }: Fleet): Promise<string[]> {
+  const left = await ledgerStore(database).notGivenBack(await runStore(database).takenOver())
+  return left.map(({ id, amountNano }) => `dead run ${id}: ${amountNano} not given back`)
+}
+
 async function wrongBalances(
   { database: { sql } }: Fleet,
   payers: readonly Payer[],
@@ -241,7 +254,7 @@ async function wrongBalances(
     const [found] = await sql<{ balance: bigint; pending: bigint; spent: bigint | null }[]>`
       select credits - debits as balance, pending, (select b.spent from key_budget b where b.key_id = ${keyId})
       from wallet where account_id = ${accountId}`
-    const due = (paidIn.get(accountId) ?? 0n) + of('promo') - spent
+    const due = (paidIn.get(accountId) ?? 0n) + of('promo', 'usage_refund') - spent
     if (found?.balance !== due || found.pending !== 0n || (found.spent ?? spent) !== spent) {
       wrong.push(`account ${accountId}: ${JSON.stringify(found, String)}, due ${due}, spent ${spent}`)
     }

@@ -198,6 +198,7 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     credit: new CreditWatch(clock),
     idempotency: new Idempotency({
       store: runStore(database),
+      ledger: opened.ledger,
       box: secretBox,
       clock: ledgerClock ?? clock,
       log,

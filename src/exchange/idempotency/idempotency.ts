@@ -1,9 +1,9 @@
 import type { Clock } from '@/clock/clock.ts'
 import { inTime } from '@/clock/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
+import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
-import type { ExchangeRecord } from '@/exchange/record.ts'
+import type { Ledger } from '@/ledger/ledger.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { replay } from './replay.ts'
@@ -21,6 +21,7 @@ const PATIENCE_MS = 2_000
 /** Where runs are kept, sealed and timed. */
 export interface IdempotencyOptions {
   store: RunStore
+  ledger: Pick<Ledger, 'giveBack'>
   box: SecretBox
   clock: Clock
   log: Log
@@ -54,14 +55,18 @@ export class Idempotency {
       ),
       clock.every(
         SWEEP_MS,
+        guarded('giving back', () => this.#giveBack()),
+      ),
+      clock.every(
+        SWEEP_MS,
         guarded('sweeping', () => store.sweep()),
       ),
     ]
   }
 
-  /** Tells the run of a request, if it is one's, which exchange it became. */
-  observe(request: Request, record: ExchangeRecord): void {
-    this.#requests.get(request)?.observe(record)
+  /** The run that a request is made in. */
+  runOf(request: Request): ObservedRun | undefined {
+    return this.#requests.get(request)
   }
 
   /** A request that is made in the place of one that came to nothing is a part of the same run. */
@@ -105,6 +110,13 @@ export class Idempotency {
       await run.fail()
       throw error
     }
+  }
+
+  /** What was charged for runs whose process died and whose retry runs anew; some of it may be posted late. */
+  async #giveBack(): Promise<void> {
+    const { store, ledger } = this.#options
+    const lost = await store.takenOver()
+    if (lost.length > 0) await ledger.giveBack(lost, 'A retry with the same Idempotency-Key ran in its place')
   }
 
   #forget(run: IdempotentRun): void {

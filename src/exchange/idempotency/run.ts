@@ -1,3 +1,4 @@
+import type { ObservedRun } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
@@ -26,7 +27,7 @@ export interface IdempotentRunOptions extends RecordingOptions {
  * it passes to the caller, one reader on both: no faster than the caller reads, and as fast as it comes once the
  * caller is gone.
  */
-export class IdempotentRun {
+export class IdempotentRun implements ObservedRun {
   readonly id: string
   readonly #options: IdempotentRunOptions
   readonly #recording: Recording
@@ -53,6 +54,11 @@ export class IdempotentRun {
   /** True while the answer is fetched for nobody but a retry. */
   get isLingering(): boolean {
     return this.#hasLeft && !this.#isOver
+  }
+
+  /** The run's own, so that what a dead run was charged is found; undefined once it has an exchange. */
+  exchangeId(): string | undefined {
+    return this.#record === undefined ? this.id : undefined
   }
 
   /** The exchange that the run turned out to be; of several, which follow one another, the last. */

@@ -63,6 +63,8 @@ export interface RunStore {
   end(id: string, end: RunEnd): Promise<void>
   /** The next stretches from `seq` on, in order. */
   chunks(id: string, seq: number): Promise<StoredChunk[]>
+  /** Runs whose process died, and whose key a retry has taken: the ids are those of their exchanges, too. */
+  takenOver(): Promise<{ id: string; accountId: number }[]>
   /** Deletes what is past its time; returns how many runs. */
   sweep(): Promise<number>
 }
@@ -92,7 +94,9 @@ export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
       // The count comes first, so that the index no longer has what was freed.
       const begun = await sql`
         with freed as (
-          update idempotent_run set state = 'failed', expires_at = now() + make_interval(secs => ${FAILED_SECONDS})
+          update idempotent_run set state = 'failed', taken_over = expires_at > now() and fingerprint = ${fingerprint},
+            expires_at = case when expires_at > now() then now() + make_interval(hours => ${KEPT_HOURS})
+              else now() + make_interval(secs => ${FAILED_SECONDS}) end
           where account_id = ${accountId} and key = ${key} and state <> 'failed'
             and (expires_at <= now() or (state = 'running' and leased_until <= now()))
           returning id
@@ -141,6 +145,11 @@ export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
         select seq, content, ending from idempotent_chunk where run_id = ${id} and seq >= ${seq}
         order by seq limit ${READ_AT_ONCE}`
       return rows.map(row => ({ seq: row.seq, content: row.content, ending: row.ending ?? undefined }))
+    },
+    async takenOver() {
+      const rows = await sql<{ id: string; account_id: bigint }[]>`
+        select id, account_id from idempotent_run where taken_over`
+      return rows.map(row => ({ id: row.id, accountId: Number(row.account_id) }))
     },
     async sweep() {
       let swept = 0

@@ -239,9 +239,13 @@ describe('the key is free again', () => {
       .sql`update idempotent_run set leased_until = now() - interval '1 second' where key = ${key}`
     const taken = await readAll(await ask('chat'))
     expect(taken.status).toBe(200)
+    // Its exchange has the id of the run, by which what it is charged is found.
+    const [dead] = await gateway.database.sql`select id from idempotent_run where key = ${key} and taken_over`
+    const requestId = () => lost.then(response => response.headers.get('x-request-id'))
     // The one that was taken for dead after all changes nothing.
     stuck.resolve(new Response('{"error":{"message":"no"}}', { status: 500 }))
     expect((await lost).status).toBe(502)
+    expect(await requestId()).toBe(dead?.['id'])
     expect(await readAll(await ask('chat'))).toEqual({ ...taken, replayed: 'true' })
   })
 })

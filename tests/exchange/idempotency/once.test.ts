@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { Idempotency } from '@/exchange/idempotency/idempotency.ts'
 import { type RunClaim, type RunStore, runStore } from '@/exchange/idempotency/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
@@ -9,14 +10,21 @@ import { createLog } from '@/telemetry/log.ts'
 let database: TestDatabase
 let idempotency: Idempotency
 let store: RunStore
+const clock = manualClock()
+/** What the ledger was told to give back. */
+const givenBack: string[] = []
 
 beforeAll(async () => {
   database = await testDatabase()
   store = runStore(database)
   idempotency = new Idempotency({
     store,
+    ledger: {
+      giveBack: async (exchanges: readonly { id: string }[]) =>
+        void givenBack.push(...exchanges.map(({ id }) => id)),
+    },
     box: secretBox('a secret for tests, long enough for everybody'),
-    clock: manualClock(),
+    clock,
     log: createLog({ level: 'silent', format: 'json' }),
   })
 }, 60_000)
@@ -85,4 +93,30 @@ test('of an answer that cannot be given again no byte is kept', async () => {
   await store.end(id, { state: 'unkept', head: undefined, last: undefined })
   expect(await store.find(id)).toMatchObject({ state: 'unkept' })
   expect(await store.chunks(id, 0)).toEqual([])
+})
+
+/** Begins a run whose process dies. */
+async function dieOn(of: RunClaim): Promise<string> {
+  const id = Bun.randomUUIDv7()
+  expect(await store.claim(id, of)).toBe('begun')
+  await database.sql`update idempotent_run set leased_until = now() - interval '1 second' where id = ${id}`
+  return id
+}
+
+test('what a dead run was charged is given back once the retry runs in its place, for a day', async () => {
+  const [retried, left, other, late] = await Promise.all(
+    ['retried', 'left', 'other', 'late'].map(key => dieOn(claim(`dead-${key}`))),
+  )
+  await database.sql`update idempotent_run set expires_at = now() - interval '1 second' where id = ${`${late}`}`
+  for (const key of ['retried', 'late'])
+    expect(await store.claim(Bun.randomUUIDv7(), claim(`dead-${key}`))).toBe('begun')
+  const another = { ...claim('dead-other'), fingerprint: new Uint8Array(32).fill(1) }
+  expect(await store.claim(Bun.randomUUIDv7(), another)).toBe('begun')
+
+  clock.advance(60_000)
+  await until(() => givenBack.length > 0)
+  expect(givenBack.filter(id => [retried, left, other, late].includes(id))).toEqual([`${retried}`])
+  // Some of it may be posted hours later.
+  await store.sweep()
+  expect(await store.takenOver()).toEqual([{ id: `${retried}`, accountId: 1 }])
 })

@@ -1,0 +1,2 @@
+ALTER TABLE "idempotent_run" ADD COLUMN "taken_over" boolean DEFAULT false NOT NULL;--> statement-breakpoint
+CREATE INDEX "idempotent_run_taken_over" ON "idempotent_run" USING btree ("id") WHERE "idempotent_run"."taken_over";

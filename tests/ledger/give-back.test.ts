@@ -1,0 +1,55 @@
+import { afterAll, expect, test } from 'bun:test'
+import { costOf, holdOf, ledgerFixture, type Payer } from './fixture.ts'
+
+const fixture = await ledgerFixture()
+const { sql } = fixture.database
+const ledger = await fixture.open()
+afterAll(() => fixture.close())
+
+const balance = async ({ accountId }: Payer) => (await ledger.balance(accountId))?.balanceNano
+const giveBack = (request: Payer & { id: string }) => ledger.giveBack([request], 'it ran again')
+
+test('what a request was charged is given back, once by all who do it at once', async () => {
+  const payer = await fixture.payer(100n)
+  const [charged, free, unknown] = [holdOf(payer, 40n), holdOf(payer, 40n), holdOf(payer, 40n)]
+  for (const request of [charged, free]) await ledger.hold(request)
+  await ledger.settle(costOf(charged, 30n))
+  await ledger.void(free)
+  const all = [charged, free, unknown]
+  await Promise.all([1, 2, 3].map(() => ledger.giveBack(all, 'it ran again')))
+  expect(await balance(payer)).toBe(100n)
+  const entries =
+    await sql`select kind, amount::integer, reason from entry where account_id = ${payer.accountId} and ref is not null`
+  expect([...entries]).toContainEqual({ kind: 'usage_refund', amount: 30, reason: 'it ran again' })
+  expect(entries.filter(({ kind }) => kind === 'usage_refund')).toHaveLength(1)
+})
+
+test('what is posted of it later is given back later', async () => {
+  const payer = await fixture.payer(100n)
+  const dead = await fixture.open()
+  const request = holdOf(payer, 40n)
+  await dead.hold(request)
+  await giveBack(request)
+  dead.progress(request.id, 10n)
+  await dead.beat()
+  await sql`update process set seen = now() - interval '1 day' where id = (select owner from hold where id = ${request.id})`
+  await ledger.beat()
+  expect(await balance(payer)).toBe(90n)
+  await giveBack(request)
+  expect(await balance(payer)).toBe(100n)
+  await dead.settle(costOf(request, 25n))
+  expect(await balance(payer)).toBe(85n)
+  await giveBack(request)
+  await giveBack(request)
+  expect(await balance(payer)).toBe(100n)
+  expect((await ledger.audit({ accountId: payer.accountId })).ok).toBe(true)
+})
+
+test('nothing of one account is given to another', async () => {
+  const [payer, other] = [await fixture.payer(100n), await fixture.payer(100n)]
+  const request = holdOf(payer, 40n)
+  await ledger.hold(request)
+  await ledger.settle(costOf(request, 30n))
+  await ledger.giveBack([{ ...request, accountId: other.accountId }], 'it ran again')
+  expect([await balance(payer), await balance(other)]).toEqual([70n, 100n])
+})
