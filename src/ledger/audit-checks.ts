@@ -430,6 +430,28 @@ export const CHECKS: readonly Check[] = [
       where (m.entries, m.credits, m.debits) is distinct from (e.entries, e.credits, e.debits)`,
   },
   {
+    name: 'usage_totals',
+    title: 'what was used in each quarter of an hour is the sum of the exchanges that it counts',
+    about: 'ledger',
+    // Of exchanges that were deleted there are sums of nothing.
+    query: `
+      select coalesce(t.account_id, e.account_id) as account_id, abs(coalesce(t.cost_nano, 0) - coalesce(e.cost_nano, 0)) as difference,
+        format('account %s, key %s, model %s, channel %s, tier %s, %s: %s requests of %s, now %s of %s',
+          coalesce(t.account_id, e.account_id), coalesce(t.key_id, e.key_id), coalesce(t.model, e.model),
+          coalesce(t.channel, e.channel), coalesce(t.service_tier, e.service_tier), coalesce(t.at, e.at), coalesce(t.requests, 0),
+          coalesce(t.cost_nano, 0), coalesce(e.requests, 0), coalesce(e.cost_nano, 0)) as text
+      from (select * from usage_total where (requests, failed, cost_nano, input, cached, output) <> (0, 0, 0, 0, 0, 0)) t
+      full join (
+        select u.account_id, u.at, u.key_id, u.model, u.channel, u.service_tier, count(*) as requests, sum(u.failed) as failed,
+          sum(u.cost_nano) as cost_nano, sum(u.input) as input, sum(u.cached) as cached, sum(u.output) as output
+        from exchange x cross join lateral usage_of(x) u
+        where x.stored_at < (select stored_before from usage_progress) group by 1, 2, 3, 4, 5, 6) e
+        on (t.account_id, t.at, t.key_id, t.model, t.channel, t.service_tier)
+          = (e.account_id, e.at, e.key_id, e.model, e.channel, e.service_tier)
+      where (t.requests, t.failed, t.cost_nano, t.input, t.cached, t.output)
+        is distinct from (e.requests, e.failed, e.cost_nano, e.input, e.cached, e.output)`,
+  },
+  {
     name: 'negative_wallets',
     title: 'accounts below zero, and since when',
     about: 'account',

@@ -10,6 +10,7 @@ import {
   type UsageDimension,
   type UsageSum,
 } from '@/console/usage-totals.ts'
+import { audit } from '@/ledger/audit.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const database = await testDatabase()
@@ -217,4 +218,71 @@ test('a process that ends adds up no more than the day that it is at', async () 
   const [progress] = await sql<{ days: number }[]>`
     select round(extract(epoch from now() - stored_before) / 86400)::integer as days from usage_progress`
   expect(progress?.days).toBe(29)
+})
+
+const SMALL: Stored = {
+  at: START,
+  accountId: 1,
+  keyId: 1,
+  model: 'a',
+  channel: null,
+  tier: null,
+  cost: 5n,
+  state: 'complete',
+  tokens: [1, 0, 0, 0, 2, 0, 0, 0],
+}
+
+async function audited() {
+  const { checks } = await audit(database.url)
+  return checks.find(({ name }) => name === 'usage_totals')
+}
+
+test('a row whose commit takes longer than any margin is added up when it is there', async () => {
+  await sql`delete from exchange`
+  await store(SMALL)
+  const writer = await sql.reserve()
+  await writer`begin`
+  await writer`insert into exchange (id, account_id, key_id, model, surface, streamed, usage_source, cost_nano, status, end_state,
+      started_at, total_ms, attempts, stored_at)
+    select gen_random_uuid(), account_id, key_id, model, surface, streamed, usage_source, cost_nano, status, end_state,
+      started_at, total_ms, attempts, clock_timestamp() from exchange`
+  await store(SMALL)
+  await addUpUsage(database, 0)
+  await writer`commit`
+  writer.release()
+  await addUpUsage(database, 0)
+  const [total] =
+    await sql`select sum(requests)::int as requests, sum(cost_nano)::int as spend from usage_total`
+  expect(total).toEqual({ requests: 3, spend: 15 })
+  expect(await audited()).toMatchObject({ count: 0 })
+})
+
+test.each([
+  ['a request too many', 'update usage_total set requests = requests + 1', 0n],
+  ['a cost too small', 'update usage_total set cost_nano = cost_nano - 2', 2n],
+  ['a token of another kind', 'update usage_total set input = input + 1, output = output - 1', 0n],
+  ['a row that is not counted', 'delete from usage_total', 5n],
+  ['a sum of nothing', "update usage_total set model = 'b'", 10n],
+])('the audit finds %s', async (_what, change, differenceNano) => {
+  await sql`delete from exchange`
+  await sql`delete from usage_total`
+  await store(SMALL)
+  await addUpUsage(database, 0)
+  expect(await audited()).toMatchObject({ count: 0 })
+  await sql.unsafe(change)
+  const found = await audited()
+  expect(found?.differenceNano).toBe(differenceNano)
+  expect(found?.first[0]).toStartWith('account 1, key 1, model ')
+})
+
+test('what is changed after it was added up, or not added up yet, is no finding', async () => {
+  await sql`delete from exchange`
+  await sql`delete from usage_total`
+  await store(SMALL)
+  await addUpUsage(database, 0)
+  await sql`update exchange set cost_nano = 9, model = 'c'`
+  await store(SMALL)
+  expect(await audited()).toMatchObject({ count: 0 })
+  await sql`delete from exchange`
+  expect(await audited()).toMatchObject({ count: 0 })
 })
