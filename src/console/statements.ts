@@ -184,9 +184,14 @@ async function readUsageByModel({ sql }: Database, accountId: number, month: Mon
 /** A part holds no connection while it is on its way: whoever reads slowly keeps nobody else waiting. */
 const PART = 2_000
 
+/**
+ * The balance goes on from that of the month before. It is not `balance_after`, which goes by the numbers: of entries
+ * around the end of a month one that is numbered later may be dated earlier, as its transaction began before its turn.
+ */
 async function* csvParts(rows: Rows, accountId: number, month: Month | undefined) {
   if (month === undefined) return
   let after = month.firstSeq - 1n
+  let balance = month.openingNano
   for (;;) {
     const part: StoredEntry[] = await rows
       .select()
@@ -194,18 +199,11 @@ async function* csvParts(rows: Rows, accountId: number, month: Month | undefined
       .where(and(isOf(accountId, month), gt(entry.seq, after)))
       .orderBy(asc(entry.seq))
       .limit(PART)
-    yield part
-      .map(entryRow)
-      .map(row => [
-        row.created_at,
-        row.seq,
-        row.kind,
-        row.amount,
-        row.balance_after,
-        row.ref,
-        row.reason,
-        row.id,
-      ])
+    yield part.map(row => {
+      balance += row.amount
+      const { created_at, seq, kind, amount, ref, reason, id } = entryRow(row)
+      return [created_at, seq, kind, amount, formatMoney(balance), ref, reason, id]
+    })
     const last = part.at(-1)
     if (last === undefined || part.length < PART) return
     after = last.seq

@@ -181,12 +181,21 @@ test('months are what their entries add up to, in whichever order those are date
     for (const [place, { opening }] of items.entries())
       expect(opening).toBe(items[place + 1]?.closing ?? '0.000000000')
 
-    const { month = '', entries } = items[draw(items.length)] ?? {}
+    const { month = '', entries, opening, closing } = items[draw(items.length)] ?? {}
     const file = await site.send(owner, 'GET /api/admin/accounts/:id/entries.csv', {
       params: { id: accountId },
       query: { month },
     })
-    expect((await file.text()).split('\r\n')).toHaveLength(Number(entries) + 2)
+    const lines = (await file.text()).split('\r\n').slice(1, -1)
+    expect(lines).toHaveLength(Number(entries))
+    // Each balance is the one before it and the amount, from the end of the month before to that of this one.
+    const nano = (text = '') => BigInt(text.replace('.', ''))
+    let balance = nano(opening)
+    for (const [, , , amount, after] of lines.map(line => line.split(','))) {
+      balance += nano(amount)
+      expect(nano(after)).toBe(balance)
+    }
+    expect(balance).toBe(nano(closing))
   }
   const { checks } = await audit(gateway.database.url)
   expect(checks.find(({ name }) => name === 'monthly_totals')?.count).toBe(0)
