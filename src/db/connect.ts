@@ -80,6 +80,14 @@ function forwarding(current: () => Client): Client {
   })
 }
 
+/** What our statements, and whoever reads their results, rely on, whatever the operator has set for others. */
+const SESSION = {
+  DateStyle: 'ISO',
+  TimeZone: 'UTC',
+  bytea_output: 'hex',
+  default_transaction_isolation: 'read committed',
+} as const
+
 /** A bare client. `?host=/directory` in the URL is the directory of a unix socket, as libpq has it. */
 export function openClient(url: string, options: ConnectOptions & { max: number }) {
   const address = splitAddress(url)
@@ -89,6 +97,7 @@ export function openClient(url: string, options: ConnectOptions & { max: number 
     connect_timeout: 10,
     backoff: pauseBeforeAttempt,
     connection: {
+      ...SESSION,
       application_name: options.applicationName ?? 'tollgate',
       ...(options.statementTimeoutMs === undefined ? {} : { statement_timeout: options.statementTimeoutMs }),
     },

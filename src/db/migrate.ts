@@ -4,7 +4,7 @@ import { drizzle } from 'drizzle-orm/postgres-js'
 import { migrate as applyMigrations } from 'drizzle-orm/postgres-js/migrator'
 import { Refusal } from '@/errors/refusal.ts'
 import { asArray, asNumber, asObject, parseObject } from '@/json/json.ts'
-import { openClient } from './connect.ts'
+import { openClient, type RawSql } from './connect.ts'
 
 /** Any constant that nothing else in the database uses: "tollgate" in hexadecimal. */
 const LOCK = '8390043843661231205'
@@ -15,18 +15,16 @@ const LONGEST_MS = 2 ** 31 - 1
 /**
  * Brings the database to the schema of this program and returns how many migrations that took. Any number of processes
  * may call it at once: a session lock, held by the one connection that also migrates, lets them through one by one.
- * That needs a direct connection, not a pgbouncer in transaction mode.
  * @param patienceMs how long the server has to say its version
  */
 export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Promise<number> {
-  // Whatever the operator set for statements in general is too short for one that waits for a lock or writes a table anew.
-  const client = openClient(url, {
-    max: 1,
-    applicationName: 'tollgate migrate',
-    statementTimeoutMs: LONGEST_MS,
-  })
+  const client = openPatient(url)
   try {
-    await within(patienceMs, refuseOldServer(client))
+    await within(
+      patienceMs,
+      refuseOldServer(client).then(() => refuseSharedSessions(url, client)),
+    )
+    await client`set lock_timeout = 0`
     await client`select pg_advisory_lock(${LOCK}::bigint)`
     const before = await readApplied(client)
     const folder = findFolder()
@@ -37,12 +35,27 @@ export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Pr
     }
     // A role that may not create anything is enough where another has brought the schema.
     if (before.latest === newest) return 0
+    await refuseReadOnly(client)
     await applyMigrations(drizzle(client), { migrationsFolder: folder })
     const after = await readApplied(client)
     return after.count - before.count
   } finally {
     await client.end({ timeout: 5 })
   }
+}
+
+/** @throws Refusal where this program can only read */
+export async function refuseReadOnly(sql: RawSql): Promise<void> {
+  const [row] = await sql`select current_setting('transaction_read_only') as answer`
+  if (row?.['answer'] !== 'on') return
+  throw new Refusal(
+    'DATABASE_URL leads to a database that takes no writes: a copy of another, or one set read-only',
+  )
+}
+
+/** Whatever the operator set for statements in general is too short for one that waits for a lock or writes a table anew. */
+function openPatient(url: string): Client {
+  return openClient(url, { max: 1, applicationName: 'tollgate migrate', statementTimeoutMs: LONGEST_MS })
 }
 
 /** The client itself tries for ever where something takes its connections and closes them, as a proxy without a server does. */
@@ -69,6 +82,30 @@ async function refuseOldServer(client: Client): Promise<void> {
   if (major < OLDEST_POSTGRES) {
     throw new Refusal(`The database is Postgres ${major}; Tollgate needs ${OLDEST_POSTGRES} or newer`)
   }
+}
+
+/**
+ * A pooler in transaction mode gives a session to whoever has a transaction: LISTEN would be heard by nobody, and the lock
+ * would stay with a session that nobody can find again.
+ */
+async function refuseSharedSessions(url: string, client: Client): Promise<void> {
+  const other = openPatient(url)
+  try {
+    const mine = await sessionOf(client)
+    await other.begin(async transaction => {
+      if ((await sessionOf(transaction)) !== mine && (await sessionOf(client)) === mine) return
+      throw new Refusal(
+        'DATABASE_URL leads to a pooler in transaction mode: Tollgate needs one in session mode, or the server itself',
+      )
+    })
+  } finally {
+    void other.end({ timeout: 0 })
+  }
+}
+
+async function sessionOf(sql: RawSql): Promise<unknown> {
+  const [row] = await sql`select pg_backend_pid() as session`
+  return row?.['session']
 }
 
 async function readApplied(client: Client): Promise<{ count: number; latest: number }> {

@@ -1,7 +1,7 @@
 import { Refusal } from '@/errors/refusal.ts'
 import { connect, type Database } from './connect.ts'
 import { openEmbedded } from './embedded.ts'
-import { migrate } from './migrate.ts'
+import { migrate, refuseReadOnly } from './migrate.ts'
 
 /** Which database a process uses. */
 export interface OpenOptions {
@@ -21,11 +21,16 @@ export interface OpenedDatabase extends Database {
 export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase> {
   const embedded = options.databaseUrl === undefined ? await openEmbedded(options) : undefined
   const url = embedded?.url ?? options.databaseUrl ?? ''
+  let database: Database | undefined
   try {
     const migrated = await (embedded === undefined ? migrate(url).catch(refuseUnreachable) : migrate(url))
-    const database = connect(url)
-    return { ...database, migrated, close: () => database.close().then(() => embedded?.stop()) }
+    database = connect(url)
+    // Commands that only read are of use there, a gateway is not.
+    if (options.role === 'serve') await refuseReadOnly(database.sql)
+    const { close } = database
+    return { ...database, migrated, close: () => close().then(() => embedded?.stop()) }
   } catch (error) {
+    await database?.close()
     await embedded?.stop()
     throw error
   }
@@ -34,8 +39,8 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
 /** What the network says of an address where no Postgres is. */
 const UNREACHABLE = /^(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|ETIMEDOUT|CONNECT(?:ION)?_\w+)$/
 
-/** What Postgres says to a user or of a database that it does not have. */
-const TURNED_AWAY = /^(?:28|3D)/
+/** What Postgres says to a user or of a database that it does not have, and a pooler of settings that it does not know. */
+const TURNED_AWAY = /^(?:28|3D|08P01)/
 
 /** @throws Refusal that names the variable for an address that leads to no database, else the error itself */
 function refuseUnreachable(error: unknown): never {

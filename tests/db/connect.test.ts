@@ -25,3 +25,27 @@ test('a statement on a connection that was lost just before fails, and the conne
   await pool.close()
   await server.close()
 })
+
+test('times, bytes and transactions are what they are, whatever the operator has set for other users of the server', async () => {
+  const server = await testDatabase()
+  const [row] = await server.sql`select current_database() as name`
+  const name = server.sql(String(row?.['name']))
+  for (const setting of [
+    "datestyle = 'SQL, DMY'",
+    "timezone = 'Asia/Kathmandu'",
+    "bytea_output = 'escape'",
+    "default_transaction_isolation = 'serializable'",
+  ]) {
+    await server.sql`alter database ${name} set ${server.sql.unsafe(setting)}`
+  }
+  const pool = connect(server.url)
+  const [answer] = await pool.sql`
+    select '2026-04-03T01:02:03Z'::timestamptz as at, '\\xff00'::bytea as bytes, current_setting('transaction_isolation') as isolation`
+  expect(answer).toEqual({
+    at: '2026-04-03 01:02:03+00',
+    bytes: Buffer.from([255, 0]),
+    isolation: 'read committed',
+  })
+  await pool.close()
+  await server.close()
+})

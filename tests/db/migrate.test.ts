@@ -2,6 +2,7 @@ import { afterAll, expect, test } from 'bun:test'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { emptyTestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { transactionPooler } from '#tests/support/stores/transaction-pooler.ts'
 import { migrate } from '@/db/migrate.ts'
 
 const database = await emptyTestDatabase()
@@ -43,8 +44,11 @@ test('needs no right to write where another has brought the schema', async () =>
 test('takes its time, whatever limit the operator has set for statements', async () => {
   const hasty = await emptyTestDatabase()
   const [row] = await hasty.sql`select current_database() as name`
-  await hasty.sql`alter database ${hasty.sql(String(row?.['name']))} set statement_timeout = '1ms'`
-  expect(await migrate(hasty.url)).toBeGreaterThan(0)
+  const name = hasty.sql(String(row?.['name']))
+  await hasty.sql`alter database ${name} set statement_timeout = '1ms'`
+  await hasty.sql`alter database ${name} set lock_timeout = '1ms'`
+  const applied = await Promise.all([migrate(hasty.url), migrate(hasty.url)])
+  expect(Math.max(...applied)).toBeGreaterThan(0)
   await hasty.close()
 })
 
@@ -67,3 +71,14 @@ test('gives up on an address that takes connections and closes them', async () =
   )
   proxy.close()
 })
+
+test.each([1, 2])(
+  'refuses a pooler in transaction mode, of %d sessions: nothing would be heard through it',
+  async sessions => {
+    const pooler = await transactionPooler(sessions)
+    await expect(migrate(pooler.url)).rejects.toThrow(
+      'DATABASE_URL leads to a pooler in transaction mode: Tollgate needs one in session mode, or the server itself',
+    )
+    pooler.close()
+  },
+)
