@@ -569,14 +569,25 @@ describe('cache marks', () => {
   })
 
   test('a prompt_cache_key asks for the cache, unless the caller has marked what is to be cached', () => {
-    const marks = (request: Partial<GenerationRequest>) => {
-      const { body } = encode(request)
-      return [body['cache_control'], JSON.stringify(body).split('cache_control').length - 1]
+    const said = {
+      tools: [tool('f')],
+      turns: [turn('user', textPart('a')), turn('assistant', textPart('b'))],
     }
-    expect(marks({})).toEqual([undefined, 0])
-    expect(marks({ promptCacheKey: 'k' })).toEqual([{ type: 'ephemeral' }, 1])
-    const instructions = [{ ...textPart('s'), ...mark('1h') }]
-    expect(marks({ promptCacheKey: 'k', instructions })).toEqual([undefined, 1])
+    const count = (request: Partial<GenerationRequest>) =>
+      JSON.stringify(encode({ ...said, ...request }).body).split('cache_control').length - 1
+    const cache_control = { type: 'ephemeral' }
+    const instructions = [textPart('s')]
+
+    expect(count({ instructions })).toBe(0)
+    expect(count({ promptCacheKey: 'k', instructions: [text('s', '1h')] })).toBe(1)
+    expect(encode({ ...said, instructions, promptCacheKey: 'k' }).body).toMatchObject({
+      system: [{ type: 'text', text: 's', cache_control }],
+      messages: [{ content: [{ type: 'text', text: 'a', cache_control }] }, { role: 'assistant' }],
+    })
+    expect(count({ instructions, promptCacheKey: 'k' })).toBe(2)
+    expect(encode({ ...said, promptCacheKey: 'k' }).body).toMatchObject({
+      tools: [{ name: 'f', cache_control }],
+    })
   })
 })
 
