@@ -2,7 +2,7 @@ import { type TestDatabase, testDatabase } from '#tests/support/stores/database.
 import type { AccountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
-import { type RunningServer, startServer } from '@/commands/serve/server.ts'
+import { type RunningServer, type ServerSettings, startServer } from '@/commands/serve/server.ts'
 import { parseConfigFile } from '@/config/file.ts'
 import { applyFile } from '@/routing/catalog/apply.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
@@ -178,7 +178,10 @@ const PATIENCE = {
 }
 
 /** Another process of the same deployment, as far as two can be told apart within one: all they share is the database. */
-export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
+export function startNeighbour(
+  gateway: TestGateway,
+  { clock = systemClock, settings = {} }: { clock?: Clock; settings?: Partial<ServerSettings> } = {},
+): Promise<RunningServer> {
   return startServer({
     settings: {
       api: { host: '127.0.0.1', port: 0 },
@@ -192,10 +195,12 @@ export function startNeighbour(gateway: TestGateway): Promise<RunningServer> {
       journalDirectory: undefined,
       otlpEndpoint: undefined,
       redisUrl: undefined,
+      ...settings,
     },
     database: gateway.database,
     secretBox: box,
-    clock: systemClock,
+    clock,
+    ledgerClock: systemClock,
     random: Math.random,
     patience: PATIENCE,
     log: createLog({ level: 'debug', format: 'json' }, { write: line => gateway.logLines.push(line) }),
