@@ -292,7 +292,8 @@ export class PassthroughPipeline implements Pipeline {
     const rest = this.#hides(whole) ? withoutComments(whole) : whole
     if (rest.length === 0) return
     const events = runMachine(createSseParser(), [rest])
-    if (!events.every(isComplete)) return
+    // A name alone is none: the SDKs that are given one read its data, and throw what is no JSON.
+    if (events.length === 0 || !events.every(isComplete)) return
     for (const event of events) this.#decode(event)
     if (this.meter.error !== undefined || this.#missingEnd !== '') return
     // Without its empty line a client would not take it for an event, and for some it is the one that ends the answer.
