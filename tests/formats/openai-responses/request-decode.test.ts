@@ -314,8 +314,9 @@ describe('tools', () => {
       tools: [
         { type: 'function', name: 'f', description: 'd', parameters: { type: 'object' } },
         { type: 'custom', name: 'p', format: { type: 'grammar', syntax: 'lark', definition: 'start: "a"' } },
-        { type: 'tool_search' },
+        { type: 'tool_search', execution: 'client' },
         { type: 'tool_search', execution: 'server' },
+        { type: 'tool_search' },
         { type: 'local_shell' },
         { type: 'shell', environment: { type: 'local' } },
         { type: 'shell', environment: { type: 'container_auto' } },
@@ -332,6 +333,7 @@ describe('tools', () => {
       ['custom', 'p'],
       ['client', 'tool_search'],
       ['hosted', 'other'],
+      ['hosted', 'other'],
       ['client', 'local_shell'],
       ['client', 'shell'],
       ['hosted', 'other'],
@@ -344,7 +346,7 @@ describe('tools', () => {
     ])
     expect(tools[0]).toMatchObject({ strict: undefined })
     expect(tools[1]).toMatchObject({ grammar: { syntax: 'lark', definition: 'start: "a"' } })
-    expect(tools[8]).toMatchObject({
+    expect(tools[9]).toMatchObject({
       webSearch: { allowedDomains: ['a.org'], userLocation: { country: 'NO' } },
     })
   })
