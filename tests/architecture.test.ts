@@ -75,6 +75,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'json-in-words.ts',
     'model-edit.ts',
     'one-piece.ts',
+    'spelling.ts',
     'surrogates.ts',
     'unsaid.ts',
     'untold.ts',

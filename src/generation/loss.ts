@@ -10,6 +10,8 @@ export type RequestField =
   | 'output'
   | 'verbosity'
   | 'reasoning'
+  | 'reasoningEffort'
+  | 'reasoningBudget'
   | 'maxOutputTokens'
   | 'temperature'
   | 'topP'
@@ -36,6 +38,7 @@ export type RequestField =
   | 'documentContext'
   | 'citations'
   | 'media'
+  | 'mediaAddress'
   | 'reasoningHistory'
   | 'toolResultError'
 

@@ -33,6 +33,11 @@ export interface Reasoning {
   summary: 'none' | 'auto' | 'concise' | 'detailed' | undefined
 }
 
+/** Whether it is said both how hard to think and for how many tokens: most models can be told only one of the two. */
+export function limitsEffort({ effort, budgetTokens = -1 }: Reasoning): boolean {
+  return effort !== undefined && budgetTokens > 0
+}
+
 /** The shape the answer's text must have. */
 export type OutputFormat =
   | { type: 'text' }

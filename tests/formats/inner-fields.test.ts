@@ -280,6 +280,50 @@ const CASES: readonly (readonly [Format, JsonObject, string])[] = [
   ],
 ]
 
+const SEARCH: JsonObject = { search_context_size: 'low' }
+const EFFORT: JsonObject = {
+  thinking: { type: 'enabled', budget_tokens: 2048 },
+  output_config: { effort: 'low' },
+}
+
+test.each<[Format, Format, JsonObject, string]>([
+  [CHAT, MESSAGES, chatTool({ top_logprobs: 2 }), 'top_logprobs'],
+  [CHAT, GEMINI, chatTool({ web_search_options: SEARCH }), 'web_search_options.search_context_size'],
+  [RESPONSES, CHAT, { input: 'hi', reasoning: { effort: 'low', summary: 'concise' } }, 'reasoning.summary'],
+  [RESPONSES, GEMINI, { input: 'hi', user: 'u', safety_identifier: 's' }, 'safety_identifier'],
+  [RESPONSES, CHAT, { input: 'hi', include: ['message.output_text.logprobs'] }, 'include'],
+  [MESSAGES, CHAT, { ...messages({ type: 'text', text: 'a' }), ...EFFORT }, 'thinking.budget_tokens'],
+  [MESSAGES, RESPONSES, { ...messages({ type: 'text', text: 'a' }), ...EFFORT }, 'thinking.budget_tokens'],
+  [MESSAGES, GEMINI, { ...messages({ type: 'text', text: 'a' }), ...EFFORT }, 'output_config.effort'],
+  [GEMINI, RESPONSES, { ...gemini(), generationConfig: { logprobs: 2 } }, 'generationConfig.logprobs'],
+  [
+    GEMINI,
+    RESPONSES,
+    { ...gemini(), tools: [{ googleSearch: { excludeDomains: ['a.example'] } }] },
+    'tools.googleSearch.excludeDomains',
+  ],
+  [
+    GEMINI,
+    MESSAGES,
+    gemini({ fileData: { fileUri: 'https://a.example/a.png', displayName: 'a' } }),
+    'contents.parts.fileData.displayName',
+  ],
+  [
+    GEMINI,
+    CHAT,
+    { ...gemini(), toolConfig: { functionCallingConfig: { mode: 'AUTO', allowedFunctionNames: ['f'] } } },
+    'toolConfig.functionCallingConfig.allowedFunctionNames',
+  ],
+  [
+    GEMINI,
+    CHAT,
+    { ...gemini(), generation_config: { response_schema: { type: 'OBJECT' }, responseLogprobs: true } },
+    'generationConfig.responseLogprobs',
+  ],
+])('%s to %s: a loss is called as the caller called it', (from, to, body, name) => {
+  expect(lost(from, to, body)).toContain(name)
+})
+
 describe('a field inside of another that no other format is told is a loss', () => {
   const named = CASES.map(([format, body, name]) => [format, name, body] as const)
   test.each(named)('%s: %s', (from, name, body) => {
@@ -328,6 +372,13 @@ test.each<[string, JsonObject]>([
   ['a call', said({ ...use, cache_control })],
   ['a result', toolResult({ content: 'x', cache_control })],
   ['an empty result', toolResult({ cache_control })],
+  [
+    'a result without text',
+    toolResult({
+      content: [{ type: 'image', source: { type: 'base64', media_type: 'image/png', data: PNG } }],
+      cache_control,
+    }),
+  ],
   ['the text of a result', toolResult({ content: [{ type: 'text', text: 'x', cache_control }] })],
 ])('a cache mark on %s is a loss where the upstream has none', (_, body) => {
   for (const to of FORMATS)

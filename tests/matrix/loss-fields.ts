@@ -191,7 +191,11 @@ const RESPONSES: Field[] = [
     set: { tools: [{ type: 'function', strict: false, ...WEATHER, output_schema: {} }] },
   },
   { name: 'reasoning', set: { reasoning: { effort: 'low' } } },
-  { name: 'reasoning', set: { reasoning: { effort: 'low', summary: 'detailed' } } },
+  {
+    name: 'reasoning.summary',
+    set: { reasoning: { effort: 'low', summary: 'detailed' } },
+    needs: { reasoning: { effort: 'low' } },
+  },
   field('truncation', 'auto'),
   field('context_management', [{ type: 'compaction', compact_threshold: 1000 }]),
   field('service_tier', 'flex'),

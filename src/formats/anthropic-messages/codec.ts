@@ -19,6 +19,8 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   output: 'output_config.format',
   verbosity: 'verbosity',
   reasoning: ['thinking', 'output_config.effort'],
+  reasoningEffort: 'output_config.effort',
+  reasoningBudget: 'thinking.budget_tokens',
   maxOutputTokens: 'max_tokens',
   temperature: 'temperature',
   topP: 'top_p',
@@ -45,6 +47,7 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   documentContext: 'messages.content.context',
   citations: 'messages.content.citations',
   media: 'messages.content',
+  mediaAddress: 'messages.content',
   reasoningHistory: 'messages.content.thinking',
   toolResultError: 'messages.content.is_error',
 }

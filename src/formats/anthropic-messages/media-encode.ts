@@ -1,4 +1,5 @@
 import { unsayable } from '@/formats/invalid.ts'
+import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
@@ -29,7 +30,7 @@ export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
       return marked(encodeDocument(part), part.cache)
     case 'audio':
     case 'video':
-      throw unsayable('media', `holds ${part.kind}, which this model does not take`)
+      throw unsayableMedia(part, `holds ${part.kind}, which this model does not take`)
     default:
       return part.kind satisfies never
   }
@@ -100,14 +101,15 @@ function textSource(data: string): JsonObject {
 }
 
 function urlSource(url: string): JsonObject {
-  if (!/^https?:\/\//i.test(url)) throw unsayable('media', 'holds an address that is neither http nor https')
+  if (!/^https?:\/\//i.test(url))
+    throw unsayable('mediaAddress', 'holds an address that is neither http nor https')
   return { type: 'url', url }
 }
 
 /** File ids mean something to the vendor that gave them only. */
 function fileSource(source: { id: string; format: string }): JsonObject {
   if (source.format !== FORMAT)
-    throw unsayable('media', 'holds a file id that only another vendor can resolve')
+    throw unsayable('mediaAddress', 'holds a file id that only another vendor can resolve')
   return { type: 'file', file_id: source.id }
 }
 

@@ -1,5 +1,5 @@
 import type { Target } from '@/formats/codec.ts'
-import { unsayable } from '@/formats/invalid.ts'
+import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type {
   MediaPart,
@@ -108,7 +108,7 @@ function encodeToolResult(part: ToolResultPart, losses: Losses): JsonObject {
 
 function resultMedia(part: MediaPart, losses: Losses): JsonObject {
   if (part.kind === 'audio' || part.kind === 'video') {
-    throw unsayable('media', `holds ${part.kind} in a tool result, which this model does not take`)
+    throw unsayableMedia(part, `holds ${part.kind} in a tool result, which this model does not take`)
   }
   return encodeMedia(part, losses)
 }

@@ -1,5 +1,5 @@
 import type { Target } from '@/formats/codec.ts'
-import type { Effort, GenerationRequest, Reasoning } from '@/generation/request.ts'
+import { type Effort, type GenerationRequest, limitsEffort, type Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Losses } from './losses.ts'
 import { type ModelTraits, nearestEffort } from './models.ts'
@@ -47,7 +47,9 @@ export function encodeThinking(
   if (wish === 'silent' || request.reasoning === undefined || maxTokens === 0) {
     return { maxTokens, thinking: undefined, effort: undefined, on: model.thinksByDefault }
   }
-  return model.thinking === 'adaptive'
+  const isAdaptive = model.thinking === 'adaptive'
+  if (limitsEffort(request.reasoning)) losses.add(isAdaptive ? 'reasoningBudget' : 'reasoningEffort')
+  return isAdaptive
     ? { maxTokens, ...adaptive(request.reasoning, model) }
     : budgeted(request.reasoning, maxTokens, limit, losses)
 }

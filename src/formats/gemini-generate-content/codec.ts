@@ -27,6 +27,8 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   ],
   verbosity: 'verbosity',
   reasoning: 'generationConfig.thinkingConfig',
+  reasoningEffort: 'generationConfig.thinkingConfig.thinkingLevel',
+  reasoningBudget: 'generationConfig.thinkingConfig.thinkingBudget',
   maxOutputTokens: 'generationConfig.maxOutputTokens',
   temperature: 'generationConfig.temperature',
   topP: 'generationConfig.topP',
@@ -52,7 +54,8 @@ const FIELD_NAMES: Codec['fieldNames'] = {
   documentTitle: 'contents.parts.inlineData.displayName',
   documentContext: 'contents.parts.inlineData',
   citations: 'groundingMetadata',
-  media: 'contents.parts.inlineData',
+  media: ['contents.parts.inlineData', 'contents.parts.fileData'],
+  mediaAddress: 'contents.parts.fileData',
   reasoningHistory: 'contents.parts.thoughtSignature',
   toolResultError: 'contents.parts.functionResponse.response',
 }

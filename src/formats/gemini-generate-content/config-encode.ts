@@ -1,6 +1,11 @@
 import { describedSchema } from '@/formats/described-schema.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import {
+  type GenerationRequest,
+  limitsEffort,
+  type OutputFormat,
+  type Reasoning,
+} from '@/generation/request.ts'
 import type { Losses } from './losses.ts'
 import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
 import { lowerSchema } from './schema.ts'
@@ -96,6 +101,7 @@ function encodeThinking(reasoning: Reasoning | undefined, traits: ModelTraits, l
     if (wanted) losses.add('reasoning')
     return undefined
   }
+  if (limitsEffort(reasoning)) losses.add(thinking.type === 'budget' ? 'reasoningEffort' : 'reasoningBudget')
   const amount =
     thinking.type === 'budget'
       ? { thinkingBudget: thinkingBudget(reasoning, thinking) }

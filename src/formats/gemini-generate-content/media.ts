@@ -46,7 +46,7 @@ function media(data: JsonObject, source: MediaSource, kind: MediaPart['kind']): 
     kind,
     mediaType: asString(data['mimeType']),
     source,
-    filename: asString(data['displayName']),
+    filename: kind === 'document' ? asString(data['displayName']) : undefined,
     title: undefined,
     context: undefined,
     citable: false,
@@ -92,7 +92,7 @@ export function encodeMedia(part: MediaPart, to: MediaDestination): WirePart {
       return { text: [part.title, part.context, source.text].filter(Boolean).join('\n\n') }
     case 'file-id':
       if (source.format !== FORMAT)
-        throw unsayable('media', 'holds a file id that only another vendor can resolve')
+        throw unsayable('mediaAddress', 'holds a file id that only another vendor can resolve')
       return fileData(source.id, part.mediaType)
     case 'url':
       return encodeUrl(source.url, part.mediaType, to)
@@ -115,7 +115,7 @@ function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestinat
   const inline = parseDataUri(url)
   if (inline !== undefined) return { inlineData: { mimeType: inline.mediaType, data: inline.base64 } }
   if (canFetch(url, to.fetchesUrls)) return fileData(url, mediaType)
-  throw unsayable('media', 'has an address that this model cannot fetch; send the data itself')
+  throw unsayable('mediaAddress', 'has an address that this model cannot fetch; send the data itself')
 }
 
 /** Whether Google reads this address itself; what a data URI holds needs no fetching. */

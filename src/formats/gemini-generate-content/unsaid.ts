@@ -1,21 +1,26 @@
-import { type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
 import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
 import { decodeOpaque } from './contents-decode.ts'
+import { decodeMedia } from './media.ts'
 import { levelEffort } from './models.ts'
+import { decodeToolChoice } from './tools-decode.ts'
 
-const DATA: ReadFields = {
-  inlineData: { mimeType: true, data: true, displayName: true },
-  fileData: { mimeType: true, fileUri: true, displayName: true },
+/** Only documents have names elsewhere. */
+function readOfData(part: JsonValue): ReadFields {
+  const displayName = decodeMedia(asObject(part) ?? {})?.kind === 'document'
+  return {
+    inlineData: { mimeType: true, data: true, displayName },
+    fileData: { mimeType: true, fileUri: true, displayName },
+  }
 }
 
 const THOUGHT: ReadFields = { text: true, thought: true, thoughtSignature: true }
 
 const PART: ReadFields = {
   ...THOUGHT,
-  ...DATA,
   functionCall: { name: true, args: true, id: true },
-  functionResponse: { name: true, id: true, response: true, parts: DATA },
+  functionResponse: { name: true, id: true, response: true, parts: readOfData },
 }
 
 /** What a part says beside its data. */
@@ -25,9 +30,10 @@ const BESIDE: ReadFields = { videoMetadata: false, mediaResolution: false, partM
 function readOfPart(value: JsonValue): Read {
   const part = asObject(value) ?? {}
   if (part['thought'] === true) return THOUGHT
-  const isKnown = Object.keys(PART).some(name => part[name] !== undefined && name !== 'thoughtSignature')
+  const known = { ...PART, ...readOfData(part) }
+  const isKnown = Object.keys(known).some(name => part[name] !== undefined && name !== 'thoughtSignature')
   const kind = isKnown ? undefined : decodeOpaque(part)?.name
-  return kind === undefined ? PART : { ...PART, ...allOf(part), ...BESIDE }
+  return kind === undefined ? known : { ...known, ...allOf(part), ...BESIDE }
 }
 
 /** A tool of Google's own is kept whole. */
@@ -60,13 +66,24 @@ const CONFIG: ReadFields = {
   responseModalities: modality => decodeModality(modality) !== undefined,
 }
 
-const TOOL_CONFIG: ReadFields = { functionCallingConfig: { mode: true, allowedFunctionNames: true } }
+function readOfChoice(config: JsonValue): ReadFields {
+  const choice = decodeToolChoice(asObject(config))?.type
+  const isNamed = choice === 'tool' || choice === 'allowed'
+  return {
+    mode: choice !== undefined || oneOf('MODE_UNSPECIFIED', 0),
+    allowedFunctionNames: isNamed,
+  }
+}
 
 /** What fields within others say that no other format is told. @param wire with its keys in camelCase */
 export function unsaidFields(wire: JsonObject): string[] {
+  const config = asObject(wire['generationConfig'])
+  // How many log probabilities is said of those that are asked for.
+  const logprobs = config?.['responseLogprobs'] === true || oneOf(0)
+  const calling = { functionCallingConfig: readOfChoice }
   return [
     ...unreadInside(wire, INSIDE),
-    ...unreadInside(asObject(wire['generationConfig']), CONFIG, 'generationConfig'),
-    ...unreadInside(asObject(wire['toolConfig']), TOOL_CONFIG, 'toolConfig'),
+    ...unreadInside(config, { ...CONFIG, logprobs }, 'generationConfig'),
+    ...unreadInside(asObject(wire['toolConfig']), calling, 'toolConfig'),
   ]
 }

@@ -1,8 +1,9 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Codec } from '@/formats/codec.ts'
 import { respelled } from '@/formats/invalid.ts'
-import type { Loss, RequestField } from '@/generation/loss.ts'
-import { isJsonObject, type JsonObject } from '@/json/json.ts'
+import { spelledIn } from '@/formats/spelling.ts'
+import type { Loss } from '@/generation/loss.ts'
+import type { JsonObject } from '@/json/json.ts'
 
 /**
  * Does what lowers a request of this caller, and has it complain in the caller's words.
@@ -25,7 +26,7 @@ export function nameLosses(losses: readonly Loss[], caller: Codec, wire: JsonObj
   const names = losses.map(({ field, name }) => {
     if (field === 'extension') return name ?? 'unknown'
     // A hosted tool can be a field of its own (Chat's web_search_options).
-    if (name !== undefined && Object.hasOwn(wire, name)) return name
+    if (name !== undefined && Object.hasOwn(wire, name.split('.')[0] ?? name)) return name
     const spelled = spelledIn(wire, caller.fieldNames[field])
     return name === undefined ? spelled : `${spelled}.${name}`
   })
@@ -50,17 +51,6 @@ export function bounded(names: readonly string[]): string[] {
 
 function shortened(name: string): string {
   return name.length <= MAX_NAME_LENGTH ? name : `${name.slice(0, MAX_NAME_LENGTH - 3)}...`
-}
-
-/** The name that this request uses, where a field has several. */
-function spelledIn(wire: JsonObject, names: Codec['fieldNames'][RequestField]): string {
-  if (typeof names === 'string') return names
-  return names.find(name => holds(wire, name.split('.'))) ?? names[0]
-}
-
-function holds(value: JsonObject, [key = '', ...rest]: string[]): boolean {
-  const inner = value[key]
-  return rest.length === 0 || !isJsonObject(inner) ? inner !== undefined : holds(inner, rest)
 }
 
 /**

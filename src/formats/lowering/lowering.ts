@@ -69,6 +69,7 @@ export function lowerRequest(
       ...foreignExtensions(request, codec),
       ...foreignCitations(request, codec),
       ...foreignSignatures(request, codec, target),
+      ...foreignSummary(request, codec),
       ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
     ],
     createRaiser:
@@ -190,6 +191,12 @@ function foreignCitations({ turns }: GenerationRequest, codec: Codec): Loss[] {
     (part.type === 'text' && part.citations.some(isForeign)) ||
     (part.type === 'tool-result' && part.content.some(isCited))
   return turns.some(turn => turn.parts.some(isCited)) ? [{ field: 'citations', name: undefined }] : []
+}
+
+/** How long thoughts are to be summed up: elsewhere they are shown or not. */
+function foreignSummary({ reasoning }: GenerationRequest, { format }: Codec): Loss[] {
+  const isForeign = reasoning?.summary === 'concise' || reasoning?.summary === 'detailed'
+  return isForeign && format !== 'openai-responses' ? [{ field: 'reasoning', name: 'summary' }] : []
 }
 
 /** Signatures that stand on texts and calls and that this upstream did not make. (A phase is a hint, and OpenAI's.) */

@@ -1,5 +1,5 @@
-import { unsayable } from '@/formats/invalid.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
+import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'
@@ -64,7 +64,7 @@ function encodeMedia(part: MediaPart, rules: TargetRules): JsonObject {
       return { ...encodeAudio(part), ...mark }
     case 'video':
       if (rules.vendor.isOpenai)
-        throw unsayable('media', 'has video, which the model behind this name does not take')
+        throw unsayableMedia(part, 'has video, which the model behind this name does not take')
       return { type: 'video_url', video_url: { url: locate(part, 'video/mp4') }, ...mark }
     default:
       return part.kind satisfies never
@@ -88,7 +88,7 @@ function locate(part: MediaPart, defaultType: string): string {
     case 'text':
       return dataUri('text/plain', Buffer.from(part.source.text, 'utf8').toString('base64'))
     case 'file-id':
-      throw unsayable('media', `has ${part.kind} by file id, which this upstream cannot look up`)
+      throw unsayableMedia(part, `has ${part.kind} by file id, which this upstream cannot look up`)
     default:
       return part.source satisfies never
   }
@@ -118,7 +118,7 @@ function encodeFile(part: MediaPart, rules: TargetRules): JsonObject {
     source.type === 'file-id' && (source.format === FORMAT || source.format === 'openai-responses')
   if (isOpenaiFile) return { file_id: source.id }
   if (source.type === 'url' && !rules.vendor.isOpenrouter) {
-    throw unsayable('media', 'has a document by address, which this upstream does not fetch')
+    throw unsayableMedia(part, 'has a document by address, which this upstream does not fetch')
   }
   return {
     filename: part.filename ?? part.title ?? 'document.pdf',
@@ -137,7 +137,7 @@ const AUDIO_FORMATS: ReadonlyMap<string, string> = new Map([
 ])
 
 function encodeAudio(part: MediaPart): JsonObject {
-  if (part.source.type !== 'base64') throw unsayable('media', 'has audio that is not given in base64')
+  if (part.source.type !== 'base64') throw unsayableMedia(part, 'has audio that is not given in base64')
   const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
   return {
     type: 'input_audio',

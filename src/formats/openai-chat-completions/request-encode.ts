@@ -2,7 +2,13 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
-import type { Effort, GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import {
+  type Effort,
+  type GenerationRequest,
+  limitsEffort,
+  type OutputFormat,
+  type Reasoning,
+} from '@/generation/request.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeMessages } from './message-encode.ts'
 import { nearestEffort } from './models.ts'
@@ -136,7 +142,8 @@ function encodeLength(max: number | undefined, target: Target, rules: TargetRule
 
 function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Effort | undefined {
   const effort = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens)
-  if (effort === undefined) return undefined
+  if (reasoning === undefined || effort === undefined) return undefined
+  if (limitsEffort(reasoning)) rules.lose('reasoningBudget')
   return rules.take('reasoning', nearestEffort(effort, rules.model), 'none')
 }
 

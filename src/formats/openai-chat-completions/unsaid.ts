@@ -104,7 +104,9 @@ export function unsaidFields(body: JsonObject): string[] {
   const passedOver = OLDER_NAMES.filter(([older, newer]) => says(body[older]) && says(body[newer]))
     .filter(([older, newer]) => body[older] !== body[newer])
     .map(([older]) => older)
-  return [...unreadInside(body, INSIDE), ...passedOver]
+  // How many log probabilities is said of those that are asked for.
+  const top_logprobs = body['logprobs'] === true || oneOf(0)
+  return [...unreadInside(body, { ...INSIDE, top_logprobs }), ...passedOver]
 }
 
 function says(value: JsonValue | undefined): boolean {

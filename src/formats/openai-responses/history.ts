@@ -238,11 +238,12 @@ class HistoryWriter {
 
   #output(part: ToolResultPart, callId: string): JsonObject {
     const type = part.kind === 'custom' ? 'custom_tool_call_output' : 'function_call_output'
-    const content = part.isError ? markError(part.content) : part.content
+    const content = marked(part.isError ? markError(part.content) : part.content, part.cache)
     const texts = content.filter(piece => piece.type === 'text')
-    const marked = part.cache ?? texts.find(text => text.cache !== undefined)?.cache
-    const plain = texts.length === content.length && (marked === undefined || !this.#options.cacheBreakpoints)
-    if (plain && marked !== undefined) this.#lose('cacheMark')
+    const isMarked = content.some(piece => piece.cache !== undefined)
+    const plain = texts.length === content.length && !(isMarked && this.#options.cacheBreakpoints)
+    // An empty result has no part for its mark.
+    if (plain && (isMarked || part.cache !== undefined)) this.#lose('cacheMark')
     return {
       type,
       call_id: callId,
@@ -301,6 +302,16 @@ function noResult(call: ToolCallPart): ToolResultPart {
     isError: false,
     cache: undefined,
   }
+}
+
+/** A result's content with the mark of the whole on its last part, where marks have their place. */
+function marked(
+  content: ToolResultPart['content'],
+  cache: ToolResultPart['cache'],
+): ToolResultPart['content'] {
+  const last = content.at(-1)
+  if (last === undefined || cache === undefined || last.cache !== undefined) return content
+  return [...content.slice(0, -1), { ...last, cache }]
 }
 
 /** The format has no error flag, so the text says it unless it does already. */

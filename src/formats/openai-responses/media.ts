@@ -1,4 +1,5 @@
 import { unsayable } from '@/formats/invalid.ts'
+import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -17,7 +18,7 @@ export function encodeMedia(part: MediaPart, losses: Loss[]): JsonObject {
     case 'audio':
       return encodeAudio(part)
     case 'video':
-      throw unsayable('media', 'holds a video, which the upstream cannot be given')
+      throw unsayableMedia(part, 'holds a video, which the upstream cannot be given')
     default:
       return part.kind satisfies never
   }
@@ -73,7 +74,7 @@ function extensionOf(mediaType: string): string {
 }
 
 function encodeAudio(part: MediaPart): JsonObject {
-  if (part.source.type !== 'base64') throw unsayable('media', 'holds audio that is not inline')
+  if (part.source.type !== 'base64') throw unsayableMedia(part, 'holds audio that is not inline')
   const [subtype = 'wav'] = (part.mediaType ?? 'audio/wav').replace(/^audio\//, '').split(';')
   const format = /wav/.test(subtype) ? 'wav' : /^(?:x-)?(?:mp3|mpeg)$/.test(subtype) ? 'mp3' : subtype
   return { type: 'input_audio', input_audio: { data: part.source.data, format } }
@@ -82,5 +83,5 @@ function encodeAudio(part: MediaPart): JsonObject {
 /** Both of OpenAI's formats read the same file store. */
 function ownFileId(source: Extract<MediaPart['source'], { type: 'file-id' }>): string {
   if (source.format === 'openai-responses' || source.format === 'openai-chat-completions') return source.id
-  throw unsayable('media', 'holds a file id that only another vendor can resolve')
+  throw unsayable('mediaAddress', 'holds a file id that only another vendor can resolve')
 }

@@ -1,7 +1,7 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Loss, RequestField } from '@/generation/loss.ts'
-import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
+import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { effortOf } from './effort.ts'
 import { encodeHistory } from './history.ts'
@@ -166,6 +166,9 @@ function encodeReasoning(
 ): JsonObject | undefined {
   const effort = reasoning === undefined ? undefined : effortOf(reasoning, traits.efforts)
   const summary = reasoning?.summary
+  if (reasoning !== undefined && limitsEffort(reasoning)) {
+    losses.push({ field: 'reasoningBudget', name: undefined })
+  }
   if (traits.reasons === false) {
     if (effort !== undefined && effort !== 'none') losses.push({ field: 'reasoning', name: undefined })
     return undefined

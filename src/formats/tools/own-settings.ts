@@ -1,6 +1,6 @@
 import { oneOf, type ReadFields, unreadFields } from '@/formats/unsaid.ts'
 import type { ClientTool, HostedTool } from '@/generation/tool.ts'
-import { asObject } from '@/json/json.ts'
+import { asObject, type JsonValue } from '@/json/json.ts'
 
 /** What needs no word elsewhere: deferred tools are sent at once, and the model itself calls them. */
 const ANY: ReadFields = {
@@ -48,14 +48,15 @@ const CLIENT: ReadFields = {
 }
 
 /** The settings of a vendor's tool that another vendor's of the same kind has no word for (`web_search.filters`). */
-export function ownHostedSettings({ kind, wire, wireType, format }: HostedTool): string[] {
-  // Gemini's tools stand under their own names.
-  const settings = format === 'gemini-generate-content' ? wire[wireType] : wire
-  return unreadFields(
-    settings,
-    kind === 'web_search' ? SEARCH : kind === 'code_execution' ? CODE : ANY,
-    wireType,
-  )
+export function ownHostedSettings(tool: HostedTool): string[] {
+  const { kind, wireType } = tool
+  const read = kind === 'web_search' ? SEARCH : kind === 'code_execution' ? CODE : ANY
+  return unreadFields(settingsOf(tool), read, wireType)
+}
+
+/** What the caller wrote of a tool. Gemini's stand under their own names. */
+export function settingsOf({ format, wire, wireType }: HostedTool): JsonValue | undefined {
+  return format === 'gemini-generate-content' ? wire[wireType] : wire
 }
 
 /** The settings of a tool of a type of its own that are gone when it becomes a function. */

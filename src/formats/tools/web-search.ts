@@ -1,7 +1,8 @@
+import { spelledIn } from '@/formats/spelling.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { HostedTool, WebSearch } from '@/generation/tool.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { ownHostedSettings } from './own-settings.ts'
+import { ownHostedSettings, settingsOf } from './own-settings.ts'
 
 /** A search as the vendor likes it. */
 export const NO_SETTINGS: WebSearch = {
@@ -18,20 +19,24 @@ export function placeOf(place: JsonValue | undefined): JsonObject | undefined {
   return known && Object.fromEntries(Object.entries(known).filter(([, value]) => value !== null))
 }
 
-/** Each setting by the name that most formats give it. */
+/** What the formats call each setting. */
 const NAMES = {
-  maxUses: 'max_uses',
-  allowedDomains: 'allowed_domains',
-  blockedDomains: 'blocked_domains',
-  userLocation: 'user_location',
-  contextSize: 'search_context_size',
-} as const satisfies Record<keyof WebSearch, string>
+  maxUses: ['max_uses'],
+  allowedDomains: ['allowed_domains', 'filters.allowed_domains'],
+  blockedDomains: ['blocked_domains', 'filters.blocked_domains', 'excludeDomains'],
+  userLocation: ['user_location'],
+  contextSize: ['search_context_size'],
+} as const satisfies Record<keyof WebSearch, readonly [string, ...string[]]>
 
 /** The settings of another vendor's tool that a target cannot be told, which takes these of a search only. */
 export function lostSettings(tool: HostedTool, takes: readonly (keyof WebSearch)[]): Loss[] {
   const search = tool.webSearch ?? NO_SETTINGS
   const untold = keysOf(NAMES).filter(key => !takes.includes(key) && isSet(search[key]))
-  const names = [...untold.map(key => `${tool.wireType}.${NAMES[key]}`), ...ownHostedSettings(tool)]
+  const settings = asObject(settingsOf(tool)) ?? {}
+  const names = [
+    ...untold.map(key => `${tool.wireType}.${spelledIn(settings, NAMES[key])}`),
+    ...ownHostedSettings(tool),
+  ]
   return names.map(name => ({ field: 'tools', name }))
 }
 
@@ -40,6 +45,6 @@ function isSet(value: WebSearch[keyof WebSearch]): boolean {
 }
 
 /** The keys of a literal whose type lists all of them. */
-function keysOf<K extends string>(names: Readonly<Record<K, string>>): K[] {
+function keysOf<K extends string>(names: Readonly<Record<K, unknown>>): K[] {
   return Object.keys(names) as K[]
 }

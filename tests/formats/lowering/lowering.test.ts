@@ -87,7 +87,7 @@ describe('a refusal names the field as the caller wrote it', () => {
       'openai-chat-completions',
       'generationConfig.stopSequences',
     ],
-    ['gemini-generate-content', gemini({}, film), 'openai-responses', 'contents.parts.inlineData'],
+    ['gemini-generate-content', gemini({}, film), 'openai-responses', 'contents.parts.fileData'],
     [
       'gemini-generate-content',
       gemini({ ...declared, toolConfig: choosing }),

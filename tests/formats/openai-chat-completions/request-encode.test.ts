@@ -501,7 +501,7 @@ describe('parts', () => {
     ["another vendor's file", media({ source: { type: 'file-id', id: 'f', format: 'anthropic-messages' } })],
     ['audio by address', media({ kind: 'audio', source: { type: 'url', url: 'https://e.com/a.mp3' } })],
   ])('%s is refused', (_name, part) => {
-    expect(() => messagesOf([user(part)])).toThrow(/^'media' has /)
+    expect(() => messagesOf([user(part)])).toThrow(/^'mediaAddress' has /)
   })
 
   test('cache marks are written for those who take them, and else a loss', () => {
