@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { accountCommands } from './commands/account.ts'
 import { adminCommands } from './commands/admin.ts'
 import { applyCommand } from './commands/apply.ts'
@@ -30,7 +29,6 @@ const io: CommandIo = {
   error: text => process.stderr.write(`${text}\n`),
   terminal: process.stdout.isTTY === true,
   now: Date.now,
-  random: randomBytes,
 }
 
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

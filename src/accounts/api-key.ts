@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto'
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 
 /**
  * A key is `sk-`, an 8-character lookup id (not secret), 256 random bits and a checksum, all in base62. The checksum
@@ -23,7 +23,7 @@ const SHAPE = new RegExp(
 )
 
 /** Makes a key. `random` gives that many bytes nobody can guess. */
-export function mintKey(random: (bytes: number) => Uint8Array): MintedKey {
+export function mintKey(random: (bytes: number) => Uint8Array = randomBytes): MintedKey {
   // 16 bytes for 47.6 bits: what is left of the remainder's bias is 2^-80.
   const lookup = toBase62(toNumber(random(16)) % 62n ** BigInt(LOOKUP_LENGTH), LOOKUP_LENGTH)
   const body = `${PREFIX}${lookup}${toBase62(toNumber(random(32)), SECRET_LENGTH)}`

@@ -32,7 +32,7 @@ export interface LiveKeys {
 
 /** Begins to hear of changes. Fails if the database cannot be listened to. */
 export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions): Promise<LiveKeys> {
-  const accounts = accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
+  const accounts = accountStore(database)
   const guard = guardOf(database, { clock, silenceMs: SILENCE_MS })
   const cache = keyCache({
     load: hash =>

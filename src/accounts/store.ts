@@ -102,7 +102,7 @@ export interface AccountStore {
 }
 
 /** Inside a transaction (`{ orm: tx }`) everything it does is a part of that. */
-export function accountStore(database: { orm: Rows }, random: (bytes: number) => Uint8Array): AccountStore {
+export function accountStore(database: { orm: Rows }): AccountStore {
   const { orm } = database
   let findKeyByHash: ReturnType<typeof prepareFindKey> | undefined
 
@@ -207,7 +207,7 @@ export function accountStore(database: { orm: Rows }, random: (bytes: number) =>
       }).catch(error => explain(error, { missing: MODEL_MISSING }))
     },
     async createKey(input) {
-      const { key, lookup, hash } = mintKey(random)
+      const { key, lookup, hash } = mintKey()
       const row = {
         accountId: input.accountId,
         name: input.name,

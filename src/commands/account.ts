@@ -36,7 +36,7 @@ const createCommand: Command = {
     const account = await withDatabase(io, async db => {
       const creditNano = paid ?? readCredit((await loadDefaults(db)).trialCredit)
       const models = (await resolveModels(db, readList(words.texts['models']))) ?? []
-      return accountStore(db, io.random).createAccount({
+      return accountStore(db).createAccount({
         email,
         creditNano,
         onTrial: paid === undefined,
@@ -57,7 +57,7 @@ const listCommand: Command = {
   details: '',
   async run(args, io) {
     const { json } = readArguments(args, {})
-    const accounts = await withDatabase(io, db => accountStore(db, io.random).listAccounts())
+    const accounts = await withDatabase(io, db => accountStore(db).listAccounts())
     print(io, json, accounts.map(rowOf), () =>
       table(
         ['id', 'email', 'status', 'balance', 'models'],
@@ -99,7 +99,7 @@ function closing(verb: string, summary: string, act: typeof closeAccount): Comma
       const words = readArguments(args, { reason: 'text' }, ['ID'])
       const order = { id: readId(words.positionals[0] ?? '', 'ID'), reason: required(words, 'reason') }
       const actor = { userId: null, email: 'command line', ip: undefined }
-      const account = await withDatabase(io, database => act({ database, random: io.random }, actor, order))
+      const account = await withDatabase(io, database => act({ database }, actor, order))
       show(io, words.json, account)
       return 0
     },
@@ -122,9 +122,7 @@ forbid  such requests are refused; what is kept already stays until it expires`,
     const choice = STORE_WORDS.find(candidate => candidate === word)
     if (choice === undefined) throw new UsageError(`"${word}" is neither ${STORE_WORDS.join(' nor ')}`)
     const id = readId(idWord, 'ID')
-    const account = await withDatabase(io, db =>
-      accountStore(db, io.random).allowStore(id, choice === 'allow'),
-    )
+    const account = await withDatabase(io, db => accountStore(db).allowStore(id, choice === 'allow'))
     show(io, json, account)
     return 0
   },

@@ -17,7 +17,6 @@ const inviteCommand: Command = {
     const url = await withDatabase(io, async ({ orm }, { publicConsoleUrl, console: { host, port } }) => {
       const address = `http://${host.includes(':') ? `[${host}]` : host}:${port}`
       const maker = {
-        random: io.random,
         now: io.now,
         publicUrl: () => publicConsoleUrl ?? reachable(address),
       }

@@ -13,7 +13,6 @@ export interface CommandIo {
   terminal: boolean
   /** In ms since 1970. */
   now(): number
-  random(bytes: number): Uint8Array
 }
 
 /** One thing that the command line does. */

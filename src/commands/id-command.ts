@@ -24,7 +24,7 @@ export function idCommand<Row>(
     async run(args, io) {
       const { json, positionals } = readArguments(args, {}, ['ID'])
       const id = readId(positionals[0] ?? '', 'ID')
-      show(io, json, await withDatabase(io, db => act(accountStore(db, io.random), id)))
+      show(io, json, await withDatabase(io, db => act(accountStore(db), id)))
       return 0
     },
   }

@@ -60,7 +60,7 @@ const createCommand: Command = {
     } satisfies Omit<NewKey, 'models'>
     const names = readNames(texts['models'], 'models')
     const { id, key } = await withDatabase(io, async db =>
-      accountStore(db, io.random).createKey({ ...input, models: await resolveModels(db, names) }),
+      accountStore(db).createKey({ ...input, models: await resolveModels(db, names) }),
     )
     print(
       io,
@@ -80,7 +80,7 @@ const listCommand: Command = {
   async run(args, io) {
     const words = readArguments(args, { account: 'text' })
     const accountId = readId(required(words, 'account'), '--account')
-    const keys = await withDatabase(io, db => accountStore(db, io.random).listKeys(accountId))
+    const keys = await withDatabase(io, db => accountStore(db).listKeys(accountId))
     print(io, words.json, keys.map(rowOf), () => keyTable(keys))
     return 0
   },

@@ -49,7 +49,7 @@ const redeemCreateCommand: Command = {
     const amountNano = readAmount(required(words, 'amount'), '--amount')
     const uses = readCount(words.texts['uses'], '--uses', 1_000_000_000)
     const count = readCount(words.texts['count'], '--count', 10_000)
-    const codes = Array.from({ length: count }, () => mintCode(io.random))
+    const codes = Array.from({ length: count }, mintCode)
     await withDatabase(io, db => ledgerStore(db).createCodes(codes.flatMap(hashesOf), { amountNano, uses }))
     print(io, words.json, codes, () => codes.join('\n'))
     return 0

@@ -25,7 +25,7 @@ N is a whole number, or "default" for the deployment's own.`,
       const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
       const changes = requireLimits(words.texts)
       const id = readId(words.positionals[0] ?? '', 'ID')
-      const limited = await withDatabase(io, db => change(accountStore(db, io.random), id, changes))
+      const limited = await withDatabase(io, db => change(accountStore(db), id, changes))
       show(io, words.json, limited)
       return 0
     },

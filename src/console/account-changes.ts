@@ -31,7 +31,7 @@ export async function changeAccount(
 ): Promise<Account> {
   await assertAccount(console, id)
   return administer(console, actor, async tx => {
-    const store = accountStore({ orm: tx }, console.random)
+    const store = accountStore({ orm: tx })
     const before = await store.lockAccount(id)
     refuseOverwriting('account', accountRevision(before), revision)
     const after = await work(store)
@@ -80,7 +80,7 @@ export async function postByHand(
 }
 
 /** @throws ConsoleError `not_found`, where the store would say that the request is refused */
-export async function assertAccount({ database, random }: Console, id: number): Promise<void> {
-  const [account] = await accountStore(database, random).searchAccounts({ before: id + 1, limit: 1 })
+export async function assertAccount({ database }: Console, id: number): Promise<void> {
+  const [account] = await accountStore(database).searchAccounts({ before: id + 1, limit: 1 })
   if (account?.id !== id) throw notFound('account')
 }

@@ -17,7 +17,7 @@ import { lockAdministrators, type StoredUser, userStore } from './user-store.ts'
  * where it went.
  */
 
-type Where = Pick<Console, 'database' | 'random'>
+type Where = Pick<Console, 'database'>
 
 /** What is done to an account, and why. */
 interface ClosingOrder {
@@ -36,7 +36,7 @@ export function closeAccount(where: Where, actor: Actor, { id, reason }: Closing
       await sessionStore(tx).endAll(user.id)
       await userStore(tx).change(user.id, { status: 'disabled', resetRequestedAt: null })
     }
-    const closed = await accountStore({ orm: tx }, where.random).closeAccount(id)
+    const closed = await accountStore({ orm: tx }).closeAccount(id)
     await linkStore(tx).revoke(closed.email, ['invite', 'password_reset', 'signup'])
     return closed
   })
@@ -45,7 +45,7 @@ export function closeAccount(where: Where, actor: Actor, { id, reason }: Closing
 /** Makes a closed account active again: its holder can sign in, and has to make new keys. */
 export function reopenAccount(where: Where, actor: Actor, { id, reason }: ClosingOrder): Promise<Account> {
   return change(where, actor, { id, reason }, 'account.reopen', async (tx, user) => {
-    const reopened = await accountStore({ orm: tx }, where.random).reopenAccount(id)
+    const reopened = await accountStore({ orm: tx }).reopenAccount(id)
     if (user !== undefined) await userStore(tx).change(user.id, { status: 'active' })
     return reopened
   })
@@ -65,17 +65,17 @@ export type PayOut =
  * @throws Refusal for an account that is open, or whose last requests still run
  */
 export async function payOut(
-  { database, random }: Where,
+  where: Where,
   actor: Actor,
   { id, reason, as }: ClosingOrder & { as: PayOut },
 ): Promise<{ entry_id: string; balance: string }> {
-  return administer({ database }, actor, async tx => {
+  return administer(where, actor, async tx => {
     const sql = rawSqlOf(tx)
     // Before the account, as whatever posts an entry does.
     const [wallet] = await sql<{ balance: bigint; pending: bigint }[]>`
       select credits - debits as balance, pending from ledger_lock_wallet(${id})`
     const { balance = 0n, pending = 0n } = wallet ?? {}
-    const account = await accountStore({ orm: tx }, random).lockAccount(id)
+    const account = await accountStore({ orm: tx }).lockAccount(id)
     if (account.status !== 'closed') throw new Refusal(`Account ${id} is not closed`)
     if (pending > 0n) throw new Refusal('Its last requests are still running: try again in a minute')
     if (balance === 0n) throw new Refusal('Nothing is left')
@@ -110,15 +110,15 @@ export function refuseAdministrator({ role }: Pick<StoredUser, 'role'>): void {
 
 /** Locked in the order in which a link is accepted, so that nobody becomes a holder or an administrator meanwhile. */
 function change(
-  { database, random }: Where,
+  where: Where,
   actor: Actor,
   { id, reason }: ClosingOrder,
   action: string,
   work: (tx: Transaction, user: StoredUser | undefined) => Promise<Account>,
 ): Promise<Account> {
-  return administer({ database }, actor, async tx => {
+  return administer(where, actor, async tx => {
     await lockAdministrators(tx)
-    const before = await accountStore({ orm: tx }, random).lockAccount(id)
+    const before = await accountStore({ orm: tx }).lockAccount(id)
     const after = await work(tx, await userStore(tx).findByAccount(id))
     const act = {
       action,

@@ -14,7 +14,6 @@ import type { LiveTail } from './live-tail.ts'
 import type { SendMail } from './mail.ts'
 import type { Passwords } from './passwords.ts'
 import type { Throttle } from './throttle.ts'
-import type { RandomBytes } from './tokens.ts'
 
 /** What the console is told of the process that it is in. */
 export interface Readings {
@@ -29,7 +28,6 @@ export interface Console {
   database: Database
   secretBox: SecretBox
   clock: Clock
-  random: RandomBytes
   log: Log
   catalog: Catalog & { defaults(): Defaults; reload(): Promise<void> }
   readings: Readings

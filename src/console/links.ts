@@ -11,7 +11,7 @@ import { linkStore, type StoredLink } from './link-store.ts'
 import { checkSecondFactor } from './second-factor.ts'
 import { sessionStore } from './session-store.ts'
 import { hasRank } from './sessions.ts'
-import { hashToken, newToken, type RandomBytes } from './tokens.ts'
+import { hashToken, newToken } from './tokens.ts'
 import { lockAdministrators, type StoredUser, userStore } from './user-store.ts'
 
 const HOUR_MS = 3_600_000
@@ -34,7 +34,6 @@ interface LinkTerms {
 
 /** Where links are made: by the console itself, or by a command beside it. */
 interface LinkMaker {
-  random: RandomBytes
   /** In ms. */
   now(): number
   /** What people are told, without a trailing slash. */
@@ -47,7 +46,7 @@ export async function makeLink(
   rows: Rows,
   { kind, email, role, madeBy }: LinkTerms,
 ): Promise<string> {
-  const token = newToken(maker.random)
+  const token = newToken()
   const now = maker.now()
   const store = linkStore(rows)
   await store.revoke(email, [kind])
@@ -70,8 +69,8 @@ export async function firstOwnerLink(maker: LinkMaker, rows: Rows): Promise<stri
 }
 
 /** What makes the links of this console. */
-export function linkMakerOf({ random, clock, publicUrl }: Console): LinkMaker {
-  return { random, now: clock.now, publicUrl }
+export function linkMakerOf({ clock, publicUrl }: Console): LinkMaker {
+  return { now: clock.now, publicUrl }
 }
 
 const SUBJECTS: Record<LinkKind, string> = {
@@ -140,7 +139,7 @@ async function settle(
   const known = await store.findByEmail(email)
   if (known === undefined) {
     if (link.kind === 'password_reset') throw unusable()
-    return createUser(console, tx, { email, passwordHash, role: link.role })
+    return createUser(tx, { email, passwordHash, role: link.role })
   }
   // A printed link proves a terminal and a sign-up proves an address: neither is a key to somebody's account.
   if (link.kind === 'signup' || link.kind === 'first_owner') {
@@ -157,11 +156,10 @@ async function settle(
 
 /** A user on the account of its address, which is made with the trial credit if there is none. */
 export async function createUser(
-  console: Pick<Console, 'random'>,
   tx: Transaction,
   { email, passwordHash, role }: { email: string; passwordHash: string; role: Role | null },
 ): Promise<StoredUser> {
-  const accounts = accountStore({ orm: tx }, console.random)
+  const accounts = accountStore({ orm: tx })
   const known = await accounts.findAccountByEmail(email)
   const { trialCredit } = await loadDefaults({ orm: tx })
   const account =

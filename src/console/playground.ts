@@ -65,8 +65,7 @@ export class Playground {
   }
 
   async #makeKey(accountId: number, expiresAt: Date): Promise<string> {
-    const { database, random } = this.#console
-    const { key } = await accountStore(database, random).createKey({
+    const { key } = await accountStore(this.#console.database).createKey({
       accountId,
       name: 'playground',
       expiresAt,

@@ -76,7 +76,7 @@ export async function keyNamesOf(
   exchanges: readonly StoredExchange[],
 ): Promise<Map<number, string>> {
   const ids = [...new Set(exchanges.map(({ keyId }) => keyId))]
-  const found = await accountStore({ orm: rows }, noRandom).findKeyNames(ids)
+  const found = await accountStore({ orm: rows }).findKeyNames(ids)
   return new Map(found.map(({ id, name, lookup }) => [id, name === '' ? `sk-${lookup}` : name]))
 }
 
@@ -105,11 +105,6 @@ export function lineOf(
     cost: row.costNano === null ? null : formatMoney(row.costNano),
     channel: showsChannel ? row.channel : null,
   }
-}
-
-/** Names are read, no key is made. */
-function noRandom(): never {
-  throw new Error('nothing random is needed here')
 }
 
 function hasStatus(status: string): SQL | undefined {

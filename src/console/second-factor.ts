@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { Secret, TOTP } from 'otpauth'
 import type { Rows } from '@/db/connect.ts'
 import type { Console } from './deployment.ts'
 import { factorStore } from './factor-store.ts'
 import { ConsoleError } from './failure.ts'
-import type { RandomBytes } from './tokens.ts'
 import type { StoredUser } from './user-store.ts'
 
 /** RFC 6238 with what every authenticator app expects: SHA-1, six digits, half a minute. */
@@ -15,8 +14,8 @@ const WINDOW = 1
 const RECOVERY_CODES = 10
 
 /** A new secret, and the address that an authenticator app reads it from. */
-export function newSecret(random: RandomBytes, email: string): { secret: string; uri: string } {
-  const secret = Secret.fromHex(Buffer.from(random(SECRET_BYTES)).toString('hex')).base32
+export function newSecret(email: string): { secret: string; uri: string } {
+  const secret = Secret.fromHex(randomBytes(SECRET_BYTES).toString('hex')).base32
   return { secret, uri: totpOf(secret, email).toString() }
 }
 
@@ -59,9 +58,9 @@ export async function checkSecondFactor(
 }
 
 /** Ten codes of 50 random bits each, for a lost authenticator. */
-export function newRecoveryCodes(random: RandomBytes): string[] {
+export function newRecoveryCodes(): string[] {
   return Array.from({ length: RECOVERY_CODES }, () => {
-    const digits = [...random(10)].map(byte => ALPHABET.charAt(byte % 32)).join('')
+    const digits = [...randomBytes(10)].map(byte => ALPHABET.charAt(byte % 32)).join('')
     return `${digits.slice(0, 5)}-${digits.slice(5)}`
   })
 }

@@ -26,7 +26,7 @@ const TOUCH_MS = 60_000
 
 /** Signs a user in; the answer is the cookie that is the session. */
 export async function openSession(console: Console, user: StoredUser, origin: Origin): Promise<string> {
-  const token = newToken(console.random)
+  const token = newToken()
   const now = console.clock.now()
   const store = sessionStore(console.database.orm)
   const id = await store.add({

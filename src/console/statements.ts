@@ -88,7 +88,7 @@ export async function printStatement(console: Console, accountId: number, month:
   const found = await findMonth(database, accountId, month)
   if (found === undefined) throw notFound('statement')
   const [{ email }, models, others, { currency }] = await Promise.all([
-    accountStore(database, console.random).findAccount(accountId),
+    accountStore(database).findAccount(accountId),
     readUsageByModel(database, accountId, found),
     database.orm
       .select()

@@ -98,10 +98,6 @@ export interface LedgerOptions {
   /** Where this process runs, for people. */
   address: string
   clock: Clock
-  /** A new UUIDv7. */
-  newId(): string
-  /** That many bytes nobody can guess. */
-  random(bytes: number): Uint8Array
   log: Log
   /** Called whenever what dead processes left in their journals has been posted: what else they left may be taken in. */
   onAdopted?(): Promise<void>
@@ -114,12 +110,12 @@ export interface LedgerOptions {
 
 /** Registers this process, posts what dead ones left in their journals, and begins the upkeep. */
 export async function openLedger(options: LedgerOptions): Promise<Ledger> {
-  const { clock, log, newId, databaseUrl } = options
+  const { clock, log, databaseUrl } = options
   const timings = { ...TIMINGS, ...options.timings }
   await using opened = new AsyncDisposableStack()
   const pool = openPool(databaseUrl, timings, clock, options.onConnectionsLost)
   opened.defer(() => pool.close())
-  const presence = await register({ store: pool.store, newId, address: options.address })
+  const presence = await register({ store: pool.store, address: options.address })
   const spill =
     options.journalDirectory === undefined
       ? undefined
@@ -133,7 +129,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     await spill?.adopt(batches.settleAll)
     await options.onAdopted?.()
   }
-  const upkeep = new Upkeep({ ...shared, ...batches, databaseUrl, running, adopt, newId, onStop })
+  const upkeep = new Upkeep({ ...shared, ...batches, databaseUrl, running, adopt, onStop })
   let closing = false
 
   async function settle(settlement: Settlement): Promise<SettleResult> {
@@ -182,19 +178,19 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
     post: posting => pool.store().post(posting),
     async giveBack(exchanges, reason) {
       for (const { id: ref, ...due } of await pool.store().notGivenBack(exchanges)) {
-        const posting = { ...due, id: newId(), kind: 'usage_refund', ref, reason } as const
+        const posting = { ...due, id: Bun.randomUUIDv7(), kind: 'usage_refund', ref, reason } as const
         // Refused: another process gave it back this moment.
         await pool.store().post(posting).catch(unlessRefused)
       }
     },
     async createCodes({ count, ...terms }) {
-      const codes = Array.from({ length: count }, () => mintCode(options.random))
+      const codes = Array.from({ length: count }, mintCode)
       await pool.store().createCodes(codes.map(toHash), terms)
       return codes
     },
     async redeem(typedCode, accountId) {
       const hash = hashCode(typedCode) ?? new Uint8Array(32)
-      return pool.store().redeem(newId(), hash, accountId)
+      return pool.store().redeem(Bun.randomUUIDv7(), hash, accountId)
     },
     balance: accountId => pool.store().balance(accountId),
     audit: auditOptions => audit(databaseUrl, auditOptions),

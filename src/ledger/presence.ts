@@ -13,7 +13,6 @@ export interface Presence {
 /** Who this process is to the others. */
 export interface PresenceOptions {
   store(): LedgerStore
-  newId(): string
   /** Where the process runs, for people. */
   address: string
 }
@@ -25,7 +24,7 @@ export async function register(options: PresenceOptions): Promise<Presence> {
 
   /** The id counts only once it is stored. */
   async function enter(): Promise<string> {
-    const id = options.newId()
+    const id = Bun.randomUUIDv7()
     await options.store().register(id, options.address)
     return id
   }

@@ -1,13 +1,13 @@
-import { createHash } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 
 /** 128 random bits in Crockford's base 32, which has no I, L, O or U: 26 characters, in groups for people who type. */
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 const LENGTH = 26
 const GROUPS = /^(.{6})(.{7})(.{6})(.{7})$/
 
-/** Makes a code. `random` gives that many bytes nobody can guess. */
-export function mintCode(random: (bytes: number) => Uint8Array): string {
-  let rest = BigInt(`0x${Buffer.from(random(16)).toString('hex')}`)
+/** Makes a code. */
+export function mintCode(): string {
+  let rest = BigInt(`0x${randomBytes(16).toString('hex')}`)
   let code = ''
   for (; code.length < LENGTH; rest /= 32n) code = ALPHABET.charAt(Number(rest % 32n)) + code
   return code.replace(GROUPS, '$1-$2-$3-$4')

@@ -56,7 +56,7 @@ export interface LedgerStore {
   /** Accounts with credit that has expired, at most so many. */
   accountsWithExpiredCredit(limit: number): Promise<number[]>
   /** Takes what is left of it; returns how many entries that made. */
-  expireCredit(accountId: number, newId: () => string): Promise<number>
+  expireCredit(accountId: number): Promise<number>
   makePartitions(monthsAhead: number): Promise<number>
   rollUp(): Promise<number>
 }
@@ -160,7 +160,7 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         select distinct account_id from ledger_grant where closed_at is null and expires_at <= now() limit ${limit}`
       return rows.map(row => Number(row.account_id))
     },
-    expireCredit: (accountId, newId) =>
+    expireCredit: accountId =>
       unhurried(async tx => {
         const [wallet] = await tx<{ debits: bigint; pending: bigint; now: string }[]>`
           select debits, pending, (extract(epoch from now()) * 1000)::bigint as now from ledger_lock_wallet(${accountId})`
@@ -168,7 +168,7 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         const counters = { debitsNano: wallet.debits, pendingNano: wallet.pending }
         const due = expiries(await selectGrants(tx, accountId), counters, new Date(Number(wallet.now)))
         for (const { grant, amountNano, last } of due) {
-          await tx`select ledger_expire(${newId()}, ${accountId}, ${grant.entryId}, ${grant.entryKind}, ${amountNano}, ${last})`
+          await tx`select ledger_expire(${Bun.randomUUIDv7()}, ${accountId}, ${grant.entryId}, ${grant.entryKind}, ${amountNano}, ${last})`
         }
         return due.filter(({ amountNano }) => amountNano > 0n).length
       }),

@@ -27,7 +27,6 @@ export interface UpkeepOptions {
   clock: Clock
   log: Log
   timings: LedgerTimings
-  newId(): string
   onStop: (stop: Stop) => void
 }
 
@@ -119,10 +118,10 @@ export class Upkeep {
   }
 
   async #expireCredit(): Promise<void> {
-    const { pool, newId } = this.#options
+    const { pool } = this.#options
     const store = pool.store()
     const accounts = await store.accountsWithExpiredCredit(ACCOUNTS_AT_ONCE)
-    await eachByItself(accounts.map(account => () => store.expireCredit(account, newId)))
+    await eachByItself(accounts.map(account => () => store.expireCredit(account)))
   }
 
   /** The audit of what is new, if it is this process's turn. */

@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
 import { hashKey, mintKey, parseKey, sameHash } from '@/accounts/api-key.ts'
 
 const minted = mintKey(size => new Uint8Array(size).fill(0xab))
@@ -37,7 +36,7 @@ test.each([
 })
 
 test('ten thousand keys have ten thousand lookup ids', () => {
-  const keys = Array.from({ length: 10_000 }, () => mintKey(size => new Uint8Array(randomBytes(size))))
+  const keys = Array.from({ length: 10_000 }, () => mintKey())
   expect(new Set(keys.map(key => key.lookup)).size).toBe(keys.length)
 })
 

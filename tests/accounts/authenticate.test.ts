@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { authenticator } from '@/accounts/authenticate.ts'
@@ -8,7 +7,7 @@ import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
 import { openListener } from '@/db/listener.ts'
 
 const database = await testDatabase()
-const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
+const store = accountStore(database)
 let asked = 0
 let heard = Promise.withResolvers<void>()
 const clock = manualClock(Date.parse('2026-01-01T00:00:00Z'))

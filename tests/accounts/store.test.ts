@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
 import { and, eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { hashKey } from '@/accounts/api-key.ts'
@@ -7,7 +6,7 @@ import { accountStore, type NewKey } from '@/accounts/store.ts'
 import { apiKey, model } from '@/db/schema.ts'
 
 const database = await testDatabase()
-const store = accountStore(database, size => new Uint8Array(randomBytes(size)))
+const store = accountStore(database)
 afterAll(() => database.close())
 
 beforeAll(async () => {
@@ -260,7 +259,7 @@ test('a hidden key works and is in no list', async () => {
 
 test('what is done inside a transaction that fails was not done', async () => {
   const lost = database.orm.transaction(async tx => {
-    await accountStore({ orm: tx }, randomBytes).createAccount(plainAccount('lost@keys.example'))
+    await accountStore({ orm: tx }).createAccount(plainAccount('lost@keys.example'))
     throw new Error('no')
   })
   await expect(lost).rejects.toThrow('no')

@@ -1,4 +1,4 @@
-import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { connectRedis, openTestRedis } from '#tests/support/stores/redis.ts'
 import { systemClock } from '@/clock/clock.ts'
@@ -59,14 +59,12 @@ function take(limiter: Awaited<ReturnType<typeof openLimiter>>): () => Promise<v
 /** Holds and settlements of one account, so many at once, on a database of their own. */
 export async function ledgerCycles(sizes: readonly number[]): Promise<Measured[]> {
   const database = await testDatabase()
-  const { accountId, keyId } = await openPayer(accountsOf(database))
+  const { accountId, keyId } = await openPayer(database)
   const ledger = await openLedger({
     databaseUrl: database.url,
     journalDirectory: undefined,
     address: 'bench',
     clock: systemClock,
-    newId: () => Bun.randomUUIDv7(),
-    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
   })
   const cycle = async () => {

@@ -91,8 +91,8 @@ function observed(real: Ledger, grantedAccount: number, heldAt: Map<string, numb
   }
 }
 
-async function payer({ accounts }: TestGateway): Promise<Key> {
-  return openPayer(accounts, { creditNano: AVAILABLE })
+async function payer({ database }: TestGateway): Promise<Key> {
+  return openPayer(database, { creditNano: AVAILABLE })
 }
 
 async function ask(

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { least } from '#tests/support/least.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
@@ -38,7 +38,7 @@ const file = join(directory, 'large.png')
 
 beforeAll(async () => {
   database = await testDatabase()
-  key = (await openPayer(accountsOf(database))).key
+  key = (await openPayer(database)).key
   await Bun.write(file, Buffer.alloc(LARGE, 'not quite a picture '))
 }, 120_000)
 afterAll(async () => {

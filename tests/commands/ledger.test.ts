@@ -1,5 +1,4 @@
 import { afterAll, describe, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
@@ -7,7 +6,7 @@ import { ledgerCommands } from '@/commands/ledger.ts'
 
 const db = await testDatabase()
 afterAll(() => db.close())
-const store = accountStore(db, randomBytes)
+const store = accountStore(db)
 let serial = 0
 
 async function newAccount(): Promise<string> {
@@ -25,7 +24,6 @@ async function run(words: string) {
     error: () => undefined,
     terminal: false,
     now: Date.now,
-    random: randomBytes,
   }
   const args = words
     .slice(command.name.length)

@@ -43,7 +43,6 @@ async function run(...args: string[]): Promise<{ exitCode: number; out: string; 
     },
     terminal: false,
     now: Date.now,
-    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
   }
   const exitCode = await runCommandLine(['receipt', ...args], [receiptCommand], io)
   return { exitCode, ...said }

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { existsSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import {
   FREE_PORTS,
   type RawClient,
@@ -35,7 +35,7 @@ let key: string
 beforeAll(async () => {
   upstream = scriptedUpstream((request, signal) => answer(request, signal))
   database = await testDatabase()
-  key = (await openPayer(accountsOf(database))).key
+  key = (await openPayer(database)).key
 })
 afterAll(async () => {
   await upstream.stop()

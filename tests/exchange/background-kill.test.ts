@@ -1,6 +1,6 @@
 import { afterAll, expect, setDefaultTimeout, test } from 'bun:test'
 import OpenAI from 'openai'
-import { accountsOf, openPayer } from '#tests/support/gateway/payer.ts'
+import { openPayer } from '#tests/support/gateway/payer.ts'
 import { type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { eventStream, fedStream, scriptedUpstream, until } from '#tests/support/upstreams/upstream.ts'
@@ -36,7 +36,7 @@ async function start(): Promise<ServerProcess> {
 test('a background response whose process is killed fails readably, and its money moves once', async () => {
   const doomed = await start()
   const survivor = await start()
-  const { accountId, key: apiKey } = await openPayer(accountsOf(database))
+  const { accountId, key: apiKey } = await openPayer(database)
   const clientOf = ({ apiUrl }: ServerProcess) =>
     new OpenAI({ apiKey, baseURL: `${apiUrl}/v1`, maxRetries: 0 })
 

@@ -46,7 +46,7 @@ function ask(stream: boolean, key = gateway.key): Promise<Response> {
 }
 
 /** An account of which nothing bad is known. */
-const payer = () => openPayer(gateway.accounts)
+const payer = () => openPayer(gateway.database)
 
 /** The ledger with an answer to holds that the test gives, after what the real one said. */
 function slowHolds(answer: (result: HoldResult) => Promise<HoldResult>): void {

@@ -17,7 +17,7 @@ let presence: Presence
 
 beforeAll(async () => {
   pool = openPool(fixture.database.url, TIMINGS, manualClock())
-  presence = await register({ store: pool.store, newId, address: 'test' })
+  presence = await register({ store: pool.store, address: 'test' })
 })
 afterAll(async () => {
   await pool.close()

@@ -1,10 +1,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { accountsOf, openPayer, type Payer as PayerWithKey } from '#tests/support/gateway/payer.ts'
+import { openPayer, type Payer as PayerWithKey } from '#tests/support/gateway/payer.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import type { SpendCap } from '@/accounts/account.ts'
-import type { AccountStore } from '@/accounts/store.ts'
+import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
 import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
@@ -36,7 +36,7 @@ export interface LedgerFixture {
 export async function ledgerFixture(): Promise<LedgerFixture> {
   const database = await testDatabase()
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'))
-  const accounts = accountsOf(database)
+  const accounts = accountStore(database)
   const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
   const opened: Ledger[] = []
 
@@ -55,8 +55,6 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
         journalDirectory: directory,
         address: 'test',
         clock: stillClock,
-        newId,
-        random,
         log,
         ...options,
       })
@@ -64,7 +62,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
       return ledger
     },
     async payer(creditNano, options = {}) {
-      const { accountId, keyId } = await openPayer(accounts, { creditNano, ...options })
+      const { accountId, keyId } = await openPayer(database, { creditNano, ...options })
       return { accountId, keyId }
     },
     async close() {

@@ -369,7 +369,7 @@ function expire(which: number) {
   return command(`expire(${which})`, async (model, real) => {
     const account = which % model.accounts.length
     await real.passTime(account)
-    await real.store.expireCredit(at(real.accountIds, account), real.newId)
+    await real.store.expireCredit(at(real.accountIds, account))
     const owner = at(model.accounts, account)
     owner.expiredCredit += owner.endingCredit
     owner.endingCredit = 0n

@@ -14,7 +14,7 @@ beforeAll(async () => {
 }, START_MS)
 afterAll(() => gateway.close())
 
-const UNKNOWN_KEY = mintKey(bytes => crypto.getRandomValues(new Uint8Array(bytes))).key
+const UNKNOWN_KEY = mintKey().key
 
 interface KeyOptions {
   models?: readonly string[]

@@ -65,7 +65,6 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     database,
     secretBox,
     clock,
-    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
     catalog,
     readings: options.readings,

@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto'
 import { accountStore } from '@/accounts/store.ts'
 import { demoFile, vendorFile, vendorsIn } from '@/config/catalogue.ts'
 import { configFileOf } from '@/config/file.ts'
@@ -52,7 +51,7 @@ export async function firstStart(
 
 /** The account may be there already if the operator emptied the catalog since. */
 async function makeTrialKey(db: Database): Promise<string> {
-  const store = accountStore(db, randomBytes)
+  const store = accountStore(db)
   const account = (await store.findAccountByEmail(TRIAL_EMAIL)) ?? (await makeTrialAccount(db, store))
   const { key } = await store.createKey({
     accountId: account.id,

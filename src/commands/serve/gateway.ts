@@ -244,8 +244,6 @@ function openLedgerOf(options: GatewayOptions, watchdog: Watchdog, store: Exchan
     journalDirectory: settings.journalDirectory,
     address: settings.api.host,
     clock: ledgerClock ?? clock,
-    newId: () => Bun.randomUUIDv7(),
-    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log,
     onStop: stop => watchdog.end(stop),
     onAdopted: () => store.adopt(),

@@ -24,7 +24,7 @@ import { keyPage } from './keys.ts'
 /** What administrators see and change of accounts. */
 export function adminAccountsApi(console: Console, listener: Listener) {
   const { database } = console
-  const accounts = accountStore(database, console.random)
+  const accounts = accountStore(database)
   const users = userStore(database.orm)
 
   async function rowOf(account: Account): Promise<AccountRow> {
@@ -140,7 +140,7 @@ async function createAccount(
   if (credit === undefined) throw invalid('credit', 'This is no amount, as in 5.00')
   const models = resolve(console, body.models ?? [])
   const made = await administer(console, actorOf(call), async tx => {
-    const account = await accountStore({ orm: tx }, console.random).createAccount({
+    const account = await accountStore({ orm: tx }).createAccount({
       email: body.email,
       creditNano: credit,
       onTrial: body.credit === undefined,
@@ -162,7 +162,7 @@ async function inviteTo(
   id: number,
 ): Promise<{ url: string; mailed: boolean }> {
   await assertAccount(console, id)
-  const account = await accountStore(console.database, console.random).findAccount(id)
+  const account = await accountStore(console.database).findAccount(id)
   if ((await userStore(console.database.orm).findByAccount(id)) !== undefined) {
     throw new ConsoleError('refused', 'Somebody signs in for this account already')
   }

@@ -51,7 +51,7 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       if (expiresAt !== undefined && !(expiresAt.getTime() > console.clock.now())) {
         throw invalid('expires_at', 'This time is over already')
       }
-      const codes = Array.from({ length: body.count ?? 1 }, () => mintCode(console.random))
+      const codes = Array.from({ length: body.count ?? 1 }, mintCode)
       const hashes = codes.flatMap(code => hashCode(code) ?? [])
       await administer(console, actorOf(call), async tx => {
         const terms = { amountNano, uses, ...(expiresAt === undefined ? {} : { expiresAt }) }

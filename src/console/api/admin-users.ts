@@ -43,7 +43,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
     const action = status === 'active' ? 'user.enable' : 'user.disable'
     const changed = await change(call, id, action, statusOf, async (tx, user) => {
       const store = userStore(tx)
-      if (status === 'active') await refuseClosed(console, tx, user)
+      if (status === 'active') await refuseClosed(tx, user)
       if (status === 'disabled') {
         await refuseLastOwner(tx, user)
         await sessionStore(tx).endAll(id)
@@ -164,8 +164,8 @@ async function refuseLastOwner(tx: Transaction, { id, role }: StoredUser): Promi
 }
 
 /** Who holds a closed account signs in again when it is reopened. */
-async function refuseClosed({ random }: Console, tx: Transaction, { accountId }: StoredUser): Promise<void> {
-  const { status } = await accountStore({ orm: tx }, random).findAccount(accountId)
+async function refuseClosed(tx: Transaction, { accountId }: StoredUser): Promise<void> {
+  const { status } = await accountStore({ orm: tx }).findAccount(accountId)
   if (status === 'closed') throw new ConsoleError('refused', 'The account is closed: reopen that')
 }
 

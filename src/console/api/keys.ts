@@ -14,7 +14,7 @@ import { controller, type Listener } from './controller.ts'
 
 /** An account holder's keys. */
 export function keysApi(console: Console, listener: Listener) {
-  const accounts = accountStore(console.database, console.random)
+  const accounts = accountStore(console.database)
 
   /** @throws ConsoleError `not_found`, for a key of somebody else as for none */
   async function ownKey(id: number, accountId: number): Promise<ApiKey> {
@@ -36,7 +36,7 @@ export function keysApi(console: Console, listener: Listener) {
       const limits = limitChangesOf(wanted)
       refuseWider(console, limits)
       const changed = await console.database.orm.transaction(async tx => {
-        const store = accountStore({ orm: tx }, console.random)
+        const store = accountStore({ orm: tx })
         const key = await store.lockKey(id)
         if (key === undefined) throw notFound('key')
         refuseOverwriting('key', keyRevision(key), revision)
@@ -61,7 +61,7 @@ export async function keyPage(
 ): Promise<Page<Key>> {
   const limit = limitOf(query)
   const search = query.search?.trim()
-  const keys = await accountStore(console.database, console.random).searchKeys({
+  const keys = await accountStore(console.database).searchKeys({
     accountId,
     before: cursorId(query),
     limit: limit + 1,
@@ -103,7 +103,7 @@ async function readModels(
   names: readonly string[] | undefined,
 ): Promise<string[] | undefined> {
   if (names === undefined) return undefined
-  const account = await accountStore(console.database, console.random).findAccount(accountId)
+  const account = await accountStore(console.database).findAccount(accountId)
   const reached = reachedModels(console.catalog, account)
   const ids = names.map(name => {
     const model = reached.find(({ id, aliases }) => id === name || aliases.includes(name))

@@ -67,12 +67,12 @@ async function beginSignup(console: Console, email: string): Promise<void> {
 async function signUp(console: Console, email: string, password: string): Promise<StoredUser> {
   const passwordHash = await console.passwords.hash(password)
   return console.database.orm.transaction(async tx => {
-    if ((await accountStore({ orm: tx }, console.random).findAccountByEmail(email)) !== undefined) {
+    if ((await accountStore({ orm: tx }).findAccountByEmail(email)) !== undefined) {
       throw new ConsoleError('refused', 'An account with this address cannot be made here', {
         field: 'email',
       })
     }
-    return createUser(console, tx, { email, passwordHash, role: null })
+    return createUser(tx, { email, passwordHash, role: null })
   })
 }
 

@@ -17,7 +17,7 @@ const OK = { ok: true } as const
 export function meApi(console: Console, listener: Listener) {
   const { clock, database, passwords, throttle } = console
   const users = userStore(database.orm)
-  const accounts = accountStore(database, console.random)
+  const accounts = accountStore(database)
 
   /** @throws ConsoleError `wrong_credentials` */
   async function confirmPassword(user: StoredUser, password: string, field = 'password'): Promise<void> {
@@ -45,7 +45,7 @@ export function meApi(console: Console, listener: Listener) {
       await confirmPassword(user, body.password)
       if (user.totpSecret !== null)
         throw new ConsoleError('refused', 'There is a second factor already: remove it first')
-      const { secret, uri } = newSecret(console.random, user.email)
+      const { secret, uri } = newSecret(user.email)
       await users.change(user.id, { totpPending: console.secretBox.seal(secret) })
       return { secret, uri }
     },
@@ -54,7 +54,7 @@ export function meApi(console: Console, listener: Listener) {
       throttle.take(['second-factor', String(user.id)])
       const step = stepOf(console.secretBox.open(user.totpPending), body.code, clock.now())
       if (step === undefined) throw invalid('code', 'This code is wrong')
-      const codes = newRecoveryCodes(console.random)
+      const codes = newRecoveryCodes()
       await database.orm.transaction(async tx => {
         const store = userStore(tx)
         await store.change(user.id, { totpSecret: user.totpPending, totpPending: null, totpStep: step })

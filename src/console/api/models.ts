@@ -9,7 +9,7 @@ import { controller, type Listener } from './controller.ts'
 
 /** What an account holder may call, and a way to try it. */
 export function modelsApi(console: Console, listener: Listener) {
-  const accounts = accountStore(console.database, console.random)
+  const accounts = accountStore(console.database)
   const playground = new Playground(console)
 
   return controller('console-models', console, listener, modelRoutes, {

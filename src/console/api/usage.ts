@@ -16,7 +16,7 @@ const KEYS_SHOWN = 20
 /** An account holder's balance, spending and limits. */
 export function usageApi(console: Console, listener: Listener) {
   const { database, clock, catalog } = console
-  const accounts = accountStore(database, console.random)
+  const accounts = accountStore(database)
 
   return controller('console-usage', console, listener, usageRoutes, {
     'GET /api/overview': async ({ signedIn, query }) => {
@@ -66,11 +66,11 @@ export async function usageFile(
 
 /** What people call the ids of a dimension. */
 async function namesOf(
-  { database, catalog, random }: Console,
+  { database, catalog }: Console,
   by: UsageDimension,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const accounts = accountStore(database, random)
+  const accounts = accountStore(database)
   switch (by) {
     case 'model':
       return new Map(ids.map(id => [id, id === '' ? 'Unknown' : (catalog.find(id)?.displayName ?? id)]))

@@ -1,5 +1,4 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
-import { randomBytes } from 'node:crypto'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { firstStart, TRIAL_EMAIL } from '@/commands/serve/first-start.ts'
@@ -12,7 +11,7 @@ import { secretBox } from '@/secrets/secret-box.ts'
 
 const db = await testDatabase()
 const box = secretBox('a secret of at least thirty-two bytes')
-const store = accountStore(db, randomBytes)
+const store = accountStore(db)
 afterAll(() => db.close())
 
 beforeEach(async () => {

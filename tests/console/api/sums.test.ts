@@ -12,7 +12,7 @@ beforeAll(async () => {
   gateway = await startTestGateway()
   site = await startTestConsole(gateway)
   owner = await site.signUp('owner@example.com', 'owner')
-  for (const _ of [1, 2]) await openPayer(gateway.accounts, { creditNano: LARGEST_NANO })
+  for (const _ of [1, 2]) await openPayer(gateway.database, { creditNano: LARGEST_NANO })
   const { key } = await site.call(owner, 'POST /api/keys', { body: { name: 'k' } })
   for (const id of [Bun.randomUUIDv7(), Bun.randomUUIDv7()]) {
     await gateway.database.sql`

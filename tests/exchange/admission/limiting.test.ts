@@ -21,7 +21,7 @@ async function limited(limits: LimitChanges, keyLimits: LimitChanges = {}): Prom
 }
 
 async function limitedKey(limits: LimitChanges, keyLimits: LimitChanges) {
-  const { accountId } = await openPayer(gateway.accounts)
+  const { accountId } = await openPayer(gateway.database)
   await gateway.accounts.changeLimits(accountId, limits)
   return gateway.accounts.createKey({ accountId, name: '', limits: keyLimits })
 }
@@ -116,7 +116,7 @@ describe('places for requests at once', () => {
 })
 
 test('a request that is refused for want of money counts against no limit', async () => {
-  const { accountId } = await openPayer(gateway.accounts, { creditNano: 0n })
+  const { accountId } = await openPayer(gateway.database, { creditNano: 0n })
   await gateway.accounts.changeLimits(accountId, { concurrentRequests: 1, requestsPerMinute: 2 })
   const { key } = await gateway.accounts.createKey({ accountId, name: '' })
   for (let n = 0; n < 5; n += 1) expect((await call('chat', key)).status).toBe(402)

@@ -16,7 +16,7 @@ beforeAll(async () => {
     models: `
   - { id: "dear", enabled_by_default: false, channels: [{ channel: messages, model: "dear-2026" }], prices: { input: 1, output: 1 } }`,
   })
-  given = (await openPayer(gateway.accounts, { models: ['dear'] })).key
+  given = (await openPayer(gateway.database, { models: ['dear'] })).key
 })
 afterAll(async () => {
   await gateway.close()

@@ -325,7 +325,7 @@ describe('at the dearest prices that there can be', () => {
   const cap = { period: 'total', amountNano: 9_000_000_000n * units } as const
 
   test('the largest usage that there can be is charged, whatever it costs', async () => {
-    const payer = await openPayer(gateway.accounts, { creditNano: 8_000_000_000n * units, cap })
+    const payer = await openPayer(gateway.database, { creditNano: 8_000_000_000n * units, cap })
     const usage = '"usage":{"prompt_tokens":33554432,"completion_tokens":33554432}'
     answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
     const response = await post(body('dearest', true), payer.key)
@@ -338,7 +338,7 @@ describe('at the dearest prices that there can be', () => {
   test.each([undefined, cap])(
     'a request that costs more than any wallet holds is a 402 (cap: %p)',
     async cap => {
-      const payer = await openPayer(gateway.accounts, { creditNano: 8_000_000_000n * units, cap })
+      const payer = await openPayer(gateway.database, { creditNano: 8_000_000_000n * units, cap })
       answer = () => Promise.reject(new Error('nobody may ask'))
       for (const stream of [false, true]) {
         const response = await post(body('dearest', stream, ',"max_tokens":900000000'), payer.key)
@@ -349,7 +349,7 @@ describe('at the dearest prices that there can be', () => {
 })
 
 describe('credit', () => {
-  const poor = (creditNano: bigint, onTrial = false) => openPayer(gateway.accounts, { creditNano, onTrial })
+  const poor = (creditNano: bigint, onTrial = false) => openPayer(gateway.database, { creditNano, onTrial })
 
   test('that is out is a 402 in the shape of the surface, and the upstream is not called', async () => {
     const { key } = await poor(1n)

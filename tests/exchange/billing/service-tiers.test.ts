@@ -327,7 +327,7 @@ describe('a model that has prices for fast alone', () => {
     ['messages', 200],
   ] as const)('sets them aside where they may be charged: %s', async (name, status) => {
     upstream.answer = () => answerOf(name, false, {})
-    const { key } = await openPayer(gateway.accounts, { creditNano: 300_000n })
+    const { key } = await openPayer(gateway.database, { creditNano: 300_000n })
     const response = await call(name, `fast-${name}`, false, {}, key)
     await response.text()
     expect(response.status).toBe(status)
@@ -365,7 +365,7 @@ describe('the hold', () => {
     async (_what, asked, status) => {
       upstream.answer = () => answerOf('chat', false, { service_tier: 'default' })
       // Enough for 60 tokens of the plain price, and not of the priority tier.
-      const { key } = await openPayer(gateway.accounts, { creditNano: 300_000n })
+      const { key } = await openPayer(gateway.database, { creditNano: 300_000n })
       const response = await call('chat', 'tiered-chat', false, asked, key)
       await response.text()
       expect(response.status).toBe(status)

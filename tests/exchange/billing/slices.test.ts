@@ -34,7 +34,7 @@ const DELTA = `data: {"choices":[{"index":0,"delta":{"content":"${'x'.repeat(400
 const END =
   'data: {"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}\n\ndata: {"choices":[],"usage":{"prompt_tokens":100,"completion_tokens":1900,"total_tokens":2000}}\n\ndata: [DONE]\n\n'
 
-const payer = (creditNano: bigint) => openPayer(gateway.accounts, { creditNano })
+const payer = (creditNano: bigint) => openPayer(gateway.database, { creditNano })
 
 const CHAT = ['/v1/chat/completions', '"stream":true,"messages":[{"role":"user","content":"hi"}]'] as const
 const SURFACES = {
@@ -155,7 +155,7 @@ describe('a stream that costs more than was set aside at its start', () => {
 
 describe('a key with a spending cap', () => {
   const capped = (cap: bigint, creditNano = 10n ** 12n) =>
-    openPayer(gateway.accounts, { creditNano, cap: { period: 'total', amountNano: cap } })
+    openPayer(gateway.database, { creditNano, cap: { period: 'total', amountNano: cap } })
 
   test('has a request that states no limit limited to what the cap pays for, and ended there', async () => {
     const { key } = await capped(3n * 10n ** 9n)

@@ -252,7 +252,7 @@ describe('the key is free again', () => {
 
 test('does not count for another account', async () => {
   const first = await readAll(await ask('chat'))
-  const { key: apiKey } = await openPayer(gateway.accounts)
+  const { key: apiKey } = await openPayer(gateway.database)
   const second = await readAll(await ask('chat', { apiKey, prompt: 'another body' }))
   expect(second.status).toBe(200)
   expect(second.replayed).toBeNull()

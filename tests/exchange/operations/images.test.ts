@@ -538,7 +538,7 @@ describe('money', () => {
   })
 
   test('what the account cannot pay is refused before any call', async () => {
-    const { key } = await openPayer(gateway.accounts, { creditNano: 100_000_000n })
+    const { key } = await openPayer(gateway.database, { creditNano: 100_000_000n })
     const response = await post(
       '/v1/images/generations',
       { model: 'up/sizes', prompt: 'x', size: '1024x1024', quality: 'high' },

@@ -215,7 +215,7 @@ test('a job is deleted thirty days after its end, and never while money is set a
 
 describe('money', () => {
   test('is not enough: refused before the maker hears of it', async () => {
-    const { key } = await openPayer(gateway.accounts, { creditNano: 100_000_000n })
+    const { key } = await openPayer(gateway.database, { creditNano: 100_000_000n })
     const body = { model: 'sora', prompt: 'a cat', seconds: '8' }
     const refused = await send('POST', '/v1/videos', body, { authorization: `Bearer ${key}` })
     expect(await readError(refused, 'chat')).toMatchObject({ status: 402, code: 'credit_exhausted' })
@@ -399,7 +399,7 @@ describe('another account', () => {
     const { id } = await order('sora')
     maker.state = 'completed'
     await show(id)
-    const { key } = await openPayer(gateway.accounts)
+    const { key } = await openPayer(gateway.database)
     const seen = maker.seen.length
     const texts: string[] = []
     for (const hex of [id.replace('video_', ''), crypto.randomUUID().replaceAll('-', '')]) {

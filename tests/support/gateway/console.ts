@@ -118,9 +118,7 @@ export async function startTestConsole(
     send,
     async signUp(email, role = null) {
       const passwordHash = await console.passwords.hash(PASSWORD)
-      const user = await database.orm.transaction(tx =>
-        createUser(console, tx, { email, passwordHash, role }),
-      )
+      const user = await database.orm.transaction(tx => createUser(tx, { email, passwordHash, role }))
       const cookie = await openSession(console, user, { ip: '127.0.0.1', agent: 'Firefox/1 Linux' })
       return { cookie: cookie.split(';')[0], userId: user.id, accountId: user.accountId, email }
     },

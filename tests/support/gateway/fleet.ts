@@ -2,12 +2,13 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SpendCap } from '@/accounts/account.ts'
+import { accountStore } from '@/accounts/store.ts'
 import { connect, type Database } from '@/db/connect.ts'
 import { openEmbedded } from '@/db/embedded.ts'
 import { migrate } from '@/db/migrate.ts'
 import { findPostmaster } from '@/db/postmaster.ts'
 import { type AuditReport, audit } from '@/ledger/audit.ts'
-import { accountsOf, openPayer, type Payer } from './payer.ts'
+import { openPayer, type Payer } from './payer.ts'
 import { type ServerProcess, spawnServer } from './serve-process.ts'
 
 export const SECRET = 'a secret for tests, long enough for everybody'
@@ -51,7 +52,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const postgres = await openEmbedded({ dataDir: directory, role: 'serve' })
   await migrate(postgres.url)
   const database = connect(postgres.url, { max: 4 })
-  const accounts = accountsOf(database)
+  const accounts = accountStore(database)
   const spawn = (dataDir?: string) =>
     spawnServer({
       env: {
@@ -72,7 +73,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   return {
     database,
     gateways,
-    payer: (creditNano, options = {}) => openPayer(accounts, { creditNano, ...options }),
+    payer: (creditNano, options = {}) => openPayer(database, { creditNano, ...options }),
     async revokeKey(keyId) {
       await accounts.revokeKey(keyId)
     },

@@ -1,5 +1,5 @@
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
-import type { AccountStore } from '@/accounts/store.ts'
+import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { type RunningServer, type ServerSettings, startServer } from '@/commands/serve/server.ts'
@@ -9,7 +9,7 @@ import { secretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
 import { createLog } from '@/telemetry/log.ts'
 import { createMetrics, type Metrics } from '@/telemetry/metrics.ts'
-import { accountsOf, openPayer, type Payer } from './payer.ts'
+import { openPayer, type Payer } from './payer.ts'
 
 export interface TestGatewayOptions {
   /** Where spans go. */
@@ -137,8 +137,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     metrics,
   })
   const ops = bindOps({ host: '127.0.0.1', port: 0 }, server.probes)
-  const accounts = accountsOf(database)
-  const payer = await openPayer(accounts, { email: 'test@example.com' })
+  const accounts = accountStore(database)
+  const payer = await openPayer(database, { email: 'test@example.com' })
   return {
     url: server.apiUrl,
     opsUrl: ops.url.href.replace(/\/$/, ''),

@@ -1,5 +1,5 @@
 import type { SpendCap } from '@/accounts/account.ts'
-import { type AccountStore, accountStore } from '@/accounts/store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import type { Database } from '@/db/connect.ts'
 
 /** An account with credit, and a key of it. */
@@ -22,9 +22,10 @@ export interface PayerOptions {
 
 /** Opens an account of which nothing bad is known, with a key that may do all that it may. */
 export async function openPayer(
-  accounts: AccountStore,
+  database: Pick<Database, 'orm'>,
   { cap, ...options }: PayerOptions = {},
 ): Promise<Payer> {
+  const accounts = accountStore(database)
   const { id: accountId } = await accounts.createAccount({
     email: `${crypto.randomUUID()}@example.com`,
     creditNano: 10n ** 12n,
@@ -34,9 +35,4 @@ export async function openPayer(
   })
   const { id: keyId, key } = await accounts.createKey({ accountId, name: 'test', cap })
   return { accountId, keyId, key }
-}
-
-/** The accounts of a database, with real randomness. */
-export function accountsOf(database: Pick<Database, 'orm'>): AccountStore {
-  return accountStore(database, bytes => crypto.getRandomValues(new Uint8Array(bytes)))
 }

@@ -47,8 +47,6 @@ async function serve(databaseUrl: string): Promise<void> {
     journalDirectory: undefined,
     address: 'process',
     clock: systemClock,
-    newId: () => Bun.randomUUIDv7(),
-    random: bytes => crypto.getRandomValues(new Uint8Array(bytes)),
     log: createLog({ level: 'warn', format: 'json' }),
   })
   const carryOut = ({ act, item }: LedgerOrder): Promise<unknown> => {

@@ -154,7 +154,7 @@ test('an upstream that compacts itself is asked to, and its answer is handed on 
 
 test('a summary is of use to the account alone that it was made for', async () => {
   const compacted = await openai.responses.compact({ model: 'chat/echo', input: TALK })
-  const { key } = await openPayer(gateway.accounts)
+  const { key } = await openPayer(gateway.database)
   const stranger = new OpenAI({ apiKey: key, baseURL: `${gateway.url}/v1`, maxRetries: 0 })
   const refused = { status: 400, code: 'invalid_request', param: 'input' }
   expect(

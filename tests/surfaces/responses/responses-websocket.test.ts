@@ -321,7 +321,7 @@ describe('who may connect', () => {
 })
 
 test('an account that is suspended has its connections ended', async () => {
-  const { accountId, key } = await openPayer(gateway.accounts, { creditNano: 10n ** 9n })
+  const { accountId, key } = await openPayer(gateway.database, { creditNano: 10n ** 9n })
   const connection = await connectWithKey(key)
   await gateway.accounts.suspendAccount(accountId)
   const { code } = await connection.closed
