@@ -1,5 +1,12 @@
-import type { account, apiKey, wallet } from '@/db/schema.ts'
-import type { Account, ApiKey, KeyRecord, Limits, SpendCap } from './account.ts'
+import { type SQL, sql } from 'drizzle-orm'
+import { account, accountModel, type apiKey, type wallet } from '@/db/schema.ts'
+import type { Account, ApiKey, KeyRecord, LimitChanges, Limits, SpendCap } from './account.ts'
+
+/** The models that were given to the account of a row. */
+export const GIVEN_MODELS: SQL<string[]> = sql<
+  string[]
+>`array(select ${accountModel.modelId} from ${accountModel}
+  where ${accountModel.accountId} = ${account.id} order by 1)`
 
 /** An account with its money and the models that were given to it. */
 export function toAccount(
@@ -70,6 +77,11 @@ export function toKeyRecord({ key, account: owner, models }: KeyRow): KeyRecord 
       cap: toCap(key),
     },
   }
+}
+
+/** The columns that the changes name. */
+export function limitColumns(changes: LimitChanges): LimitChanges {
+  return Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined))
 }
 
 function toLimits(row: { [Name in keyof Limits]: number | null }): Limits {

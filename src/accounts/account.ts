@@ -7,6 +7,9 @@ export interface Limits {
   concurrentRequests: number | undefined
 }
 
+/** New values of limits: undefined leaves one as it is, null puts it back to the deployment's default. */
+export type LimitChanges = { [Name in keyof Limits]?: number | null }
+
 /** Who pays. */
 export interface Account {
   id: number

@@ -6,7 +6,8 @@ import { openListener } from '@/db/listener.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { type Authenticate, type Authentication, authenticator } from './authenticate.ts'
 import { keyCache } from './key-cache.ts'
-import { accountStore, KEYS_CHANNEL } from './store.ts'
+import { KEYS_CHANNEL } from './key-changes.ts'
+import { keyStore } from './key-store.ts'
 
 /** How new a key's time of last use is kept. */
 const NOTE_USE_MS = 60_000
@@ -32,12 +33,12 @@ export interface LiveKeys {
 
 /** Begins to hear of changes. Fails if the database cannot be listened to. */
 export async function openLiveKeys({ database, clock, random, log }: LiveKeysOptions): Promise<LiveKeys> {
-  const accounts = accountStore(database)
+  const keys = keyStore(database)
   const guard = guardOf(database, { clock, silenceMs: SILENCE_MS })
   const cache = keyCache({
     load: hash =>
       inTime(
-        guard(() => accounts.findKey(Buffer.from(hash, 'hex'))),
+        guard(() => keys.findKey(Buffer.from(hash, 'hex'))),
         PATIENCE_MS,
         clock,
       ),
@@ -54,9 +55,7 @@ export async function openLiveKeys({ database, clock, random, log }: LiveKeysOpt
   const noteUse = async () => {
     const ids = [...used]
     used.clear()
-    await accounts
-      .touchKeys(ids)
-      .catch(error => log.warn({ err: error }, 'the use of keys could not be noted'))
+    await keys.touchKeys(ids).catch(error => log.warn({ err: error }, 'the use of keys could not be noted'))
   }
   const stopNoting = clock.every(NOTE_USE_MS, () => void noteUse())
   const authenticate = authenticator(cache, clock.now)

@@ -76,12 +76,14 @@ const listCommand: Command = {
 
 const SUBJECT: Subject<Account> = { noun: 'account', show }
 
-const showCommand = idCommand(SUBJECT, 'show', 'show one account', (store, id) => store.findAccount(id))
-const suspendCommand = idCommand(SUBJECT, 'suspend', 'refuse every request of an account', (store, id) =>
-  store.suspendAccount(id),
+const showCommand = idCommand(SUBJECT, 'show', 'show one account', (db, id) =>
+  accountStore(db).findAccount(id),
 )
-const resumeCommand = idCommand(SUBJECT, 'resume', 'serve a suspended account again', (store, id) =>
-  store.resumeAccount(id),
+const suspendCommand = idCommand(SUBJECT, 'suspend', 'refuse every request of an account', (db, id) =>
+  accountStore(db).suspendAccount(id),
+)
+const resumeCommand = idCommand(SUBJECT, 'resume', 'serve a suspended account again', (db, id) =>
+  accountStore(db).resumeAccount(id),
 )
 
 const closeCommand = closing('close', 'end an account: revoke its keys, sign its holder out', closeAccount)
@@ -106,7 +108,9 @@ function closing(verb: string, summary: string, act: typeof closeAccount): Comma
   }
 }
 
-const limitsOfAccount = limitsCommand(SUBJECT, (store, id, changes) => store.changeLimits(id, changes))
+const limitsOfAccount = limitsCommand(SUBJECT, (db, id, changes) =>
+  accountStore(db).changeLimits(id, changes),
+)
 
 const STORE_WORDS = ['allow', 'forbid'] as const
 

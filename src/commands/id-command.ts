@@ -1,4 +1,4 @@
-import { type AccountStore, accountStore } from '@/accounts/store.ts'
+import type { Database } from '@/db/connect.ts'
 import { type Command, type CommandIo, readArguments, readId } from './command.ts'
 import { withDatabase } from './deployment.ts'
 
@@ -14,7 +14,7 @@ export function idCommand<Row>(
   { noun, show }: Subject<Row>,
   verb: string,
   summary: string,
-  act: (store: AccountStore, id: number) => Promise<Row>,
+  act: (db: Database, id: number) => Promise<Row>,
 ): Command {
   return {
     name: `${noun} ${verb}`,
@@ -24,7 +24,7 @@ export function idCommand<Row>(
     async run(args, io) {
       const { json, positionals } = readArguments(args, {}, ['ID'])
       const id = readId(positionals[0] ?? '', 'ID')
-      show(io, json, await withDatabase(io, db => act(accountStore(db), id)))
+      show(io, json, await withDatabase(io, db => act(db, id)))
       return 0
     },
   }

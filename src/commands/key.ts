@@ -1,5 +1,5 @@
 import type { ApiKey, SpendCap } from '@/accounts/account.ts'
-import { accountStore, type NewKey } from '@/accounts/store.ts'
+import { keyStore, type NewKey } from '@/accounts/key-store.ts'
 import type { CapPeriod } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { isRange } from '@/net/ip-range.ts'
@@ -60,7 +60,7 @@ const createCommand: Command = {
     } satisfies Omit<NewKey, 'models'>
     const names = readNames(texts['models'], 'models')
     const { id, key } = await withDatabase(io, async db =>
-      accountStore(db).createKey({ ...input, models: await resolveModels(db, names) }),
+      keyStore(db).createKey({ ...input, models: await resolveModels(db, names) }),
     )
     print(
       io,
@@ -80,7 +80,7 @@ const listCommand: Command = {
   async run(args, io) {
     const words = readArguments(args, { account: 'text' })
     const accountId = readId(required(words, 'account'), '--account')
-    const keys = await withDatabase(io, db => accountStore(db).listKeys(accountId))
+    const keys = await withDatabase(io, db => keyStore(db).listKeys(accountId))
     print(io, words.json, keys.map(rowOf), () => keyTable(keys))
     return 0
   },
@@ -88,10 +88,10 @@ const listCommand: Command = {
 
 const SUBJECT: Subject<ApiKey> = { noun: 'key', show }
 
-const limitsOfKey = limitsCommand(SUBJECT, (store, id, changes) => store.changeKeyLimits(id, changes))
+const limitsOfKey = limitsCommand(SUBJECT, (db, id, changes) => keyStore(db).changeKeyLimits(id, changes))
 
-const revokeCommand = idCommand(SUBJECT, 'revoke', 'refuse a key from now on, for good', (store, id) =>
-  store.revokeKey(id),
+const revokeCommand = idCommand(SUBJECT, 'revoke', 'refuse a key from now on, for good', (db, id) =>
+  keyStore(db).revokeKey(id),
 )
 
 /** `key ...`: an account's API keys. */

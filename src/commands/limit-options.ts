@@ -1,5 +1,5 @@
-import type { Limits } from '@/accounts/account.ts'
-import { type AccountStore, accountStore, type LimitChanges } from '@/accounts/store.ts'
+import type { LimitChanges, Limits } from '@/accounts/account.ts'
+import type { Database } from '@/db/connect.ts'
 import { type Command, readArguments, readId, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import type { Subject } from './id-command.ts'
@@ -10,7 +10,7 @@ export const LIMIT_OPTIONS = { rpm: 'text', tpm: 'text', concurrent: 'text' } as
 /** `account limits`, `key limits`: sets the limits of the one with this id, and shows it as it is afterwards. */
 export function limitsCommand<Row>(
   { noun, show }: Subject<Row>,
-  change: (store: AccountStore, id: number, changes: LimitChanges) => Promise<Row>,
+  change: (db: Database, id: number, changes: LimitChanges) => Promise<Row>,
 ): Command {
   return {
     name: `${noun} limits`,
@@ -25,7 +25,7 @@ N is a whole number, or "default" for the deployment's own.`,
       const words = readArguments(args, LIMIT_OPTIONS, ['ID'])
       const changes = requireLimits(words.texts)
       const id = readId(words.positionals[0] ?? '', 'ID')
-      const limited = await withDatabase(io, db => change(accountStore(db), id, changes))
+      const limited = await withDatabase(io, db => change(db, id, changes))
       show(io, words.json, limited)
       return 0
     },

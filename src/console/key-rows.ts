@@ -1,5 +1,4 @@
-import type { ApiKey } from '@/accounts/account.ts'
-import type { LimitChanges } from '@/accounts/store.ts'
+import type { ApiKey, LimitChanges } from '@/accounts/account.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Key } from './api/contract/keys.ts'
 import { revisionOf } from './revision.ts'

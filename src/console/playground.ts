@@ -1,4 +1,4 @@
-import { accountStore } from '@/accounts/store.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError } from './failure.ts'
 
@@ -65,7 +65,7 @@ export class Playground {
   }
 
   async #makeKey(accountId: number, expiresAt: Date): Promise<string> {
-    const { key } = await accountStore(this.#console.database).createKey({
+    const { key } = await keyStore(this.#console.database).createKey({
       accountId,
       name: 'playground',
       expiresAt,

@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
-import { accountStore } from '@/accounts/store.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import type { Rows } from '@/db/connect.ts'
 import { type EndState, exchange } from '@/db/schema.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
@@ -76,7 +76,7 @@ export async function keyNamesOf(
   exchanges: readonly StoredExchange[],
 ): Promise<Map<number, string>> {
   const ids = [...new Set(exchanges.map(({ keyId }) => keyId))]
-  const found = await accountStore({ orm: rows }).findKeyNames(ids)
+  const found = await keyStore({ orm: rows }).findKeyNames(ids)
   return new Map(found.map(({ id, name, lookup }) => [id, name === '' ? `sk-${lookup}` : name]))
 }
 

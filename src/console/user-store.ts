@@ -1,5 +1,6 @@
-import { and, desc, eq, ilike, isNotNull, lt, ne, or, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, isNotNull, like, lt, ne, or, type SQL, sql } from 'drizzle-orm'
 import type { Rows, Transaction } from '@/db/connect.ts'
+import { patternOf } from '@/db/like.ts'
 import { consoleUser, type Role } from '@/db/schema.ts'
 
 /** Who signs in, with the hash of the password. */
@@ -69,7 +70,7 @@ export function userStore(rows: Rows) {
         .where(
           and(
             part.before === undefined ? undefined : lt(consoleUser.id, part.before),
-            part.search === undefined ? undefined : ilike(consoleUser.email, `%${literal(part.search)}%`),
+            part.search === undefined ? undefined : like(consoleUser.email, patternOf(part.search)),
             ofRole(part.role),
           ),
         )
@@ -87,12 +88,4 @@ export async function lockAdministrators(tx: Transaction): Promise<void> {
 function ofRole(role: Role | 'any' | undefined): SQL | undefined {
   if (role === undefined) return undefined
   return role === 'any' ? or(isNotNull(consoleUser.role)) : eq(consoleUser.role, role)
-}
-
-/** Text that means itself in a pattern. */
-function literal(text: string): string {
-  return text
-    .trim()
-    .toLowerCase()
-    .replace(/[\\%_]/g, '\\$&')
 }

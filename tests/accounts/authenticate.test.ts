@@ -3,11 +3,13 @@ import { manualClock } from '#tests/support/manual-clock.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { authenticator } from '@/accounts/authenticate.ts'
 import { keyCache } from '@/accounts/key-cache.ts'
-import { accountStore, KEYS_CHANNEL } from '@/accounts/store.ts'
+import { KEYS_CHANNEL } from '@/accounts/key-changes.ts'
+import { keyStore } from '@/accounts/key-store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import { openListener } from '@/db/listener.ts'
 
 const database = await testDatabase()
-const store = accountStore(database)
+const keys = keyStore(database)
 let asked = 0
 let heard = Promise.withResolvers<void>()
 const clock = manualClock(Date.parse('2026-01-01T00:00:00Z'))
@@ -15,7 +17,7 @@ const clock = manualClock(Date.parse('2026-01-01T00:00:00Z'))
 const cache = keyCache({
   load: hash => {
     asked += 1
-    return store.findKey(Buffer.from(hash, 'hex'))
+    return keys.findKey(Buffer.from(hash, 'hex'))
   },
   clock,
   random: () => 0.5,
@@ -35,7 +37,7 @@ afterAll(async () => {
   await database.close()
 })
 
-const { id: accountId } = await store.createAccount({
+const { id: accountId } = await accountStore(database).createAccount({
   email: 'a@b',
   creditNano: 0n,
   onTrial: true,
@@ -47,7 +49,7 @@ beforeEach(() => {
   heard = Promise.withResolvers<void>()
 })
 
-const createKey = (expiresAt?: Date) => store.createKey({ accountId, name: '', expiresAt })
+const createKey = (expiresAt?: Date) => keys.createKey({ accountId, name: '', expiresAt })
 
 test('knows a key it was shown before without asking again', async () => {
   const { id, key } = await createKey()
@@ -78,7 +80,7 @@ test('refuses an expired key from the moment on, also one it has cached', async 
 test('hears of a revocation and refuses the key at once', async () => {
   const { id, key } = await createKey()
   expect((await authenticate(key)).ok).toBe(true)
-  await store.revokeKey(id)
+  await keys.revokeKey(id)
   await heard.promise
   expect(await authenticate(key)).toEqual({ ok: false, reason: 'revoked' })
 })
@@ -86,7 +88,7 @@ test('hears of a revocation and refuses the key at once', async () => {
 test('hears of a suspension; the key stays good and the status tells', async () => {
   const { key } = await createKey()
   expect(await authenticate(key)).toMatchObject({ caller: { accountStatus: 'active' } })
-  await store.suspendAccount(accountId)
+  await accountStore(database).suspendAccount(accountId)
   await heard.promise
   expect(await authenticate(key)).toMatchObject({ ok: true, caller: { accountStatus: 'suspended' } })
 })

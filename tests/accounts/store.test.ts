@@ -1,12 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/stores/database.ts'
-import { hashKey } from '@/accounts/api-key.ts'
-import { accountStore, type NewKey } from '@/accounts/store.ts'
+import { keyStore } from '@/accounts/key-store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import { apiKey, model } from '@/db/schema.ts'
 
 const database = await testDatabase()
 const store = accountStore(database)
+const keys = keyStore(database)
 afterAll(() => database.close())
 
 beforeAll(async () => {
@@ -31,11 +32,6 @@ async function newAccount(models: string[] = []) {
 }
 
 const plainAccount = (email: string) => ({ email, creditNano: 0n, onTrial: true, models: [] })
-
-const plainKey = (accountId: number): NewKey => ({
-  accountId,
-  name: '',
-})
 
 test('creates an account with its credit and the models it was given', async () => {
   const created = await store.createAccount({
@@ -93,12 +89,12 @@ test('a closed account is neither suspended nor resumed, and the refusal says th
 
 test('closing revokes every key, makes none possible, and reopening brings none back', async () => {
   const { id } = await newAccount()
-  const shown = await store.createKey({ accountId: id, name: 'shown' })
-  await store.createKey({ accountId: id, name: 'hidden', hidden: true })
+  const shown = await keys.createKey({ accountId: id, name: 'shown' })
+  await keys.createKey({ accountId: id, name: 'hidden', hidden: true })
   await store.requestClosing(id, new Date())
   expect((await store.searchAccounts({ before: id + 1, limit: 1, asksToClose: true }))[0]?.id).toBe(id)
   expect(await store.closeAccount(id)).toMatchObject({ status: 'closed', closeRequestedAt: undefined })
-  await expect(store.createKey({ accountId: id, name: 'late' })).rejects.toThrow(`Account ${id} is closed`)
+  await expect(keys.createKey({ accountId: id, name: 'late' })).rejects.toThrow(`Account ${id} is closed`)
   expect((await store.reopenAccount(id)).status).toBe('active')
   await expect(store.reopenAccount(id)).rejects.toThrow('is not closed')
   const working = await database.orm
@@ -106,7 +102,7 @@ test('closing revokes every key, makes none possible, and reopening brings none 
     .from(apiKey)
     .where(and(eq(apiKey.accountId, id), eq(apiKey.status, 'active')))
   expect(working).toEqual([])
-  expect((await store.findKeyById(shown.id))?.revokedAt).toBeInstanceOf(Date)
+  expect((await keys.findKeyById(shown.id))?.revokedAt).toBeInstanceOf(Date)
 })
 
 test('changes only the limits it was told, and puts one back with null', async () => {
@@ -124,96 +120,6 @@ test('replaces the models of an account', async () => {
   expect((await store.findAccount(id)).models).toEqual(['vendor/model:free'])
 })
 
-test('stores the hash of a key and nothing else of it', async () => {
-  const { id: accountId } = await newAccount()
-  const { id, key } = await store.createKey(plainKey(accountId))
-  const [row] = await database.sql<
-    { row: string }[]
-  >`select api_key::text as row from api_key where id = ${id}`
-  expect(row?.row).toContain(Buffer.from(hashKey(key)).toString('hex'))
-  expect(row?.row).not.toContain(key.slice(11))
-})
-
-test('finds by its hash everything that later decisions need', async () => {
-  const { id: accountId } = await newAccount(['gpt-5.1'])
-  await store.changeLimits(accountId, { requestsPerMinute: 7 })
-  const expiresAt = new Date('2030-01-02T03:04:05.678Z')
-  const cap = { amountNano: 2_000_000_000n, period: 'month' as const }
-  const models = ['gpt-5.1', 'od"d,{name}\\']
-  const { id, key } = await store.createKey({
-    accountId,
-    name: 'ci',
-    models,
-    expiresAt,
-    allowIps: ['10.0.0.0/8'],
-    cap,
-  })
-  await store.changeKeyLimits(id, { concurrentRequests: 2 })
-  expect(await store.findKey(hashKey(key))).toMatchObject({
-    revoked: false,
-    caller: {
-      accountId,
-      keyId: id,
-      accountStatus: 'active',
-      onTrial: true,
-      accountLimits: { requestsPerMinute: 7 },
-      keyLimits: { concurrentRequests: 2 },
-      keyModels: models,
-      accountModels: ['gpt-5.1'],
-      allowIps: ['10.0.0.0/8'],
-      expiresAt,
-      cap,
-    },
-  })
-  expect(await store.findKey(hashKey(`${key}0`))).toBeUndefined()
-})
-
-test('a key without a list, limits or dates says so with undefined', async () => {
-  const { id: accountId } = await newAccount()
-  const { id, key } = await store.createKey(plainKey(accountId))
-  const caller = (await store.findKey(hashKey(key)))?.caller
-  expect(caller).toMatchObject({ accountModels: [] })
-  expect([caller?.keyModels, caller?.allowIps, caller?.expiresAt, caller?.cap]).toEqual(
-    Array(4).fill(undefined),
-  )
-  await store.touchKeys([id])
-  expect((await store.listKeys(accountId))[0]?.lastUsedAt).toBeInstanceOf(Date)
-})
-
-test('the use of more keys than a statement has parameters is noted', async () => {
-  const { id: accountId } = await newAccount()
-  const { id } = await store.createKey(plainKey(accountId))
-  await store.touchKeys([...Array.from({ length: 70_000 }, (_, index) => 1_000_000 + index), id])
-  expect((await store.listKeys(accountId))[0]?.lastUsedAt).toBeInstanceOf(Date)
-})
-
-test.each([
-  [true, true, true],
-  [true, false, false],
-  [false, true, false],
-  [false, false, false],
-])(
-  'content may be kept only where account (%p) and key (%p) both allow it',
-  async (account, key, allowed) => {
-    const { id: accountId } = await newAccount()
-    await store.allowStore(accountId, account)
-    const made = await store.createKey({ ...plainKey(accountId), storeAllowed: key })
-    expect((await store.findKey(hashKey(made.key)))?.caller.storeAllowed).toBe(allowed)
-    expect((await store.findAccount(accountId)).storeAllowed).toBe(account)
-    expect((await store.listKeys(accountId))[0]?.storeAllowed).toBe(key)
-  },
-)
-
-test('revokes for good, and at the first time', async () => {
-  const { id: accountId } = await newAccount()
-  const { id, key } = await store.createKey(plainKey(accountId))
-  const { revokedAt } = await store.revokeKey(id)
-  expect(revokedAt).toBeInstanceOf(Date)
-  expect((await store.revokeKey(id)).revokedAt?.getTime()).toBe(revokedAt?.getTime() ?? 0)
-  expect((await store.findKey(hashKey(key)))?.revoked).toBe(true)
-  expect(await store.listKeys(accountId)).toMatchObject([{ id, revokedAt }])
-})
-
 test.each([
   ['find', () => store.findAccount(999_999)],
   ['suspend', () => store.suspendAccount(999_999)],
@@ -221,14 +127,8 @@ test.each([
   ['limits', () => store.changeLimits(999_999, { requestsPerMinute: 1 })],
   ['models', () => store.setModels(999_999, [])],
   ['store', () => store.allowStore(999_999, false)],
-  ['create a key for', () => store.createKey(plainKey(999_999))],
-  ['list the keys of', () => store.listKeys(999_999)],
 ])('cannot %s an account that does not exist', async (_name, act) => {
   await expect(act()).rejects.toThrow('There is no account 999999')
-})
-
-test('cannot revoke a key that does not exist', async () => {
-  await expect(store.revokeKey(999_999)).rejects.toThrow('There is no key 999999')
 })
 
 test('lists come in parts, newest first, and are searched by a part of the address or an id', async () => {
@@ -246,15 +146,6 @@ test('lists come in parts, newest first, and are searched by a part of the addre
   expect(literal.map(({ id }) => id)).toEqual([second])
   const byId = await store.searchAccounts({ before: undefined, limit: 5, search: String(first) })
   expect(byId.map(({ id }) => id)).toContain(first)
-})
-
-test('a hidden key works and is in no list', async () => {
-  const { id: accountId } = await store.createAccount(plainAccount('hidden@keys.example'))
-  const { id, key } = await store.createKey({ ...plainKey(accountId), hidden: true })
-  expect(await store.listKeys(accountId)).toEqual([])
-  expect(await store.searchKeys({ accountId, before: undefined, limit: 5 })).toEqual([])
-  expect(await store.findKeyById(id)).toBeUndefined()
-  expect((await store.findKey(hashKey(key)))?.caller.keyId).toBe(id)
 })
 
 test('what is done inside a transaction that fails was not done', async () => {

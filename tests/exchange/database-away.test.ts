@@ -54,7 +54,7 @@ function complete(headers: Record<string, string>): Promise<Response> {
 }
 
 test('a database that hangs keeps nobody waiting for the look-up of a key', async () => {
-  const { key } = await gateway.accounts.createKey({ accountId: gateway.accountId, name: 'new' })
+  const { key } = await gateway.keys.createKey({ accountId: gateway.accountId, name: 'new' })
   await whileItHangs('api_key', async () => {
     const unknown = await complete({ authorization: `Bearer ${key}` })
     expect(unknown.status).toBe(503)

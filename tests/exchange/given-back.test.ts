@@ -60,7 +60,7 @@ test.each<[string, { path: string; body: object; headers?: Record<string, string
 ])('%s gives its place and its hold back: the only place is free for the next request', async (...given) => {
   const [, { path, body, headers = {} }, script, leave] = given
   const payer = await openPayer(gateway.database)
-  await gateway.accounts.changeKeyLimits(payer.keyId, { concurrentRequests: 1 })
+  await gateway.keys.changeKeyLimits(payer.keyId, { concurrentRequests: 1 })
   const ask = (called: { path: string; body: object }, signal?: AbortSignal) =>
     fetch(gateway.url + called.path, {
       method: 'POST',

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { openPayer, type Payer as PayerWithKey } from '#tests/support/gateway/payer.ts'
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
 import type { SpendCap } from '@/accounts/account.ts'
+import { type KeyStore, keyStore } from '@/accounts/key-store.ts'
 import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
@@ -30,24 +31,26 @@ export interface LedgerFixture {
   payer(creditNano: bigint, options?: { onTrial?: boolean; cap?: SpendCap }): Promise<Payer>
   key(accountId: number, cap?: SpendCap): Promise<number>
   accounts: AccountStore
+  keys: KeyStore
   close(): Promise<void>
 }
 
 export async function ledgerFixture(): Promise<LedgerFixture> {
   const database = await testDatabase()
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'))
-  const accounts = accountStore(database)
+  const keys = keyStore(database)
   const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
   const opened: Ledger[] = []
 
   async function key(accountId: number, cap?: SpendCap): Promise<number> {
-    return (await accounts.createKey({ accountId, name: '', cap })).id
+    return (await keys.createKey({ accountId, name: '', cap })).id
   }
 
   return {
     database,
     directory,
-    accounts,
+    accounts: accountStore(database),
+    keys,
     key,
     async open(options = {}) {
       const ledger = await openLedger({

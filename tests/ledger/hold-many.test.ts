@@ -51,7 +51,7 @@ async function makeWorld() {
   ])
   const [second, revoked, expired] = await Promise.all([1, 2, 3].map(() => fixture.key(rich.accountId)))
   if (second === undefined || revoked === undefined || expired === undefined) throw new Error('three keys')
-  await fixture.accounts.revokeKey(revoked)
+  await fixture.keys.revokeKey(revoked)
   await sql`update api_key set expires_at = now() - interval '1 minute' where id = ${expired}`
   await store.register(owner, 'test')
   const open = holdOf(rich, 20n)

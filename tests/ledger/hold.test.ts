@@ -70,7 +70,7 @@ describe('a hold is denied', () => {
     expect(verdict(await ledger.hold(holdOf(mixed, 1n)))).toBe('key_revoked')
     await sql`update api_key set expires_at = now() where id = ${other.keyId}`
     expect(verdict(await ledger.hold(holdOf(other, 1n)))).toBe('key_revoked')
-    await fixture.accounts.revokeKey(payer.keyId)
+    await fixture.keys.revokeKey(payer.keyId)
     expect(verdict(await ledger.hold(holdOf(payer, 1n)))).toBe('key_revoked')
   })
 
@@ -160,7 +160,7 @@ describe('extend', () => {
     const payer = await fixture.payer(10n)
     const request = holdOf(payer, 2n)
     await ledger.hold(request)
-    await fixture.accounts.revokeKey(payer.keyId)
+    await fixture.keys.revokeKey(payer.keyId)
     expect(verdict(await ledger.extend({ ...payer, id: request.id, amountNano: 3n }))).toBe('key_revoked')
   })
 })

@@ -209,7 +209,7 @@ test('running exchanges of a revoked key and of a suspended account are told to 
   ]
   const requests = [holdOf(revoked, 1n), holdOf(suspended, 1n), holdOf(fine, 1n)]
   for (const request of requests) await gateway.hold(request)
-  await fixture.accounts.revokeKey(revoked.keyId)
+  await fixture.keys.revokeKey(revoked.keyId)
   await fixture.accounts.suspendAccount(suspended.accountId)
   await gateway.beat()
   await gateway.beat()

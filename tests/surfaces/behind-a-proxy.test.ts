@@ -8,7 +8,7 @@ beforeAll(async () => {
   gateway = await startTestGateway({ trustedProxies: ['127.0.0.0/8', '::1'] })
   const { accountId } = gateway
   const allowIps = ['192.0.2.0/24']
-  key = (await gateway.accounts.createKey({ accountId, name: 'office', allowIps })).key
+  key = (await gateway.keys.createKey({ accountId, name: 'office', allowIps })).key
 }, START_MS)
 afterAll(() => gateway.close())
 

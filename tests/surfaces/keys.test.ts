@@ -24,7 +24,7 @@ interface KeyOptions {
 }
 
 async function createKey(options: KeyOptions = {}): Promise<{ id: number; key: string }> {
-  return gateway.accounts.createKey({
+  return gateway.keys.createKey({
     accountId: options.accountId ?? gateway.accountId,
     name: 'another',
     models: options.models,
@@ -89,7 +89,7 @@ describe.each(SURFACES)('%s', surface => {
   test('answers 401 to a revoked key and to an expired one, saying which', async () => {
     const { id, key } = await createKey()
     expect((await call(gateway, surface, { key })).status).toBe(200)
-    await gateway.accounts.revokeKey(id)
+    await gateway.keys.revokeKey(id)
     await until(async () => (await call(gateway, surface, { key })).status === 401)
     const revoked = await readError(await call(gateway, surface, { key }), surface)
     expect(revoked).toMatchObject({ status: 401, code: 'invalid_api_key' })

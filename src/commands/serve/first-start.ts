@@ -1,3 +1,4 @@
+import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { demoFile, vendorFile, vendorsIn } from '@/config/catalogue.ts'
 import { configFileOf } from '@/config/file.ts'
@@ -53,7 +54,7 @@ export async function firstStart(
 async function makeTrialKey(db: Database): Promise<string> {
   const store = accountStore(db)
   const account = (await store.findAccountByEmail(TRIAL_EMAIL)) ?? (await makeTrialAccount(db, store))
-  const { key } = await store.createKey({
+  const { key } = await keyStore(db).createKey({
     accountId: account.id,
     name: 'trial',
   })

@@ -1,4 +1,4 @@
-import { accountStore } from '@/accounts/store.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { notFound } from '../failure.ts'
@@ -13,7 +13,7 @@ export function adminKeysApi(console: Console, listener: Listener) {
   return controller('console-admin-keys', console, listener, adminKeyRoutes, {
     'POST /api/admin/keys/:id/revoke': async ({ params: { id }, ...call }) => {
       const key = await administer(console, actorOf(call), async tx => {
-        const store = accountStore({ orm: tx })
+        const store = keyStore({ orm: tx })
         const before = await store.lockKey(id)
         if (before === undefined) throw notFound('key')
         const { accountId: account_id, revokedAt } = before
@@ -35,7 +35,7 @@ export function adminKeysApi(console: Console, listener: Listener) {
       ...call
     }) => {
       const key = await administer(console, actorOf(call), async tx => {
-        const store = accountStore({ orm: tx })
+        const store = keyStore({ orm: tx })
         const before = await store.lockKey(id)
         if (before === undefined) throw notFound('key')
         refuseOverwriting('key', keyRevision(before), revision)

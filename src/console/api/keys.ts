@@ -1,5 +1,6 @@
-import type { ApiKey, SpendCap } from '@/accounts/account.ts'
-import { accountStore, type LimitChanges, type NewKey } from '@/accounts/store.ts'
+import type { ApiKey, LimitChanges, SpendCap } from '@/accounts/account.ts'
+import { keyStore, type NewKey } from '@/accounts/key-store.ts'
+import { accountStore } from '@/accounts/store.ts'
 import { keySpending } from '@/ledger/store.ts'
 import { isRange } from '@/net/ip-range.ts'
 import { parseMoney } from '@/pricing/money.ts'
@@ -14,11 +15,11 @@ import { controller, type Listener } from './controller.ts'
 
 /** An account holder's keys. */
 export function keysApi(console: Console, listener: Listener) {
-  const accounts = accountStore(console.database)
+  const keys = keyStore(console.database)
 
   /** @throws ConsoleError `not_found`, for a key of somebody else as for none */
   async function ownKey(id: number, accountId: number): Promise<ApiKey> {
-    const key = await accounts.findKeyById(id)
+    const key = await keys.findKeyById(id)
     if (key?.accountId !== accountId) throw notFound('key')
     return key
   }
@@ -28,7 +29,7 @@ export function keysApi(console: Console, listener: Listener) {
     'POST /api/keys': async ({ signedIn, body }) => {
       const { accountId } = signedIn.user
       const input = await readNewKey(console, accountId, body)
-      const { id, key } = await accounts.createKey(input)
+      const { id, key } = await keys.createKey(input)
       return { key: await shown(console, await ownKey(id, accountId)), secret: key }
     },
     'PATCH /api/keys/:id': async ({ signedIn, params, body: { name, limits: wanted = {}, revision } }) => {
@@ -36,7 +37,7 @@ export function keysApi(console: Console, listener: Listener) {
       const limits = limitChangesOf(wanted)
       refuseWider(console, limits)
       const changed = await console.database.orm.transaction(async tx => {
-        const store = accountStore({ orm: tx })
+        const store = keyStore({ orm: tx })
         const key = await store.lockKey(id)
         if (key === undefined) throw notFound('key')
         refuseOverwriting('key', keyRevision(key), revision)
@@ -47,7 +48,7 @@ export function keysApi(console: Console, listener: Listener) {
     },
     'POST /api/keys/:id/revoke': async ({ signedIn, params }) => {
       const key = await ownKey(params.id, signedIn.user.accountId)
-      return shown(console, await accounts.revokeKey(key.id))
+      return shown(console, await keys.revokeKey(key.id))
     },
   })
 }
@@ -61,7 +62,7 @@ export async function keyPage(
 ): Promise<Page<Key>> {
   const limit = limitOf(query)
   const search = query.search?.trim()
-  const keys = await accountStore(console.database).searchKeys({
+  const keys = await keyStore(console.database).searchKeys({
     accountId,
     before: cursorId(query),
     limit: limit + 1,

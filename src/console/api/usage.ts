@@ -1,3 +1,4 @@
+import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { Database } from '@/db/connect.ts'
 import { formatMoney } from '@/pricing/money.ts'
@@ -24,7 +25,7 @@ export function usageApi(console: Console, listener: Listener) {
       const { accountId } = signedIn.user
       const [account, keys, spending] = await Promise.all([
         accounts.findAccount(accountId),
-        accounts.searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
+        keyStore(database).searchKeys({ accountId, before: undefined, limit: KEYS_SHOWN, status: 'active' }),
         readSpending(database, accountId, inZone(now, zoneOf(query.zone))),
       ])
       return {
@@ -79,7 +80,7 @@ async function namesOf(
     case 'service_tier':
       return new Map(ids.map(id => [id, id === '' ? 'Standard' : id]))
     case 'key': {
-      const keys = await accounts.findKeyNames(ids.map(Number))
+      const keys = await keyStore(database).findKeyNames(ids.map(Number))
       return new Map(keys.map(({ id, name, lookup }) => [String(id), name === '' ? `sk-${lookup}` : name]))
     }
     case 'account': {

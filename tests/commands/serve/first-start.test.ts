@@ -1,5 +1,6 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { firstStart, TRIAL_EMAIL } from '@/commands/serve/first-start.ts'
 import { parseConfigFile } from '@/config/file.ts'
@@ -35,7 +36,7 @@ test('an empty embedded database gets the demo and a key for it', async () => {
   expect(await modelIds()).toEqual(['demo/echo'])
   const account = await store.findAccountByEmail(TRIAL_EMAIL)
   expect(account).toMatchObject({ balanceNano: 1_000_000_000n, onTrial: true })
-  expect(await store.listKeys(account?.id ?? 0)).toHaveLength(1)
+  expect(await keyStore(db).listKeys(account?.id ?? 0)).toHaveLength(1)
 })
 
 test('a database that is not empty is left alone', async () => {

@@ -3,7 +3,7 @@ import { startTestGateway, type TestGateway } from '#tests/support/gateway/gatew
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { least } from '#tests/support/least.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
-import type { LimitChanges } from '@/accounts/store.ts'
+import type { LimitChanges } from '@/accounts/account.ts'
 import { systemClock } from '@/clock/clock.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis } from '@/redis/redis.ts'
@@ -23,7 +23,7 @@ async function limited(limits: LimitChanges, keyLimits: LimitChanges = {}): Prom
 async function limitedKey(limits: LimitChanges, keyLimits: LimitChanges) {
   const { accountId } = await openPayer(gateway.database)
   await gateway.accounts.changeLimits(accountId, limits)
-  return gateway.accounts.createKey({ accountId, name: '', limits: keyLimits })
+  return gateway.keys.createKey({ accountId, name: '', limits: keyLimits })
 }
 
 const CALLS = {
@@ -118,7 +118,7 @@ describe('places for requests at once', () => {
 test('a request that is refused for want of money counts against no limit', async () => {
   const { accountId } = await openPayer(gateway.database, { creditNano: 0n })
   await gateway.accounts.changeLimits(accountId, { concurrentRequests: 1, requestsPerMinute: 2 })
-  const { key } = await gateway.accounts.createKey({ accountId, name: '' })
+  const { key } = await gateway.keys.createKey({ accountId, name: '' })
   for (let n = 0; n < 5; n += 1) expect((await call('chat', key)).status).toBe(402)
 })
 
@@ -157,7 +157,7 @@ describe("a key's own limits", () => {
       const { id, key } = await limitedKey({}, { requestsPerMinute: 1 })
       expect((await call('chat', key)).status).toBe(200)
       expect((await call('chat', key)).status).toBe(429)
-      await gateway.accounts.changeKeyLimits(id, { requestsPerMinute: 50 })
+      await gateway.keys.changeKeyLimits(id, { requestsPerMinute: 50 })
       return until(async () => (await call('chat', key)).status === 200)
     }
     expect(await least(2_000, change)).toBeLessThan(2_000)

@@ -564,7 +564,7 @@ describe('credit', () => {
 describe('a revoked key', () => {
   test('ends its running streams within 2.5 s, in-band', async () => {
     const revoke = async () => {
-      const { id, key } = await gateway.accounts.createKey({
+      const { id, key } = await gateway.keys.createKey({
         accountId: gateway.accountId,
         name: 'short-lived',
       })
@@ -574,7 +574,7 @@ describe('a revoked key', () => {
       const response = await post(body('chat/echo', true), key)
       const ended = response.text()
       const ms = await msOf(async () => {
-        await gateway.accounts.revokeKey(id)
+        await gateway.keys.revokeKey(id)
         expect(await ended).toContain('This API key was revoked')
       })
       expect((await post(body('chat/echo', true), key)).status).toBe(401)

@@ -261,7 +261,7 @@ test('does not count for another account', async () => {
 
 test('knows a caller by the address of its own connection', async () => {
   const from = (...allowIps: string[]) =>
-    gateway.accounts.createKey({ accountId: gateway.accountId, name: '', allowIps })
+    gateway.keys.createKey({ accountId: gateway.accountId, name: '', allowIps })
   const here = await from('127.0.0.1/32')
   expect((await ask('chat', { apiKey: here.key })).status).toBe(200)
   const elsewhere = await from('10.0.0.0/8')

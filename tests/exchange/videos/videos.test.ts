@@ -416,7 +416,7 @@ describe('another account', () => {
     ).json()
     expect(list).toEqual({ object: 'list', data: [], first_id: null, last_id: null, has_more: false })
     // It is there for its owner, with another key as well.
-    const own = await gateway.accounts.createKey({ accountId: gateway.accountId, name: '' })
+    const own = await gateway.keys.createKey({ accountId: gateway.accountId, name: '' })
     const found = await send('GET', `/v1/videos/${id}`, undefined, { authorization: `Bearer ${own.key}` })
     expect(found.status).toBe(200)
   })

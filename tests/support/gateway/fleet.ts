@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { SpendCap } from '@/accounts/account.ts'
-import { accountStore } from '@/accounts/store.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import { connect, type Database } from '@/db/connect.ts'
 import { openEmbedded } from '@/db/embedded.ts'
 import { migrate } from '@/db/migrate.ts'
@@ -52,7 +52,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
   const postgres = await openEmbedded({ dataDir: directory, role: 'serve' })
   await migrate(postgres.url)
   const database = connect(postgres.url, { max: 4 })
-  const accounts = accountStore(database)
+  const keys = keyStore(database)
   const spawn = (dataDir?: string) =>
     spawnServer({
       env: {
@@ -75,7 +75,7 @@ export async function startFleet(options: FleetOptions): Promise<Fleet> {
     gateways,
     payer: (creditNano, options = {}) => openPayer(database, { creditNano, ...options }),
     async revokeKey(keyId) {
-      await accounts.revokeKey(keyId)
+      await keys.revokeKey(keyId)
     },
     running: () => gateways.filter(gateway => !down.has(gateway)),
     kill(index) {

@@ -1,4 +1,5 @@
 import { type TestDatabase, testDatabase } from '#tests/support/stores/database.ts'
+import { type KeyStore, keyStore } from '@/accounts/key-store.ts'
 import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
@@ -40,6 +41,7 @@ export interface TestGateway extends Payer {
   server: RunningServer
   simulator: SimulatorServer
   accounts: AccountStore
+  keys: KeyStore
   metrics: Metrics
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
@@ -137,7 +139,6 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     metrics,
   })
   const ops = bindOps({ host: '127.0.0.1', port: 0 }, server.probes)
-  const accounts = accountStore(database)
   const payer = await openPayer(database, { email: 'test@example.com' })
   return {
     url: server.apiUrl,
@@ -146,7 +147,8 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     database,
     server,
     simulator,
-    accounts,
+    accounts: accountStore(database),
+    keys: keyStore(database),
     metrics,
     logLines,
     apply: async yaml => {

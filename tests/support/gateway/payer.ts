@@ -1,4 +1,5 @@
 import type { SpendCap } from '@/accounts/account.ts'
+import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { Database } from '@/db/connect.ts'
 
@@ -25,14 +26,13 @@ export async function openPayer(
   database: Pick<Database, 'orm'>,
   { cap, ...options }: PayerOptions = {},
 ): Promise<Payer> {
-  const accounts = accountStore(database)
-  const { id: accountId } = await accounts.createAccount({
+  const { id: accountId } = await accountStore(database).createAccount({
     email: `${crypto.randomUUID()}@example.com`,
     creditNano: 10n ** 12n,
     onTrial: false,
     models: [],
     ...options,
   })
-  const { id: keyId, key } = await accounts.createKey({ accountId, name: 'test', cap })
+  const { id: keyId, key } = await keyStore(database).createKey({ accountId, name: 'test', cap })
   return { accountId, keyId, key }
 }

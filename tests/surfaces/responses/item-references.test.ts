@@ -57,7 +57,7 @@ async function newKey(email: string, storeAllowed = true): Promise<string> {
     models: [],
     storeAllowed,
   })
-  return (await gateway.accounts.createKey({ accountId: account.id, name: '', storeAllowed: true })).key
+  return (await gateway.keys.createKey({ accountId: account.id, name: '', storeAllowed: true })).key
 }
 
 describe.each(AI_SDKS)('%s goes on by references', userAgent => {

@@ -308,12 +308,12 @@ describe('who may connect', () => {
   })
 
   test('a key that is revoked ends its connection', async () => {
-    const { id, key } = await gateway.accounts.createKey({
+    const { id, key } = await gateway.keys.createKey({
       accountId: gateway.accountId,
       name: '',
     })
     const connection = await connectWithKey(key)
-    await gateway.accounts.revokeKey(id)
+    await gateway.keys.revokeKey(id)
     const { code } = await connection.closed
     expect(code).toBe(1008)
     expect(connection.frames.at(-1)).toMatchObject({ type: 'error', status: 401 })

@@ -28,7 +28,7 @@ async function newKey(email: string, storeAllowed = { account: true, key: true }
     models: [],
     storeAllowed: storeAllowed.account,
   })
-  const { key } = await gateway.accounts.createKey({
+  const { key } = await gateway.keys.createKey({
     accountId: account.id,
     name: '',
     storeAllowed: storeAllowed.key,

@@ -45,7 +45,7 @@ test('an account of which nothing is kept is answered there without', async () =
     models: [],
     storeAllowed: false,
   })
-  const { key } = await gateway.accounts.createKey({ accountId: account.id, name: '', storeAllowed: true })
+  const { key } = await gateway.keys.createKey({ accountId: account.id, name: '', storeAllowed: true })
   const response = await clientOf(key).responses.create({ model: 'chat/echo', input: 'one' })
   expect(response).toMatchObject({ output_text: 'one', store: false })
 })
