@@ -1,7 +1,7 @@
 import type { Clock } from '@/clock/clock.ts'
-import { inTime } from '@/clock/in-time.ts'
 import type { Database } from '@/db/connect.ts'
 import { guardOf } from '@/db/guard.ts'
+import { inTime } from '@/db/in-time.ts'
 import { openListener } from '@/db/listener.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { type Authenticate, type Authentication, authenticator } from './authenticate.ts'
@@ -11,8 +11,6 @@ import { keyStore } from './key-store.ts'
 
 /** How new a key's time of last use is kept. */
 const NOTE_USE_MS = 60_000
-/** How long a caller waits for a database that does not answer, to be told to try again. */
-const PATIENCE_MS = 2_000
 /** A look-up without an answer for so long is on a connection that is dead. */
 const SILENCE_MS = 6_000
 
@@ -39,7 +37,6 @@ export async function openLiveKeys({ database, clock, random, log }: LiveKeysOpt
     load: hash =>
       inTime(
         guard(() => keys.findKey(Buffer.from(hash, 'hex'))),
-        PATIENCE_MS,
         clock,
       ),
     clock,

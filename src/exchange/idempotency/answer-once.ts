@@ -1,5 +1,5 @@
 import type { Caller } from '@/accounts/account.ts'
-import { Late } from '@/clock/in-time.ts'
+import { Late } from '@/db/in-time.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller, databaseAway } from '@/exchange/admission/authentication.ts'

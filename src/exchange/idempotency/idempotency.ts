@@ -1,5 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
-import { inTime } from '@/clock/in-time.ts'
+import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Gateway, ObservedRun } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
@@ -14,9 +14,6 @@ import type { RunClaim, RunStore } from './store.ts'
 const RENEW_MS = 2000
 
 const SWEEP_MS = 60_000
-
-/** How long a caller waits for a database that does not answer, to be told to try again. */
-const PATIENCE_MS = 2_000
 
 /** Where runs are kept, sealed and timed. */
 export interface IdempotencyOptions {
@@ -84,7 +81,7 @@ export class Idempotency {
     const { signal } = caller
     for (;;) {
       const id = Bun.randomUUIDv7()
-      const found = await inTime(store.claim(id, claim), PATIENCE_MS, clock)
+      const found = await inTime(store.claim(id, claim), clock)
       if (found === 'begun') return this.#run(id, signal, run)
       if (found !== undefined) {
         if (Buffer.compare(found.fingerprint, claim.fingerprint) !== 0) throw usedForAnother()
