@@ -214,6 +214,34 @@ const RESPONSES: readonly Disorder[] = [
     ends: 'tool-calls',
   },
   {
+    name: 'calls whose items never come, by their names behind their input',
+    stream: [
+      created,
+      event('function_call_arguments.delta', { output_index: 0, item_id: 'fc_1', delta: '{"x"' }),
+      event('function_call_arguments.done', {
+        output_index: 0,
+        item_id: 'fc_1',
+        name: 'f',
+        arguments: '{"x":1}',
+      }),
+      event('function_call_arguments.done', { output_index: 1, item_id: 'fc_2', name: 'g', arguments: '{}' }),
+      completed(),
+    ],
+    says: { calls: ['call_made1 f {"x":1}', 'call_made2 g {}'] },
+    ends: 'tool-calls',
+  },
+  {
+    name: 'a call whose item comes behind its input',
+    stream: [
+      created,
+      event('function_call_arguments.done', { output_index: 0, name: 'f', arguments: '{"x":1}' }),
+      done(0, functionCall('fc_1', 'f', '{"x":1}')),
+      completed(),
+    ],
+    says: { calls: ['call_f f {"x":1}'] },
+    ends: 'tool-calls',
+  },
+  {
     name: 'a summary whose first part was cut by its second',
     stream: [
       created,
@@ -277,6 +305,22 @@ const MESSAGES: readonly Disorder[] = [
       ping,
     ],
     says: { text: 'ab', calls: ['toolu_1 f {"x":1}'] },
+    ends: 'tool-calls',
+  },
+  {
+    name: 'input under another number than the call that is open',
+    stream: [
+      start,
+      blockStart(0, textBlock),
+      blockDelta(0, textOf('a')),
+      blockStop(0),
+      blockStart(1, toolUse),
+      blockDelta(2, inputOf('{"x"')),
+      blockDelta(2, inputOf(':1}')),
+      blockStop(1),
+      ...messageEnd('tool_use'),
+    ],
+    says: { text: 'a', calls: ['toolu_1 f {"x":1}'] },
     ends: 'tool-calls',
   },
   {

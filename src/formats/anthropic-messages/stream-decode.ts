@@ -173,7 +173,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     const delta = asObject(data['delta'])
     if (delta === undefined) return
     const index = indexOf(data, this.#lastIndex)
-    let open = this.#open.get(index)
+    let open = this.#open.get(index) ?? this.#onlyCall(delta)
     if (open === undefined || isOfOther(open, delta['type'])) {
       const content = impliedBlock(delta['type'])
       if (content === undefined) return
@@ -182,6 +182,12 @@ class EventDecoder implements StreamDecoder, PlainReader {
     }
     this.#added = open
     if (open !== undefined) addDelta(open, delta, emit)
+  }
+
+  /** Input under a number that no block has can only be that of the one that is open. */
+  #onlyCall({ type }: JsonObject): OpenBlock | undefined {
+    const [open, ...others] = type === 'input_json_delta' ? this.#open.values() : []
+    return others.length === 0 ? open : undefined
   }
 
   #stopBlock(index: number, emit: Emit): void {

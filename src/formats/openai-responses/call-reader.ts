@@ -12,16 +12,18 @@ export class CallReader implements ItemReader {
   }
 
   readonly #source: StreamSource
-  readonly #type: JsonValue | undefined
+  readonly #type: JsonValue
   #block: number | undefined
   /** Input that came before the call's name did. */
   #early = ''
+  /** As the end of its input says it, where the item did not come. */
+  #name: string | undefined
   #length = 0
   #ended = false
 
   constructor(source: StreamSource, item: JsonObject) {
     this.#source = source
-    this.#type = item['type']
+    this.#type = item['type'] ?? null
   }
 
   get ended(): boolean {
@@ -56,7 +58,10 @@ export class CallReader implements ItemReader {
 
   inputDone(event: JsonObject, emit: Emit): void {
     const whole = asString(event['arguments']) ?? asString(event['input'])
-    if (this.#block !== undefined && whole !== undefined) this.#fill(this.#block, whole, emit)
+    if (whole === undefined) return
+    if (this.#block !== undefined) return this.#fill(this.#block, whole, emit)
+    this.#early = whole
+    this.#name = asString(event['name'])
   }
 
   done(item: JsonObject, emit: Emit): void {
@@ -69,6 +74,8 @@ export class CallReader implements ItemReader {
 
   cut(emit: Emit): void {
     if (this.#ended) return
+    // The item never came, but its input and its name did.
+    if (this.#block === undefined && this.#name) this.#start({ type: this.#type, name: this.#name }, emit)
     this.#ended = true
     if (this.#block !== undefined) emit({ type: 'tool-input-end', block: this.#block, signature: undefined })
   }

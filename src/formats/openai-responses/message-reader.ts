@@ -10,6 +10,8 @@ type Emit = (event: GenerationEvent) => void
 
 interface OpenText {
   block: number
+  /** Its place in the message, by which its events name it. */
+  index: number
   kind: 'text' | 'refusal'
   /** UTF-16 units emitted so far. */
   length: number
@@ -83,15 +85,14 @@ export class MessageReader implements ItemReader {
     if (this.#ended) return this.#citeLate(item, emit)
     this.#phase = item['phase'] ?? this.#phase
     const strange: OpaquePart[] = []
-    for (const [index, value] of messageContents(item).entries()) {
-      const content = asObject(value)
-      const kind = content === undefined ? undefined : contentKind(content)
-      if (content === undefined) continue
+    const contents = messageContents(item).map(value => asObject(value) ?? {})
+    for (const [index, content] of contents.entries()) {
+      const kind = contentKind(content)
       if (kind === undefined) {
         strange.push(strangeContent(content))
         continue
       }
-      const part = this.#part({ content_index: index }, kind, emit)
+      const part = this.#part({ content_index: this.#indexOf(kind, index, contents) }, kind, emit)
       if (part === undefined) continue
       this.#fill(part, textOf(content), emit)
       this.#citeRest(part, content, emit)
@@ -126,12 +127,20 @@ export class MessageReader implements ItemReader {
   #part(event: JsonObject, kind: OpenText['kind'], emit: Emit): OpenText | undefined {
     if (this.#ended) return undefined
     const index = placeOf(event)
-    const known = this.#parts.get(index)
-    if (known !== undefined) return known.kind === kind ? known : undefined
-    const part = { block: 0, kind, length: 0, citations: 0, logprobs: false, ended: true }
-    this.#parts.set(index, part)
+    const place = placeAs(kind, index)
+    const known = this.#parts.get(place)
+    if (known !== undefined) return known
+    const part = { block: 0, index, kind, length: 0, citations: 0, logprobs: false, ended: true }
+    this.#parts.set(place, part)
     this.#begin(part, emit)
     return part
+  }
+
+  /** By which number the events named a part that now stands here: servers were seen that call them all 0. */
+  #indexOf(kind: OpenText['kind'], index: number, contents: readonly JsonObject[]): number {
+    if (this.#parts.has(placeAs(kind, index))) return index
+    const isHere = (part: OpenText) => part.kind === kind && contentKind(contents[part.index] ?? {}) !== kind
+    return this.#parts.values().find(isHere)?.index ?? index
   }
 
   /** One part is open at a time: a part that goes on behind another one does so in a block of its own. */
@@ -181,6 +190,11 @@ export class MessageReader implements ItemReader {
 
 function placeOf(event: JsonObject): number {
   return asNumber(event['content_index']) ?? 0
+}
+
+/** A refusal may have the number of a text. */
+function placeAs(kind: OpenText['kind'], index: number): number {
+  return kind === 'text' ? index : -1 - index
 }
 
 function contentKind(part: JsonObject): OpenText['kind'] | undefined {

@@ -97,10 +97,10 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
         return this.#message(event, emit)?.annotation(event, emit)
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return this.#grow(event, this.#call(event))?.delta(event, emit)
+        return this.#grow(event, this.#call(event, name, emit))?.delta(event, emit)
       case 'response.function_call_arguments.done':
       case 'response.custom_tool_call_input.done':
-        return this.#call(event)?.inputDone(event, emit)
+        return this.#call(event, name, emit)?.inputDone(event, emit)
       case 'response.reasoning_summary_part.added':
         return this.#reasoning(event, emit)?.summaryPart(event, emit)
       case 'response.reasoning_summary_text.delta':
@@ -272,8 +272,9 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     return reader instanceof ReasoningReader ? reader : undefined
   }
 
-  #call(event: JsonObject): CallReader | undefined {
-    const reader = this.#items.get(this.#index(event))
+  #call(event: JsonObject, name: StreamEventType, emit: Emit): CallReader | undefined {
+    const type = name.startsWith('response.custom') ? 'custom_tool_call' : 'function_call'
+    const reader = this.#reader(this.#index(event), { type }, emit)
     return reader instanceof CallReader ? reader : undefined
   }
 

@@ -578,6 +578,26 @@ describe('upstreams that leave things out', () => {
     expect(parts.map(part => part.type)).toEqual(['reasoning', 'text'])
   })
 
+  test('a refusal that has the number of the text before it is told, and once', () => {
+    const at = { output_index: 0, content_index: 0 }
+    const content = [
+      { type: 'output_text', text: 'a', annotations: [] },
+      { type: 'refusal', refusal: 'no' },
+    ]
+    const done = { type: 'response.output_item.done', output_index: 0, item: { type: 'message', content } }
+    const parts = partsOf([
+      created,
+      { type: 'response.output_text.delta', ...at, delta: 'a' },
+      { type: 'response.refusal.delta', ...at, delta: 'n' },
+      done,
+      completed,
+    ])
+    expect(parts).toMatchObject([
+      { type: 'text', text: 'a' },
+      { type: 'refusal', text: 'no' },
+    ])
+  })
+
   test('a call whose name comes last loses none of its input', () => {
     const parts = partsOf([
       created,
