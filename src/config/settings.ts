@@ -56,6 +56,8 @@ export interface Settings {
   readonly otlpEndpoint: string | undefined
   /** Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed, on the API host and the console. */
   readonly trustedProxies: readonly string[]
+  /** Origins whose pages may call the API from a browser; `*`: all. */
+  readonly corsOrigins: readonly string[]
 }
 
 /** Variables by name, as `process.env` has them. A deployment's settings are read from one and from nowhere else. */
@@ -99,7 +101,16 @@ export function readSettings(env: Environment, terminal = false): Settings {
     publicApiUrl: read.publicUrl('PUBLIC_API_URL'),
     publicConsoleUrl: read.publicUrl('PUBLIC_CONSOLE_URL'),
     otlpEndpoint: read.httpUrl('OTEL_EXPORTER_OTLP_ENDPOINT'),
-    trustedProxies: read.ranges('TRUSTED_PROXIES'),
+    trustedProxies: read.list(
+      'TRUSTED_PROXIES',
+      isRange,
+      'addresses and CIDR ranges, with commas between them',
+    ),
+    corsOrigins: read.list(
+      'CORS_ORIGINS',
+      isOrigin,
+      '*, or origins such as https://app.example.com, with commas between them',
+    ),
   })
   const lines = [...read.lines, ...contradictions(settings, read.lines)]
   if (lines.length > 0) throw new SettingsError(lines)
@@ -152,6 +163,11 @@ function isPostgresAddress(value: string): boolean {
 /** One address, or those of a cluster's nodes. */
 function areRedisAddresses(value: string): boolean {
   return value.split(',').every(address => /^rediss?:\/\/\S+$/.test(address) && isUri(address))
+}
+
+/** As a browser names it: without a path, and of an app's own scheme, too (`app://obsidian.md`). */
+function isOrigin(value: string): boolean {
+  return value === '*' || /^[a-z][a-z0-9+.-]*:\/\/[^\s/?#@,*A-Z]+$/.test(value)
 }
 
 /** Also whatever stands behind a `%`. */
@@ -221,13 +237,10 @@ class Reader {
     return this.#wrong(name, redactUrl(value), expected)
   }
 
-  ranges(name: string): readonly string[] {
+  list(name: string, isRight: (entry: string) => boolean, expected: string): readonly string[] {
     const value = this.text(name)
-    const ranges = value?.split(',').map(range => range.trim()) ?? []
-    if (ranges.every(isRange)) return ranges
-    return (
-      this.#wrong(name, JSON.stringify(value), 'addresses and CIDR ranges, with commas between them') ?? []
-    )
+    const entries = value?.split(',').map(entry => entry.trim()) ?? []
+    return entries.every(isRight) ? entries : (this.#wrong(name, JSON.stringify(value), expected) ?? [])
   }
 
   secret(name: string, minBytes: number): string | undefined {

@@ -16,6 +16,7 @@ import { ResponseSockets } from '@/surfaces/responses/response-sockets.ts'
 import { responses } from '@/surfaces/responses/responses.ts'
 import { audio } from './audio.ts'
 import { chatCompletions } from './chat-completions.ts'
+import { CrossOrigin } from './cross-origin.ts'
 import { embeddings } from './embeddings.ts'
 import { images } from './images.ts'
 import { messages } from './messages.ts'
@@ -69,6 +70,8 @@ export interface ApiAddress {
   webSocket: boolean
   /** Addresses and CIDR ranges of proxies in front of it. */
   trustedProxies: readonly string[]
+  /** Origins whose pages may call from a browser; `*`: all. None by default. */
+  corsOrigins?: readonly string[]
   /** How long the connection of a refused caller may stay open, in seconds. */
   restAfterErrorS?: number
 }
@@ -87,10 +90,13 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
   }
   const answer = createAnswer(gateway, listener, received)
   const sockets = new ResponseSockets(gateway)
+  const origins = address.corsOrigins ?? []
+  const crossOrigin = origins.length > 0 ? new CrossOrigin(origins) : undefined
   // Whoever was refused may be nobody's client, so the rest of their body is not waited for for ever. Any other answer may
   // take longer than the longest time that Bun can be told, which it counts from here on.
   const asSent = (response: Response, incoming: Request): Response => {
     if (isLeaving || gateway.load.isCrowded) response.headers.set('connection', 'close')
+    crossOrigin?.allow(incoming, response)
     if (response.status >= 400) server.timeout(incoming, address.restAfterErrorS ?? REST_AFTER_ERROR_S)
     return response
   }
@@ -103,6 +109,8 @@ export function serveApiHost(gateway: ApiGateway, address: ApiAddress): ApiHost 
     // Bun's own 413 has no body; the exchange counts.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: incoming => {
+      const preflight = crossOrigin?.preflight(incoming)
+      if (preflight !== undefined) return preflight
       const request = received.replace(incoming, withWholeUrl(incoming))
       if (address.webSocket && ResponseSockets.isUpgrade(request)) {
         return sockets.upgrade(server, incoming, listener)

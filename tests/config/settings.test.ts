@@ -35,6 +35,7 @@ test('an empty environment gives the documented defaults', () => {
     publicConsoleUrl: undefined,
     otlpEndpoint: undefined,
     trustedProxies: [],
+    corsOrigins: [],
   })
 })
 
@@ -84,6 +85,10 @@ describe('a good value is read', () => {
     [{ RESPONSES_STORE: 'asked' }, { storesUnasked: false }],
     [{ SHUTDOWN_GRACE_MS: '0' }, { shutdownGraceMs: 0 }],
     [{ SHUTDOWN_DELAY_MS: '5000' }, { shutdownDelayMs: 5000 }],
+    [
+      { CORS_ORIGINS: 'https://a.example, app://obsidian.md' },
+      { corsOrigins: ['https://a.example', 'app://obsidian.md'] },
+    ],
     [{ TRUSTED_PROXIES: '10.0.0.0/8, ::1' }, { trustedProxies: ['10.0.0.0/8', '::1'] }],
     [{ PUBLIC_API_URL: 'https://api.example.com/' }, { publicApiUrl: 'https://api.example.com' }],
     [
@@ -140,6 +145,10 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     [
       { LOG_LEVEL: 'INFO' },
       'LOG_LEVEL is "INFO" but must be one of fatal, error, warn, info, debug, trace, silent',
+    ],
+    [
+      { CORS_ORIGINS: 'https://a.example/' },
+      'CORS_ORIGINS is "https://a.example/" but must be *, or origins such as https://app.example.com, with commas between them',
     ],
     [
       { TRUSTED_PROXIES: '10.0.0.0/8,balancer' },

@@ -7,7 +7,8 @@ import type { ApiGateway } from '@/surfaces/api-host.ts'
 import { type ApiHost, serveApiHost } from '@/surfaces/api-host.ts'
 
 /** Where a server's callers find it. */
-export interface ListenerSettings extends Pick<Settings, 'api' | 'responsesWebSocket' | 'trustedProxies'> {
+export interface ListenerSettings
+  extends Pick<Settings, 'api' | 'corsOrigins' | 'responsesWebSocket' | 'trustedProxies'> {
   /** Whether other processes of this deployment listen on the same API port. */
   sharesPort: boolean
 }
@@ -21,6 +22,7 @@ export function listen(gateway: ApiGateway, settings: ListenerSettings): ApiHost
       isShared: settings.sharesPort,
       webSocket: settings.responsesWebSocket,
       trustedProxies: settings.trustedProxies,
+      corsOrigins: settings.corsOrigins,
     }),
   )
 }

@@ -21,6 +21,8 @@ export interface TestGatewayOptions {
   publicApiUrl?: string
   /** Proxies whose word on a caller's address counts; none unless given. */
   trustedProxies?: readonly string[]
+  /** Origins whose pages may call; none unless given. */
+  corsOrigins?: readonly string[]
   /** False: an upgrade is a 426. */
   responsesWebSocket?: boolean
   /** True: a response is kept unless its request says otherwise. */
@@ -120,6 +122,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
       responsesWebSocket: options.responsesWebSocket ?? true,
       storesUnasked: options.storesUnasked ?? false,
       trustedProxies: options.trustedProxies ?? [],
+      corsOrigins: options.corsOrigins ?? [],
       farewellMs: 0,
       shutdownDelayMs: 0,
       shutdownGraceMs: 5000,
@@ -191,6 +194,7 @@ export function startNeighbour(
       maxBodyBytes: 64 * 1024 * 1024,
       responsesWebSocket: true,
       trustedProxies: [],
+      corsOrigins: [],
       farewellMs: 0,
       shutdownDelayMs: 0,
       shutdownGraceMs: 5000,
