@@ -1,13 +1,4 @@
-import {
-  type Document,
-  isAlias,
-  isMap,
-  isScalar,
-  isSeq,
-  LineCounter,
-  parseDocument,
-  type YAMLMap,
-} from 'yaml'
+import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument, type YAMLMap } from 'yaml'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 
 /** Something wrong with a file, and where. */
@@ -42,8 +33,8 @@ export type Substitute = (text: string) => { text: string } | { wrong: string }
 
 /** Deeper than any lawful file; stops one that contains itself through an alias. */
 const MAX_DEPTH = 24
-/** More than any lawful file holds; stops one that multiplies itself through aliases. */
-const MAX_VALUES = 200_000
+/** More than any lawful file repeats; stops one that multiplies itself through aliases. */
+const MAX_REPEATED = 200_000
 
 /** The values of a YAML file with the place of each; every string value passes through `substitute`. */
 export function readYaml(source: string, substitute: Substitute): YamlFile {
@@ -57,8 +48,9 @@ export function readYaml(source: string, substitute: Substitute): YamlFile {
         ? 'holds more than one document: leave out the line ---'
         : `is not YAML: ${error.message}`,
   }))
-  const walk = new Walk(document, lines, substitute)
-  const value = walk.value(document.contents, { pointer: '', path: '', depth: 0, line: 1 }) ?? {}
+  const walk = new Walk(lines, substitute)
+  const value =
+    walk.value(document.contents, { pointer: '', path: '', depth: 0, line: 1, isRepeated: false }) ?? {}
   return { value, places: walk.places, issues: [...issues, ...walk.issues] }
 }
 
@@ -79,28 +71,35 @@ interface Position {
   path: string
   depth: number
   line: number
+  /** Whether an alias led here. */
+  isRepeated: boolean
 }
 
 class Walk {
   readonly places = new Map<string, Place>()
   readonly issues: Issue[] = []
-  readonly #document: Document
+  /** Those that stand before what is being read. The library's own `resolve` walks through the document for each alias. */
+  readonly #anchors = new Map<string, unknown>()
   readonly #lines: LineCounter
   readonly #substitute: Substitute
+  #repeated = 0
 
-  constructor(document: Document, lines: LineCounter, substitute: Substitute) {
-    this.#document = document
+  constructor(lines: LineCounter, substitute: Substitute) {
     this.#lines = lines
     this.#substitute = substitute
   }
 
   value(node: unknown, at: Position): JsonValue {
+    this.#noteAnchor(node, at)
     this.places.set(at.pointer, { line: at.line, path: at.path, ...asWritten(node) })
-    if (at.depth > MAX_DEPTH || this.places.size > MAX_VALUES) return this.#wrong(at, 'is nested too deeply')
+    if (at.depth > MAX_DEPTH) return this.#wrong(at, 'is nested too deeply')
+    if (at.isRepeated && this.#repeated++ >= MAX_REPEATED) {
+      return this.#repeated > MAX_REPEATED + 1 ? null : this.#wrong(at, 'is repeated too often by aliases')
+    }
     if (isAlias(node)) {
-      const target = node.resolve(this.#document)
+      const target = this.#anchors.get(node.source)
       if (target === undefined) return this.#wrong(at, `there is no anchor &${node.source} before`)
-      return this.value(target, { ...at, depth: at.depth + 1 })
+      return this.value(target, { ...at, depth: at.depth + 1, isRepeated: true })
     }
     if (isMap(node)) return this.#map(node, at)
     if (isSeq(node)) {
@@ -109,11 +108,17 @@ class Walk {
     return isScalar(node) ? this.#scalar(node.value, at) : null
   }
 
+  #noteAnchor(node: unknown, at: Position): void {
+    if (!(isMap(node) || isSeq(node) || isScalar(node))) return
+    if (node.anchor !== undefined && !at.isRepeated) this.#anchors.set(node.anchor, node)
+  }
+
   #map(map: YAMLMap, at: Position): JsonObject {
     const entries = new Map<string, JsonValue>()
     for (const pair of map.items) {
       const key = isScalar(pair.key) ? (pair.key.source ?? String(pair.key.value)) : undefined
       const line = this.#line(pair.key, at)
+      this.#noteAnchor(pair.key, at)
       if (key === undefined) {
         this.#wrong({ ...at, line }, 'has a key that is no plain word')
         continue
@@ -136,7 +141,8 @@ class Walk {
   }
 
   #below(at: Position, key: string | number, line: number): Position {
-    return { pointer: child(at.pointer, key), path: childPath(at.path, key), depth: at.depth + 1, line }
+    const { pointer, path, depth, isRepeated } = at
+    return { pointer: child(pointer, key), path: childPath(path, key), depth: depth + 1, line, isRepeated }
   }
 
   #line(node: unknown, fallback: Position): number {

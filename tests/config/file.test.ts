@@ -2,6 +2,7 @@
 import { describe, expect, test } from 'bun:test'
 import { ConfigFileError, configFileOf, parseConfigFile } from '@/config/file.ts'
 import { type Environment, SettingsError } from '@/config/settings.ts'
+import { readYaml } from '@/config/yaml.ts'
 
 const NOTHING = { channels: new Set<string>() }
 const CHANNEL = '{ name: main, format: openai-responses, base_url: https://api.example.com }'
@@ -141,6 +142,22 @@ models:
 channels: [${CHANNEL}]
 `
   expect(parse(text).models.map(model => model.routes[0]?.upstreamModel)).toEqual(['x', 'x'])
+})
+
+test('a file may be of any length, and say the same in many places', () => {
+  const text = `long: [${'1,'.repeat(200_000)} &one 1]\nmany: [${'*one,'.repeat(1_000)}]\n`
+  const { issues, value } = readYaml(text, text => ({ text }))
+  expect(issues).toEqual([])
+  expect(value).toMatchObject({ many: Array(1_000).fill(1) })
+})
+
+test('a file that multiplies itself through aliases is refused, in one line', () => {
+  const layer = (name: string, below: string) =>
+    `${name}: &${name} [${Array(10).fill(`*${below}`).join(', ')}]\n`
+  const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
+  const layers = names.slice(1).map((name, index) => layer(name, names[index] ?? ''))
+  const { issues } = readYaml(`a: &a [1]\n${layers.join('')}`, text => ({ text }))
+  expect(issues.map(({ message }) => message)).toEqual(['is repeated too often by aliases'])
 })
 
 test('a price keeps every digit that a float would lose', () => {
