@@ -67,9 +67,8 @@ export function receiptRow(
     service_tier: exchange?.serviceTier ?? null,
     price_version: exchange?.priceVersion?.toString() ?? null,
     lines: receipt.lines?.map(lineRow) ?? [],
-    exact_cost:
-      exchange?.costPico === null || exchange === undefined ? null : exactly(BigInt(exchange.costPico)),
-    cost: exchange?.costNano === null || exchange === undefined ? null : formatMoney(exchange.costNano),
+    exact_cost: shownOr(exchange?.costPico, pico => exactly(BigInt(pico))),
+    cost: shownOr(exchange?.costNano, formatMoney),
     held: formatMoney(heldNano ?? 0n),
     charges: movements.map(({ kind, amountNano, at }) => ({
       kind,
@@ -78,6 +77,10 @@ export function receiptRow(
     })),
     charged: formatMoney(movements.reduce((sum, { amountNano }) => sum - amountNano, 0n)),
   }
+}
+
+function shownOr<Value>(value: Value | null | undefined, show: (value: Value) => string): string | null {
+  return value === null || value === undefined ? null : show(value)
 }
 
 function tokensOf({ exchange }: Receipt): ReceiptRow['tokens'] {

@@ -169,12 +169,12 @@ export function encodeSampling(
   const { temperature, topP, topK } = request
   const sampling: JsonObject = {}
   const takesAny = model.sampling !== 'none'
+  const isFree = takesAny && !thinking
   if (temperature !== undefined) {
-    const clamped = Math.min(1, Math.max(0, temperature))
     // While thinking, only 1 is accepted, which is also the default.
-    if (takesAny && !thinking) sampling['temperature'] = clamped
-    const effective = takesAny && !thinking ? clamped : 1
-    if (effective !== temperature) losses.add('temperature')
+    const said = isFree ? Math.min(1, Math.max(0, temperature)) : 1
+    if (isFree) sampling['temperature'] = said
+    if (said !== temperature) losses.add('temperature')
   }
   if (topP !== undefined) {
     const alone = model.sampling === 'all' || sampling['temperature'] === undefined
@@ -182,7 +182,7 @@ export function encodeSampling(
     else if (topP !== 1) losses.add('topP')
   }
   if (topK !== undefined) {
-    if (takesAny && !thinking) sampling['top_k'] = topK
+    if (isFree) sampling['top_k'] = topK
     else losses.add('topK')
   }
   return sampling

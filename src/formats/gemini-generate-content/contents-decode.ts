@@ -96,42 +96,40 @@ function decodeAll(wire: JsonObject, signature: Signature | undefined, ids: Call
 }
 
 function decodeData(wire: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part[] {
-  const text = asString(wire['text'])
-  const isCall = asObject(wire['functionCall'] ?? wire['functionResponse']) !== undefined
-  if (wire['thought'] === true && !isCall) {
-    if (text === undefined) return signature === undefined ? [] : [reasoning([], signature)]
-    return text === '' && signature === undefined ? [] : [reasoning(text === '' ? [] : [text], signature)]
-  }
   const call = asObject(wire['functionCall'])
-  if (call !== undefined) {
-    const name = asString(call['name']) ?? ''
-    return [
-      {
-        type: 'tool-call',
-        kind: 'function',
-        callId: ids.call(name, asString(call['id']), turn),
-        name,
-        namespace: undefined,
-        input: JSON.stringify(call['args'] ?? {}),
-        signature,
-        cache: undefined,
-      },
-    ]
-  }
+  if (call !== undefined) return [decodeCall(call, signature, ids, turn)]
   const response = asObject(wire['functionResponse'])
-  if (response !== undefined) {
-    const name = asString(response['name']) ?? ''
-    const callId = ids.result(name, asString(response['id']))
-    return [
-      { type: 'tool-result', kind: 'function', callId, name, ...decodeResult(response), cache: undefined },
-    ]
+  if (response !== undefined) return [decodeResponse(response, ids)]
+  const text = asString(wire['text']) ?? ''
+  if (wire['thought'] === true) return decodeThought(text, signature)
+  const data = decodeMedia(wire) ?? decodeOpaque(wire)
+  if (data !== undefined) return [data]
+  return text === '' && signature === undefined ? [] : [{ ...textPart(text), signature }]
+}
+
+function decodeCall(call: JsonObject, signature: Signature | undefined, ids: CallIds, turn: number): Part {
+  const name = asString(call['name']) ?? ''
+  return {
+    type: 'tool-call',
+    kind: 'function',
+    callId: ids.call(name, asString(call['id']), turn),
+    name,
+    namespace: undefined,
+    input: JSON.stringify(call['args'] ?? {}),
+    signature,
+    cache: undefined,
   }
-  const media = decodeMedia(wire)
-  if (media !== undefined) return [media]
-  const opaque = decodeOpaque(wire)
-  if (opaque !== undefined) return [opaque]
-  if ((text === undefined || text === '') && signature === undefined) return []
-  return [{ ...textPart(text ?? ''), signature }]
+}
+
+function decodeResponse(response: JsonObject, ids: CallIds): Part {
+  const name = asString(response['name']) ?? ''
+  const callId = ids.result(name, asString(response['id']))
+  return { type: 'tool-result', kind: 'function', callId, name, ...decodeResult(response), cache: undefined }
+}
+
+function decodeThought(text: string, signature: Signature | undefined): Part[] {
+  if (text === '') return signature === undefined ? [] : [reasoning([], signature)]
+  return [reasoning([text], signature)]
 }
 
 /** What a part may hold instead of text, and other formats know. */

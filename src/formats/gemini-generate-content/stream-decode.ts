@@ -337,10 +337,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
 
   /** A call, whole in one part, or begun by its name and continued by other parts (edge 74), with text between them or not. */
   #readCall(state: CandidateState, wire: JsonObject, signature: Signature | undefined, emit: Emit): void {
-    const id = asString(wire['id']) ?? ''
-    const name = asString(wire['name']) ?? ''
-    const args = asObject(wire['args']) ?? parseExactObject(asString(wire['args']) ?? '')
-    const hasInput = args !== undefined || asArray(wire['partialArgs']).length > 0
+    const { id, name, args, hasInput } = readCallPart(wire)
     const continues = state.call !== undefined && (name === '' || (id !== '' && id === state.call.id))
     if (name !== '' && !continues) {
       const said = JSON.stringify([name, args])
@@ -453,6 +450,17 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   #fail(emit: Emit, error: GatewayError): void {
     this.#failed = true
     emit({ type: 'error', error })
+  }
+}
+
+/** What a part says of a call; its input is an object, the text of one, or pieces of one. */
+function readCallPart(wire: JsonObject) {
+  const args = asObject(wire['args']) ?? parseExactObject(asString(wire['args']) ?? '')
+  return {
+    id: asString(wire['id']) ?? '',
+    name: asString(wire['name']) ?? '',
+    args,
+    hasInput: args !== undefined || asArray(wire['partialArgs']).length > 0,
   }
 }
 

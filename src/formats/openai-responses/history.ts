@@ -142,12 +142,17 @@ class HistoryWriter {
       }
       if (part.type === 'text' || part.type === 'refusal') continue
       message = undefined
-      if (part.type === 'reasoning') this.#reasoning(part, parts.slice(place + 1))
-      else if (part.type === 'opaque') this.#opaque(part)
-      else if (part.type === 'media') this.#image(part)
-      else if (part.type === 'tool-call') this.#call(part, turn)
+      this.#item(part, parts.slice(place + 1), turn)
     }
     this.#answerLost(turn)
+  }
+
+  /** What of an assistant's turn is an item of its own. */
+  #item(part: Part, following: readonly Part[], turn: number): void {
+    if (part.type === 'reasoning') this.#reasoning(part, following)
+    else if (part.type === 'opaque') this.#opaque(part)
+    else if (part.type === 'media') this.#image(part)
+    else if (part.type === 'tool-call') this.#call(part, turn)
   }
 
   /** An item for what the assistant says in one phase, in a row. */

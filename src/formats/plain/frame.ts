@@ -43,22 +43,11 @@ export function says(frame: PlainFrame, event: Uint8Array, text: string): boolea
  */
 export function learnFrame(event: string, text: string, shape: PlainShape): PlainFrame | undefined {
   const [, head = '', json = ''] = EVENT.exec(event) ?? []
-  const values = valuesOf(json)
+  const values = valuesOf(json, head.length)
   if (values === undefined) return undefined
-  const textPath = pathText(shape.text)
-  const loosePaths = shape.loose.map(pathText)
-  const usagePath = shape.usage === undefined ? undefined : pathText(shape.usage)
-  const holes: (Place & { hole: Hole })[] = []
-  let usage: Place | undefined
-  for (const { path, start, end } of values) {
-    const place = { start: head.length + start, end: head.length + end }
-    const isLoose = loosePaths.includes(path) || (usagePath !== undefined && path.startsWith(usagePath))
-    if (path === usagePath && json[start] === '{') usage = place
-    if (json[start] === '"' && (path === textPath || loosePaths.includes(path))) {
-      const hole = path === textPath ? 'text' : 'string'
-      holes.push({ hole, start: place.start + 1, end: place.end - 1 })
-    } else if (isLoose && COUNT.test(json.slice(start, end))) holes.push({ hole: 'count', ...place })
-  }
+  const holes = holesIn(event, values, shape)
+  const usagePath = shape.usage && pathText(shape.usage)
+  const usage = values.findLast(({ path, start }) => path === usagePath && event[start] === '{')
   const [found, ...more] = holes.filter(({ hole }) => hole === 'text')
   if (found === undefined || more.length > 0) return undefined
   if (asString(parseJson(event.slice(found.start - 1, found.end + 1))) !== text) return undefined
@@ -68,11 +57,21 @@ export function learnFrame(event: string, text: string, shape: PlainShape): Plai
   return frame !== undefined && fits(frame, event) ? frame : undefined
 }
 
-function partsOf(
-  event: string,
-  holes: readonly (Place & { hole: Hole })[],
-  usage: Place | undefined,
-): FrameParts {
+/** What may differ from event to event. */
+function holesIn(event: string, values: readonly Value[], shape: PlainShape): HoleIn[] {
+  const textPath = pathText(shape.text)
+  const loosePaths = shape.loose.map(pathText)
+  const usagePath = shape.usage && pathText(shape.usage)
+  return values.flatMap(({ path, start, end }): HoleIn[] => {
+    const isNamed = loosePaths.includes(path)
+    if (event[start] === '"' && (path === textPath || isNamed))
+      return [{ hole: path === textPath ? 'text' : 'string', start: start + 1, end: end - 1 }]
+    const isLoose = isNamed || (usagePath !== undefined && path.startsWith(usagePath))
+    return isLoose && COUNT.test(event.slice(start, end)) ? [{ hole: 'count', start, end }] : []
+  })
+}
+
+function partsOf(event: string, holes: readonly HoleIn[], usage: Place | undefined): FrameParts {
   const edges = [0, ...holes.flatMap(({ start, end }) => [start, end]), event.length]
   const places = Array.from({ length: holes.length + 1 }, (_, index) => ({
     start: edges[2 * index] ?? 0,
@@ -95,7 +94,12 @@ function usageIn(event: string, places: readonly Place[], usage: Place): FramePa
 
 const COUNT = /^(?:0|[1-9]\d*)$/
 
-/** A value somewhere in a JSON text. */
+/** A hole of an event. */
+interface HoleIn extends Place {
+  hole: Hole
+}
+
+/** A value of an event's JSON. */
 interface Value extends Place {
   path: string
 }
@@ -123,29 +127,39 @@ function pathWithin({ path, isList, step, count }: OpenValue): string {
   return path + (isList ? count : step)
 }
 
-/** All values in a text that is JSON, in the order of their ends; undefined when a key is spelled in an odd way. */
-function valuesOf(json: string): Value[] | undefined {
+/** All values of an event whose JSON stands behind so many characters, in the order of their ends; undefined when a key is spelled in an odd way. */
+function valuesOf(json: string, offset: number): Value[] | undefined {
   const values: Value[] = []
   const open: OpenValue[] = []
   let expectsKey = false
   for (const { 0: token, index } of json.matchAll(TOKEN)) {
     const inside = open.at(-1)
     const path = inside === undefined ? '' : pathWithin(inside)
-    if (token === '{' || token === '[') {
-      expectsKey = token === '{'
-      open.push({ path, start: index, isList: !expectsKey, step: '', count: 0 })
-    } else if (token === '}' || token === ']') {
-      open.pop()
-      expectsKey = false
-      if (inside !== undefined) values.push({ path: inside.path, start: inside.start, end: index + 1 })
-    } else if (token === ',') {
-      if (inside?.isList === true) inside.count += 1
-      else expectsKey = true
-    } else if (token === ':') expectsKey = false
-    else if (expectsKey && inside !== undefined) {
-      if (token.includes('\\')) return undefined
-      inside.step = token
-    } else values.push({ path, start: index, end: index + token.length })
+    const start = offset + index
+    switch (token) {
+      case '{':
+      case '[':
+        expectsKey = token === '{'
+        open.push({ path, start, isList: !expectsKey, step: '', count: 0 })
+        break
+      case '}':
+      case ']':
+        open.pop()
+        expectsKey = false
+        if (inside !== undefined) values.push({ path: inside.path, start: inside.start, end: start + 1 })
+        break
+      case ',':
+        if (inside?.isList === true) inside.count += 1
+        else expectsKey = true
+        break
+      case ':':
+        expectsKey = false
+        break
+      default:
+        if (!expectsKey || inside === undefined) values.push({ path, start, end: start + token.length })
+        else if (token.includes('\\')) return undefined
+        else inside.step = token
+    }
   }
   return values
 }

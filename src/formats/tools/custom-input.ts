@@ -34,19 +34,19 @@ export class CustomInputDecoder {
   }
 
   #step(char: string): State {
+    if (isSpace(char) && BETWEEN.has(this.#state)) return this.#state
     switch (this.#state) {
       case 'open':
-        return isSpace(char) ? 'open' : char === '{' ? 'key' : 'raw'
+        return char === '{' ? 'key' : 'raw'
       case 'key':
         this.#key = char
-        return isSpace(char) ? 'key' : char === '"' ? 'in-key' : 'raw'
+        return char === '"' ? 'in-key' : 'raw'
       case 'in-key':
         this.#key += char
         return this.#closesString(char) ? 'colon' : 'in-key'
       case 'colon':
-        return isSpace(char) ? 'colon' : char === ':' ? 'value' : 'raw'
+        return char === ':' ? 'value' : 'raw'
       case 'value':
-        if (isSpace(char)) return 'value'
         if (isInputKey(this.#key)) return char === '"' ? 'input' : 'raw'
         return this.#skip(char)
       case 'skipped':
@@ -81,6 +81,9 @@ export class CustomInputDecoder {
 
 /** What the next character belongs to. `input` and `raw` are decided and stay. */
 type State = 'open' | 'key' | 'in-key' | 'colon' | 'value' | 'skipped' | 'input' | 'raw'
+
+/** Where white space says nothing. */
+const BETWEEN: ReadonlySet<State> = new Set(['open', 'key', 'colon', 'value'])
 
 function isSpace(char: string): boolean {
   return char === ' ' || char === '\n' || char === '\r' || char === '\t'

@@ -34,29 +34,36 @@ function* streamChat(exchange: Exchange): Generator<string> {
   const usageNull = wantsUsage && exchange.reportsUsage ? { usage: null } : {}
   const chunk = (choices: JsonValue[], usage: JsonObject = usageNull): string =>
     formatEvent(undefined, JSON.stringify({ ...head(exchange, 'chat.completion.chunk'), choices, ...usage }))
-  const plays = Array.from({ length: exchange.prompt.choices }, () => stepsOf(exchange)[Symbol.iterator]())
-  for (let started = false, running = plays; running.length > 0; started = true) {
-    const next: typeof plays = []
-    for (const steps of running) {
-      const { value: step, done } = steps.next()
-      if (done === true) continue
-      if (step.type === 'error') {
-        yield formatEvent(undefined, JSON.stringify(openaiErrorBody(step.failure)))
-        return
-      }
-      const index = plays.indexOf(steps)
-      if (!started)
-        yield chunk([
-          choiceChunk(index, { role: 'assistant', content: step.type === 'call-start' ? null : '' }),
-        ])
-      const choice = choiceOf(step, index, exchange)
-      if (choice !== undefined) yield chunk([choice])
-      next.push(steps)
+  for (const { index, step, isFirst } of interleaved(exchange)) {
+    if (step.type === 'error') {
+      yield formatEvent(undefined, JSON.stringify(openaiErrorBody(step.failure)))
+      return
     }
-    running = next
+    const content = step.type === 'call-start' ? null : ''
+    if (isFirst) yield chunk([choiceChunk(index, { role: 'assistant', content })])
+    const choice = choiceOf(step, index, exchange)
+    if (choice !== undefined) yield chunk([choice])
   }
   if (wantsUsage && exchange.reportsUsage) yield chunk([], { usage: usageOf(exchange) })
   yield formatEvent(undefined, '[DONE]')
+}
+
+/** The steps of all choices, one of each in turn. */
+function* interleaved(exchange: Exchange): Generator<{ index: number; step: Step; isFirst: boolean }> {
+  let running = Array.from({ length: exchange.prompt.choices }, (_, index) => ({
+    index,
+    steps: stepsOf(exchange)[Symbol.iterator](),
+  }))
+  for (let isFirst = true; running.length > 0; isFirst = false) {
+    const going: typeof running = []
+    for (const choice of running) {
+      const { value: step, done } = choice.steps.next()
+      if (done === true) continue
+      yield { index: choice.index, step, isFirst }
+      going.push(choice)
+    }
+    running = going
+  }
 }
 
 /**
