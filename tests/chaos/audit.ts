@@ -1,5 +1,6 @@
 import { ledgerFixture } from '#tests/ledger/fixture.ts'
 import { closeTestServer } from '#tests/support/stores/database.ts'
+import { addUpUsage } from '@/console/usage-totals.ts'
 import { audit } from '@/ledger/audit.ts'
 
 const BOUND_MS = 10_000
@@ -33,6 +34,7 @@ export async function run(args: readonly string[]): Promise<boolean> {
       await tx`update wallet w set debits = 7 * ${each}::bigint, seq = ${each}::bigint + 1, last_entry_id = m.id
         from made m where m.account_id = w.account_id and m.n = ${each}::integer`
     })
+    await addUpUsage(fixture.database, 0)
     await sql`analyze`
     const start = performance.now()
     const report = await audit(url)
