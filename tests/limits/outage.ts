@@ -4,8 +4,11 @@ import { type Limiter, openLimiter } from '@/limits/limiter.ts'
 import { openRedis, redisScript } from '@/redis/redis.ts'
 import { ask } from './limited.ts'
 
-/** What happens to Redis: its process dies and comes back empty; all its keys go; it stops answering for a while. */
-export const OUTAGES = ['kill', 'flush', 'pause'] as const
+/**
+ * What happens to Redis: its process dies and comes back empty; all its keys go; it stops answering for a while; it is a
+ * replica for a while, which answers and takes no writes.
+ */
+export const OUTAGES = ['kill', 'flush', 'pause', 'demote'] as const
 export type Outage = (typeof OUTAGES)[number]
 
 export interface OutageOptions {
@@ -124,6 +127,10 @@ export async function strike(server: RedisServer, outage: Outage, awayMs: number
       server.pause()
       await Bun.sleep(awayMs)
       return server.resume()
+    case 'demote':
+      await server.demote()
+      await Bun.sleep(awayMs)
+      return server.promote()
     case 'kill':
       await server.kill()
       await Bun.sleep(awayMs)

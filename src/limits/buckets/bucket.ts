@@ -74,6 +74,9 @@ export const SLOT_WAIT_US = 1_000_000
 /** How long an adjustment is remembered. Whoever repeats one does so at once. */
 export const MARKER_TTL_US = 60_000_000
 
+/** Who used more than was believed waits no longer than this: a small limit does not make a long answer cost days. */
+export const MOST_DEBT_US = 3_600_000_000
+
 /**
  * One request of `limit` per minute. The interval is rounded up, and the burst with it: exactly `limit` fit at once,
  * and never more than `limit` a minute follow.

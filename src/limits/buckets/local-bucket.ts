@@ -3,6 +3,7 @@ import {
   type BucketStore,
   LEASE_TTL_US,
   MARKER_TTL_US,
+  MOST_DEBT_US,
   SLOT_WAIT_US,
   type Take,
   type TakeResult,
@@ -109,7 +110,7 @@ export class LocalBuckets implements BucketStore {
   }
 
   #move(key: string, deltaUs: number, now: number): void {
-    const fullAt = this.#read(key, now) + deltaUs
+    const fullAt = Math.min(this.#read(key, now) + deltaUs, now + MOST_DEBT_US)
     if (fullAt > now) this.#fullAt.set(key, fullAt)
     else this.#fullAt.delete(key)
   }

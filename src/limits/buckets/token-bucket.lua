@@ -11,8 +11,9 @@
 --
 -- KEYS     of all steps, each once; a step names a key by its place here
 -- ARGV[1]  now in microseconds; '' (always, but in tests) asks the clock of Redis
--- ARGV[2]  how long a lease lasts, ARGV[3] how long to wait for a slot, ARGV[4] how long a marker lasts, in microseconds
--- ARGV[5]  the steps, in JSON: of each an array of its operation and what that wants to know
+-- ARGV[2]  how long a lease lasts, ARGV[3] how long to wait for a slot, ARGV[4] how long a marker lasts, ARGV[5] the most
+--          that a bucket owes, in microseconds
+-- ARGV[6]  the steps, in JSON: of each an array of its operation and what that wants to know
 --
 -- Returns the integers that the steps answer, one after the other; of a step that failed the text of its error.
 
@@ -34,23 +35,27 @@ local function expiry_ms(us)
 end
 
 local lease_ttl, slot_wait, marker_ttl = tonumber(ARGV[2]), tonumber(ARGV[3]), tonumber(ARGV[4])
+local most_debt = tonumber(ARGV[5])
 local lease_end, marker_end = digits(now + lease_ttl), digits(now + marker_ttl)
 
 -- The instants of the buckets that steps have asked for, and which of them they moved: a batch mostly asks for the
 -- same few again and again, so each is read once and written once.
 local full_at, moved = {}, {}
 
+-- What is further ahead than any bucket can be was written before the clock of Redis was set back. It would keep
+-- everybody out until that time has come again, and tells nothing.
 local function read(key)
   local at = full_at[key]
   if not at then
     at = math.max(tonumber(redis.call('GET', KEYS[key]) or now), now)
+    if at > now + 2 * most_debt then at = now end
     full_at[key] = at
   end
   return at
 end
 
 local function move(key, by)
-  full_at[key] = math.max(read(key) + by, now)
+  full_at[key] = math.max(math.min(read(key) + by, now + most_debt), now)
   moved[key] = true
 end
 
@@ -74,6 +79,13 @@ local function standing(key)
     held[key] = redis.call('ZCARD', KEYS[key])
   end
   return held[key]
+end
+
+-- Leases that end later than any can are of a time before the clock of Redis was set back; who lives renews its own.
+local function is_full(key, limit)
+  if standing(key) < limit then return false end
+  held[key] = held[key] - redis.call('ZREMRANGEBYSCORE', KEYS[key], '(' .. digits(now + 2 * lease_ttl), '+inf')
+  return held[key] >= limit
 end
 
 -- Members come with the ends of their leases before them.
@@ -113,11 +125,11 @@ function operations.take(step)
     if overshoot > wait then wait, refused_by = overshoot, (at - 1) / 3 end
   end
   for at = last + 1, #step, 2 do
-    local is_first, is_full = at == last + 1, standing(step[at]) >= step[at + 1]
+    local is_first, full = at == last + 1, is_full(step[at], step[at + 1])
     -- Its own place in the others matters only where there is no other.
-    local is_own = (is_first or is_full) and redis.call('ZSCORE', KEYS[step[at]], id)
+    local is_own = (is_first or full) and redis.call('ZSCORE', KEYS[step[at]], id)
     if is_first and is_own then repeated = true end
-    if is_full and not is_own and slot_wait > wait then
+    if full and not is_own and slot_wait > wait then
       wait, refused_by = slot_wait, step[3] + (at - last + 1) / 2
     end
   end
@@ -193,7 +205,7 @@ function operations.release(step)
   answer(1)
 end
 
-for _, step in ipairs(cjson.decode(ARGV[5])) do
+for _, step in ipairs(cjson.decode(ARGV[6])) do
   local done, failure = pcall(operations[step[1]], step)
   if not done then answer(type(failure) == 'table' and failure.err or tostring(failure)) end
 end

@@ -5,6 +5,7 @@ import {
   type Delta,
   LEASE_TTL_US,
   MARKER_TTL_US,
+  MOST_DEBT_US,
   SLOT_WAIT_US,
   type Take,
   type TakeResult,
@@ -34,7 +35,13 @@ export class RedisBuckets implements BucketStore {
 
   /** `nowUs` takes the place of the clock of Redis; for tests that set the time. */
   constructor(redis: RedisConnection, nowUs: () => number | '' = () => '') {
-    this.#steps = new StepBatches(redis, SCRIPT, () => [nowUs(), LEASE_TTL_US, SLOT_WAIT_US, MARKER_TTL_US])
+    this.#steps = new StepBatches(redis, SCRIPT, () => [
+      nowUs(),
+      LEASE_TTL_US,
+      SLOT_WAIT_US,
+      MARKER_TTL_US,
+      MOST_DEBT_US,
+    ])
   }
 
   take({ id, buckets, leases }: Take): Promise<TakeResult> {

@@ -3,6 +3,7 @@ import {
   type Bucket,
   type BucketStore,
   LEASE_TTL_US,
+  MOST_DEBT_US,
   requestSize,
   SLOT_WAIT_US,
   type Take,
@@ -160,6 +161,16 @@ export function bucketContract(name: string, open: () => ContractRig): void {
         allowed: false,
         retryAfterUs: 32_000_000,
       })
+    })
+
+    test('nobody waits for more than an hour, however much too low the estimate was', async () => {
+      const { store, scope, advanceUs } = open()
+      const prefix = scope()
+      await store.adjust(adjustment(prefix, 'a', 90 * MOST_DEBT_US))
+      const one = take(prefix, 'b', tokens(prefix, 60, 60))
+      expect(await store.take(one)).toMatchObject({ allowed: false, retryAfterUs: MOST_DEBT_US })
+      advanceUs(MOST_DEBT_US)
+      expect((await store.take(one)).allowed).toBe(true)
     })
 
     test('an adjustment that is repeated is made once', async () => {

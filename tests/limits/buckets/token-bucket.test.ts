@@ -46,6 +46,50 @@ if (server === undefined) {
       expect(Math.abs(Number(fullAt) / 1_000 - Date.now())).toBeLessThan(60_000)
     })
 
+    describe('when the clock of Redis is set back', () => {
+      const DAY_US = 86_400_000_000
+
+      /** A minute's worth and the only place, both taken. */
+      function rig() {
+        let now = 1_700_000_000_000_000
+        const prefix = scope()
+        const store = new RedisBuckets(redis, () => now)
+        const leases = [{ key: `${prefix}cc`, limit: 1 }]
+        const ask = (id: string) => store.take({ ...take(prefix, id, tokens(prefix, 60, 60)), leases })
+        const moveClock = (us: number) => {
+          now += us
+        }
+        return { store, leases, ask, moveClock }
+      }
+
+      test.each([1_000_000, 3_600_000_000])('by %p us, nobody waits longer for it than that', async us => {
+        const { store, leases, ask, moveClock } = rig()
+        await ask('a')
+        await store.release([leases[0]?.key ?? ''], 'a')
+        moveClock(-us)
+        expect(await ask('b')).toMatchObject({ allowed: false, retryAfterUs: 60_000_000 + us })
+        moveClock(60_000_000 + us)
+        expect((await ask('b')).allowed).toBe(true)
+      })
+
+      test('by a year, it goes on at once, with one burst', async () => {
+        const { ask, moveClock } = rig()
+        await ask('dead')
+        moveClock(-365 * DAY_US)
+        expect((await ask('b')).allowed).toBe(true)
+        expect(await ask('c')).toMatchObject({ allowed: false, retryAfterUs: 60_000_000 })
+      })
+
+      test('and forward and back again, who lives has its place when it has renewed its lease', async () => {
+        const { store, leases, ask, moveClock } = rig()
+        moveClock(DAY_US)
+        await ask('alive')
+        moveClock(-DAY_US)
+        await store.renew(leases[0]?.key ?? '', ['alive'])
+        expect(await ask('b')).toMatchObject({ allowed: false, refusedBy: 1, held: [1] })
+      })
+    })
+
     test('ends a request in one call: its buckets move once, its places are free whenever it is told', async () => {
       const prefix = scope()
       const store = new RedisBuckets(redis, () => 1_700_000_000_000_000)

@@ -15,6 +15,9 @@ export interface RedisServer {
   /** Starts it again, empty, on the same port. */
   restart(): Promise<void>
   flush(): Promise<void>
+  /** Makes it the replica of a server that is not there: it goes on answering, from what it knows. */
+  demote(): Promise<void>
+  promote(): Promise<void>
   close(): Promise<void>
 }
 
@@ -61,6 +64,12 @@ export async function startRedisServer(kind: 'single' | 'cluster' = 'single'): P
     },
     async flush() {
       await Bun.$`redis-cli -p ${port} flushall`.quiet()
+    },
+    async demote() {
+      await Bun.$`redis-cli -p ${port} replicaof 127.0.0.1 1`.quiet()
+    },
+    async promote() {
+      await Bun.$`redis-cli -p ${port} replicaof no one`.quiet()
     },
     async close() {
       child.kill('SIGKILL')
