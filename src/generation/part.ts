@@ -60,6 +60,8 @@ export interface MediaPart {
   context: string | undefined
   /** True: the answer shall cite the document, as Anthropic's `citations.enabled`. */
   citable: boolean
+  /** Gemini signs images that it makes, and takes none back unsigned. */
+  signature: Signature | undefined
   /** How closely to look at an image. */
   detail: 'auto' | 'low' | 'high' | 'original' | undefined
   cache: CacheMark | undefined

@@ -74,6 +74,7 @@ const ANSWERS: Record<Format, JsonObject> = {
           role: 'model',
           parts: [
             { text: 'hello', thoughtSignature: 'S1==' },
+            { inlineData: { mimeType: 'image/png', data: 'UklGRgAA' }, thoughtSignature: 'S3==' },
             { functionCall: { id: 'c1', name: 'f', args: { a: 1 } }, thoughtSignature: 'S2==' },
             { functionCall: { id: 'c2', name: 'f', args: {} } },
           ],
@@ -226,9 +227,13 @@ describe('what its maker wants back of an answer is given back, in its place', (
     },
   )
 
-  test("Gemini's signatures of calls, through Messages, which has no place for a text's", () => {
-    const [, ...calls] = parts
-    expect(secondTurn('gemini-generate-content', 'anthropic-messages')).toEqual([{ text: 'hello' }, ...calls])
+  test("Gemini's signatures of calls, through Messages, which has no place for a text's or an image's", () => {
+    const [, , ...calls] = parts
+    expect(secondTurn('gemini-generate-content', 'anthropic-messages')).toEqual([
+      { text: 'hello' },
+      { text: '![image](data:image/png;base64,UklGRgAA)' },
+      ...calls,
+    ])
   })
 
   test.each(others('openai-chat-completions'))(

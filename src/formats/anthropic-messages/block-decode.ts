@@ -97,6 +97,7 @@ function media(
     title: asString(block['title']),
     context: asString(block['context']),
     citable: asObject(block['citations'])?.['enabled'] === true,
+    signature: undefined,
     detail: undefined,
     cache: cacheMark(block),
   }

@@ -102,8 +102,10 @@ function decodeData(wire: JsonObject, signature: Signature | undefined, ids: Cal
   if (response !== undefined) return [decodeResponse(response, ids)]
   const text = asString(wire['text']) ?? ''
   if (wire['thought'] === true) return decodeThought(text, signature)
-  const data = decodeMedia(wire) ?? decodeOpaque(wire)
-  if (data !== undefined) return [data]
+  const media = decodeMedia(wire)
+  if (media !== undefined) return [{ ...media, signature }]
+  const opaque = decodeOpaque(wire)
+  if (opaque !== undefined) return [opaque]
   return text === '' && signature === undefined ? [] : [{ ...textPart(text), signature }]
 }
 

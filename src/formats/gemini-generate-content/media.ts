@@ -50,6 +50,7 @@ function media(data: JsonObject, source: MediaSource, kind: MediaPart['kind']): 
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
   }

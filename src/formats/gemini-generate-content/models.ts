@@ -25,6 +25,8 @@ export interface ModelTraits {
   callIds: boolean
   /** Is known to refuse them. */
   refusesUnsignedCalls: boolean
+  /** Refuses images of its own turns without a signature. */
+  refusesUnsignedImages: boolean
   /** Takes media inside a functionResponse. */
   mediaInResults: boolean
   /** Fetches public https addresses itself. */
@@ -39,6 +41,7 @@ const OLDER: ModelTraits = {
   jsonBesideTools: false,
   callIds: false,
   refusesUnsignedCalls: false,
+  refusesUnsignedImages: false,
   mediaInResults: false,
   fetchesUrls: false,
   maxCandidates: 8,
@@ -53,10 +56,13 @@ const GEMINI_3: ModelTraits = {
   jsonBesideTools: true,
   callIds: true,
   refusesUnsignedCalls: true,
+  refusesUnsignedImages: false,
   mediaInResults: true,
   fetchesUrls: true,
   maxCandidates: 8,
 }
+
+const IMAGES_3: ModelTraits = { ...GEMINI_3, refusesUnsignedImages: true, maxCandidates: 1 }
 
 const NO_THINKING: Thinking = { type: 'none' }
 
@@ -76,11 +82,8 @@ const MODELS: readonly (readonly [RegExp, ModelTraits])[] = [
   [/gemini-(?:1\.0|pro(?:-vision)?$)/, { ...OLDER, maxCandidates: 1 }],
   [/gemini-[12](?:\.|-|$)/, OLDER],
   [/gemini-.*(?:tts|audio|live)/, { ...GEMINI_3, thinking: NO_THINKING, maxCandidates: 1 }],
-  [/gemini-3-pro-image/, { ...GEMINI_3, thinking: NO_THINKING, maxCandidates: 1 }],
-  [
-    /gemini-.*image/,
-    { ...GEMINI_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] }, maxCandidates: 1 },
-  ],
+  [/gemini-3-pro-image/, { ...IMAGES_3, thinking: NO_THINKING }],
+  [/gemini-.*image/, { ...IMAGES_3, thinking: { type: 'level', levels: ['MINIMAL', 'HIGH'] } }],
   [/gemini-3-pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'HIGH'] } }],
   [/gemini-.*pro/, { ...GEMINI_3, thinking: { type: 'level', levels: ['LOW', 'MEDIUM', 'HIGH'] } }],
   [/gemini/, GEMINI_3],

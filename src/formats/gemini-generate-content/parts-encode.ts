@@ -1,4 +1,4 @@
-import { carrierOf } from '@/formats/signatures/carried-signature.ts'
+import { carrierOf, mayBeSigned } from '@/formats/signatures/carried-signature.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
@@ -52,7 +52,11 @@ export function encodeModelParts(parts: readonly Part[], to: PartDestination, cu
   if (current && to.traits.callIds && call !== undefined && call.thoughtSignature === undefined) {
     call.thoughtSignature = SIGNATURE_BYPASS
   }
-  return encoded
+  // Models that make images look at the first part of each turn of theirs, and at all images.
+  if (!to.traits.refusesUnsignedImages) return encoded
+  return encoded.map((part, index) =>
+    index === 0 || part.inlineData !== undefined ? { thoughtSignature: SIGNATURE_BYPASS, ...part } : part,
+  )
 }
 
 /** The signatures that came in reasoning parts of their own, by the parts where Google wants them. */
@@ -69,7 +73,7 @@ function carriedSignatures(parts: readonly Part[], to: PartDestination): Map<Par
 }
 
 function signatureOf(part: Part | undefined): string | undefined {
-  return part?.type === 'text' || part?.type === 'tool-call' ? part.signature?.value : undefined
+  return part !== undefined && mayBeSigned(part) ? part.signature?.value : undefined
 }
 
 function encodeModelPart(part: Part, carried: string | undefined, to: PartDestination): WirePart[] {
@@ -87,6 +91,10 @@ function encodeModelPart(part: Part, carried: string | undefined, to: PartDestin
       const id = to.traits.callIds ? part.callId : undefined
       const functionCall = present({ id, name: part.name, args: encodeArgs(part.input) })
       return [present({ functionCall, thoughtSignature: carried ?? ownSignature(part.signature, to) })]
+    }
+    case 'media': {
+      const thoughtSignature = carried ?? ownSignature(part.signature, to)
+      return [present({ ...encodeMedia(part, to), thoughtSignature })]
     }
     default:
       return encodeUserPart(part, to)

@@ -66,6 +66,7 @@ export function mediaPart(media: MediaPart): WirePart | undefined {
     case 'base64':
       return present({
         inlineData: { mimeType: media.mediaType ?? FALLBACK[media.kind], data: source.data },
+        thoughtSignature: signatureValue(media.signature),
         audioTranscription:
           media.kind === 'audio' && media.context !== undefined ? { text: media.context } : undefined,
       })

@@ -274,8 +274,9 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     const opaque = media === undefined ? decodeOpaque(part) : undefined
     if (media !== undefined || opaque !== undefined) this.#turn(state, emit)
     const candidate = state.index
-    if (media !== undefined) emit({ type: 'media', candidate, block: this.#begin(state), media })
-    else if (opaque !== undefined)
+    if (media !== undefined) {
+      emit({ type: 'media', candidate, block: this.#begin(state), media: { ...media, signature } })
+    } else if (opaque !== undefined)
       emit({ type: 'opaque', candidate, block: this.#begin(state), part: opaque })
     else if (signature !== undefined) this.#readText(state, '', signature, emit)
   }

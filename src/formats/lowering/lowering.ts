@@ -1,5 +1,6 @@
 import type { Codec, Target, TokenCountCodec } from '@/formats/codec.ts'
 import { unsayable, unsupported } from '@/formats/invalid.ts'
+import { mayBeSigned } from '@/formats/signatures/carried-signature.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
@@ -202,7 +203,7 @@ function foreignSummary({ reasoning }: GenerationRequest, { format }: Codec): Lo
 /** Signatures that stand on texts and calls and that this upstream did not make. (A phase is a hint, and OpenAI's.) */
 function foreignSignatures({ turns }: GenerationRequest, { format }: Codec, { vendor }: Target): Loss[] {
   const isForeign = (part: Part): boolean => {
-    const signature = part.type === 'text' || part.type === 'tool-call' ? part.signature : undefined
+    const signature = mayBeSigned(part) ? part.signature : undefined
     if (signature === undefined || signature.value === '' || phaseOf(signature) !== undefined) return false
     return signatureFor(signature, format, vendor) === undefined
   }

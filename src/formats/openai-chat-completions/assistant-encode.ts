@@ -119,7 +119,9 @@ function otherFields(parts: readonly Part[], rules: TargetRules): JsonObject {
   const images: JsonObject[] = []
   for (const part of parts) {
     if (part.type === 'media') {
-      const image = rules.vendor.isOpenrouter ? imageEntry(part, images.length) : undefined
+      const image = rules.vendor.isOpenrouter
+        ? imageEntry({ ...part, signature: undefined }, images.length)
+        : undefined
       if (image === undefined) rules.lose('media')
       else images.push(image)
     } else if (part.type === 'opaque') {

@@ -21,6 +21,7 @@ export function mediaPart(kind: MediaPart['kind']): MediaPart {
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
   }

@@ -78,8 +78,7 @@ class MessageReader {
     signText(parts, message)
     const refusal = asString(message['refusal'])
     if (refusal !== undefined && refusal !== '') parts.push({ type: 'refusal', text: refusal })
-    for (const image of asArray(message['images']))
-      parts.push(imagePart(asObject(image)) ?? opaquePart('images', image))
+    for (const image of asArray(message['images'])) parts.push(signedImage(image))
     // A spoken answer of before, by an id that only its vendor knows.
     const audio = asObject(message['audio'])
     if (audio !== undefined) parts.push(opaquePart('audio', audio))
@@ -136,6 +135,15 @@ function signText(parts: Part[], message: JsonObject): void {
   const text = parts[at]
   if (text?.type === 'text') parts[at] = { ...text, signature }
   else parts.push({ ...textPart(''), signature })
+}
+
+/** An image of an earlier answer, as it was told. */
+function signedImage(image: JsonValue): Part {
+  const holder = asObject(image)
+  const part = imagePart(holder)
+  if (part === undefined || holder === undefined) return opaquePart('images', image)
+  const own = thoughtSignature(holder, undefined)
+  return { ...part, signature: own && unwrapSignature(own.value, FORMAT) }
 }
 
 /** A result's content: text by the documents, media at vendors that take more. */

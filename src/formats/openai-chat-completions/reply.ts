@@ -56,7 +56,8 @@ export function imageEntry(media: MediaPart, index: number): JsonObject | undefi
   const { source } = media
   if (source.type !== 'base64' && source.type !== 'url') return undefined
   const url = source.type === 'url' ? source.url : dataUri(media.mediaType ?? 'image/png', source.data)
-  return { type: 'image_url', image_url: { url }, index }
+  const extra = media.signature === undefined ? {} : { extra_content: signatureHolder(media.signature) }
+  return { type: 'image_url', image_url: { url }, index, ...extra }
 }
 
 /** A spoken answer. */

@@ -39,7 +39,7 @@ const ANSWER: ReadFields = {
   ...SIGNED,
   refusal: true,
   audio: true,
-  images: { ...IMAGE },
+  images: { ...IMAGE, ...SIGNED },
   reasoning: true,
   reasoning_content: true,
   reasoning_details: true,

@@ -152,6 +152,7 @@ export function media(
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
   }

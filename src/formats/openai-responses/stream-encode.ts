@@ -248,7 +248,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   /**
-   * A signature on a text or a call (Gemini's) has no field in their items: it travels as reasoning that shows
+   * A signature on a text, a call or an image (Gemini's) has no field in their items: it travels as reasoning that shows
    * nothing, right behind them, and finds its part again by that.
    */
   #writeSeal(signature: Signature | undefined, emit: Emit): void {
@@ -302,7 +302,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
         output_format: outputFormatOf(media.mediaType),
         result: media.source.data,
       }
-      return this.#begin(new WholeWriter(this.#place('image'), item), emit)
+      this.#begin(new WholeWriter(this.#place('image'), item), emit)
+      return this.#writeSeal(media.signature, emit)
     }
     this.#writeText('text', mediaWords(media), emit)
   }

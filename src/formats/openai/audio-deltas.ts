@@ -33,6 +33,7 @@ export class AudioDeltas {
       title: undefined,
       context: transcript === '' ? undefined : transcript,
       citable: false,
+      signature: undefined,
       detail: undefined,
       cache: undefined,
     }

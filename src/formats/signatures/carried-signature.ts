@@ -1,7 +1,7 @@
 import type { Part, ReasoningPart } from '@/generation/part.ts'
 
 /**
- * The text or call that a reasoning part's signature belongs to, where formats without a slot on those brought it back
+ * The text, call or image that a reasoning part's signature belongs to, where formats without a slot on those brought it back
  * in a part of its own. One with thoughts was written before its part, and so was an empty one (Messages); one that is
  * hidden stands behind it (Responses). Undefined where nothing beside it is without a signature.
  */
@@ -18,5 +18,10 @@ export function carrierOf(
 }
 
 function canCarry(part: Part | undefined): part is Part {
-  return (part?.type === 'text' || part?.type === 'tool-call') && part.signature === undefined
+  return part !== undefined && mayBeSigned(part) && part.signature === undefined
+}
+
+/** The parts on which a maker puts signatures, beside its thoughts. */
+export function mayBeSigned(part: Part): part is Extract<Part, { type: 'text' | 'tool-call' | 'media' }> {
+  return part.type === 'text' || part.type === 'tool-call' || part.type === 'media'
 }

@@ -1,5 +1,6 @@
 import type { Part } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
+import { mayBeSigned } from './carried-signature.ts'
 import { phaseOf } from './phase.ts'
 
 /** The same conversation without what was thought in it, and without what signs that. */
@@ -16,6 +17,6 @@ export function withoutReasoning(request: GenerationRequest): GenerationRequest 
 
 /** A message's phase is no reasoning. */
 function unsigned(part: Part): Part {
-  if (part.type !== 'text' && part.type !== 'tool-call') return part
+  if (!mayBeSigned(part)) return part
   return phaseOf(part.signature) === undefined ? { ...part, signature: undefined } : part
 }

@@ -63,6 +63,7 @@ function media(
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
     ...fields,

@@ -230,6 +230,7 @@ describe('grammar', () => {
             title: undefined,
             context: undefined,
             citable: false,
+            signature: undefined,
             detail: undefined,
             cache: undefined,
           },

@@ -71,6 +71,7 @@ function media(source: MediaPart['source'], more: Partial<MediaPart> = {}): Medi
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
     ...more,

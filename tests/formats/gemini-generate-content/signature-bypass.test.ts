@@ -31,6 +31,29 @@ describe('the stand-in for a signature', () => {
     expect(losses).toEqual([])
   })
 
+  test('is written for images that nobody signed, and the first part of a turn, where the model refuses them', () => {
+    const image = { inlineData: { mimeType: 'image/png', data: 'UklGRgAA' } }
+    const signed = { ...image, thoughtSignature: 'S2ln' }
+    const asked = [{ text: 'draw' }, image]
+    const body = talk(asked, [{ text: 'here' }, image, signed, { text: 'well' }], [{ text: 'again' }])
+    const request = codec.decodeRequest(body, CALL)
+    const contentsFor = (model: string) => codec.encodeRequest(request, target(model)).body['contents']
+    expect(contentsFor('gemini-3-pro-image')).toMatchObject([
+      { parts: asked },
+      {
+        parts: [
+          { text: 'here', thoughtSignature: BYPASS },
+          { ...image, thoughtSignature: BYPASS },
+          signed,
+          { text: 'well' },
+        ],
+      },
+      { parts: [{ text: 'again' }] },
+    ])
+    expect(JSON.stringify(contentsFor('gemini-3-pro'))).not.toContain(BYPASS)
+    expect(JSON.stringify(asked)).not.toContain(BYPASS)
+  })
+
   test('an answer that says nothing does not end the turn that waits for it', () => {
     const request = codec.decodeRequest(talk([{ text: 'hi' }], [call('a')], [result('a')]), CALL)
     const silent = { role: 'assistant', parts: [] } as const

@@ -78,6 +78,7 @@ function media(fields: Partial<MediaPart>): MediaPart {
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
     ...fields,

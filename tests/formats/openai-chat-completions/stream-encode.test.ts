@@ -393,6 +393,7 @@ describe('the other parts', () => {
       title: undefined,
       context: undefined,
       citable: false,
+      signature: undefined,
       detail: undefined,
       cache: undefined,
     } as const

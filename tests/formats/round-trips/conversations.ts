@@ -65,6 +65,7 @@ function media(kind: 'image' | 'document'): MediaPart {
     title: undefined,
     context: undefined,
     citable: false,
+    signature: undefined,
     detail: undefined,
     cache: undefined,
   }
