@@ -48,14 +48,20 @@ describe.each(SURFACES)('%s', surface => {
     ['half an object', () => '{', 'not valid JSON'],
     ['something behind the object', () => `${bodyOf(surface)}x`, 'not valid JSON'],
     ['bytes that are no UTF-8', () => new Uint8Array([0x7b, 0xff, 0x7d]), 'not valid JSON'],
-    ['an array', () => '[]', 'must be a JSON object'],
-    ['null', () => 'null', 'must be a JSON object'],
-    ['a string', () => '"x"', 'must be a JSON object'],
   ])('answers 400 invalid_json to %s', async (_what, body, says) => {
     const error = await readError(await call(gateway, surface, { body: body() }), surface)
     expect(error).toMatchObject({ status: 400, code: 'invalid_json' })
     expect(error.message).toContain(says)
   })
+
+  test.each(['[]', 'null', '"x"', '0'])(
+    'answers 400 invalid_request to %s, which is JSON and no object',
+    async body => {
+      const error = await readError(await call(gateway, surface, { body }), surface)
+      expect(error).toMatchObject({ status: 400, code: 'invalid_request' })
+      expect(error.message).toContain('must be a JSON object')
+    },
+  )
 
   test('takes a byte order mark and a __proto__ key as what they are', async () => {
     // Google refuses fields that it does not know.

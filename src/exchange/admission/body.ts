@@ -157,5 +157,5 @@ function parse(bytes: Uint8Array): JsonObject {
     )
   }
   if (isJsonObject(value)) return value
-  throw new GatewayError('invalid_json', 'The body must be a JSON object')
+  throw new GatewayError('invalid_request', 'The body must be a JSON object')
 }

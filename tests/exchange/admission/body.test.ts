@@ -113,8 +113,6 @@ describe('a large body', () => {
     ['with an unknown escape', `{"messages":["${'x'.repeat(40_000)}\\x"]}`],
     ['with a comma too many', `{"messages":["${'x'.repeat(40_000)}",]}`],
     ['with more behind it', `{"messages":["${'x'.repeat(40_000)}"]} 1`],
-    ['that is a list', JSON.stringify([LONG])],
-    ['that is a text', JSON.stringify(LONG)],
     [
       'that is no UTF-8',
       Buffer.concat([
@@ -124,6 +122,10 @@ describe('a large body', () => {
     ],
   ])('%s is refused', async (_, body) => {
     await expect(read(body)).rejects.toMatchObject({ kind: 'invalid_json' })
+  })
+
+  test.each([[[LONG]], [LONG]])('that is JSON and no object is refused', async value => {
+    await expect(read(JSON.stringify(value))).rejects.toMatchObject({ kind: 'invalid_request' })
   })
 })
 

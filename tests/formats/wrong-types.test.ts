@@ -1,0 +1,126 @@
+import { expect, test } from 'bun:test'
+import { CODECS } from '@/formats/registry.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+
+const [CHAT, RESPONSES, MESSAGES, GEMINI] = FORMATS
+
+const chat = (more: JsonObject) => ({ messages: [{ role: 'user', content: 'hi' }], ...more })
+const input = (item: JsonObject) => ({ input: [{ role: 'user', content: 'hi' }, item] })
+const said = (part: JsonObject) => input({ role: 'user', content: [part] })
+const responses = (more: JsonObject) => ({ input: 'hi', ...more })
+const messages = (more: JsonObject) => ({
+  max_tokens: 9,
+  messages: [{ role: 'user', content: 'hi' }],
+  ...more,
+})
+const block = (content: JsonObject) => messages({ messages: [{ role: 'user', content: [content] }] })
+const gemini = (more: JsonObject) => ({ contents: [{ parts: [{ text: 'hi' }] }], ...more })
+const schema = { type: 'object' }
+const custom = (format: JsonValue) => [{ type: 'custom', custom: { name: 'f', format } }]
+
+/** Each with the one thing in it that is of a wrong type. Read as nothing, it would be lost without a word. */
+const CASES: readonly (readonly [Format, string, JsonObject])[] = [
+  [CHAT, 'web_search_options.user_location', chat({ web_search_options: { user_location: 'here' } })],
+  [CHAT, 'tools[0].custom.format', chat({ tools: custom('lark') })],
+  [
+    CHAT,
+    'tools[0].custom.format.grammar.definition',
+    chat({ tools: custom({ type: 'grammar', grammar: { syntax: 'lark', definition: 5 } }) }),
+  ],
+  [
+    CHAT,
+    'response_format.json_schema.description',
+    chat({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema, description: 5 } } }),
+  ],
+  [
+    CHAT,
+    'messages[0].content[0].prompt_cache_breakpoint',
+    { messages: [{ role: 'user', content: [{ type: 'text', text: 'a', prompt_cache_breakpoint: true }] }] },
+  ],
+  [RESPONSES, 'input[1].content[0].text', said({ type: 'input_text', text: 5 })],
+  [RESPONSES, 'input[1].content[0].refusal', said({ type: 'refusal', refusal: ['no'] })],
+  [RESPONSES, 'input[1].content[0].filename', said({ type: 'input_file', file_id: 'f', filename: 5 })],
+  [RESPONSES, 'input[1].output', input({ type: 'function_call_output', call_id: 'c', output: 5 })],
+  [RESPONSES, 'input[1].call_id', input({ type: 'function_call_output', id: 'i', call_id: 5, output: 'a' })],
+  [
+    RESPONSES,
+    'input[1].summary[0].text',
+    input({ type: 'reasoning', summary: [{ type: 'summary_text', text: {} }] }),
+  ],
+  [RESPONSES, 'text.format', responses({ text: { format: 'json' } })],
+  [
+    RESPONSES,
+    'text.format.strict',
+    responses({ text: { format: { type: 'json_schema', name: 'a', schema, strict: 'yes' } } }),
+  ],
+  [
+    RESPONSES,
+    'tools[0].parameters',
+    responses({ tools: [{ type: 'function', name: 'f', parameters: 'x' }] }),
+  ],
+  [RESPONSES, 'tools[0].strict', responses({ tools: [{ type: 'function', name: 'f', strict: 1 }] })],
+  [RESPONSES, 'tools[0].tools', responses({ tools: [{ type: 'namespace', name: 'n', tools: 'f' }] })],
+  [
+    RESPONSES,
+    'tools[0].filters.allowed_domains[0]',
+    responses({ tools: [{ type: 'web_search', filters: { allowed_domains: [5] } }] }),
+  ],
+  [
+    MESSAGES,
+    'messages[0].content[0].title',
+    block({ type: 'document', source: { type: 'text', data: 'a' }, title: 5 }),
+  ],
+  [MESSAGES, 'messages[0].content[0].cache_control', block({ type: 'text', text: 'a', cache_control: true })],
+  [
+    MESSAGES,
+    'messages[0].content[0].source.content[0].text',
+    block({ type: 'document', source: { type: 'content', content: [{ type: 'text', text: 5 }] } }),
+  ],
+  [
+    MESSAGES,
+    'messages[0].content[0].content[0]',
+    block({ type: 'search_result', source: 's', title: 't', content: ['a'] }),
+  ],
+  [
+    MESSAGES,
+    'messages[0].content[0].is_error',
+    block({ type: 'tool_result', tool_use_id: 'c', is_error: 'no' }),
+  ],
+  [MESSAGES, 'metadata.user_id', messages({ metadata: { user_id: 5 } })],
+  [MESSAGES, 'thinking.budget_tokens', messages({ thinking: { type: 'enabled', budget_tokens: '2048' } })],
+  [
+    MESSAGES,
+    'output_config.format.schema',
+    messages({ output_config: { format: { type: 'json_schema', schema: '{}' } } }),
+  ],
+  [MESSAGES, 'tools[0].input_schema', messages({ tools: [{ name: 'f', input_schema: '{}' }] })],
+  [MESSAGES, 'tools[0].type', messages({ tools: [{ type: 5, name: 'f', input_schema: {} }] })],
+  [
+    MESSAGES,
+    'tools[0].max_uses',
+    messages({ tools: [{ type: 'web_search_20250305', name: 'web_search', max_uses: '3' }] }),
+  ],
+  [
+    MESSAGES,
+    'tool_choice.disable_parallel_tool_use',
+    messages({ tool_choice: { type: 'auto', disable_parallel_tool_use: 'yes' } }),
+  ],
+  [GEMINI, 'generationConfig.topP', gemini({ generationConfig: { topP: 1.5 } })],
+  [GEMINI, 'generation_config.temperature', gemini({ generation_config: { temperature: 3 } })],
+  [
+    GEMINI,
+    'tools[0].googleSearch.excludeDomains[0]',
+    gemini({ tools: [{ googleSearch: { excludeDomains: [5] } }] }),
+  ],
+]
+
+test.each(CASES)('%s: a wrong type of %s is refused by this name', (format, param, body) => {
+  expect(() => CODECS[format].decodeRequest(body, { model: 'm', stream: false })).toThrow(
+    expect.objectContaining({
+      kind: 'invalid_request',
+      param,
+      message: expect.stringContaining(`Invalid value for '${param}': `),
+    }),
+  )
+})
