@@ -69,6 +69,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['faults', 'media', 'signatures', 'tools'],
   ['codec.ts'],
   ['plain'],
+  ['unsaid.ts'],
   [
     'described-schema.ts',
     'invalid.ts',
@@ -77,7 +78,6 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'one-piece.ts',
     'spelling.ts',
     'surrogates.ts',
-    'unsaid.ts',
     'untold.ts',
   ],
 ]

@@ -1,13 +1,18 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { invalidRequest } from './invalid.ts'
 
 /** What a decoder reads of a value, or of each value in a list. */
 export type Read =
   /** All of it (or it is kept as it is), or nothing. */
   | boolean
+  /** All of it, which has to be of this type. */
+  | Type
   /** These fields of an object. */
   | ReadFields
   /** That depends on the value. */
   | ((value: JsonValue) => Read)
+
+type Type = 'string' | 'number' | 'boolean' | 'object' | 'array'
 
 /** A field that is not named is not read. */
 export interface ReadFields {
@@ -19,39 +24,68 @@ export function oneOf(...words: readonly JsonValue[]): Read {
   return value => words.includes(value)
 }
 
+/** An object with these fields, and nothing else. */
+export function object(fields: ReadFields): Read {
+  return value => (isJsonObject(value) ? fields : 'object')
+}
+
+/** Every field that an object has, which is kept whole. */
+export function allOf(value: JsonValue): ReadFields {
+  return isJsonObject(value) ? Object.fromEntries(Object.keys(value).map(name => [name, true])) : {}
+}
+
 /**
  * What nobody reads inside of a value, each field once, under the names of those that hold it (`messages.content.tone`).
  * Nulls say nothing.
+ * @throws GatewayError `invalid_request` for what is of another type than it is read as
  */
 export function unreadFields(value: JsonValue | undefined, read: Read, path: string): string[] {
   const found = new Set<string>()
-  collectUnread(value, read, path, found)
+  collectUnread(value, read, [path], found)
   return [...found]
 }
 
+/** @param trail the names and places on the way to the value. */
 function collectUnread(
   value: JsonValue | undefined,
   read: Read | undefined,
-  path: string,
+  trail: (string | number)[],
   found: Set<string>,
 ): void {
   if (value === null || value === undefined || read === true) return
-  if (read === undefined || read === false) found.add(path)
-  else for (const item of Array.isArray(value) ? value : [value]) collectInside(item, read, path, found)
+  if (read === undefined || read === false)
+    found.add(trail.filter(step => typeof step === 'string').join('.'))
+  else if (typeof read === 'string') assertType(value, read, trail)
+  else if (!Array.isArray(value)) collectInside(value, read, trail, found)
+  else {
+    for (const [index, item] of value.entries()) {
+      trail.push(index)
+      collectInside(item, read, trail, found)
+      trail.pop()
+    }
+  }
 }
 
 function collectInside(
   value: JsonValue,
   read: ReadFields | ((value: JsonValue) => Read),
-  path: string,
+  trail: (string | number)[],
   found: Set<string>,
 ): void {
-  if (typeof read === 'function') return collectUnread(value, read(value), path, found)
+  if (typeof read === 'function') return collectUnread(value, read(value), trail, found)
   if (!isJsonObject(value)) return
   for (const name of Object.keys(value)) {
-    const known = Object.hasOwn(read, name) ? read[name] : undefined
-    collectUnread(value[name], known, `${path}.${name}`, found)
+    trail.push(name)
+    collectUnread(value[name], Object.hasOwn(read, name) ? read[name] : undefined, trail, found)
+    trail.pop()
   }
+}
+
+function assertType(value: JsonValue, type: Type, trail: readonly (string | number)[]): void {
+  const is = Array.isArray(value) ? 'array' : typeof value
+  if (is === type) return
+  const path = trail.map(step => (typeof step === 'number' ? `[${step}]` : `.${step}`)).join('')
+  throw invalidRequest(path.slice(1), `expected ${type}`)
 }
 
 /** As `unreadFields`, of some fields of an object; its others are for somebody else to judge. */

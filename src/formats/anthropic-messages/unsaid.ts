@@ -1,38 +1,52 @@
-import { byType, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { allOf, byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
 import { EFFORTS } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
-const MARK: ReadFields = { cache_control: { type: true, ttl: oneOf('5m', '1h') } }
+const MARK: ReadFields = { cache_control: object({ type: true, ttl: oneOf('5m', '1h') }) }
 
-const SOURCE: ReadFields = { type: true, media_type: true, data: true, url: true, file_id: true }
+const SOURCE: ReadFields = {
+  type: 'string',
+  media_type: 'string',
+  data: 'string',
+  url: 'string',
+  file_id: 'string',
+}
 
-const TEXT: ReadFields = { type: true, text: true, citations: true, ...MARK }
+const TEXT: ReadFields = { type: true, text: 'string', citations: () => 'object', ...MARK }
 
 const SEARCH_RESULT: ReadFields = {
   type: true,
-  source: true,
-  title: true,
-  content: { type: true, text: true },
-  citations: { enabled: oneOf(false) },
+  source: 'string',
+  title: 'string',
+  content: object({ type: true, text: 'string' }),
+  citations: object({ enabled: enabled => enabled === false || (enabled !== true && 'boolean') }),
   ...MARK,
 }
 
 const BLOCKS: ReadFields = {
   text: TEXT,
-  image: { type: true, source: SOURCE, ...MARK },
+  image: { type: true, source: object(SOURCE), ...MARK },
   document: {
     type: true,
-    source: { ...SOURCE, content: { type: true, text: true, source: SOURCE } },
-    title: true,
-    context: true,
-    citations: { enabled: true },
+    source: object({ ...SOURCE, content: readOfSource }),
+    title: 'string',
+    context: 'string',
+    citations: object({ enabled: 'boolean' }),
     ...MARK,
   },
   search_result: SEARCH_RESULT,
-  thinking: { type: true, thinking: true, signature: true },
-  redacted_thinking: { type: true, data: true },
+  thinking: { type: true, thinking: 'string', signature: 'string' },
+  redacted_thinking: { type: true, data: 'string' },
   tool_use: { type: true, id: true, name: true, input: true, caller: { type: oneOf('direct') }, ...MARK },
-  tool_result: { type: true, tool_use_id: true, content: readOfBlock, is_error: true, ...MARK },
+  tool_result: { type: true, tool_use_id: true, content: readOfBlock, is_error: 'boolean', ...MARK },
+}
+
+/** A document of blocks, or of one text. */
+function readOfSource(content: JsonValue): Read {
+  if (typeof content === 'string') return true
+  const type = asObject(content)?.['type']
+  if (type === 'text') return { type: true, text: 'string' }
+  return type === 'image' && { type: true, source: object(SOURCE) }
 }
 
 function readOfBlock(block: JsonValue): Read {
@@ -46,15 +60,24 @@ function readOfSystem(block: JsonValue): Read {
   return type === 'text' ? { ...TEXT, citations: () => false } : false
 }
 
+const SEARCH: ReadFields = {
+  name: 'string',
+  max_uses: 'number',
+  allowed_domains: () => 'string',
+  blocked_domains: () => 'string',
+  user_location: 'object',
+}
+
 /** A tool of another type is kept whole. */
 function readOfTool(tool: JsonValue): Read {
-  if ((asObject(tool)?.['type'] ?? 'custom') !== 'custom') return true
+  const type = asObject(tool)?.['type'] ?? 'custom'
+  if (type !== 'custom' && typeof type === 'string') return { ...allOf(tool), ...SEARCH }
   return {
-    type: true,
+    type: 'string',
     name: true,
-    description: true,
-    input_schema: true,
-    strict: true,
+    description: 'string',
+    input_schema: 'object',
+    strict: 'boolean',
     allowed_callers: oneOf('direct'),
     // Deferred tools are sent at once, and input streams as it comes.
     defer_loading: true,
@@ -65,8 +88,8 @@ function readOfTool(tool: JsonValue): Read {
 
 /** An answer of any other format than a JSON schema is not asked for. */
 function readOfFormat(format: JsonValue): Read {
-  const { type, schema } = asObject(format) ?? {}
-  return type === 'json_schema' && asObject(schema) !== undefined && { type: true, schema: true }
+  const { type, schema = null } = asObject(format) ?? {}
+  return type === 'json_schema' && schema !== null && { type: true, schema: 'object' }
 }
 
 const INSIDE: ReadFields = {
@@ -74,9 +97,9 @@ const INSIDE: ReadFields = {
   system: system => typeof system === 'string' || readOfSystem(system),
   messages: { role: true, content: readOfBlock, clear_at: oneOf('never', 'next_user_message') },
   tools: readOfTool,
-  tool_choice: { type: true, name: true, disable_parallel_tool_use: true },
-  thinking: { type: true, budget_tokens: true, display: oneOf('summarized', 'omitted') },
-  metadata: { user_id: true },
+  tool_choice: { type: true, name: true, disable_parallel_tool_use: 'boolean' },
+  thinking: { type: true, budget_tokens: 'number', display: oneOf('summarized', 'omitted') },
+  metadata: { user_id: 'string' },
   output_format: readOfFormat,
 }
 

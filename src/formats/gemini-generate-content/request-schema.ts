@@ -49,9 +49,9 @@ const number = Type.Optional(Type.Number())
 const integer = Type.Optional(Type.Integer())
 
 const generationConfig = open({
-  temperature: number,
-  topP: number,
-  topK: number,
+  temperature: Type.Optional(Type.Number({ minimum: 0, maximum: 2 })),
+  topP: Type.Optional(Type.Number({ minimum: 0, maximum: 1 })),
+  topK: Type.Optional(Type.Number({ minimum: 0 })),
   candidateCount: Type.Optional(Type.Integer({ minimum: 1 })),
   maxOutputTokens: Type.Optional(Type.Integer({ minimum: 1 })),
   stopSequences: Type.Optional(Type.Array(Type.String())),

@@ -1,5 +1,5 @@
-import { oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
-import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { allOf, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeModality } from './config-decode.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeMedia } from './media.ts'
@@ -39,11 +39,11 @@ function readOfPart(value: JsonValue): Read {
 /** A tool of Google's own is kept whole. */
 function readOfTool(tool: JsonValue): Read {
   const declaration = { name: true, description: true, parameters: true, parametersJsonSchema: true }
-  return { ...allOf(asObject(tool) ?? {}), functionDeclarations: declaration }
+  return { ...allOf(tool), functionDeclarations: declaration, googleSearch: readOfSearch }
 }
 
-function allOf(object: JsonObject): ReadFields {
-  return Object.fromEntries(Object.keys(object).map(name => [name, true]))
+function readOfSearch(search: JsonValue): Read {
+  return isJsonObject(search) ? { ...allOf(search), excludeDomains: () => 'string' } : 'object'
 }
 
 /** Only text is read as an instruction. */

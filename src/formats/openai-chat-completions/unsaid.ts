@@ -1,10 +1,10 @@
-import { byType, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
 import { EFFORTS } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 const MARKS: ReadFields = {
-  cache_control: { type: true, ttl: oneOf('5m', '1h') },
-  prompt_cache_breakpoint: { mode: oneOf('explicit'), ttl: oneOf('30m', '12h') },
+  cache_control: object({ type: true, ttl: oneOf('5m', '1h') }),
+  prompt_cache_breakpoint: object({ mode: oneOf('explicit'), ttl: oneOf('30m', '12h') }),
 }
 
 const TEXT: ReadFields = { type: true, text: true, ...MARKS }
@@ -63,7 +63,7 @@ function readOfMessage(message: JsonValue): Read {
 }
 
 const FUNCTION: ReadFields = { name: true, description: true, parameters: true, strict: true }
-const GRAMMAR: ReadFields = { type: true, syntax: oneOf('lark', 'regex'), definition: true }
+const GRAMMAR: ReadFields = { type: true, syntax: oneOf('lark', 'regex'), definition: 'string' }
 
 /** A tool that is neither is kept whole. */
 function readOfTool(value: JsonValue): Read {
@@ -72,7 +72,7 @@ function readOfTool(value: JsonValue): Read {
   return {
     type: true,
     function: FUNCTION,
-    custom: { name: true, description: true, format: { ...GRAMMAR, grammar: GRAMMAR } },
+    custom: { name: true, description: true, format: object({ ...GRAMMAR, grammar: object(GRAMMAR) }) },
     ...MARKS,
   }
 }
@@ -86,9 +86,12 @@ const INSIDE: ReadFields = {
   functions: FUNCTION,
   tool_choice: { ...CHOICE, mode: true, tools: CHOICE, allowed_tools: { mode: true, tools: CHOICE } },
   function_call: NAMED,
-  response_format: { type: true, json_schema: { name: true, description: true, schema: true, strict: true } },
+  response_format: {
+    type: true,
+    json_schema: { name: true, description: 'string', schema: true, strict: true },
+  },
   reasoning: { max_tokens: true, exclude: true, enabled: true, effort: oneOf(...EFFORTS) },
-  web_search_options: { search_context_size: true, user_location: true },
+  web_search_options: { search_context_size: 'string', user_location: 'object' },
   modalities: oneOf('text', 'image', 'audio'),
 }
 

@@ -1,15 +1,17 @@
-import { byType, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
-import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { allOf, byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
-const MARK: ReadFields = { prompt_cache_breakpoint: { mode: oneOf('explicit'), ttl: oneOf('30m', '12h') } }
+const MARK: ReadFields = {
+  prompt_cache_breakpoint: object({ mode: oneOf('explicit'), ttl: oneOf('30m', '12h') }),
+}
 
 /** What the model said of its text is no wish of the caller's. */
-const TEXT: ReadFields = { type: true, text: true, annotations: true, logprobs: true, ...MARK }
+const TEXT: ReadFields = { type: true, text: 'string', annotations: () => 'object', logprobs: true, ...MARK }
 
 const IMAGE: ReadFields = {
   type: true,
-  image_url: true,
-  file_id: true,
+  image_url: 'string',
+  file_id: 'string',
   detail: oneOf('auto', 'low', 'high', 'original'),
   ...MARK,
 }
@@ -18,18 +20,35 @@ const readOfPart = byType({
   input_text: TEXT,
   output_text: TEXT,
   text: TEXT,
-  refusal: { type: true, refusal: true },
+  refusal: { type: true, refusal: 'string' },
   input_image: IMAGE,
   computer_screenshot: IMAGE,
-  input_file: { type: true, file_data: true, file_url: true, file_id: true, filename: true, ...MARK },
-  input_audio: { type: true, input_audio: { data: true, format: true }, data: true, format: true },
+  input_file: {
+    type: true,
+    file_data: 'string',
+    file_url: 'string',
+    file_id: 'string',
+    filename: 'string',
+    ...MARK,
+  },
+  input_audio: {
+    type: true,
+    input_audio: object({ data: 'string', format: 'string' }),
+    data: 'string',
+    format: 'string',
+  },
 })
+
+/** Text, parts, or what a shell wrote. */
+function readOfOutput(output: JsonValue): Read {
+  return typeof output === 'string' || (isJsonObject(output) ? readOfPart(output) : 'string')
+}
 
 /** How far an item came, and who made it, is known to whoever reads the conversation. */
 const ITEM: ReadFields = { type: true, id: true, status: true, created_by: true }
-const CALL: ReadFields = { ...ITEM, call_id: true, caller: { type: oneOf('direct') } }
-const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: true }
-const OUTPUT: ReadFields = { ...CALL, name: true, output: readOfPart }
+const CALL: ReadFields = { ...ITEM, call_id: 'string', caller: { type: oneOf('direct') } }
+const NAMED_CALL: ReadFields = { ...CALL, name: true, namespace: 'string' }
+const OUTPUT: ReadFields = { ...CALL, name: true, output: readOfOutput }
 
 const MESSAGE: ReadFields = { ...ITEM, role: true, phase: true, content: readOfPart }
 
@@ -68,23 +87,34 @@ function readOfItem(item: JsonValue): Read {
 
 /** Where there is raw text the summary is not read (items.ts). */
 function readOfReasoning({ content }: JsonObject): ReadFields {
-  const texts: ReadFields = { type: true, text: true }
+  const texts = object({ type: true, text: 'string' })
   const summary = asArray(content).length > 0 ? () => false : texts
-  return { ...ITEM, encrypted_content: true, content: texts, summary }
+  return { ...ITEM, encrypted_content: 'string', content: texts, summary }
 }
 
 /** Deferred tools are sent at once, which needs no word. */
-const TOOL: ReadFields = { type: true, name: true, description: true, defer_loading: true }
+const TOOL: ReadFields = { type: true, name: true, description: 'string', defer_loading: true }
+
+const SEARCH: ReadFields = {
+  filters: filters =>
+    isJsonObject(filters) ? { ...allOf(filters), allowed_domains: () => 'string' } : 'object',
+  user_location: 'object',
+  search_context_size: 'string',
+}
 
 /** A tool of another type is kept whole; a group's need not say theirs. */
 function readOfTool(tool: JsonValue): Read {
-  switch (asObject(tool)?.['type'] ?? 'function') {
+  if (!isJsonObject(tool)) return 'object'
+  switch (tool['type'] ?? 'function') {
     case 'function':
-      return { ...TOOL, parameters: true, strict: true }
+      return { ...TOOL, parameters: 'object', strict: 'boolean' }
     case 'custom':
-      return { ...TOOL, format: { type: true, syntax: oneOf('lark', 'regex'), definition: true } }
+      return { ...TOOL, format: object({ type: true, syntax: oneOf('lark', 'regex'), definition: 'string' }) }
     case 'namespace':
       return { ...TOOL, tools: readOfTool }
+    case 'web_search':
+    case 'web_search_preview':
+      return { ...allOf(tool), ...SEARCH }
     default:
       return true
   }
@@ -102,7 +132,13 @@ const INSIDE: ReadFields = {
 /** What fields within others say that no other format is told. */
 export function unsaidFields(body: JsonObject): string[] {
   const summary = oneOf('auto', 'concise', 'detailed')
-  const format: ReadFields = { type: true, name: true, description: true, schema: true, strict: true }
+  const format = object({
+    type: true,
+    name: 'string',
+    description: 'string',
+    schema: true,
+    strict: 'boolean',
+  })
   const { user, safety_identifier: person } = body
   return [
     ...unreadInside(body, INSIDE),
