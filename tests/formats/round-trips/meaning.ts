@@ -8,7 +8,8 @@ import type { GenerationRequest, Turn } from '@/generation/request.ts'
  * - calls and results are linked by the order of the calls, results stand in that order behind their calls;
  * - tool input is the JSON it is, each number with its own digits;
  * - a failed result says "Error" in its text; a result that is `{"result": text}` is the text;
- * - a tool that is not strict, or takes an object with nothing in it, says nothing about either.
+ * - a tool that is not strict, or takes an object with nothing in it, says nothing about either;
+ * - what is to be cached is no part of what is said (a key for the cache becomes marks where there are no keys).
  */
 export function meaning(request: GenerationRequest) {
   const ids = new Map<string, number>()
@@ -18,7 +19,12 @@ export function meaning(request: GenerationRequest) {
     turns: mergeTurns(turns).map(turn => turnMeaning(turn, ids)),
     tools: tools.map(tool =>
       tool.type === 'function'
-        ? { ...tool, strict: tool.strict ?? false, parameters: withoutNothing(tool.parameters) }
+        ? {
+            ...tool,
+            strict: tool.strict ?? false,
+            parameters: withoutNothing(tool.parameters),
+            cache: undefined,
+          }
         : tool,
     ),
   }
