@@ -6,8 +6,9 @@ import type { Extras } from '@/generation/extras.ts'
 import { storeRates } from '@/generation/rate-text.ts'
 import { ratesIn } from '@/generation/rates.ts'
 import { audit } from '@/ledger/audit.ts'
+import { readReceipt } from '@/ledger/receipt.ts'
 import { costOf, roundUp } from '@/pricing/cost.ts'
-import { ledgerFixture, newId } from './fixture.ts'
+import { holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql, orm, url } = fixture.database
@@ -66,6 +67,15 @@ async function receiptsOf(accountId: number) {
   const { checks } = await audit(url, { accountId })
   return checks.find(({ name }) => name === 'receipts')
 }
+
+test('the receipt of a request that still runs says whose it is and what is set aside', async () => {
+  const payer = await fixture.payer(100n)
+  const ledger = await fixture.open()
+  const request = holdOf(payer, 60n)
+  await ledger.hold(request)
+  const receipt = { accountId: payer.accountId, exchange: undefined, movements: [], expired: false }
+  expect(await readReceipt(fixture.database, request.id)).toEqual({ ...receipt, heldNano: 60n })
+})
 
 test('the audit works out every cost anew, and comes to what was charged', async () => {
   const { accountId } = await fixture.payer(1n)

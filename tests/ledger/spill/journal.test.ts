@@ -7,6 +7,7 @@ import { crc32c } from '@/ledger/spill/crc32c.ts'
 import {
   decodeRecords,
   encodeRecords,
+  encodeTexts,
   type JournalFile,
   openJournal,
   openJournalFile,
@@ -50,6 +51,20 @@ describe('records', () => {
       expect(settlements.length).toBeLessThan(2)
     }
   })
+})
+
+test.each([
+  ['no JSON', 'charged'],
+  ['without an id', '{"accountId":1,"keyId":2,"costNano":"1","costPico":"1000"}'],
+  ['without an account', '{"id":"x","keyId":2,"costNano":"1","costPico":"1000"}'],
+  ['without a key', '{"id":"x","accountId":1,"costNano":"1","costPico":"1000"}'],
+  ['whose cost is a number', '{"id":"x","accountId":1,"keyId":2,"costNano":1,"costPico":"1000"}'],
+  ['without an exact cost', '{"id":"x","accountId":1,"keyId":2,"costNano":"1"}'],
+])('an undamaged record that is no settlement (%s) is never charged, and ends the reading', (_what, text) => {
+  const first = settlement(1n)
+  const [before, after] = [encodeRecords([first]), encodeRecords([settlement(2n)])]
+  const bytes = Buffer.concat([before, encodeTexts([text]), after])
+  expect(decodeRecords(bytes)).toEqual({ settlements: [first], intactBytes: before.length })
 })
 
 /** A file in memory with so much room, which writes what fits before it fails, as a full disk does. */
