@@ -3,6 +3,7 @@ import { testDatabase } from '#tests/support/stores/database.ts'
 import { channel, model } from '@/db/schema.ts'
 import { applyFile } from '@/routing/catalog/apply.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
+import { refreshPrices } from '@/routing/catalog/price-refresh.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
 
@@ -59,6 +60,18 @@ test('follows a change that another process made', async () => {
   await apply('second')
   await seen('second')
   expect(live.find('first')).toBeUndefined()
+})
+
+test('follows prices that a process of a newer release brought with it', async () => {
+  const shipped = (input: number) =>
+    configFile(
+      `${CHANNEL}models: [{ id: shipped, channels: [{ channel: main }], prices: { input: ${input}, output: 2 } }]`,
+    )
+  await applyFile(db, box, shipped(1), { prune: true, dryRun: false, source: 'default' })
+  await seen('shipped')
+  expect(await refreshPrices(db, shipped(2))).toEqual([])
+  const inForce = () => live.find('shipped')?.price?.rates.tokens.input
+  while (inForce() !== 2_000_000n) await new Promise(resolve => setImmediate(resolve))
 })
 
 test('a snapshot stays as it was', async () => {
