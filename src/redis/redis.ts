@@ -77,6 +77,8 @@ const CLIENT_OPTIONS = {
   enableAutoPipelining: false,
   autoResendUnfulfilledCommands: false,
   maxRetriesPerRequest: 0,
+  // It has become a copy of another, which its address may lead to by now.
+  reconnectOnError: ({ message }) => message.startsWith('READONLY'),
   connectTimeout: CONNECT_TIMEOUT_MS,
   connectionName: 'tollgate',
 } satisfies RedisOptions

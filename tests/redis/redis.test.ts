@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { connect, createServer } from 'node:net'
 import { ask, granted, refused } from '#tests/limits/limited.ts'
 import { least, msOf } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
@@ -12,6 +13,7 @@ import { until } from '#tests/support/upstreams/upstream.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
 
+const WRITE = redisScript("return redis.call('set', KEYS[1], ARGV[1]).ok")
 const ECHO = redisScript('return { KEYS[1], ARGV[1] }')
 
 if (!hasRedisServer) {
@@ -54,6 +56,37 @@ if (!hasRedisServer) {
     expect(errors.every(error => error instanceof Error)).toBe(true)
     await redis.close()
   })
+
+  withServer(
+    'connects anew to where its address leads by now, once a server has become a copy',
+    async server => {
+      const promoted = await startRedisServer()
+      let target = server.url
+      const proxy = createServer(socket => {
+        const upstream = connect(Number(new URL(target).port), '127.0.0.1')
+        for (const end of [socket, upstream]) end.on('error', () => end.destroy())
+        socket.pipe(upstream).pipe(socket)
+      })
+      const listening = Promise.withResolvers<void>()
+      proxy.listen(0, '127.0.0.1', listening.resolve)
+      await listening.promise
+      const address = proxy.address()
+      const redis = await connectRedis(`redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`)
+      expect(await redis.run(WRITE, ['k'], ['a'])).toBe('OK')
+      target = promoted.url
+      await Bun.$`redis-cli -u ${server.url} replicaof 127.0.0.1 ${new URL(promoted.url).port}`.quiet()
+      await expect(redis.run(WRITE, ['k'], ['b'])).rejects.toThrow('READONLY')
+      await until(() =>
+        redis.run(WRITE, ['k'], ['c']).then(
+          () => true,
+          () => false,
+        ),
+      )
+      await redis.close()
+      proxy.close()
+      await promoted.close()
+    },
+  )
 
   withServer('fails with what the server says to whom it does not let in', async server => {
     const redis = await connectRedis(server.url)
