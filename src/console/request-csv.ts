@@ -31,10 +31,10 @@ export function downloadLog(rows: Rows, query: Omit<LogQuery, 'limit'>, showsCha
 
 async function* parts(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: boolean) {
   let { before } = query
-  for (;;) {
+  do {
     const part = await readLog(rows, { ...query, before, limit: PART })
-    const names = await keyNamesOf(rows, part)
-    yield part
+    const names = await keyNamesOf(rows, part.rows)
+    yield part.rows
       .map(row => ({ ...lineOf(row, names, showsChannel), serviceTier: row.serviceTier }))
       .map(line => [
         line.started_at,
@@ -54,7 +54,6 @@ async function* parts(rows: Rows, query: Omit<LogQuery, 'limit'>, showsChannel: 
         line.cost,
         line.serviceTier,
       ])
-    before = part.at(-1)?.id
-    if (part.length < PART) return
-  }
+    before = part.reached
+  } while (before !== undefined)
 }

@@ -28,31 +28,51 @@ export interface LogQuery {
   to?: Date | undefined
 }
 
+/** A part of the log. */
+export interface LogPart {
+  rows: StoredExchange[]
+  /** The last request that was looked at, where there are more behind it; undefined: there are none. */
+  reached: string | undefined
+}
+
+/** No index knows what is searched for by a status or a model: of more requests at a time the search is given up. */
+const LOOKED_AT = 200_000
+
 /** Newest first. Ids begin with the time, so that times and beginnings of ids are ranges of the index. */
-export function readLog(rows: Rows, query: LogQuery): Promise<StoredExchange[]> {
+export async function readLog(rows: Rows, query: LogQuery, lookedAt = LOOKED_AT): Promise<LogPart> {
   const of = <Value>(value: Value | undefined, condition: (value: Value) => SQL | undefined) =>
     value === undefined ? undefined : condition(value)
-  return rows
+  const range = and(
+    of(query.accountId, id => eq(exchange.accountId, id)),
+    of(query.before, id => lt(exchange.id, id)),
+    of(query.from, from => gte(exchange.id, firstIdAt(from))),
+    of(query.to, to => lt(exchange.id, firstIdAt(to))),
+    of(query.idPrefix, prefix =>
+      and(gte(exchange.id, padded(prefix, '0')), sql`${exchange.id} <= ${padded(prefix, 'f')}::uuid`),
+    ),
+  )
+  const search = and(
+    of(query.model, model => eq(exchange.model, model)),
+    of(query.channel, channel => eq(exchange.channel, channel)),
+    of(query.keyId, id => eq(exchange.keyId, id)),
+    of(query.endState, state => eq(exchange.endState, state)),
+    of(query.status, hasStatus),
+  )
+  const ids = rows.select({ id: exchange.id }).from(exchange).where(range).orderBy(desc(exchange.id))
+  const [border] = search === undefined ? [] : await ids.offset(lookedAt - 1).limit(1)
+  const found = await rows
     .select()
     .from(exchange)
     .where(
       and(
-        of(query.accountId, id => eq(exchange.accountId, id)),
-        of(query.before, id => lt(exchange.id, id)),
-        of(query.from, from => gte(exchange.id, firstIdAt(from))),
-        of(query.to, to => lt(exchange.id, firstIdAt(to))),
-        of(query.idPrefix, prefix =>
-          and(gte(exchange.id, padded(prefix, '0')), sql`${exchange.id} <= ${padded(prefix, 'f')}::uuid`),
-        ),
-        of(query.model, model => eq(exchange.model, model)),
-        of(query.channel, channel => eq(exchange.channel, channel)),
-        of(query.keyId, id => eq(exchange.keyId, id)),
-        of(query.endState, state => eq(exchange.endState, state)),
-        of(query.status, hasStatus),
+        range,
+        search,
+        of(border?.id, id => gte(exchange.id, id)),
       ),
     )
     .orderBy(desc(exchange.id))
     .limit(query.limit)
+  return { rows: found, reached: found.length < query.limit ? border?.id : found.at(-1)?.id }
 }
 
 /** The newest of what was stored since a moment of the database's clock, latest first. */
@@ -68,6 +88,11 @@ export function readNewest(rows: Rows, since: Date, limit: number): Promise<Stor
 /** The smallest request id of a moment. */
 export function firstIdAt(moment: Date): string {
   return padded(Math.max(0, moment.getTime()).toString(16).padStart(12, '0'), '0')
+}
+
+/** The moment that a request id begins with. */
+export function momentOf(id: string): Date {
+  return new Date(Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16))
 }
 
 /** Of the keys of these rows: what people call them. */

@@ -2,12 +2,12 @@ import { type Console, entryOf } from '../deployment.ts'
 import { eventStream } from '../event-stream.ts'
 import { invalid, notFound } from '../failure.ts'
 import { readMoment } from '../moments.ts'
-import { limitOf, type Page, pageOf } from '../paging.ts'
+import { limitOf, pageOf } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../receipt.ts'
 import { downloadLog } from '../request-csv.ts'
-import { keyNamesOf, type LogQuery, lineOf, readLog } from '../request-log.ts'
+import { keyNamesOf, type LogQuery, lineOf, momentOf, readLog } from '../request-log.ts'
 import { isStillSignedIn, type SignedIn } from '../sessions.ts'
-import { type Receipt, type RequestLine, requestRoutes } from './contract/requests.ts'
+import { type Receipt, type RequestLine, type RequestPage, requestRoutes } from './contract/requests.ts'
 import { controller, type Incoming, type Listener } from './controller.ts'
 
 /** What the filters of a request log are called in a query. */
@@ -51,16 +51,18 @@ export async function logPage(
   query: LogParameters,
   scope: Pick<LogQuery, 'accountId' | 'channel'>,
   showsChannel: boolean,
-): Promise<Page<RequestLine>> {
+): Promise<RequestPage> {
   const limit = limitOf(query)
-  const rows = await readLog(database.orm, { ...conditionsOf(query, scope), limit: limit + 1 })
+  const { rows, reached } = await readLog(database.orm, { ...conditionsOf(query, scope), limit: limit + 1 })
   const names = await keyNamesOf(database.orm, rows)
-  return pageOf(
+  const page = pageOf(
     rows,
     limit,
     row => lineOf(row, names, showsChannel),
     ({ id }) => id,
   )
+  if (page.next !== null || reached === undefined) return { ...page, searched_to: null }
+  return { ...page, next: reached, searched_to: momentOf(reached).toISOString() }
 }
 
 /** All of the log under these conditions, as a file. */

@@ -1,13 +1,15 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
-import { excessOf, faultsOf } from './faults.ts'
+import { excessOf, faultsOf, hiddenColumns } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, GATES, HOLDER_PLACES, type Place } from './places.ts'
 import { becomeOwner, goTo, OWNER, openStage, type Stage } from './stage.ts'
 
 const WIDE = { width: 1440, height: 900 }
-const NARROW = { width: 390, height: 844 }
+const MIDDLE = { width: 768, height: 1024 }
+/** The least that WCAG wants a page to fit (1.4.10): 1280 pixels at 400 %. */
+const NARROW = { width: 320, height: 640 }
 
 describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   let stage: Stage
@@ -34,6 +36,7 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
   const faults: string[] = []
   const pale: string[] = []
   const wide: string[] = []
+  const hidden: string[] = []
 
   const look = async (page: Page, place: Place) => {
     await page.emulateMedia({ colorScheme: 'light' })
@@ -46,6 +49,8 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     await note(wide, excessOf(page, WIDE.width))
     await page.emulateMedia({ colorScheme: 'dark' })
     await note(pale, faultsOf(page, '{ runOnly: ["color-contrast"] }'))
+    await page.setViewportSize(MIDDLE)
+    if (HOLDER_PLACES.includes(place)) await note(hidden, hiddenColumns(page))
     await page.setViewportSize(NARROW)
     await note(wide, excessOf(page, NARROW.width))
   }
@@ -78,7 +83,11 @@ describe.skipIf(!HAS_BROWSER)('every page of the console', () => {
     expect(pale).toEqual([])
   })
 
-  test('fits 1440 and 390 pixels: nothing but a container of its own scrolls sideways', () => {
+  test('shows holders all columns of its tables on 768 pixels, what something cost among them', () => {
+    expect(hidden).toEqual([])
+  })
+
+  test('fits 1440 and 320 pixels: nothing but a container of its own scrolls sideways', () => {
     expect(wide).toEqual([])
   })
 

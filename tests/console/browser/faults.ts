@@ -21,3 +21,11 @@ export async function excessOf(page: Page, width: number): Promise<string[]> {
   )
   return excess > 0 ? [`${excess} pixels more than ${width}`] : []
 }
+
+/** Tables that have to be scrolled sideways, by name. */
+export function hiddenColumns(page: Page): Promise<string[]> {
+  return page.evaluate<string[]>(
+    `[...document.querySelectorAll('.table-wrap')].filter(wrap => wrap.scrollWidth > wrap.clientWidth)
+      .map(wrap => wrap.getAttribute('aria-label'))`,
+  )
+}

@@ -201,6 +201,28 @@ describe.skipIf(!HAS_BROWSER)('in the middle of something', () => {
     expect(await page.getByRole('alert').filter({ hasText: 'out of order' }).count()).toBe(0)
   })
 
+  guarantee('a search that found nothing yet says how far it came, and goes on from there', async () => {
+    const asked: (string | null)[] = []
+    await page.route('**/api/requests?*', async route => {
+      const cursor = new URL(route.request().url()).searchParams.get('cursor')
+      asked.push(cursor)
+      const isFirst = cursor === null
+      const json = {
+        items: [],
+        next: isFirst ? Bun.randomUUIDv7() : null,
+        searched_to: isFirst ? '2026-11-03T14:02:00.000Z' : null,
+      }
+      await route.fulfill({ json })
+    })
+    await page.goto('/requests?status=429')
+    await page.getByText('No request matches so far').waitFor()
+    await page.getByRole('status').filter({ hasText: 'Searched back to 3 Nov 2026' }).waitFor()
+    await page.getByRole('button', { name: 'Search further back' }).click()
+    await page.getByText('No request matches', { exact: true }).waitFor()
+    expect(asked.map(cursor => cursor !== null)).toEqual([false, true])
+    await page.unroute('**/api/requests?*')
+  })
+
   guarantee('a list that cannot be read anew stays, and says that it is old', async () => {
     await page.goto('/keys')
     const rows = page.getByRole('table').getByRole('row')

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { entry, ofMonth, statements } from './billing.ts'
 import { key, keyFilters } from './keys.ts'
-import { receipt, requestFilters, requestLine } from './requests.ts'
+import { receipt, requestFilters, requestLine, requestPage } from './requests.ts'
 import { contracts } from './route.ts'
 import { usage, usageQuery } from './usage.ts'
 import {
@@ -203,7 +203,7 @@ export const adminRequestRoutes = contracts({
   'GET /api/admin/requests': {
     access: 'reader',
     query: closed({ ...paging, ...adminRequestFilters }),
-    response: page(requestLine),
+    response: requestPage,
   },
   /** The same, all of it. */
   'GET /api/admin/requests.csv': {

@@ -45,6 +45,14 @@ export const requestLine = closed({
 })
 export type RequestLine = Static<typeof requestLine>
 
+/** A page of the log. */
+export const requestPage = closed({
+  ...page(requestLine).properties,
+  /** Not null: the search was given up at requests of that moment, and `next` goes on from there. */
+  searched_to: nullable(moment),
+})
+export type RequestPage = Static<typeof requestPage>
+
 /** A request that is over, or running, with what was charged for it and why. */
 export const receipt = closed({
   request_id: uuid,
@@ -123,7 +131,7 @@ export const requestRoutes = contracts({
   'GET /api/requests': {
     access: 'holder',
     query: closed({ ...paging, ...requestFilters }),
-    response: page(requestLine),
+    response: requestPage,
   },
   /** The same, all of it. */
   'GET /api/requests.csv': {

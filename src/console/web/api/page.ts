@@ -3,6 +3,8 @@ export interface Page<Item> {
   items: readonly Item[]
   /** Null on the last page. */
   next: string | null
+  /** Where a search was given up that found no full page; `next` goes on from there. */
+  searched_to?: string | null | undefined
 }
 
 /** Both pages as one. Rows that arrived while somebody was reading shift no page: an id is kept where it came first. */
@@ -15,5 +17,6 @@ export function appendPage<Item>(
   return {
     items: [...shown.items, ...next.items.filter(item => !known.has(idOf(item)))],
     next: next.next,
+    searched_to: next.searched_to,
   }
 }

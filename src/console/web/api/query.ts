@@ -47,6 +47,8 @@ export interface More {
   busy: boolean
   /** Why it did not come. */
   failure: ApiFailure | undefined
+  /** How far back the search for it has come; undefined: it only has to be fetched. */
+  searchedTo: string | undefined
 }
 
 interface CursorList<Item> {
@@ -96,7 +98,7 @@ export function useCursorList<Item>(
     (items: readonly Item[]) => {
       const from = shown.current
       if (from === undefined) return
-      shown.current = { ...appendPage({ items: [...items], next: null }, from, idOf), next: from.next }
+      shown.current = appendPage({ items: [...items], next: null }, from, idOf)
       setList(shown.current)
     },
     [idOf],
@@ -105,7 +107,10 @@ export function useCursorList<Item>(
     data: first.data === undefined ? undefined : list?.items,
     failure: first.failure,
     busy: first.busy,
-    more: list === undefined || list.next === null ? undefined : { load, busy, failure },
+    more:
+      list === undefined || list.next === null
+        ? undefined
+        : { load, busy, failure, searchedTo: list.searched_to ?? undefined },
     reload: first.reload,
     prepend,
   }

@@ -1,6 +1,7 @@
 /** Times are shown in the reader's zone; the exact moment in UTC is what `utcTime` says, for a title. */
 
 const DAY = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', year: 'numeric' })
+const MONTH = new Intl.DateTimeFormat('en-GB', { month: 'long', year: 'numeric', timeZone: 'UTC' })
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', second: '2-digit' })
 
 /** The reader's zone, as `Europe/Berlin`. */
@@ -15,6 +16,11 @@ export function localTime(iso: string): string {
 /** `20 Nov 2026` */
 export function localDay(iso: string): string {
   return DAY.format(new Date(iso))
+}
+
+/** `2026-11` -> `November 2026` */
+export function monthName(month: string): string {
+  return MONTH.format(new Date(`${month}-01T00:00:00Z`))
 }
 
 /** `2026-11-20 21:04:05 UTC` */

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Receipt } from '../../api/contract/requests.ts'
 import { useQuery } from '../api/query.ts'
+import { compareMoney, exactMoney } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
 import { duration } from '../format/time.ts'
 import { CopyButton } from '../parts/copy.tsx'
@@ -10,6 +11,7 @@ import { Money } from '../parts/money.tsx'
 import { Badge } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { When } from '../parts/when.tsx'
+import { useCurrency } from '../session.tsx'
 import { EndState } from './end-state.tsx'
 
 /** Where receipts come from: a holder and an administrator ask different routes. */
@@ -67,6 +69,7 @@ export function ReceiptOf({ id, source, acts }: ReceiptProps) {
 }
 
 function Whole({ receipt }: { receipt: Receipt }) {
+  const currency = useCurrency()
   return (
     <>
       <dl class="figure">
@@ -79,7 +82,9 @@ function Whole({ receipt }: { receipt: Receipt }) {
             ? 'no price was applied'
             : `by price version ${receipt.price_version}`}
           {receipt.service_tier === null ? '' : `, service tier ${receipt.service_tier}`}
-          {receipt.exact_cost === null ? '' : `, exactly ${receipt.exact_cost}`}
+          {receipt.exact_cost === null || compareMoney(receipt.exact_cost, receipt.cost ?? '0') === 0
+            ? ''
+            : `, ${exactMoney(receipt.exact_cost, currency)} before rounding`}
         </dd>
       </dl>
       <Lines receipt={receipt} />

@@ -35,7 +35,7 @@ export function requestColumns(isForAll: boolean, onOpen: (id: string) => void):
       ),
     },
     {
-      label: 'Tokens',
+      label: 'Tokens in + out',
       kind: 'number',
       cell: line => (
         <span title="Input and output tokens">

@@ -38,7 +38,8 @@ export function RequestFilters({
       {isForAll ? (
         <>
           <TextField
-            label="Account number"
+            label="Account"
+            placeholder="Number"
             inputMode="numeric"
             value={filter.account}
             onValue={account => change({ account: account.replace(/\D/g, '') })}

@@ -8,7 +8,7 @@ import { Button } from '../parts/button.tsx'
 import { CheckField } from '../parts/field.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
+import { MoreButton, Table } from '../parts/table.tsx'
 import { type LineFilter, matchesFilter } from '../stream/line-filter.ts'
 import { useLiveTail } from '../stream/live-tail.ts'
 import { ReceiptDrawer, type ReceiptProps, type ReceiptSource } from './receipt.tsx'
@@ -92,6 +92,10 @@ export function RequestLog(props: RequestLogProps) {
               keyOf={idOf}
               more={list.more}
             />
+          ) : list.more !== undefined ? (
+            <Empty title="No request matches so far" action={<MoreButton more={list.more} />}>
+              The newest were searched. A time narrows it down.
+            </Empty>
           ) : isFiltered ? (
             <Empty title="No request matches">Widen the filters, or clear them.</Empty>
           ) : (

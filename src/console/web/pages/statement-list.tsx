@@ -1,6 +1,7 @@
 import type { ConsoleOutput } from '../../api/contract/api.ts'
 import type { Statement } from '../../api/contract/billing.ts'
 import type { Query } from '../api/query.ts'
+import { monthName } from '../format/time.ts'
 import { Money } from '../parts/money.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
@@ -35,7 +36,7 @@ export function StatementList({
 
 function columnsOf({ pageOf, fileOf }: StatementAddresses): Column<Statement>[] {
   return [
-    { label: 'Month', kind: 'primary-cell', cell: row => row.month },
+    { label: 'Month', kind: 'primary-cell', cell: row => monthName(row.month) },
     { label: 'Opening', kind: 'number', cell: row => <Money amount={row.opening} /> },
     { label: 'In', kind: 'number', cell: row => <Money amount={row.credits} /> },
     { label: 'Out', kind: 'number', cell: row => <Money amount={row.debits} /> },
@@ -46,10 +47,10 @@ function columnsOf({ pageOf, fileOf }: StatementAddresses): Column<Statement>[] 
       cell: row => (
         <div class="row-actions">
           <a class="button small quiet" href={pageOf(row.month)} target="_blank" rel="noreferrer">
-            Print<span class="unseen"> the statement of {row.month}</span>
+            Print<span class="unseen"> the statement of {monthName(row.month)}</span>
           </a>
           <a class="button small quiet" href={fileOf(row.month)} download>
-            CSV<span class="unseen"> of {row.month}</span>
+            CSV<span class="unseen"> of {monthName(row.month)}</span>
           </a>
         </div>
       ),

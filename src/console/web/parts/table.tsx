@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import type { More } from '../api/query.ts'
+import { localTime } from '../format/time.ts'
 import { Button } from './button.tsx'
 import { FailureNotice } from './notice.tsx'
 
@@ -63,12 +64,26 @@ export function Table<Row>({ label, columns, rows, keyOf, more }: TableProps<Row
       </table>
       {more === undefined ? null : (
         <div class="more">
-          <FailureNotice failure={more.failure} />
-          <Button busy={more.busy} onClick={more.load}>
-            Show more
-          </Button>
+          <MoreButton more={more} />
         </div>
       )}
     </div>
+  )
+}
+
+/** Asks for the next page, and says where a search has come to. */
+export function MoreButton({ more: { load, busy, failure, searchedTo } }: { more: More }) {
+  return (
+    <>
+      <FailureNotice failure={failure} />
+      {searchedTo === undefined ? null : (
+        <p role="status" class="soft">
+          Searched back to {localTime(searchedTo)}.
+        </p>
+      )}
+      <Button busy={busy} onClick={load}>
+        {searchedTo === undefined ? 'Show more' : 'Search further back'}
+      </Button>
+    </>
   )
 }

@@ -1,12 +1,12 @@
 import { localDay, localTime, sinceTime, utcTime } from '../format/time.ts'
 
-/** A moment in the reader's zone; its title says it in UTC. */
+/** A moment in the reader's zone; its title says it in UTC. Where there is no room for it, only day and time part. */
 export function When({ iso, style = 'time' }: { iso: string; style?: 'time' | 'day' | 'since' }) {
   const text =
     style === 'time' ? localTime(iso) : style === 'day' ? localDay(iso) : sinceTime(iso, Date.now())
   return (
     <time dateTime={iso} title={utcTime(iso)}>
-      {text}
+      {text.replaceAll(/(?<!,) /g, '\u00a0')}
     </time>
   )
 }
