@@ -40,7 +40,7 @@ export function pairResults(entries: readonly Entry[]): Entry[] {
  * and the API takes an id once in a conversation. Pure in the order, so that a longer history begins the same.
  */
 export function separateCalls(entries: readonly Entry[]): Entry[] {
-  const taken = new Set<string>()
+  const taken = new Map<string, number>()
   let waiting = new Map<string, string[]>()
   return entries.map(({ role, blocks }) => {
     if (role === 'assistant') waiting = new Map()
@@ -48,13 +48,17 @@ export function separateCalls(entries: readonly Entry[]): Entry[] {
   })
 }
 
-/** @param waiting by a call's own id, the ids of those that have no result yet. */
-function separate(block: JsonObject, taken: Set<string>, waiting: Map<string, string[]>): JsonObject {
+/**
+ * @param taken the ids that are there, each with the number to try next for another call of that id
+ * @param waiting by a call's own id, the ids of those that have no result yet
+ */
+function separate(block: JsonObject, taken: Map<string, number>, waiting: Map<string, string[]>): JsonObject {
   if (block['type'] === 'tool_use') {
     const own = asString(block['id']) ?? ''
     const id = freeId(own, taken)
-    taken.add(id)
-    waiting.set(own, [...(waiting.get(own) ?? []), id])
+    const others = waiting.get(own)
+    if (others === undefined) waiting.set(own, [id])
+    else others.push(id)
     return id === own ? block : { ...block, id }
   }
   if (block['type'] !== 'tool_result') return block
@@ -63,11 +67,14 @@ function separate(block: JsonObject, taken: Set<string>, waiting: Map<string, st
   return id === own ? block : { ...block, tool_use_id: id }
 }
 
-function freeId(id: string, taken: ReadonlySet<string>): string {
-  if (!taken.has(id)) return id
-  let count = 2
-  while (taken.has(`${id}_${count}`)) count++
-  return `${id}_${count}`
+/** An id that is taken from now on. */
+function freeId(id: string, taken: Map<string, number>): string {
+  let free = id
+  let count = taken.get(id) ?? 2
+  for (; taken.has(free); count += 1) free = `${id}_${count}`
+  taken.set(id, count)
+  if (free !== id) taken.set(free, 2)
+  return free
 }
 
 function callIds(blocks: readonly JsonObject[]): string[] {
@@ -77,12 +84,13 @@ function callIds(blocks: readonly JsonObject[]): string[] {
 
 /** The user's blocks with exactly one result for each of these calls in front. */
 function answered(ids: readonly string[], blocks: readonly JsonObject[]): JsonObject[] {
+  const asked = new Set(ids)
   const results = new Map<string, JsonObject>()
   const rest: JsonObject[] = []
   for (const block of blocks) {
     const id = block['type'] === 'tool_result' ? asString(block['tool_use_id']) : undefined
     if (id === undefined) rest.push(block)
-    else if (ids.includes(id) && !results.has(id)) results.set(id, block)
+    else if (asked.has(id) && !results.has(id)) results.set(id, block)
     else rest.push(...orphan(id, block))
   }
   return [...ids.map(id => results.get(id) ?? noResult(id)), ...rest]

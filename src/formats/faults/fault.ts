@@ -71,7 +71,7 @@ interface Complaint {
 
 function fault(status: number, complaint: Complaint): UpstreamFault {
   const raw = (complaint.text ?? '').trim()
-  const said = /<!doctype|<html|<body/i.test(raw) ? '' : redact(raw).slice(0, MAX_MESSAGE)
+  const said = /<!doctype|<html|<body/i.test(raw) ? '' : redact(beginningOf(raw)).slice(0, MAX_MESSAGE)
   const message = said === '' ? (STATUS_CODES[status] ?? `Status ${status}`) : said
   return {
     status,
@@ -83,6 +83,14 @@ function fault(status: number, complaint: Complaint): UpstreamFault {
     foreignReasoning: saysForeignReasoning(status, complaint.code, raw),
     details: complaint.details,
   }
+}
+
+/** What is shown of a text, and as much again for what is taken out of it. It ends with a word, since half a key looks like none. */
+function beginningOf(text: string): string {
+  if (text.length <= 2 * MAX_MESSAGE) return text
+  const beginning = text.slice(0, 2 * MAX_MESSAGE)
+  const space = beginning.lastIndexOf(' ')
+  return space < MAX_MESSAGE ? beginning : beginning.slice(0, space)
 }
 
 function parseBody(body: string): JsonValue | undefined {
@@ -208,7 +216,7 @@ function fieldPath(loc: JsonValue | undefined): string | undefined {
 function retryDelay(details: readonly JsonValue[]): number | undefined {
   for (const detail of details) {
     const delay = asString(asObject(detail)?.['retryDelay'])
-    if (delay !== undefined) return durationMs(delay)
+    if (delay !== undefined) return durationMs(delay.slice(0, 100))
   }
   return undefined
 }

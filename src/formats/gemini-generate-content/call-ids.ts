@@ -1,9 +1,14 @@
 /** A call of the conversation, while its result may still come. */
 interface OpenCall {
   id: string
-  name: string
-  /** The turn it stands in. */
+  /** Those of its name in its turn, itself among them while it is open. */
+  peers: Set<OpenCall>
+}
+
+/** The calls of one name in one turn that are open. */
+interface NamedCalls {
   turn: number
+  calls: Set<OpenCall>
 }
 
 /**
@@ -12,30 +17,60 @@ interface OpenCall {
  */
 export class CallIds {
   #count = 0
-  #open: OpenCall[] = []
+  #open = 0
+  readonly #byId = new Map<string, Set<OpenCall>>()
+  /** In the order of the turns. */
+  readonly #byName = new Map<string, NamedCalls[]>()
 
   /** How many calls wait for their result. */
   get open(): number {
-    return this.#open.length
+    return this.#open
   }
 
   /** The id of the next call. */
   call(name: string, given: string | undefined, turn: number): string {
     const id = given === undefined || given === '' ? derivedId(name, this.#count) : given
     this.#count += 1
-    this.#open.push({ id, name, turn })
+    this.#open += 1
+    const { calls: peers } = this.#named(name, turn)
+    const open = { id, peers }
+    peers.add(open)
+    const namesakes = this.#byId.get(id)
+    if (namesakes === undefined) this.#byId.set(id, new Set([open]))
+    else namesakes.add(open)
     return id
   }
 
   /** The id of the call that a result answers: by its id, else the first open call of its name in the last turn. */
   result(name: string, given: string | undefined): string {
-    const named = this.#open.filter(call => call.name === name)
-    const last = named.at(-1)?.turn
-    const found = this.#open.find(call => call.id === given) ?? named.find(call => call.turn === last)
+    const found = first(this.#byId.get(given ?? '')) ?? first(this.#lastNamed(name))
     if (found === undefined) return given ?? derivedId(`result of ${name}`, this.#count)
-    this.#open = this.#open.filter(call => call !== found)
+    this.#open -= 1
+    found.peers.delete(found)
+    this.#byId.get(found.id)?.delete(found)
     return found.id
   }
+
+  #named(name: string, turn: number): NamedCalls {
+    const turns = this.#byName.get(name) ?? []
+    this.#byName.set(name, turns)
+    const last = turns.at(-1)
+    if (last?.turn === turn) return last
+    const calls: NamedCalls = { turn, calls: new Set() }
+    turns.push(calls)
+    return calls
+  }
+
+  /** The open calls of a name in the last turn that has any. */
+  #lastNamed(name: string): Set<OpenCall> | undefined {
+    const turns = this.#byName.get(name) ?? []
+    while (turns.at(-1)?.calls.size === 0) turns.pop()
+    return turns.at(-1)?.calls
+  }
+}
+
+function first<T>(items: Set<T> | undefined): T | undefined {
+  return items?.values().next().value
 }
 
 function derivedId(name: string, position: number): string {

@@ -66,6 +66,7 @@ function carriedThoughts(wire: JsonObject): ReasoningPart[] {
 
 /** Puts thoughts where they were, before the text that led to the call; a client that kept them has them already. */
 function addThoughts(parts: Part[], thoughts: readonly ReasoningPart[]): void {
+  if (thoughts.length === 0) return
   const lost = thoughts.filter(thought => !parts.some(part => isSigned(part, thought.signature)))
   const at = parts.findLastIndex(part => part.type !== 'text') + 1
   parts.splice(at, 0, ...lost)

@@ -167,6 +167,6 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
 }
 
 function typeByExtension(uri: string): string | undefined {
-  const extension = /\.([a-z0-9]+)(?:[?#].*)?$/i.exec(uri)?.[1]?.toLowerCase() ?? ''
+  const extension = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase() ?? ''
   return Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
 }

@@ -495,7 +495,8 @@ function chunksOf(data: string): JsonObject[] {
 }
 
 function parseElements(text: string): unknown {
-  const elements = text.replace(/^[\s,[]+/, '').replace(/[\s,\]]+$/, '')
+  // The end is looked for from where it begins alone, since from each of its signs would take their square.
+  const elements = text.replace(/^[\s,[]+/, '').replace(/(?<![\s,\]])[\s,\]]+$/, '')
   return asArray(asObject(parseChunk(`{"elements":[${elements}]}`))?.['elements'])
 }
 

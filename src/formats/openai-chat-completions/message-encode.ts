@@ -49,15 +49,21 @@ function systemMessage(texts: readonly TextPart[], rules: TargetRules): JsonObje
 /** Neighbouring assistant turns as one, since calls that belong together must stand in one message. */
 function mergeAssistants(turns: readonly Turn[]): Turn[] {
   const merged: Turn[] = []
+  let last: { parts: Part[]; speaks: boolean } | undefined
   for (const turn of turns) {
-    const last = merged.at(-1)
-    if (turn.role !== 'assistant' || last?.role !== 'assistant') {
+    if (turn.role !== 'assistant') {
+      last = undefined
       merged.push(turn)
       continue
     }
-    const bothSpeak = hasText(last.parts) && hasText(turn.parts)
-    const gap = bothSpeak ? [textPart('\n\n')] : []
-    merged[merged.length - 1] = { role: 'assistant', parts: [...last.parts, ...gap, ...turn.parts] }
+    if (last === undefined) {
+      last = { parts: [], speaks: false }
+      merged.push({ role: 'assistant', parts: last.parts })
+    }
+    const speaks = hasText(turn.parts)
+    if (last.speaks && speaks) last.parts.push(textPart('\n\n'))
+    for (const part of turn.parts) last.parts.push(part)
+    last.speaks ||= speaks
   }
   return merged
 }
@@ -69,9 +75,10 @@ function hasText(parts: readonly Part[]): boolean {
 /** The tool results between an assistant turn and the next one; of two for one call the first counts. */
 function resultsAfter(turns: readonly Turn[], index: number): Map<string, ToolResultPart> {
   const results = new Map<string, ToolResultPart>()
-  for (const turn of turns.slice(index + 1)) {
-    if (turn.role === 'assistant') break
-    for (const part of turn.parts) {
+  for (let next = index + 1; next < turns.length; next += 1) {
+    const { role, parts } = turns[next] ?? { parts: [] }
+    if (role === 'assistant') break
+    for (const part of parts) {
       if (part.type === 'tool-result' && !results.has(part.callId)) results.set(part.callId, part)
     }
   }

@@ -61,10 +61,14 @@ class HistoryWriter {
   readonly #items: JsonObject[] = []
   /** The ids that are taken: the API takes an id once in a conversation. */
   readonly #taken = new Set<string>()
+  /** The number to try next for another call of an id, by how the new id begins. */
+  readonly #nextCount = new Map<string, number>()
   /** The calls that wait for their output, by their own id: some models count their calls anew in every answer. */
   readonly #open = new Map<string, OpenCall[]>()
   /** The last turn in which each call is answered. */
   readonly #answers = new Map<string, number>()
+  /** The calls that were made or answered since calls were last given up for lost, by their own id. */
+  readonly #touched = new Set<string>()
 
   constructor(turns: readonly Turn[], options: HistoryOptions, losses: Loss[]) {
     this.#turns = turns
@@ -91,6 +95,7 @@ class HistoryWriter {
       content = []
     }
     for (const part of turn.parts) {
+      if (part.type === 'tool-result') this.#touched.add(part.callId)
       const call = part.type === 'tool-result' ? this.#open.get(part.callId)?.shift() : undefined
       if (part.type === 'tool-result' && call !== undefined) {
         flush()
@@ -131,6 +136,7 @@ class HistoryWriter {
 
   #assistant(parts: readonly Part[], turn: number): void {
     let message: OpenMessage | undefined
+    const lastSaid = parts.findLastIndex(part => part.type !== 'reasoning' && !isEmptyText(part))
     for (const [place, part] of parts.entries()) {
       if (this.#seal(part)) message = undefined
       const said = this.#assistantContent(part)
@@ -142,17 +148,21 @@ class HistoryWriter {
       }
       if (part.type === 'text' || part.type === 'refusal') continue
       message = undefined
-      this.#item(part, parts.slice(place + 1), turn)
+      this.#item(part, place < lastSaid, turn)
     }
     this.#answerLost(turn)
   }
 
-  /** What of an assistant's turn is an item of its own. */
-  #item(part: Part, following: readonly Part[], turn: number): void {
-    if (part.type === 'reasoning') this.#reasoning(part, following)
+  /**
+   * What of an assistant's turn is an item of its own.
+   * @param leads whether anything is said behind it in the turn
+   */
+  #item(part: Part, leads: boolean, turn: number): void {
+    if (part.type === 'reasoning') this.#reasoning(part, leads)
     else if (part.type === 'opaque') this.#opaque(part)
     else if (part.type === 'media') this.#image(part)
     else if (part.type === 'tool-call') this.#call(part, turn)
+    else if (part.type === 'tool-result') this.#touched.add(part.callId)
   }
 
   /** An item for what the assistant says in one phase, in a row. */
@@ -165,10 +175,12 @@ class HistoryWriter {
 
   /** Gives the calls of a turn whose results are not to come a made-up one. */
   #answerLost(turn: number): void {
-    for (const [id, calls] of this.#open) {
+    for (const id of this.#touched) {
       if ((this.#answers.get(id) ?? -1) > turn) continue
-      for (const call of calls.splice(0)) this.#answer(noResult(call.part), call)
+      for (const call of this.#open.get(id) ?? []) this.#answer(noResult(call.part), call)
+      this.#open.delete(id)
     }
+    this.#touched.clear()
   }
 
   /**
@@ -200,9 +212,8 @@ class HistoryWriter {
   }
 
   /** Only its maker can read it, and only in front of what it led to. */
-  #reasoning(part: ReasoningPart, following: readonly Part[]): void {
+  #reasoning(part: ReasoningPart, leads: boolean): void {
     const encrypted = signatureFor(part.signature, 'openai-responses', this.#options.target.vendor)
-    const leads = following.some(next => next.type !== 'reasoning' && !isEmptyText(next))
     if (encrypted === undefined || !leads) return this.#lose('reasoningHistory')
     const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
     this.#items.push({
@@ -216,12 +227,15 @@ class HistoryWriter {
 
   #call(part: ToolCallPart, turn: number): void {
     const waiting = this.#open.get(part.callId) ?? []
-    // A call of the same id in an earlier answer has lost its result.
-    const [lost, open] = [waiting.filter(call => call.turn < turn), waiting.filter(call => call.turn >= turn)]
+    // Calls of the same id in earlier answers have lost their results.
+    const ofThisTurn = waiting.findIndex(call => call.turn >= turn)
+    const lost = waiting.splice(0, ofThisTurn < 0 ? waiting.length : ofThisTurn)
     for (const call of lost) this.#answer(noResult(call.part), call)
     if (part.cache !== undefined) this.#lose('cacheMark')
     const callId = this.#freeId(fitCallId(part.callId, CALL_ID))
-    this.#open.set(part.callId, [...open, { callId, part, turn }])
+    waiting.push({ callId, part, turn })
+    this.#open.set(part.callId, waiting)
+    this.#touched.add(part.callId)
     // Calls of a type of their own were lowered with their tools; one left over can still be told as a function.
     const kind = part.kind === 'custom' ? 'custom' : 'function'
     const input = kind === 'function' && part.input === '' ? '{}' : part.input
@@ -230,9 +244,11 @@ class HistoryWriter {
   }
 
   #freeId(id: string): string {
+    const head = id.slice(0, CALL_ID.maxLength - 6)
     let free = id
-    for (let count = 2; this.#taken.has(free); count += 1)
-      free = `${id.slice(0, CALL_ID.maxLength - 6)}_${count}`
+    let count = this.#nextCount.get(head) ?? 2
+    for (; this.#taken.has(free); count += 1) free = `${head}_${count}`
+    if (free !== id) this.#nextCount.set(head, count)
     this.#taken.add(free)
     return free
   }
