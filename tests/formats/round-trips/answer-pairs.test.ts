@@ -1,0 +1,182 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { unlawful } from '#tests/support/streams/lawful.ts'
+import { said } from '#tests/support/streams/said.ts'
+import { decodeContext, eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
+import type { ReplyContext } from '@/formats/codec.ts'
+import { CODECS } from '@/formats/registry.ts'
+import { untold, untoldOf } from '@/formats/untold.ts'
+import { collect } from '@/generation/collect.ts'
+import { FORMATS, type Format } from '@/generation/format.ts'
+import { runMachine } from '@/generation/machine.ts'
+import type { Citation, MediaPart, Part, Signature } from '@/generation/part.ts'
+import type { Candidate, GenerationResponse } from '@/generation/response.ts'
+import { NO_USAGE } from '@/generation/usage.ts'
+import { parseExactObject } from '@/json/exact.ts'
+import { told } from './answers.ts'
+import { argumentsText, words } from './conversations.ts'
+
+/** Callers who ask to see everything. */
+const REPLY: ReplyContext = {
+  requestId: REQUEST_ID,
+  createdAt: 1_763_650_800,
+  model: 'm',
+  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
+  wire: { stream_options: { include_usage: true } },
+  estimatedInputTokens: undefined,
+}
+
+const signature: fc.Arbitrary<Signature | undefined> = fc.option(
+  fc.record({
+    format: fc.constantFrom(...FORMATS),
+    vendor: fc.constantFrom('openai', 'anthropic', 'google', 'x.example'),
+    value: fc.constantFrom('U0lH', 'QUJD'),
+  }),
+  { nil: undefined },
+)
+
+const citation: fc.Arbitrary<Citation> = fc
+  .record({
+    url: fc.option(fc.constantFrom('https://a.example/?b=c', 'https://ö.example'), {
+      nil: undefined,
+      freq: 4,
+    }),
+    title: fc.constantFrom('T "q"', 'Ö'),
+    citedText: fc.option(fc.constant('cited'), { nil: undefined }),
+    span: fc.option(fc.tuple(fc.nat(1), fc.integer({ min: 1, max: 2 })), {
+      nil: [undefined, undefined] as const,
+    }),
+  })
+  .map(({ span: [start, end], ...rest }) => ({ ...rest, start, end, wire: undefined }))
+
+const image: MediaPart = {
+  type: 'media',
+  kind: 'image',
+  mediaType: 'image/png',
+  source: { type: 'base64', data: 'UklGRgAA' },
+  filename: undefined,
+  title: undefined,
+  context: undefined,
+  citable: false,
+  signature: undefined,
+  detail: undefined,
+  cache: undefined,
+}
+
+const some = <T>(arbitrary: fc.Arbitrary<T>, maxLength: number) => fc.array(arbitrary, { maxLength })
+
+/** In the order in which all formats can say it, since a message of Chat has one place for each kind. */
+const parts: fc.Arbitrary<Part[]> = fc
+  .record({
+    thoughts: some(
+      fc.record({ texts: fc.array(words, { minLength: 1, maxLength: 2 }), signature, raw: fc.boolean() }),
+      1,
+    ),
+    texts: some(fc.record({ text: words, citations: some(citation, 2) }), 1),
+    refusals: fc.oneof({ weight: 4, arbitrary: fc.constant<string[]>([]) }, some(words, 1)),
+    images: some(fc.constant(image), 1),
+    calls: some(fc.record({ name: fc.constantFrom('get_weather', 'now'), input: argumentsText }), 3),
+  })
+  .map(({ thoughts, texts, refusals, images, calls }) => [
+    ...thoughts.map(each => ({ type: 'reasoning', ...each, redacted: false, id: undefined }) as const),
+    ...texts.map(each => ({ type: 'text', ...each, cache: undefined, signature: undefined }) as const),
+    ...refusals.map(text => ({ type: 'refusal', text }) as const),
+    ...images,
+    ...calls.map(
+      (each, index) =>
+        ({
+          type: 'tool-call',
+          kind: 'function',
+          callId: `call_${index}`,
+          namespace: undefined,
+          signature: undefined,
+          cache: undefined,
+          ...each,
+        }) as const,
+    ),
+  ])
+
+const token = (text: string) => ({
+  token: text,
+  logprob: -0.5,
+  bytes: [...Buffer.from(text)],
+  top_logprobs: [],
+})
+
+const candidate: fc.Arbitrary<Candidate> = fc
+  .record({
+    parts,
+    logprobs: some(fc.constantFrom(...['a', 'é', '🎈'].map(token)), 2),
+    reason: fc.constantFrom('end', 'length', 'content-filter', 'stop-sequence', 'other'),
+    message: fc.option(fc.constant('because'), { nil: undefined }),
+  })
+  .map(({ parts, logprobs, reason, message }) => {
+    const isCalling = reason === 'end' && parts.some(({ type }) => type === 'tool-call')
+    const stopSequence = reason === 'stop-sequence' ? 'END' : undefined
+    return { parts, logprobs, finish: { reason: isCalling ? 'tool-calls' : reason, stopSequence, message } }
+  })
+
+const answer: fc.Arbitrary<GenerationResponse> = fc
+  .record({
+    candidates: fc.array(candidate, { minLength: 1, maxLength: 2 }),
+    counts: fc.record({
+      inputUncached: fc.nat(9),
+      cacheRead: fc.nat(9),
+      outputText: fc.nat(9),
+      reasoning: fc.nat(9),
+    }),
+  })
+  .map(({ candidates, counts }) => ({
+    id: 'a',
+    model: 'm',
+    candidates,
+    usage: { ...NO_USAGE, ...counts },
+    serviceTier: undefined,
+  }))
+
+const order = fc.array(fc.nat(7), { minLength: 1, maxLength: 20 })
+
+const PAIRS = FORMATS.flatMap(upstream =>
+  FORMATS.filter(caller => caller !== upstream).map(caller => [upstream, caller] as const),
+)
+
+test.each(PAIRS)(
+  'any answer of %s is told to a caller of %s alike whole and streamed',
+  (upstream, caller) => {
+    fc.assert(
+      fc.property(answer, order, (response, choices) => {
+        const answered = whole(upstream, response)
+        const reply = whole(caller, answered)
+        const events = eventsOf(upstream, [write(upstream, told(response, choices))])
+        const stream = write(caller, events)
+        expect(unlawful(caller, stream.toString())).toEqual([])
+        expect(heard(collect(eventsOf(caller, [stream])))).toEqual(heard(reply))
+        const names = new Set(events.flatMap(event => untold(event, CODECS[caller]) ?? []))
+        expect([...names].sort()).toEqual([...untoldOf(answered, CODECS[caller])].sort())
+      }),
+      { numRuns: 60 },
+    )
+  },
+)
+
+/** What a reader of this format finds in the whole answer that we write. */
+function whole(format: Format, response: GenerationResponse): GenerationResponse {
+  const text = JSON.stringify(CODECS[format].encodeResponse(response, REPLY))
+  return CODECS[format].decodeResponse(parseExactObject(text) ?? {}, decodeContext(format))
+}
+
+function write(format: Format, events: ReturnType<typeof told>): Buffer {
+  return Buffer.from(runMachine(CODECS[format].createStreamEncoder(REPLY), events).join(''))
+}
+
+/** Calls by their ids, since Gemini's are written when they are whole. */
+function heard(response: GenerationResponse) {
+  const { candidates, ...rest } = said(response)
+  return {
+    ...rest,
+    candidates: candidates.map(candidate => ({
+      ...candidate,
+      calls: candidate.calls.toSorted((a, b) => a.id.localeCompare(b.id)),
+    })),
+  }
+}
