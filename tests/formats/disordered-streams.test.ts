@@ -61,6 +61,18 @@ const CHAT: readonly Disorder[] = [
     ends: 'tool-calls',
   },
   {
+    name: 'thoughts by the name that Copilot has for them',
+    stream: [
+      chunk({ role: 'assistant', content: null, reasoning_text: 'h' }),
+      chunk({ reasoning_text: 'm' }),
+      chunk({ content: 'a' }),
+      finish(),
+      usage,
+    ],
+    says: { text: 'a', reasoning: 'hm' },
+    ends: 'end',
+  },
+  {
     name: 'a call whose arguments are white space',
     stream: [
       call({ index: 0, id: 'a', function: { name: 'f', arguments: ' ' } }),

@@ -86,7 +86,10 @@ export class CandidateDecoder {
   }
 
   push(delta: JsonObject, emit: Emit): void {
-    const thought = asString(delta['reasoning_content']) || asString(delta['reasoning'])
+    const thought =
+      asString(delta['reasoning_content']) ||
+      asString(delta['reasoning']) ||
+      asString(delta['reasoning_text'])
     if (thought !== undefined && thought !== '') {
       this.#hasPlainReasoning = true
       this.#write('reasoning', thought, emit)
@@ -312,7 +315,8 @@ export class CandidateDecoder {
 
 /** The fields of a delta that are read, or say how it is framed. */
 const READ: ReadonlySet<string> = new Set([
-  ...['role', 'content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_details', 'thinking_blocks'],
+  ...['role', 'content', 'refusal', 'reasoning', 'reasoning_content', 'reasoning_text'],
+  ...['reasoning_details', 'thinking_blocks'],
   ...['tool_calls', 'function_call', 'annotations', 'audio', 'images', 'extra_content'],
   ...['id', 'name', 'type', 'channel'],
 ])
