@@ -37,13 +37,13 @@ export async function firstStart(
   const vendors = configFileOf(settings) === undefined ? vendorsIn(env) : []
   if (vendors.length > 0) {
     const catalogue = vendorFile(vendors, env)
-    const filled = await applyToEmpty(db, secretBox, catalogue, 'default')
+    const filled = await applyToEmpty(db, secretBox, catalogue)
     if (filled === undefined) for (const jump of await refreshPrices(db, catalogue)) onJump(jump)
     return undefined
   }
   if (settings.databaseUrl !== undefined) return undefined
   const demo = demoFile()
-  const filled = await applyToEmpty(db, secretBox, demo, 'default')
+  const filled = await applyToEmpty(db, secretBox, demo)
   const [model] = demo.models
   return filled === undefined || model === undefined
     ? undefined

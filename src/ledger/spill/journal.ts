@@ -34,9 +34,9 @@ export interface Journal {
 /** Room that must be there before more is promised. */
 const PROBE = new Uint8Array(4096)
 
-/** Opens the journal on a file whose intact content is `length` bytes long. */
-export function openJournal(file: JournalFile, length: number): Journal {
-  let size = length
+/** Opens the journal on a file that is empty. */
+export function openJournal(file: JournalFile): Journal {
+  let size = 0
   let healthy = true
   // One thing at a time on the file.
   let turn: Promise<unknown> = Promise.resolve()

@@ -79,12 +79,12 @@ export async function applyIn(
   return applyLocked(tx, secretBox, file, options)
 }
 
-/** Applies the file if there is no channel and no model yet; undefined if there is one. */
-export function applyToEmpty(db: Database, secretBox: SecretBox, file: ConfigFile, source: Source) {
+/** Applies what is shipped if there is no channel and no model yet; undefined if there is one. */
+export function applyToEmpty(db: Database, secretBox: SecretBox, file: ConfigFile) {
   return db.orm.transaction(async tx => {
     await lockCatalog(tx)
     if (await hasEntries(tx)) return undefined
-    return applyLocked(tx, secretBox, file, { prune: false, dryRun: false, source })
+    return applyLocked(tx, secretBox, file, { prune: false, dryRun: false, source: 'default' })
   })
 }
 

@@ -2,12 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import {
   addMoney,
   alignedMoney,
-  compareMoney,
   exactMoney,
   isNegative,
+  isPositive,
   isZero,
   readAmount,
-  shareOf,
   shortMoney,
   signedMoney,
 } from '@/console/web/format/money.ts'
@@ -67,15 +66,10 @@ test('addMoney is exact', () => {
   expect(addMoney([])).toBe('0')
 })
 
-test('compareMoney compares amounts and not texts', () => {
-  expect(compareMoney('10', '9.5')).toBe(1)
-  expect(compareMoney('-1', '0.0')).toBe(-1)
-  expect(compareMoney('1.50', '1.5')).toBe(0)
-})
-
-test('zero and negative amounts are told apart', () => {
+test('zero, negative and positive amounts are told apart', () => {
   expect([isZero('0.000000000'), isZero('-0.0'), isZero('0.000000001')]).toEqual([true, true, false])
   expect([isNegative('-0.00'), isNegative('-0.01')]).toEqual([false, true])
+  expect(['-0.01', '-0.00', '0.000', '0.001'].map(isPositive)).toEqual([false, false, false, true])
 })
 
 describe('readAmount', () => {
@@ -90,10 +84,4 @@ describe('readAmount', () => {
   test.each(['', '5,00', '1e3', '-5', '.5', '5.', '0.0000000001', 'ten'])('refuses %p', text => {
     expect(readAmount(text)).toBeUndefined()
   })
-})
-
-test('shareOf stays between nothing and all', () => {
-  expect([shareOf('1', '4'), shareOf('5', '4'), shareOf('-1', '4'), shareOf('1', '0')]).toEqual([
-    0.25, 1, 0, 0,
-  ])
 })

@@ -93,7 +93,7 @@ describe('a full disk', () => {
   test('is told, leaves no part of a record, and is over when there is room', async () => {
     const room = { bytes: 8192 }
     const disk = smallDisk(room)
-    const journal = openJournal(disk.file, 0)
+    const journal = openJournal(disk.file)
     const [first, second] = [settlement(1n), settlement(2n)]
     await journal.append(first)
     room.bytes = 200
@@ -108,7 +108,7 @@ describe('a full disk', () => {
 
 test('what is appended at once is on disk when it answers, and what comes during a replay is not lost', async () => {
   const path = join(fixture.directory, 'alone')
-  const journal = openJournal(await openJournalFile(path), 0)
+  const journal = openJournal(await openJournalFile(path))
   const settlements = Array.from({ length: 50 }, (_, index) => settlement(BigInt(index)))
   await Promise.all(settlements.map(one => journal.append(one)))
   expect(decodeRecords(readFileSync(path)).settlements).toEqual(settlements)

@@ -151,7 +151,7 @@ describe('jumps', () => {
 })
 
 describe('the shipped catalogue of a later release', () => {
-  const ship = (prices: string) => applyToEmpty(db, box, file(prices), 'default')
+  const ship = (prices: string) => applyToEmpty(db, box, file(prices))
 
   test('brings its prices', async () => {
     await ship('input: 1.25, output: 10')

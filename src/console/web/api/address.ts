@@ -38,12 +38,14 @@ function namesOf<Names extends string>(defaults: Readonly<Record<Names, string>>
   return Object.keys(defaults) as Names[]
 }
 
+const SETTLED_MS = 250
+
 /** The value once it has not changed for a moment: what somebody typed, and not each letter of it. */
-export function useSettled<Value>(value: Value, ms = 250): Value {
+export function useSettled<Value>(value: Value): Value {
   const [settled, setSettled] = useState(value)
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(value), ms)
+    const timer = setTimeout(() => setSettled(value), SETTLED_MS)
     return () => clearTimeout(timer)
-  }, [value, ms])
+  }, [value])
   return settled
 }

@@ -37,10 +37,9 @@ export function isZero(amount: string): boolean {
   return /^-?[0.]*$/.test(amount)
 }
 
-/** Below zero if `one` is less than `other`. */
-export function compareMoney(one: string, other: string): number {
-  const [a, b] = [picoOf(one), picoOf(other)]
-  return a < b ? -1 : a > b ? 1 : 0
+/** Above zero. */
+export function isPositive(amount: string): boolean {
+  return !amount.startsWith('-') && !isZero(amount)
 }
 
 /** The exact sum, with as many places as are needed and no more. */
@@ -60,12 +59,6 @@ export function readAmount(text: string): string | undefined {
 /** For the height of a bar and nothing else: a picture has no more digits than a float. */
 export function drawnMoney(amount: string): number {
   return Number(amount)
-}
-
-/** How much of `whole` `part` is, from 0 to 1, for the length of a meter. */
-export function shareOf(part: string, whole: string): number {
-  const total = drawnMoney(whole)
-  return total <= 0 ? 0 : Math.min(1, Math.max(0, drawnMoney(part) / total))
 }
 
 const PLACES = 12

@@ -1,7 +1,7 @@
 import type { LimitReading, Overview } from '../../api/contract/usage.ts'
 import { addressOf, call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
-import { compareMoney } from '../format/money.ts'
+import { isPositive } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
 import { ZONE } from '../format/time.ts'
 import { Meter } from '../parts/meter.tsx'
@@ -77,7 +77,7 @@ function Warning({ overview }: { overview: Overview }) {
       </Notice>
     )
   }
-  if (compareMoney(overview.available, '0') > 0) return null
+  if (isPositive(overview.available)) return null
   return (
     <Notice kind="warn">
       <span>

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { compareMoney } from '../../format/money.ts'
+import { isNegative } from '../../format/money.ts'
 import { Dialog } from '../../parts/dialog.tsx'
 import { SelectField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
@@ -54,7 +54,7 @@ const OF_CREDIT = [
 
 /** Posts what is left of a closed account out of it. */
 export function PayOut({ account, onDone, onClose }: ActProps) {
-  const isDebt = compareMoney(account.balance, '0') < 0
+  const isDebt = isNegative(account.balance)
   const [where, setWhere] = useState<'refund' | 'debit'>('refund')
   const [reason, setReason] = useState('')
   const post = useAction(async () => {

@@ -3,7 +3,7 @@ import { useRoute } from 'preact-iso'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { addressOf, call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
-import { compareMoney } from '../../format/money.ts'
+import { isNegative, isZero } from '../../format/money.ts'
 import { Button } from '../../parts/button.tsx'
 import { Empty } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
@@ -111,12 +111,11 @@ function Actions({ account, onAct }: { account: Account; onAct(act: Act): void }
 }
 
 function ActionsOfClosed({ account, onAct }: { account: Account; onAct(act: Act): void }) {
-  const side = compareMoney(account.balance, '0')
   return (
     <>
-      {side === 0 ? null : (
+      {isZero(account.balance) ? null : (
         <Button kind="primary" onClick={() => onAct('pay-out')}>
-          {side < 0 ? 'Write off' : 'Pay out'}
+          {isNegative(account.balance) ? 'Write off' : 'Pay out'}
         </Button>
       )}
       <Button onClick={() => onAct('debit')}>Debit</Button>

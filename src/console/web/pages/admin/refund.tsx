@@ -3,7 +3,7 @@ import type { Receipt } from '../../../api/contract/requests.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { onceId } from '../../api/once.ts'
-import { compareMoney } from '../../format/money.ts'
+import { isPositive } from '../../format/money.ts'
 import { typedAmount, typedText } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -18,7 +18,7 @@ export function Refund({ receipt, onDone }: { receipt: Receipt; onDone(): void }
   const [isOpen, setOpen] = useState(false)
   return (
     <>
-      {mayAdminister && compareMoney(receipt.charged, '0') > 0 ? (
+      {mayAdminister && isPositive(receipt.charged) ? (
         <div>
           <Button onClick={() => setOpen(true)}>Refund</Button>
         </div>
