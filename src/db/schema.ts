@@ -561,7 +561,8 @@ export const entry = pgTable(
     ),
     check(
       'entry_cost',
-      sql`${t.kind} <> 'usage' or (${t.costPico} is not null and ${t.amount} = -ceil(${t.costPico} / 1000))`,
+      // A quotient of numeric has some 16 digits, and would round up or down what is beyond them; div() is exact.
+      sql`${t.kind} <> 'usage' or (${t.costPico} is not null and ${t.amount} = -div(${t.costPico} + 999, 1000))`,
     ),
     check('entry_ref', sql`${t.kind} not in ('usage_refund', 'expiry') or ${t.ref} is not null`),
     check(

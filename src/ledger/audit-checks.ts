@@ -151,6 +151,9 @@ function tokenRates(): string {
     .join(', ')
 }
 
+/** What the exact cost of an exchange `x` comes to in nano: a quotient of numeric has some 16 digits, div() is exact. */
+const ROUNDED_UP = 'div(x.cost_pico + 999, 1000)'
+
 /** Everything that an audit checks, in the order of its report. */
 export const CHECKS: readonly Check[] = [
   {
@@ -301,12 +304,12 @@ export const CHECKS: readonly Check[] = [
     query: `
       select x.account_id,
         case when u.account_id <> x.account_id or t.account_id <> x.account_id then abs(coalesce(u.amount, t.amount))
-          when x.cost_nano is distinct from ceil(x.cost_pico / 1000) then abs(x.cost_nano - ceil(x.cost_pico / 1000))
+          when x.cost_nano is distinct from ${ROUNDED_UP} then abs(x.cost_nano - ${ROUNDED_UP})
           else abs(coalesce(x.cost_nano, 0) + coalesce(u.amount, 0) + coalesce(t.amount, 0)) end as difference,
         case when u.account_id <> x.account_id or t.account_id <> x.account_id
             then format('request %s: made by account %s, charged to account %s', x.id, x.account_id,
               coalesce(nullif(u.account_id, x.account_id), t.account_id))
-          when x.cost_nano is distinct from ceil(x.cost_pico / 1000)
+          when x.cost_nano is distinct from ${ROUNDED_UP}
             then format('request %s: exactly %s pico, rounded to %s nano', x.id, x.cost_pico, x.cost_nano)
           else format('request %s: cost %s, charged %s', x.id, coalesce(x.cost_nano, 0),
             -coalesce(u.amount, 0) - coalesce(t.amount, 0)) end as text
@@ -314,7 +317,7 @@ export const CHECKS: readonly Check[] = [
       left join entry u on u.id = x.id and u.kind = 'usage' and u.id >= ${FIRST_ID}
       left join entry t on t.id = x.id and t.kind = 'usage_trueup' and t.id >= ${FIRST_ID}
       where x.id >= ${FIRST_ID} and (u.account_id <> x.account_id or t.account_id <> x.account_id
-        or x.cost_nano is distinct from ceil(x.cost_pico / 1000)
+        or x.cost_nano is distinct from ${ROUNDED_UP}
         or (x.cost_nano <> -coalesce(u.amount, 0) - coalesce(t.amount, 0)
           and x.started_at + x.total_ms * interval '1 ms' < now() - interval '1 minute'
           and not exists (select from hold h where h.id = x.id))
@@ -358,7 +361,7 @@ export const CHECKS: readonly Check[] = [
         left join rated p on p.version = x.price_version and p.service_tier = coalesce(x.service_tier, '')
           and (not p.is_tiered or ${PROMPT} > p.above and (p.below is null or ${PROMPT} <= p.below))
         where x.id >= ${FIRST_ID} and (x.cost_pico is not null or x.cost_nano is not null))
-      select account_id, ceil(abs(cost_pico - coalesce(due_pico, 0)) / 1000) as difference,
+      select account_id, div(abs(cost_pico - coalesce(due_pico, 0)) + 999, 1000) as difference,
         case when due_pico is null then format('request %s: there is no price version %s%s', id, price_version, ' of ' || service_tier)
           else format('request %s: cost %s pico, by price version %s it is %s', id, cost_pico, price_version, due_pico) end as text
       from priced where cost_pico is distinct from due_pico`,

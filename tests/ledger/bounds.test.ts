@@ -104,3 +104,18 @@ test('the audit adds up differences that no bigint holds', async () => {
     differenceNano: 2n * (LARGEST_NANO - 10n),
   })
 })
+
+test.each([
+  10n ** 19n + 1n,
+  53_466_558_172_588_848_001n,
+  53_466_558_172_588_848_499n,
+  53_466_558_172_588_848_500n,
+  (LARGEST_NANO - 1n) * 1_000n + 1n,
+])('a cost of %p pico is charged, rounded up', async costPico => {
+  const payer = await fixture.payer(LARGEST_NANO)
+  const request = holdOf(payer, 1n)
+  await ledger.hold(request)
+  const costNano = (costPico + 999n) / 1_000n
+  const settled = await ledger.settle({ ...costOf(request, costNano), costPico })
+  expect(settled).toMatchObject({ outcome: 'settled', chargedNano: costNano })
+})
