@@ -27,6 +27,9 @@ export interface Part {
   limit: number
 }
 
+/** Where the addresses of those are who were erased; nobody's mail goes to `.invalid` (RFC 2606). */
+const ERASED = 'erased.invalid'
+
 const MODEL_MISSING = 'One of these models does not exist'
 
 /** The only SQL for accounts. What cannot be done is a Refusal. */
@@ -48,6 +51,8 @@ export interface AccountStore {
   closeAccount(id: number): Promise<Account>
   /** Makes a closed one active again. Its keys stay revoked. */
   reopenAccount(id: number): Promise<Account>
+  /** Takes the address out of a closed one, and what its keys were called and where they might be used. */
+  eraseHolder(id: number): Promise<Account>
   /** Notes since when its holder asks for it to be closed; undefined: they do not any more. */
   requestClosing(id: number, at: Date | undefined): Promise<Account>
   changeLimits(id: number, changes: LimitChanges): Promise<Account>
@@ -127,9 +132,22 @@ export function accountStore(database: { orm: Rows }): AccountStore {
       }),
     reopenAccount: id =>
       changeAccount(id, async tx => {
+        if (isErased(await findAccount(id))) refuse(`Nobody knows whose account ${id} was: it was erased`)
         const closed = and(eq(account.id, id), eq(account.status, 'closed'))
         const changed = await tx.update(account).set({ status: 'active' }).where(closed).returning()
         if (changed.length === 0) refuse(`Account ${id} is not closed`)
+      }),
+    eraseHolder: id =>
+      changeAccount(id, async tx => {
+        const { status, balanceNano, pendingNano, ...found } = await findAccount(id)
+        if (status !== 'closed') refuse(`Account ${id} is not closed`)
+        if (isErased(found)) refuse('Its holder was erased already')
+        if (pendingNano > 0n) refuse('Its last requests are still running: try again in a minute')
+        if (balanceNano !== 0n) refuse('There is a balance left: pay it out or write it off first')
+        // Random, since a stranger may sign up with any address that can be guessed.
+        const email = `${id}-${crypto.randomUUID().slice(0, 8)}@${ERASED}`
+        await tx.update(account).set({ email }).where(eq(account.id, id))
+        await tx.update(apiKey).set({ name: '', allowIps: null }).where(eq(apiKey.accountId, id))
       }),
     async requestClosing(id, at) {
       await orm
@@ -204,6 +222,10 @@ function explain(error: unknown, say: { taken?: string; missing?: string }): nev
   if (code === FOREIGN_KEY_VIOLATION && say.missing !== undefined)
     throw new Refusal(say.missing, { cause: error })
   throw error
+}
+
+function isErased({ email }: Pick<Account, 'email'>): boolean {
+  return email.endsWith(`@${ERASED}`)
 }
 
 function refuse(message: string): never {

@@ -1,6 +1,6 @@
 import type { Account } from '@/accounts/account.ts'
 import { accountStore } from '@/accounts/store.ts'
-import { closeAccount, reopenAccount } from '@/console/closing.ts'
+import { closeAccount, eraseHolder, reopenAccount } from '@/console/closing.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
@@ -88,8 +88,13 @@ const resumeCommand = idCommand(SUBJECT, 'resume', 'serve a suspended account ag
 
 const closeCommand = closing('close', 'end an account: revoke its keys, sign its holder out', closeAccount)
 const reopenCommand = closing('reopen', 'make a closed account active again, without its keys', reopenAccount)
+const eraseCommand = closing(
+  'erase',
+  'forget who the holder of a closed account was; the books stay',
+  eraseHolder,
+)
 
-/** A command that closes an account or reopens it, and says so in the console's log of acts. */
+/** A command that closes an account, reopens it or forgets its holder, and says so in the console's log of acts. */
 function closing(verb: string, summary: string, act: typeof closeAccount): Command {
   return {
     name: `account ${verb}`,
@@ -141,6 +146,7 @@ export const accountCommands: readonly Command[] = [
   resumeCommand,
   closeCommand,
   reopenCommand,
+  eraseCommand,
   limitsOfAccount,
   storeCommand,
 ]

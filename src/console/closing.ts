@@ -51,6 +51,25 @@ export function reopenAccount(where: Where, actor: Actor, { id, reason }: Closin
   })
 }
 
+/**
+ * Forgets who the holder of a closed account was: the address, the way to sign in with where it was used from, links, what
+ * the keys were called. The books stay, under the account's number.
+ * @throws Refusal for one that is open or has a balance
+ */
+export function eraseHolder(where: Where, actor: Actor, { id, reason }: ClosingOrder): Promise<Account> {
+  return change(where, actor, { id, reason }, 'account.erase', async (tx, user) => {
+    const accounts = accountStore({ orm: tx })
+    const { email } = await accounts.findAccount(id)
+    const erased = await accounts.eraseHolder(id)
+    await linkStore(tx).forget(email)
+    if (user !== undefined) {
+      refuseAdministrator(user)
+      await userStore(tx).remove(user.id)
+    }
+    return erased
+  })
+}
+
 /** Where the rest of a balance goes, by the kinds of the ledger. */
 export type PayOut =
   /** Paid back to the holder. */

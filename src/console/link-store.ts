@@ -87,6 +87,10 @@ export function linkStore(rows: Rows) {
     async revokeMadeBy(userId: number): Promise<void> {
       await rows.delete(consoleLink).where(and(eq(consoleLink.madeBy, userId), isNull(consoleLink.usedAt)))
     },
+    /** Those that were used as well. */
+    async forget(email: string): Promise<void> {
+      await rows.delete(consoleLink).where(eq(consoleLink.email, email))
+    },
     async forgetExpired(now: Date): Promise<void> {
       await rows.delete(consoleLink).where(lt(consoleLink.expiresAt, now))
     },

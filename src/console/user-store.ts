@@ -40,6 +40,10 @@ export function userStore(rows: Rows) {
       return row
     },
     change: changed,
+    /** With the sessions, the recovery codes and the links that they handed out. */
+    async remove(id: number): Promise<void> {
+      await rows.delete(consoleUser).where(eq(consoleUser.id, id))
+    },
     async hasAdministrator(): Promise<boolean> {
       const [row] = await rows
         .select({ id: consoleUser.id })

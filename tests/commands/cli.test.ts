@@ -391,6 +391,7 @@ describe('--help', () => {
     'account resume',
     'account close',
     'account reopen',
+    'account erase',
     'account limits',
     'account store',
     'key create',

@@ -7,7 +7,7 @@ import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { type AccountChange, assertAccount, changeAccount, postByHand } from '../account-changes.ts'
 import { accountRow } from '../account-rows.ts'
 import { administer } from '../acts.ts'
-import { closeAccount, payOut, reopenAccount } from '../closing.ts'
+import { closeAccount, eraseHolder, payOut, reopenAccount } from '../closing.ts'
 import type { Console } from '../deployment.ts'
 import { entryPage } from '../entries.ts'
 import { ConsoleError, invalid } from '../failure.ts'
@@ -86,6 +86,10 @@ export function adminAccountsApi(console: Console, listener: Listener) {
     'POST /api/admin/accounts/:id/reopen': async ({ params: { id }, body: { reason }, ...call }) => {
       await assertAccount(console, id)
       return rowOf(await reopenAccount(console, actorOf(call), { id, reason }))
+    },
+    'POST /api/admin/accounts/:id/erase': async ({ params: { id }, body: { reason }, ...call }) => {
+      await assertAccount(console, id)
+      return rowOf(await eraseHolder(console, actorOf(call), { id, reason }))
     },
     'POST /api/admin/accounts/:id/pay-out': async ({ params: { id }, body, ...call }) => {
       await assertAccount(console, id)

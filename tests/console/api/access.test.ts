@@ -60,6 +60,7 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'POST /api/admin/accounts/:id/resume': 'admin',
   'POST /api/admin/accounts/:id/close': 'admin',
   'POST /api/admin/accounts/:id/reopen': 'admin',
+  'POST /api/admin/accounts/:id/erase': 'admin',
   'POST /api/admin/accounts/:id/pay-out': 'admin',
   'PATCH /api/admin/accounts/:id/limits': 'admin',
   'PUT /api/admin/accounts/:id/models': 'admin',

@@ -119,6 +119,63 @@ test('a reopened account lets its holder in again, with what it had and without 
   ).toMatchObject({ code: 'refused' })
 })
 
+test('the holder of a closed account is forgotten for good, once nothing is left, and the books stay', async () => {
+  const holder = await site.signUp('forget-me@example.com')
+  const { secret } = await site.call(holder, 'POST /api/keys', {
+    body: { name: "forget-me's laptop", allow_ips: ['127.0.0.0/8', '198.51.100.77'] },
+  })
+  const served = await ask(secret)
+  expect(served.status).toBe(200)
+  await served.text()
+  await gateway.server.flush()
+  await site.call(owner, 'POST /api/admin/users/:id/reset-link', { params: { id: holder.userId } })
+  const params = { id: holder.accountId }
+  const order = { params, body: { reason } }
+  const erase = () => site.fail(owner, 'POST /api/admin/accounts/:id/erase', order)
+  expect(await erase()).toMatchObject({ status: 409, message: expect.stringContaining('not closed') })
+  await close(holder)
+  expect(await erase()).toMatchObject({ status: 409, message: expect.stringContaining('balance') })
+  const body = { as: 'refund', reason } as const
+  await site.call(owner, 'POST /api/admin/accounts/:id/pay-out', { params, body })
+  const entries = () =>
+    site.call(owner, 'GET /api/admin/accounts/:id/entries', { params, query: {} }).then(({ items }) => items)
+  const before = await entries()
+
+  const erased = await site.call(owner, 'POST /api/admin/accounts/:id/erase', order)
+  expect(erased).toMatchObject({ status: 'closed', user: null })
+  expect(await lastAct()).toMatchObject({ action: 'account.erase', after: { reason } })
+  const tables = await gateway.database.sql<{ name: string }[]>`
+    select table_name as name from information_schema.tables
+    where table_schema = 'public' and table_type = 'BASE TABLE' and table_name <> 'admin_act'`
+  expect(tables.length).toBeGreaterThan(20)
+  for (const { name } of tables) {
+    const [found] = await gateway.database.sql.unsafe<{ count: bigint }[]>(
+      `select count(*) as count from "${name}" t where t::text like '%forget-me%' or t::text like '%198.51.100.77%'`,
+    )
+    expect({ name, count: found?.count }).toEqual({ name, count: 0n })
+  }
+  expect(await entries()).toEqual(before)
+  expect(
+    (
+      await audit(gateway.database.url, {
+        sinceCheckpoint: false,
+        by: 'test',
+        accountId: holder.accountId,
+      })
+    ).ok,
+  ).toBe(true)
+
+  expect(await erase()).toMatchObject({ status: 409, message: expect.stringContaining('already') })
+  expect(await site.fail(owner, 'POST /api/admin/accounts/:id/reopen', order)).toMatchObject({
+    status: 409,
+    message: expect.stringContaining('erased'),
+  })
+  expect(await signIn(holder)).toBe(401)
+  // The address is free for whoever it belongs to.
+  const again = await site.signUp('forget-me@example.com')
+  expect(again.accountId).not.toBe(holder.accountId)
+})
+
 test('what is left of a closed account is paid out whole, once, and the books hold', async () => {
   const holder = await site.signUp('rest@example.com')
   const params = { id: holder.accountId }

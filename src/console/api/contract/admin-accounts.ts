@@ -116,6 +116,13 @@ export const adminAccountRoutes = contracts({
     body: closed({ reason }),
     response: account,
   },
+  /** Forgets who the holder of a closed account was. It cannot be undone; the books stay. */
+  'POST /api/admin/accounts/:id/erase': {
+    access: 'admin',
+    params: byId,
+    body: closed({ reason }),
+    response: account,
+  },
   /** Posts all that is left of a closed account out of it: paid back, kept, or (of a debt) written off. */
   'POST /api/admin/accounts/:id/pay-out': {
     access: 'admin',

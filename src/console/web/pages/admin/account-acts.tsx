@@ -13,7 +13,7 @@ import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { ModelChoice } from '../model-choice.tsx'
-import { Close, PayOut, Reopen } from './account-closing.tsx'
+import { Close, Erase, PayOut, Reopen } from './account-closing.tsx'
 import { type ActProps, ReasonField, typedReason } from './act-parts.tsx'
 import { LinkMade } from './link-made.tsx'
 
@@ -27,6 +27,7 @@ export type Act =
   | 'invite'
   | 'close'
   | 'reopen'
+  | 'erase'
   | 'pay-out'
 
 /** The dialog of one of them; `onDone` is told what to say of it. */
@@ -47,6 +48,8 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
       return <Close {...rest} />
     case 'reopen':
       return <Reopen {...rest} />
+    case 'erase':
+      return <Erase {...rest} />
     case 'pay-out':
       return <PayOut {...rest} />
   }

@@ -47,6 +47,28 @@ export function Reopen({ account, onDone, onClose }: ActProps) {
   )
 }
 
+/** Forgets who the holder of a closed account was. */
+export function Erase({ account, onDone, onClose }: ActProps) {
+  const [reason, setReason] = useState('')
+  const erase = useAction(async () => {
+    const body = { reason: typedReason(reason) }
+    await call('POST /api/admin/accounts/:id/erase', { params: { id: account.id }, body })
+    onDone('The holder is erased')
+  })
+  return (
+    <Dialog title="Erase its holder?" onClose={onClose}>
+      <Form action={erase} verb="Erase holder" onCancel={onClose}>
+        <p>
+          {account.email} is forgotten for good: the address, the way to sign in, what the keys were called.
+          Entries, receipts and statements stay under number {account.id}, and the audit log keeps what it
+          says. The account cannot be reopened.
+        </p>
+        <ReasonField value={reason} onValue={setReason} error={erase.errorOf('reason')} />
+      </Form>
+    </Dialog>
+  )
+}
+
 const OF_CREDIT = [
   { value: 'refund', label: 'It was paid back to the holder' },
   { value: 'debit', label: 'It is kept' },

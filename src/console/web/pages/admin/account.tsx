@@ -120,6 +120,11 @@ function ActionsOfClosed({ account, onAct }: { account: Account; onAct(act: Act)
       )}
       <Button onClick={() => onAct('debit')}>Debit</Button>
       <Button onClick={() => onAct('reopen')}>Reopen</Button>
+      {side === 0 ? (
+        <Button kind="danger" onClick={() => onAct('erase')}>
+          Erase holder
+        </Button>
+      ) : null}
     </>
   )
 }
