@@ -28,6 +28,11 @@ describe('operations through the official SDKs', () => {
     expect(floats.data[0]?.embedding).toEqual(data[0]?.embedding ?? [])
   })
 
+  test.each([0, 1.5, 1e15])('embeddings: no vector has %d dimensions', async dimensions => {
+    const response = await post('/v1/embeddings', { model: 'echo', input: 'a', dimensions })
+    expect(response.status).toBe(400)
+  })
+
   test.each([[5], [[]], [null]])('embeddings: %j is no input', async input => {
     const response = await post('/v1/embeddings', { model: 'echo', input })
     expect(response.status).toBe(400)

@@ -3,6 +3,7 @@ import { Failure } from '@/simulator/failure.ts'
 import { tokensOf } from './answer.ts'
 
 const DEFAULT_DIMENSIONS = 256
+const MAX_DIMENSIONS = 4096
 
 /** OpenAI's list of embeddings, in numbers or as base64 of little-endian floats. */
 export function openaiEmbeddings(body: JsonObject): JsonObject {
@@ -15,7 +16,7 @@ export function openaiEmbeddings(body: JsonObject): JsonObject {
   const isOne = typeof input === 'string' || (Array.isArray(input) && typeof input[0] === 'number')
   const inputs: JsonValue[] = isOne ? [input] : asArray(input)
   if (inputs.length === 0) throw new Failure(400, "'$.input' is invalid.", { param: 'input' })
-  const dimensions = asNumber(body['dimensions']) ?? DEFAULT_DIMENSIONS
+  const dimensions = dimensionsOf(body, 'dimensions')
   const tokens = inputs.reduce<number>(
     (sum, entry) => sum + (Array.isArray(entry) ? entry.length : tokensOf(asString(entry) ?? '')),
     0,
@@ -41,7 +42,13 @@ export function geminiEmbedding(request: JsonObject): JsonObject {
   const parts = asArray(asObject(request['content'])?.['parts'])
   if (parts.length === 0) throw new Failure(400, '* EmbedContentRequest.content: contents is not specified')
   const text = parts.map(part => asString(asObject(part)?.['text']) ?? '').join('\n')
-  return { values: vector(text, asNumber(request['outputDimensionality']) ?? DEFAULT_DIMENSIONS) }
+  return { values: vector(text, dimensionsOf(request, 'outputDimensionality')) }
+}
+
+function dimensionsOf(body: JsonObject, name: string): number {
+  const dimensions = asNumber(body[name]) ?? DEFAULT_DIMENSIONS
+  if (Number.isInteger(dimensions) && dimensions > 0 && dimensions <= MAX_DIMENSIONS) return dimensions
+  throw new Failure(400, `Invalid value for '${name}': expected 1 to ${MAX_DIMENSIONS}.`, { param: name })
 }
 
 /** A unit vector made of the text's hash. */
