@@ -3,7 +3,7 @@ import { nearestRatio } from '@/formats/media/aspect-ratio.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeFinishReason } from './finish.ts'
-import { callerPath, camelKeys } from './keys.ts'
+import { callerPath, camelKeys, parametersOf } from './keys.ts'
 import { readUsage } from './usage.ts'
 
 /**
@@ -25,14 +25,14 @@ export function isImagen(upstreamModel: string): boolean {
 /** How many images a `:predict` asks for. A wrong number is the upstream's to refuse. */
 export function predictionCount(wire: JsonObject): number {
   const body = camelKeys(wire)
-  const parameters = camelParameters(body)
+  const parameters = parametersOf(body)
   const each = asIndex(parameters['sampleCount']) ?? MAX_PREDICTIONS
   return each * Math.max(1, asArray(body['instances']).length)
 }
 
 /** What prices may go by, the most telling first. */
 export function predictionSizes(wire: JsonObject): string[] {
-  const parameters = camelParameters(camelKeys(wire))
+  const parameters = parametersOf(camelKeys(wire))
   const size = asString(parameters['sampleImageSize']) ?? asString(parameters['imageSize'])
   return [size, asString(parameters['aspectRatio']) ?? '1:1'].filter(name => name !== undefined)
 }
@@ -46,15 +46,18 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
   const prompt = asString(asObject(instance)?.['prompt'])
   if (prompt === undefined || prompt === '') throw invalidRequest('instances[0].prompt', 'expected a text')
   if (others.length > 0) throw unsupported('instances[1]', 'is one prompt too many: the upstream takes one')
-  const parameters = camelParameters(body)
+  const parameters = parametersOf(body)
   const count = parameters['sampleCount']
   if (count !== undefined && !((asIndex(count) ?? 0) >= 1))
     throw invalidRequest(callerPath('parameters.sampleCount', wire), 'expected a whole number above 0')
+  const { aspectRatio } = parameters
+  if (aspectRatio !== undefined && !/^\d+:\d+$/.test(asString(aspectRatio) ?? ''))
+    throw invalidRequest(callerPath('parameters.aspectRatio', wire), "expected a ratio such as '16:9'")
   return {
     prompt,
     count: asIndex(count),
     size: undefined,
-    aspectRatio: asString(parameters['aspectRatio']),
+    aspectRatio: asString(aspectRatio),
     mediaType: asString(asObject(parameters['outputOptions'])?.['mimeType']),
     unsaid: [
       ...Object.keys(asObject(instance) ?? {})
@@ -65,11 +68,6 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
         .map(name => `parameters.${name}`),
     ],
   }
-}
-
-/** `parameters` is the caller's own data to the codec of conversations, and here it is the API's. */
-function camelParameters(body: JsonObject): JsonObject {
-  return camelKeys(asObject(body['parameters']) ?? {})
 }
 
 /**

@@ -30,6 +30,16 @@ export function camelKeys(body: JsonObject): JsonObject {
   return camelObject(body, 0)
 }
 
+/**
+ * The `parameters` of a prediction: the caller's own data to the codec of conversations, and the API's there.
+ * @throws GatewayError `invalid_request`
+ */
+export function parametersOf({ parameters }: JsonObject): JsonObject {
+  if (parameters === undefined || parameters === null) return {}
+  if (!isJsonObject(parameters)) throw invalidRequest('parameters', 'expected object')
+  return camelKeys(parameters)
+}
+
 function camelObject(object: JsonObject, depth: number): JsonObject {
   if (depth > MAX_DEPTH) throw invalidRequest('body', 'nested too deeply')
   const entries: [string, JsonValue | undefined][] = []

@@ -3,7 +3,7 @@ import type { VideoView } from '@/formats/openai/videos.ts'
 import type { VideoFrame, VideoImage, VideoProgress, VideoRequest, VideoTerms } from '@/generation/video.ts'
 import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
-import { camelKeys } from './keys.ts'
+import { camelKeys, parametersOf } from './keys.ts'
 
 /**
  * Veo: `predictLongRunning`, and the operation that it answers with.
@@ -29,6 +29,7 @@ const MAX_SAMPLES = 16
 export function decodeVideoRequest(wire: JsonObject): VideoRequest {
   const { instance, parameters } = partsOf(wire)
   const terms = videoTerms(wire)
+  assertFrame(parameters)
   if (terms.prompt === '') throw invalidRequest('instances[0].prompt', 'expected a text')
   if (instance['video'] !== undefined)
     throw unsupported('instances[0].video', 'cannot be continued at the upstream that makes this video')
@@ -65,7 +66,7 @@ function partsOf(wire: JsonObject): { instance: JsonObject; parameters: JsonObje
   const instances = asArray(body['instances'])
   const instance = asObject(instances[0])
   if (instance === undefined || instances.length > 1) throw invalidRequest('instances', 'expected one object')
-  return { instance, parameters: camelKeys(asObject(body['parameters']) ?? {}) }
+  return { instance, parameters: parametersOf(body) }
 }
 
 function unknownOf(object: JsonObject, known: ReadonlySet<string>): string[] {
@@ -87,10 +88,20 @@ function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
 /** The shorter side of each of Veo's resolutions. */
 const SHORT_SIDES: Readonly<Record<string, number>> = { '480p': 480, '720p': 720, '1080p': 1080, '4k': 2160 }
 
-/** What Veo does not make is Veo's to refuse, and made in the nearest way elsewhere. */
+const RATIO = /^([1-9]\d?):([1-9]\d?)$/
+
+/** Another maker would make some other film of what is no shape at all. */
+function assertFrame({ aspectRatio = '16:9', resolution = '720p' }: JsonObject): void {
+  if (typeof aspectRatio !== 'string' || !RATIO.test(aspectRatio))
+    throw invalidRequest('parameters.aspectRatio', "expected a ratio such as '16:9'")
+  if (typeof resolution !== 'string' || !Object.hasOwn(SHORT_SIDES, resolution))
+    throw invalidRequest('parameters.resolution', `expected ${Object.keys(SHORT_SIDES).join(', ')}`)
+}
+
+/** What Veo does not make is Veo's to refuse. */
 function frameOf({ aspectRatio, resolution }: JsonObject): VideoFrame {
   const short = SHORT_SIDES[asString(resolution) ?? '720p'] ?? DEFAULT_FRAME.height
-  const [, across = '16', down = '9'] = /^([1-9]\d?):([1-9]\d?)$/.exec(asString(aspectRatio) ?? '') ?? []
+  const [, across = '16', down = '9'] = RATIO.exec(asString(aspectRatio) ?? '') ?? []
   const ratio = Number(across) / Number(down)
   return ratio >= 1
     ? { width: Math.round(short * ratio), height: short }

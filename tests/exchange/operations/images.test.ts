@@ -463,6 +463,12 @@ describe(':predict', () => {
   test.each([
     ['no instance', {}, 'instances[0].prompt'],
     ['two instances', { instances: [{ prompt: 'a' }, { prompt: 'b' }] }, 'instances[1]'],
+    ['no object of parameters', { instances: [{ prompt: 'a' }], parameters: '16:9' }, "'parameters'"],
+    [
+      'no ratio',
+      { instances: [{ prompt: 'a' }], parameters: { aspect_ratio: 'wide' } },
+      'parameters.aspect_ratio',
+    ],
   ])('%s: a 400 in the shape of Gemini', async (_, body, param) => {
     const response = await predict('up/tokens', body)
     expect(response.status).toBe(400)

@@ -5,7 +5,7 @@ import { least } from '#tests/support/least.ts'
 import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
 import { type VideoMaker, videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError, START_MS } from '#tests/surfaces/calls.ts'
-import type { JsonObject } from '@/json/json.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
 
 let maker: VideoMaker
 let gateway: TestGateway
@@ -335,6 +335,17 @@ describe('what the maker is told', () => {
     expect(lost.headers.get('x-tollgate-losses')).toBe(
       'instances[0].lastFrame, parameters.sampleCount, parameters.seed',
     )
+  })
+
+  test.each<[JsonValue, string]>([
+    ['16:9', 'parameters'],
+    [{ aspectRatio: 'wide' }, 'parameters.aspectRatio'],
+    [{ resolution: 'best' }, 'parameters.resolution'],
+  ])('is refused to whoever asks Google for no shape at all: %j', async (parameters, param) => {
+    const order = { instances: [{ prompt: 'a cat' }], parameters }
+    const response = await send('POST', '/v1beta/models/sora:predictLongRunning', order)
+    expect(response.status).toBe(400)
+    expect(await response.text()).toContain(`Invalid value for '${param}'`)
   })
 
   test.each([
