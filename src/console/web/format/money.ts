@@ -42,6 +42,11 @@ export function isPositive(amount: string): boolean {
   return !amount.startsWith('-') && !isZero(amount)
 }
 
+/** The same amount, however many zeros end it. */
+export function isSameMoney(one: string, other: string): boolean {
+  return picoOf(one) === picoOf(other)
+}
+
 /** The exact sum, with as many places as are needed and no more. */
 export function addMoney(amounts: readonly string[]): string {
   const sum = amounts.reduce((total, amount) => total + picoOf(amount), 0n)

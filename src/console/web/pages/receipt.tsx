@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { Receipt } from '../../api/contract/requests.ts'
 import { useQuery } from '../api/query.ts'
-import { compareMoney, exactMoney } from '../format/money.ts'
+import { exactMoney, isSameMoney } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
 import { duration } from '../format/time.ts'
 import { CopyButton } from '../parts/copy.tsx'
@@ -82,7 +82,7 @@ function Whole({ receipt }: { receipt: Receipt }) {
             ? 'no price was applied'
             : `by price version ${receipt.price_version}`}
           {receipt.service_tier === null ? '' : `, service tier ${receipt.service_tier}`}
-          {receipt.exact_cost === null || compareMoney(receipt.exact_cost, receipt.cost ?? '0') === 0
+          {receipt.exact_cost === null || isSameMoney(receipt.exact_cost, receipt.cost ?? '0')
             ? ''
             : `, ${exactMoney(receipt.exact_cost, currency)} before rounding`}
         </dd>
