@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { decodeContext, replyContext } from '#tests/transcripts/conversion.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { AnswerPipeline } from '@/exchange/relay/answer-pipeline.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -14,13 +15,8 @@ const CHAT = {
 }
 const GEMINI = { contents: [{ parts: [{ text: 'x' }] }] }
 
-/** A stream in this format, for a caller of the same or of Chat. */
-function answerTo(
-  surface: 'chat' | 'gemini',
-  format: Format,
-  reads: readonly Uint8Array[],
-  json: JsonObject = surface === 'chat' ? CHAT : GEMINI,
-) {
+/** For an answer in this format, to a caller of the same or of Chat. */
+function pipelineTo(surface: 'chat' | 'gemini', format: Format, json: JsonObject): AnswerPipeline {
   const bytes = Buffer.from(JSON.stringify(json))
   const prompt = new Prompt({
     surface,
@@ -30,7 +26,7 @@ function answerTo(
     framing: 'sse',
     headers: new Headers(),
   })
-  const pipeline = new AnswerPipeline(prompt, {
+  return new AnswerPipeline(prompt, {
     requestId: 'request',
     call: { kind: 'generate', model: 'm', stream: true },
     body: bytes,
@@ -43,6 +39,16 @@ function answerTo(
       prompt.format === format ? undefined : { caller: CODECS[prompt.format], createRaiser: undefined },
     reply: () => replyContext(prompt.format, { ...json }),
   })
+}
+
+/** A stream in this format, for a caller of the same or of Chat. */
+function answerTo(
+  surface: 'chat' | 'gemini',
+  format: Format,
+  reads: readonly Uint8Array[],
+  json: JsonObject = surface === 'chat' ? CHAT : GEMINI,
+) {
+  const pipeline = pipelineTo(surface, format, json)
   const written: Uint8Array[] = []
   const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes))
   for (const read of reads) pipeline.push(read, emit)
@@ -81,6 +87,16 @@ describe.each(['chat', 'gemini'] as const)('for a caller of %s', surface => {
       expect(meter).toMatchObject({ finished: true, error: undefined })
     }
   })
+})
+
+test.each([
+  ['chat', CHAT],
+  ['gemini', GEMINI],
+] as const)('an answer that fails before its first byte is an error in the words of %s', (surface, json) => {
+  const pipeline = pipelineTo(surface, 'openai-chat-completions', json)
+  const written: Uint8Array[] = []
+  pipeline.fail(new GatewayError('upstream_timeout', 'The upstream was silent'), bytes => written.push(bytes))
+  expect(Buffer.concat(written).toString()).toContain('"message":"The upstream was silent')
 })
 
 describe('an array of answers in place of events', () => {
