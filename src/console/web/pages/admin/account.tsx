@@ -120,7 +120,7 @@ function ActionsOfClosed({ account, onAct }: { account: Account; onAct(act: Act)
       )}
       <Button onClick={() => onAct('debit')}>Debit</Button>
       <Button onClick={() => onAct('reopen')}>Reopen</Button>
-      {side === 0 ? (
+      {isZero(account.balance) ? (
         <Button kind="danger" onClick={() => onAct('erase')}>
           Erase holder
         </Button>
