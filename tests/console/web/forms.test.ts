@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { ApiFailure, messageBeside } from '@/console/web/api/failure.ts'
+import { ApiFailure, failureOf, messageBeside } from '@/console/web/api/failure.ts'
 import { channelTexts, readChannelTexts } from '@/console/web/format/channel-texts.ts'
 import { limitsInWords, limitTexts, NO_LIMITS, readLimits } from '@/console/web/format/limit-texts.ts'
 import { modelTexts, readModelTexts, routeTexts } from '@/console/web/format/model-texts.ts'
@@ -140,5 +140,16 @@ describe('a model', () => {
   ])('is refused by the field that is wrong: %s', (field, texts, ways) => {
     const read = () => readModelTexts({ ...typed, ...texts }, ways, priceTexts(null), undefined)
     expect(refusedBy(read)).toBe(field)
+  })
+})
+
+test('a page of a proxy in the place of an answer is told as what it is', async () => {
+  const page = new Response('<html>502 Bad Gateway</html>', {
+    status: 502,
+    headers: { 'content-type': 'text/html' },
+  })
+  expect(await failureOf(page)).toMatchObject({
+    status: 502,
+    message: expect.stringContaining('Status 502 came from a server in front of the console'),
   })
 })

@@ -25,7 +25,9 @@ export async function failureOf(response: Response): Promise<ApiFailure> {
   return new ApiFailure(
     response.status,
     typeof code === 'string' ? code : `http_${response.status}`,
-    typeof message === 'string' ? message : `The console answered with status ${response.status}`,
+    typeof message === 'string'
+      ? message
+      : `Status ${response.status} came from a server in front of the console. Look whether it was done, then try again.`,
     typeof field === 'string' ? field : undefined,
     response.headers.get('x-request-id') ?? undefined,
   )
