@@ -56,7 +56,26 @@ const CONVERSATIONS: [string, Format, JsonObject][] = [
   ],
 ]
 
-describe.each(CONVERSATIONS)('a long conversation: %s', (_, from, body) => {
+const NAMES = Array.from({ length: 2 * TURNS }, (_, index) => ({
+  type: 'function',
+  function: { name: `f${index}` },
+}))
+
+describe.each<[string, Format, JsonObject]>([
+  ...CONVERSATIONS,
+  [
+    'a choice among many tools',
+    CHAT,
+    {
+      messages: [{ role: 'user', content: 'x' }],
+      tools: NAMES,
+      tool_choice: {
+        type: 'allowed_tools',
+        allowed_tools: { mode: 'required', tools: NAMES.toReversed() },
+      },
+    },
+  ],
+])('a long conversation: %s', (_, from, body) => {
   test.each(FORMATS)(
     'is written for %s in a time that grows with its length alone',
     async to => {

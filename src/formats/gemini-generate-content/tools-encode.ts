@@ -147,7 +147,8 @@ function functionCallingConfig(
 }
 
 function known(names: readonly string[], functions: readonly FunctionTool[]): string[] {
-  const found = names.filter(name => functions.some(tool => tool.name === name))
+  const declared = new Set(functions.map(tool => tool.name))
+  const found = names.filter(name => declared.has(name))
   if (found.length === 0) throw unsayable('toolChoice', 'names a tool that is not among the tools')
   return found
 }

@@ -99,16 +99,11 @@ export function encodeToolChoice(
     case 'tool':
       if (typeof choice.kind !== 'string') return hostedChoice(choice.kind.wireType)
       return choice.kind === 'custom' ? named('custom', choice.name) : named('function', choice.name)
-    case 'allowed':
-      return {
-        type: 'allowed_tools',
-        allowed_tools: {
-          mode: choice.mode,
-          tools: choice.tools.map(({ name }) =>
-            named(isCustomTool(name, tools) ? 'custom' : 'function', name),
-          ),
-        },
-      }
+    case 'allowed': {
+      const custom = new Set(tools.flatMap(tool => (tool.type === 'custom' ? tool.name : [])))
+      const allowed = choice.tools.map(({ name }) => named(custom.has(name) ? 'custom' : 'function', name))
+      return { type: 'allowed_tools', allowed_tools: { mode: choice.mode, tools: allowed } }
+    }
     default:
       return choice satisfies never
   }
@@ -121,8 +116,4 @@ function named(kind: 'function' | 'custom', name: string): JsonObject {
 /** A search model searches anyway; other vendors' tools are named by their type. */
 function hostedChoice(wireType: string): JsonObject | undefined {
   return wireType === SEARCH_OPTIONS ? undefined : { type: wireType }
-}
-
-function isCustomTool(name: string, tools: readonly Tool[]): boolean {
-  return tools.some(tool => tool.type === 'custom' && tool.name === name)
 }

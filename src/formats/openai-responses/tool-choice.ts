@@ -120,10 +120,11 @@ function encodeAllowed(
   tools: readonly JsonObject[],
   losses: Loss[],
 ): JsonValue {
+  const named = placesBy('name', tools)
+  const typed = placesBy('type', tools)
   const allowed = choice.tools.flatMap(({ name, namespace }): JsonObject[] => {
-    const tool = tools.find(
-      candidate => candidate['name'] === (namespace ?? name) || candidate['type'] === name,
-    )
+    const none = tools.length
+    const tool = tools[Math.min(named.get(namespace ?? name) ?? none, typed.get(name) ?? none)]
     if (tool === undefined) return []
     const type = asString(tool['type']) ?? 'function'
     if (type === 'namespace')
@@ -133,4 +134,10 @@ function encodeAllowed(
   if (allowed.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools: allowed }
   losses.push({ field: 'toolChoice', name: undefined })
   return choice.mode
+}
+
+/** Where the first tool stands that has each value in a field. */
+function placesBy(field: 'name' | 'type', tools: readonly JsonObject[]): Map<JsonValue | undefined, number> {
+  const places = tools.map((tool, place) => [tool[field], place] as const)
+  return new Map(places.toReversed())
 }
