@@ -22,7 +22,7 @@ export async function migrate(url: string, patienceMs: number = PATIENCE_MS): Pr
   try {
     await within(
       patienceMs,
-      refuseOldServer(client).then(() => refuseSharedSessions(url, client)),
+      refuseUnfitServer(client).then(() => refuseSharedSessions(url, client)),
     )
     await client`set lock_timeout = 0`
     await client`select pg_advisory_lock(${LOCK}::bigint)`
@@ -76,12 +76,19 @@ async function within(ms: number, answered: Promise<void>): Promise<void> {
 
 type Client = ReturnType<typeof openClient>
 
-async function refuseOldServer(client: Client): Promise<void> {
+async function refuseUnfitServer(client: Client): Promise<void> {
   const [row] = await client<{ version: string }[]>`select current_setting('server_version_num') as version`
   const major = Math.floor(Number(row?.version) / 10_000)
   if (major < OLDEST_POSTGRES) {
     throw new Refusal(`The database is Postgres ${major}; Tollgate needs ${OLDEST_POSTGRES} or newer`)
   }
+  // SQL_ASCII takes any bytes.
+  const [narrow] = await client`
+    select name from current_setting('server_encoding') as name where name not in ('UTF8', 'SQL_ASCII')`
+  if (narrow === undefined) return
+  throw new Refusal(
+    `The database has the encoding ${narrow['name']}, which has not every character; Tollgate needs UTF8`,
+  )
 }
 
 /**

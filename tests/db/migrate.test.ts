@@ -59,6 +59,15 @@ test('refuses a database from the future instead of writing to it', async () => 
   await future.close()
 })
 
+test('refuses a database that cannot hold every character', async () => {
+  const name = `narrow_${crypto.randomUUID().replaceAll('-', '')}`
+  await database.sql`create database ${database.sql(name)} template template0 encoding 'LATIN1' locale 'C'`
+  const url = new URL(database.url)
+  url.pathname = `/${name}`
+  await expect(migrate(url.href)).rejects.toThrow('has the encoding LATIN1')
+  await database.sql`drop database ${database.sql(name)} with (force)`
+})
+
 test('gives up on an address that takes connections and closes them', async () => {
   const proxy = createServer(socket => socket.on('error', () => undefined).end())
   const listening = Promise.withResolvers<void>()
