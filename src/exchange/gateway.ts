@@ -4,6 +4,7 @@ import type { Deadlines } from '@/clock/deadlines.ts'
 import type { CreditWatch } from '@/exchange/billing/credit.ts'
 import type { ExchangeStore } from '@/exchange/billing/settlement.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
+import type { BodyRoom } from '@/limits/body-room.ts'
 import type { Limiter } from '@/limits/limiter.ts'
 import type { Load } from '@/limits/load.ts'
 import type { DefaultLimitValues } from '@/limits/plan.ts'
@@ -82,6 +83,8 @@ export interface Gateway {
   spans: Spans | undefined
   /** Largest decoded request body, in bytes. */
   maxBodyBytes: number
+  /** Memory for large bodies. */
+  bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
   /** True once the process is asked to end: open exchanges go on, new ones are refused. */
   draining: boolean
 }

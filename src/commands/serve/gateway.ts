@@ -1,3 +1,4 @@
+import { totalmem } from 'node:os'
 import { openLiveKeys } from '@/accounts/live-keys.ts'
 import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
@@ -17,6 +18,7 @@ import { VideoWatch } from '@/exchange/videos/watch.ts'
 import { Watchdog } from '@/exchange/watchdog.ts'
 import { type Ledger, openLedger } from '@/ledger/ledger.ts'
 import type { LedgerTimings } from '@/ledger/timings.ts'
+import { BodyRoom } from '@/limits/body-room.ts'
 import { type Limiter, type LimiterOptions, openLimiter } from '@/limits/limiter.ts'
 import { fileLimit, Load, openFiles } from '@/limits/load.ts'
 import { openRedis } from '@/redis/redis.ts'
@@ -42,7 +44,7 @@ import { withinGrace } from './within-grace.ts'
 /** What the parts of a gateway go by. */
 export interface GatewaySettings
   extends Pick<Settings, 'api' | 'maxBodyBytes'>,
-    Partial<Pick<Settings, 'publicApiUrl' | 'storesUnasked'>> {
+    Partial<Pick<Settings, 'publicApiUrl' | 'storesUnasked' | 'workers'>> {
   /** Where settlements wait that cannot be committed; undefined: in memory. */
   journalDirectory: string | undefined
   /** Where spans are exported to, without `/v1/traces`; undefined: nowhere. */
@@ -214,6 +216,13 @@ function gatewayOf(options: GatewayOptions, opened: Opened): ApiGateway {
     log,
     metrics,
     maxBodyBytes: settings.maxBodyBytes,
+    bodyRoom: new BodyRoom({
+      clock,
+      usedBytes: () => process.memoryUsage.rss(),
+      // The container's limit, or all that the machine has; workers share it.
+      mostBytes: (process.constrainedMemory() || totalmem()) / (settings.workers ?? 1),
+      onRefused: () => metrics.shed.inc({ reason: 'memory' }),
+    }),
     draining: false,
   }
 }

@@ -1,10 +1,12 @@
 import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import type { BodyRoom } from '@/limits/body-room.ts'
 
-/** What a body may be: so large, and not silent for ever. */
+/** What a body may be: so large, if there is room for it, and not silent for ever. */
 export interface BodyTerms {
   /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number
+  readonly bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
   readonly deadlines: Deadlines
 }
 
@@ -20,7 +22,7 @@ const SLOWEST_BYTES_PER_S = 4096
 
 /**
  * The bytes of a body as they were sent, in one piece.
- * @throws GatewayError `body_too_large`, `body_stalled`
+ * @throws GatewayError `body_too_large`, `body_stalled`, `overloaded` where there is no memory for it
  */
 export async function arrivalOf(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   const { maxBodyBytes, deadlines } = terms
@@ -33,7 +35,26 @@ export async function arrivalOf(request: Request, terms: BodyTerms): Promise<Uin
   }
   if (request.body === null) return new Uint8Array(0)
   const pieces = piecesOf(request.body, deadlines)
-  return Number.isFinite(declared) ? placed(pieces, declared) : counted(pieces, maxBodyBytes)
+  if (!Number.isFinite(declared)) return counted(pieces, terms)
+  return inRoom(declared, terms, () => placed(pieces, declared))
+}
+
+/**
+ * Does what will touch so many bytes, if there is room for them; there always is for a few.
+ * @throws GatewayError `overloaded`
+ */
+export async function inRoom<Result>(
+  bytes: number,
+  { bodyRoom }: Pick<BodyTerms, 'bodyRoom'>,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  if (bytes <= WHOLE_BYTES) return work()
+  if (!bodyRoom.take(bytes)) throw noRoom()
+  try {
+    return await work()
+  } finally {
+    bodyRoom.giveBack(bytes)
+  }
 }
 
 /**
@@ -68,15 +89,29 @@ async function placed(pieces: AsyncIterable<Uint8Array>, length: number): Promis
   return at === length ? bytes : bytes.subarray(0, at)
 }
 
-async function counted(pieces: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {
+/** Pieces of a length that nobody has said: room is taken for as much again as there is. */
+async function counted(
+  pieces: AsyncIterable<Uint8Array>,
+  { maxBodyBytes, bodyRoom }: BodyTerms,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let total = 0
-  for await (const piece of pieces) {
-    total += piece.length
-    if (total > maxBytes) throw tooLarge(maxBytes)
-    chunks.push(piece)
+  let taken = 0
+  try {
+    for await (const piece of pieces) {
+      total += piece.length
+      if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
+      if (total > WHOLE_BYTES && total > taken) {
+        const more = 2 * total - taken
+        if (!bodyRoom.take(more)) throw noRoom()
+        taken += more
+      }
+      chunks.push(piece)
+    }
+    return Buffer.concat(chunks, total)
+  } finally {
+    if (taken > 0) bodyRoom.giveBack(taken)
   }
-  return Buffer.concat(chunks, total)
 }
 
 /** What arrives, if it does so in time. */
@@ -100,6 +135,17 @@ export function tooLarge(maxBytes: number): GatewayError {
     `The body is larger than this gateway's limit of ${maxBytes} bytes`,
   )
 }
+
+function noRoom(): GatewayError {
+  return new GatewayError(
+    'overloaded',
+    'This gateway has no memory for a body of this size at the moment, try again in a moment',
+    { retryAfterMs: NO_ROOM_RETRY_MS, detail: 'memory' },
+  )
+}
+
+/** About as long as it takes to hand on the bodies that are in the way. */
+const NO_ROOM_RETRY_MS = 2_000
 
 function stalled(): GatewayError {
   return new GatewayError(

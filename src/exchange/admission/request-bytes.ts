@@ -3,11 +3,12 @@ import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { arrivalOf, type BodyTerms, piecesOf, tooLarge } from './body-arrival.ts'
+import { arrivalOf, type BodyTerms, inRoom, piecesOf, tooLarge } from './body-arrival.ts'
 
 /**
  * Reads a body of any kind and decodes it.
- * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `invalid_request` for what cannot be decoded
+ * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `overloaded`, `invalid_request` for what cannot be
+ * decoded
  */
 export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Array> {
   const encoding = request.headers.get('content-encoding')
@@ -16,10 +17,16 @@ export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Arra
 
 async function readEncoded(request: Request, encoding: string, terms: BodyTerms): Promise<Uint8Array> {
   const encodings = readEncodings(encoding)
+  const { maxBodyBytes } = terms
   let bytes = await arrivalOf(request, terms)
-  for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, terms.maxBodyBytes)
-  return bytes
+  return inRoom(Math.min(bytes.length * USUAL_RATIO, maxBodyBytes), terms, async () => {
+    for (const encoding of encodings.reverse()) bytes = await decompress(bytes, encoding, maxBodyBytes)
+    return bytes
+  })
 }
+
+/** What text unpacks to; what unpacks to more touches memory that nobody reckoned with, one body's at the most. */
+const USUAL_RATIO = 8
 
 /** The headers of a request once its body was read and decoded, for a request with that body. */
 export function decodedHeaders(headers: Headers): Headers {

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { systemClock } from '@/clock/clock.ts'
-import { Deadlines } from '@/clock/deadlines.ts'
+import { bodyTerms } from '#tests/support/body-terms.ts'
 import {
   editBody,
   freeBytes,
@@ -25,7 +24,7 @@ function read(body: string | Uint8Array, headers: Record<string, string> = {}): 
       body,
       headers: { 'content-length': length, ...headers },
     }),
-    { maxBodyBytes: 1e9, deadlines: new Deadlines(systemClock) },
+    bodyTerms(1e9),
   )
 }
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
+import { bodyTerms } from '#tests/support/body-terms.ts'
 import type { Caller } from '@/accounts/account.ts'
-import { systemClock } from '@/clock/clock.ts'
-import { Deadlines } from '@/clock/deadlines.ts'
 import { outlineOf, readBody, textsOf } from '@/exchange/admission/body.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
 import { quote } from '@/exchange/billing/quote.ts'
@@ -31,7 +30,7 @@ const MODEL: Model = {
 
 const LIMITS = { requestsPerMinute: undefined, tokensPerMinute: undefined, concurrentRequests: undefined }
 
-const TERMS = { maxBodyBytes: 10 ** 7, deadlines: new Deadlines(systemClock) }
+const TERMS = bodyTerms(10 ** 7)
 
 const CALLER: Caller = {
   accountId: 1,

@@ -2,11 +2,9 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { bodyTerms } from '#tests/support/body-terms.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
-import { systemClock } from '@/clock/clock.ts'
-import { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { type Form, readForm } from '@/exchange/operations/form.ts'
 
 const open: Form[] = []
@@ -16,12 +14,8 @@ afterEach(() => {
 
 const MAX = 8 * 1024 * 1024
 
-function termsOf(maxBodyBytes: number): BodyTerms {
-  return { maxBodyBytes, deadlines: new Deadlines(systemClock) }
-}
-
 async function read(body: FormData, max = MAX): Promise<Form> {
-  const form = await readForm(new Request('http://x', { method: 'POST', body }), termsOf(max))
+  const form = await readForm(new Request('http://x', { method: 'POST', body }), bodyTerms(max))
   open.push(form)
   return form
 }
@@ -121,7 +115,7 @@ describe('a form', () => {
 
   test('may be compressed', async () => {
     const text = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--b--\r\n'
-    const form = await readForm(raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' }), termsOf(MAX))
+    const form = await readForm(raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' }), bodyTerms(MAX))
     open.push(form)
     expect(form.value('model')).toBe('m')
   })
@@ -133,7 +127,7 @@ test.skipIf(process.platform !== 'linux')(
     const before = temporaryFiles()
     const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n'
     for (let round = 0; round < 20; round += 1) {
-      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), termsOf(MAX)))
+      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), bodyTerms(MAX)))
     }
     await until(() => temporaryFiles() <= before)
   },
@@ -169,7 +163,7 @@ describe('what is no form is a 400 that echoes nothing', () => {
       'invalid_request',
     ],
   ])('%s', async (_, request, kind) => {
-    const error = await errorOf(readForm(request, termsOf(MAX)))
+    const error = await errorOf(readForm(request, bodyTerms(MAX)))
     expect(error.kind).toBe(kind as GatewayError['kind'])
     expect(error.message).not.toContain('secret')
   })
@@ -190,9 +184,9 @@ describe('what is no form is a 400 that echoes nothing', () => {
       body: chunked,
       headers: { 'content-type': 'multipart/form-data; boundary=b' },
     })
-    expect((await errorOf(readForm(streamed, termsOf(1_000_000)))).kind).toBe('body_too_large')
+    expect((await errorOf(readForm(streamed, bodyTerms(1_000_000)))).kind).toBe('body_too_large')
     const bomb = raw(Bun.gzipSync(new Uint8Array(5_000_000)), { 'content-encoding': 'gzip' })
-    expect((await errorOf(readForm(bomb, termsOf(1_000_000)))).kind).toBe('body_too_large')
+    expect((await errorOf(readForm(bomb, bodyTerms(1_000_000)))).kind).toBe('body_too_large')
   })
 })
 
@@ -203,7 +197,7 @@ test('a disk that takes no files is no fault of the form', async () => {
     const body = new FormData()
     body.set('file', new File([noise(100_000)], 'a.mp3'))
     const request = new Request('http://x', { method: 'POST', body })
-    const error = await errorOf(readForm(request, termsOf(MAX)))
+    const error = await errorOf(readForm(request, bodyTerms(MAX)))
     expect(error).toMatchObject({
       kind: 'overloaded',
       status: 503,

@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test'
+import { bodyTerms } from '#tests/support/body-terms.ts'
+import { readBody } from '@/exchange/admission/body.ts'
+
+const MEGABYTE = 1024 * 1024
+/** Three megabytes of what hardly packs. */
+const WORDS = Array.from({ length: 500_000 }, (_, index) => ((index * 2_654_435_761) % 2 ** 32).toString(36))
+const LARGE = JSON.stringify({ prompt: WORDS.join('') })
+
+/** Sends bodies to a gateway that has room for so many bytes, and tells what is taken of it. */
+function underTest(room: number) {
+  const taken = { now: 0, ever: 0 }
+  const bodyRoom = {
+    take(bytes: number) {
+      if (taken.now + bytes > room) return false
+      taken.now += bytes
+      taken.ever += bytes
+      return true
+    },
+    giveBack(bytes: number) {
+      taken.now -= bytes
+    },
+  }
+  return {
+    taken,
+    send: (body: RequestInit['body'], headers: Record<string, string>) =>
+      readBody(new Request('http://gateway/', { method: 'POST', body: body ?? null, headers }), {
+        ...bodyTerms(100 * MEGABYTE),
+        bodyRoom,
+      }),
+  }
+}
+
+function inPieces(text: string): ReadableStream<Uint8Array> {
+  const bytes = Buffer.from(text)
+  let at = 0
+  return new ReadableStream({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close()
+      controller.enqueue(bytes.subarray(at, at + 65_536))
+      at += 65_536
+    },
+  })
+}
+
+const WAYS: [string, () => RequestInit['body'], Record<string, string>][] = [
+  ['whose length is declared', () => LARGE, { 'content-length': String(LARGE.length) }],
+  ['whose length nobody says', () => inPieces(LARGE), {}],
+  ['that is unpacked', () => Bun.gzipSync(Buffer.from(LARGE), { level: 1 }), { 'content-encoding': 'gzip' }],
+]
+
+test.each(WAYS)('a large body %s is refused where there is no memory for it', async (_, body, headers) => {
+  const { send, taken } = underTest(2 * MEGABYTE)
+  await expect(send(body(), headers)).rejects.toMatchObject({ kind: 'overloaded', retryAfterMs: 2_000 })
+  expect(taken.now).toBe(0)
+})
+
+test.each(WAYS)('one %s gives its room back once it was read', async (_, body, headers) => {
+  const { send, taken } = underTest(50 * MEGABYTE)
+  await send(body(), headers)
+  expect(taken.ever).toBeGreaterThanOrEqual(LARGE.length)
+  expect(taken.now).toBe(0)
+})
+
+test('a small body asks for no room', async () => {
+  const { send } = underTest(0)
+  const { json } = await send('{"a":1}', { 'content-length': '7' })
+  expect(json).toEqual({ a: 1 })
+})

@@ -1,0 +1,45 @@
+import { expect, test } from 'bun:test'
+import { manualClock } from '#tests/support/manual-clock.ts'
+import { BodyRoom } from '@/limits/body-room.ts'
+
+function underTest(mostBytes: number) {
+  const clock = manualClock()
+  const seen = { usedBytes: 100, refused: 0 }
+  const room = new BodyRoom({
+    clock,
+    usedBytes: () => seen.usedBytes,
+    mostBytes,
+    onRefused: () => {
+      seen.refused += 1
+    },
+  })
+  return { clock, seen, room }
+}
+
+test('bodies find room, twice their size each, in three quarters of the memory less what is used', () => {
+  const { room, seen } = underTest(400)
+  expect(room.take(50)).toBe(true)
+  expect(room.take(51)).toBe(false)
+  expect(seen.refused).toBe(1)
+  expect(room.take(50)).toBe(true)
+  expect(room.take(1)).toBe(false)
+})
+
+test('one is let in however little there is, a second one is not', () => {
+  const { room, seen } = underTest(400)
+  seen.usedBytes = 399
+  expect(room.take(1_000)).toBe(true)
+  expect(room.take(1)).toBe(false)
+})
+
+test('what was read counts until the memory that it took can be seen, and then as that', () => {
+  const { room, clock, seen } = underTest(400)
+  expect(room.take(100)).toBe(true)
+  room.giveBack(100)
+  clock.advance(999)
+  expect(room.take(1)).toBe(false)
+  clock.advance(1)
+  seen.usedBytes = 299
+  expect(room.take(1)).toBe(true)
+  expect(room.take(1)).toBe(false)
+})
