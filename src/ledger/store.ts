@@ -139,7 +139,10 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         cross join lateral (select coalesce(sum(e.amount), 0) as refunded from entry e
           where e.ref = q.id::text and e.kind = 'usage_refund') r
         where c.charged > r.refunded`
-      return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), amountNano: row.rest }))
+      return rows.map(row => {
+        const accountId = Number(row.account_id)
+        return { id: row.id, accountId, amountNano: row.rest }
+      })
     },
     createCodes: (hashes, terms) => createCodes(sql, hashes, terms),
     async redeem(id, hash, accountId) {
