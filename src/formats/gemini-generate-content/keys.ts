@@ -19,12 +19,32 @@ const USER_DATA = new Set([
 /** Fields that are lists, for which the API takes a single item as well: its own documentation writes it so. */
 const LISTS = new Set(['contents', 'functionDeclarations', 'parts', 'tools'])
 
+/** Numbers, which proto JSON reads from a text as well. */
+const NUMBERS = new Set([
+  'candidateCount',
+  'durationSeconds',
+  'frequencyPenalty',
+  'logprobs',
+  'maxOutputTokens',
+  'outputDimensionality',
+  'presencePenalty',
+  'sampleCount',
+  'seed',
+  'temperature',
+  'thinkingBudget',
+  'topK',
+  'topP',
+])
+
+const NUMERIC = /^-?\d+(\.\d+)?(e[+-]?\d+)?$/i
+
 /** Deeper than any field of the API lies; more is an attack on the stack. */
 const MAX_DEPTH = 64
 
 /**
  * The body with the API's own keys in camelCase (the API takes snake_case too), without nulls, which proto JSON reads
- * as absent, and with lists where a list belongs. User data inside is the same object as before. Where both spellings are given camelCase wins.
+ * as absent, and with lists and numbers where those belong. User data inside is the same object as before. Where both
+ * spellings are given camelCase wins.
  */
 export function camelKeys(body: JsonObject): JsonObject {
   return camelObject(body, 0)
@@ -47,11 +67,16 @@ function camelObject(object: JsonObject, depth: number): JsonObject {
     const name = camelCase(key)
     if (value === null || value === undefined) continue
     if (name !== key && Object.hasOwn(object, name)) continue
-    const listed = LISTS.has(name) && isJsonObject(value) ? [value] : value
-    entries.push([name, USER_DATA.has(name) ? value : camelValue(listed, depth + 1)])
+    entries.push([name, USER_DATA.has(name) ? value : camelValue(typed(name, value), depth + 1)])
   }
   // fromEntries defines keys where an assignment would call the setter of `__proto__`.
   return Object.fromEntries(entries)
+}
+
+/** What is written in another of the ways that proto JSON has for a field's type. */
+function typed(name: string, value: JsonValue): JsonValue {
+  if (isJsonObject(value)) return LISTS.has(name) ? [value] : value
+  return typeof value === 'string' && NUMBERS.has(name) && NUMERIC.test(value) ? Number(value) : value
 }
 
 function camelValue(value: JsonValue, depth: number): JsonValue {

@@ -34,7 +34,8 @@ const part = open({
 })
 
 const content = open({
-  role: Type.Optional(Type.String({ pattern: '^(user|model|function)$' })),
+  // Proto JSON has an empty text for one that was not said.
+  role: Type.Optional(Type.String({ pattern: '^(user|model|function|)$' })),
   parts: Type.Optional(Type.Array(part)),
 })
 

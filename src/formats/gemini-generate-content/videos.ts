@@ -50,8 +50,7 @@ export function decodeVideoRequest(wire: JsonObject): VideoRequest {
  */
 export function videoTerms(wire: JsonObject): VideoTerms {
   const { instance, parameters } = partsOf(wire)
-  const stated = parameters['durationSeconds'] ?? DEFAULT_SECONDS
-  const seconds = asIndex(typeof stated === 'string' && /^\d{1,5}$/.test(stated) ? Number(stated) : stated)
+  const seconds = asIndex(parameters['durationSeconds'] ?? DEFAULT_SECONDS)
   if (seconds === undefined || seconds === 0 || seconds >= 100_000)
     throw invalidRequest('parameters.durationSeconds', 'expected a whole number above 0')
   const samples = asIndex(parameters['sampleCount'] ?? parameters['numberOfVideos'] ?? 1)

@@ -112,6 +112,35 @@ describe('edge 73: spellings of keys and roles', () => {
     })
   })
 
+  test('numbers as texts and an empty role are read as proto JSON reads them', () => {
+    const request = decode({
+      contents: [{ role: '', parts: [{ text: '40' }] }],
+      generationConfig: {
+        temperature: '0.5',
+        top_p: '9e-1',
+        topK: '40',
+        maxOutputTokens: '100',
+        candidateCount: '2',
+        seed: '-5',
+        thinkingConfig: { thinkingBudget: '1024' },
+      },
+      tools: { functionDeclarations: { name: 'f', parameters: { type: 'OBJECT', default: { seed: '5' } } } },
+    })
+    expect(request).toMatchObject({
+      turns: [{ role: 'user', parts: [{ type: 'text', text: '40' }] }],
+      temperature: 0.5,
+      topP: 0.9,
+      topK: 40,
+      maxOutputTokens: 100,
+      candidates: 2,
+      seed: -5,
+      reasoning: { budgetTokens: 1024 },
+      tools: [{ parameters: { default: { seed: '5' } } }],
+    })
+    expect(() => decode({ ...HI, generationConfig: { topK: 'many' } })).toThrow('generationConfig.topK')
+    expect(() => decode({ ...HI, generationConfig: { temperature: '' } })).toThrow('temperature')
+  })
+
   test('both spellings: camelCase wins; null is absent', () => {
     const request = decode({ ...HI, generationConfig: { topK: 1, top_k: 2, temperature: null } })
     expect(request.topK).toBe(1)
