@@ -50,7 +50,7 @@ const redeemCreateCommand: Command = {
     const uses = readCount(words.texts['uses'], '--uses', 1_000_000_000)
     const count = readCount(words.texts['count'], '--count', 10_000)
     const codes = Array.from({ length: count }, mintCode)
-    await withDatabase(io, db => ledgerStore(db).createCodes(codes.flatMap(hashesOf), { amountNano, uses }))
+    await withDatabase(io, db => ledgerStore(db).createCodes(codes.map(hashCode), { amountNano, uses }))
     print(io, words.json, codes, () => codes.join('\n'))
     return 0
   },
@@ -104,11 +104,6 @@ function readCount(text: string | undefined, what: string, most: number): number
   const number = text === undefined ? 1 : /^\d{1,10}$/.test(text) ? Number(text) : 0
   if (number >= 1 && number <= most) return number
   throw new UsageError(`${what} is "${text}" but must be a whole number from 1 to ${most}`)
-}
-
-function hashesOf(code: string): Uint8Array[] {
-  const hash = hashCode(code)
-  return hash === undefined ? [] : [hash]
 }
 
 /** A UUIDv7 of the time that the command was given. */

@@ -2,22 +2,17 @@ import type { Clock } from '@/clock/clock.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import { openSpill, type Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
-import { type AuditOptions, type AuditReport, audit, type LastAudit } from './audit.ts'
+import type { LastAudit } from './audit.ts'
 import { openBatches, voidOf } from './batches.ts'
 import { openPool } from './pool.ts'
 import { register } from './presence.ts'
-import { hashCode, mintCode } from './redeem-code.ts'
 import { RunningHolds } from './running.ts'
 import { type LedgerTimings, TIMINGS } from './timings.ts'
 import type {
-  Balance,
   ExchangeReference,
   ExtendRequest,
   HoldRequest,
   HoldResult,
-  Posted,
-  Posting,
-  Redeemed,
   Settlement,
   SettleResult,
   Stop,
@@ -49,16 +44,8 @@ export interface Ledger {
    * `settle`, its successor charges that. Returns at once.
    */
   note(settlement: Settlement): void
-  /** @throws Refusal */
-  post(posting: Posting): Promise<Posted>
   /** Gives back what exchanges were charged, as far as it was not given back before. Repeating it changes nothing. */
   giveBack(exchanges: readonly Pick<ExchangeReference, 'id' | 'accountId'>[], reason: string): Promise<void>
-  /** Makes redeem codes; they are in this answer and nowhere else. */
-  createCodes(terms: { amountNano: bigint; uses: number; count: number; expiresAt?: Date }): Promise<string[]>
-  /** @throws Refusal for an account that does not exist */
-  redeem(typedCode: string, accountId: number): Promise<Redeemed>
-  balance(accountId: number): Promise<Balance | undefined>
-  audit(options?: AuditOptions): Promise<AuditReport>
   /** Whether new exchanges may be admitted. */
   healthy(): boolean
   state(): LedgerState
@@ -175,7 +162,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       assertCost(settlement)
       if (running.note(settlement)) spill?.notes.add(settlement)
     },
-    post: posting => pool.store().post(posting),
     async giveBack(exchanges, reason) {
       for (const { id: ref, ...due } of await pool.store().notGivenBack(exchanges)) {
         const posting = { ...due, id: Bun.randomUUIDv7(), kind: 'usage_refund', ref, reason } as const
@@ -183,17 +169,6 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
         await pool.store().post(posting).catch(unlessRefused)
       }
     },
-    async createCodes({ count, ...terms }) {
-      const codes = Array.from({ length: count }, mintCode)
-      await pool.store().createCodes(codes.map(toHash), terms)
-      return codes
-    },
-    async redeem(typedCode, accountId) {
-      const hash = hashCode(typedCode) ?? new Uint8Array(32)
-      return pool.store().redeem(Bun.randomUUIDv7(), hash, accountId)
-    },
-    balance: accountId => pool.store().balance(accountId),
-    audit: auditOptions => audit(databaseUrl, auditOptions),
     healthy: () =>
       !closing &&
       spill?.journal.healthy() !== false &&
@@ -229,10 +204,4 @@ function assertCost({ id, costNano, costPico }: Settlement): void {
 
 function unlessRefused(error: unknown): void {
   if (!(error instanceof Refusal)) throw error
-}
-
-function toHash(code: string): Uint8Array {
-  const hash = hashCode(code)
-  if (hash === undefined) throw new Refusal(`"${code}" is not a redeem code`)
-  return hash
 }

@@ -13,9 +13,8 @@ export function mintCode(): string {
   return code.replace(GROUPS, '$1-$2-$3-$4')
 }
 
-/** SHA-256 of a code, however it was typed; undefined for what cannot be one. */
-export function hashCode(typed: string): Uint8Array | undefined {
+/** SHA-256 of a code, however it was typed. What cannot be a code has the hash of none that was made. */
+export function hashCode(typed: string): Uint8Array {
   const code = typed.toUpperCase().replace(/[\s-]/g, '').replaceAll('O', '0').replace(/[IL]/g, '1')
-  if (code.length !== LENGTH || [...code].some(character => !ALPHABET.includes(character))) return undefined
   return new Uint8Array(createHash('sha256').update(code).digest())
 }

@@ -98,7 +98,7 @@ test('keeps to the prices of its time when they change', async () => {
 
 test('adds corrections and refunds', async () => {
   const id = await ask('odd')
-  await gateway.server.gateway.ledger.post({
+  await gateway.ledger.post({
     id: Bun.randomUUIDv7(),
     accountId: gateway.accountId,
     kind: 'usage_refund',

@@ -4,6 +4,7 @@ import { startTestConsole, type TestConsole, type Visitor } from '#tests/support
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { type Random, randomOf } from '#tests/support/streams/fuzz.ts'
 import { type ScriptedUpstream, scriptedUpstream } from '#tests/support/upstreams/upstream.ts'
+import { audit } from '@/ledger/audit.ts'
 import { postEntry } from '@/ledger/store.ts'
 import { parseMoney } from '@/pricing/money.ts'
 
@@ -285,7 +286,7 @@ describe('money that went back to its payer', () => {
     await postEntry(gateway.database.sql, { ...spent, amountNano: -(await balance()) })
     expect(await refundedTo(2500)).toEqual({ status: 200, posted: true })
     expect(await balance()).toBe(-25_000_000_000n)
-    expect((await gateway.server.gateway.ledger.audit({ accountId })).ok).toBe(true)
+    expect((await audit(gateway.database.url, { accountId })).ok).toBe(true)
   })
 
   test('that is told before the payment is to be told again, if the payment is one of ours', async () => {
@@ -359,7 +360,7 @@ describe('money that went back to its payer', () => {
       else await deliverUntilTaken(shuffled, all => Promise.all(all.map(event => deliver(event))))
       expect({ run, gained: await gained() }).toEqual({ run, gained: BigInt(2500 - refunded) * 10_000_000n })
     }
-    expect((await gateway.server.gateway.ledger.audit({ accountId: ada.accountId })).ok).toBe(true)
+    expect((await audit(gateway.database.url, { accountId: ada.accountId })).ok).toBe(true)
   }, 120_000)
 
   test.each(['failed', 'canceled'])('comes back by an update that says it %s', async status => {

@@ -86,10 +86,11 @@ test('a hold that is refused after the upstream was called is a 402, and the nex
   gateway.server.gateway.ledger = real
   await (await ask(true)).text()
   await until(() => real.state().openHolds === 0)
+  const wasted = upstream.seen.length
   slowHolds(async ({ availableNano, keyAvailableNano, resetsAt }) => {
+    await until(() => upstream.seen.length > wasted)
     return { granted: false, reason: 'credit_reserved', availableNano, keyAvailableNano, resetsAt }
   })
-  const wasted = upstream.seen.length
   const response = await ask(true)
   expect(response.status).toBe(402)
   expect(await response.json()).toMatchObject({ error: { code: 'credit_reserved' } })
@@ -102,7 +103,7 @@ test('an answer that flows while its hold is refused costs nothing, and its rece
   gateway.server.gateway.ledger = real
   const { accountId, key } = await payer()
   await (await ask(true, key)).text()
-  await until(async () => (await real.balance(accountId))?.pendingNano === 0n)
+  await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
   const refused = Promise.withResolvers<void>()
   gateway.server.gateway.ledger = {
     ...real,

@@ -68,7 +68,7 @@ test.each<[string, { path: string; body: object; headers?: Record<string, string
       body: JSON.stringify(called.body),
       ...(signal === undefined ? {} : { signal }),
     })
-  const { ledger, limiter } = gateway.server.gateway
+  const { limiter } = gateway.server.gateway
 
   upstream.answer = script
   const leaving = new AbortController()
@@ -87,7 +87,7 @@ test.each<[string, { path: string; body: object; headers?: Record<string, string
   }
 
   await until(() => limiter.openLeases === 0)
-  await until(async () => (await ledger.balance(payer.accountId))?.pendingNano === 0n)
+  await until(async () => (await gateway.ledger.balance(payer.accountId))?.pendingNano === 0n)
   upstream.answer = complete
   const next = await ask({ ...STREAM, body: { ...STREAM.body, user: 'next' } })
   expect(next.status).toBe(200)

@@ -261,8 +261,8 @@ describe('finds', () => {
   })
 
   test('a redeem code that was used more often than it says', async () => {
-    const [code] = await ledger.createCodes({ amountNano: 5n, uses: 2, count: 1 })
-    await ledger.redeem(code ?? '', (await busyPayer()).accountId)
+    const [code = ''] = await fixture.codes({ amountNano: 5n, uses: 2 })
+    await fixture.redeem(code, (await busyPayer()).accountId)
     await sql`update redeem_code set uses = 0 where amount = 5 and max_uses = 2`
     const { checks } = await audit(url)
     expect(checks.find(({ name }) => name === 'redeem_codes')).toMatchObject({ count: 1, differenceNano: 5n })

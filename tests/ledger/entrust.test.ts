@@ -4,6 +4,7 @@ import type { HoldRequest } from '@/ledger/types.ts'
 import { costOf, holdOf, ledgerFixture, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
+const { store } = fixture
 const ledger = await fixture.open()
 const { sql, url } = fixture.database
 afterAll(() => fixture.close())
@@ -33,7 +34,7 @@ async function orphans(payer: Payer): Promise<number | undefined> {
   return report.checks.find(({ name }) => name === 'orphan_holds')?.count
 }
 
-const pendingOf = async ({ accountId }: Payer) => (await ledger.balance(accountId))?.pendingNano
+const pendingOf = async ({ accountId }: Payer) => (await store.balance(accountId))?.pendingNano
 
 const settled = (request: HoldRequest, payer: Payer) =>
   ledger.settle(costOf({ ...payer, id: request.id }, 7n))
@@ -46,7 +47,7 @@ test('the hold of a job outlives the process that took it, and is settled once b
   expect(await orphans(payer)).toBe(0)
   expect(await settled(request, payer)).toMatchObject({ outcome: 'settled', chargedNano: 7n })
   expect(await settled(request, payer)).toMatchObject({ outcome: 'duplicate' })
-  expect(await ledger.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
+  expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 93n, pendingNano: 0n })
 })
 
 test.each([

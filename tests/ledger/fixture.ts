@@ -9,7 +9,9 @@ import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { type Clock, systemClock } from '@/clock/clock.ts'
 import { connect } from '@/db/connect.ts'
 import { type Ledger, type LedgerOptions, openLedger } from '@/ledger/ledger.ts'
-import type { HoldRequest, HoldResult, Settlement } from '@/ledger/types.ts'
+import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
+import { type LedgerStore, ledgerStore } from '@/ledger/store.ts'
+import type { HoldRequest, HoldResult, Redeemed, Settlement } from '@/ledger/types.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 /** Nothing happens by itself: a test calls `beat` and `maintain`. Deadlines still pass. */
@@ -32,6 +34,12 @@ export interface LedgerFixture {
   key(accountId: number, cap?: SpendCap): Promise<number>
   accounts: AccountStore
   keys: KeyStore
+  /** The books, as the command line and the console use them. */
+  store: LedgerStore
+  /** Makes so many redeem codes; one, unless said. */
+  codes(terms: { amountNano: bigint; uses: number }, count?: number): Promise<string[]>
+  /** Redeems what somebody typed. */
+  redeem(typedCode: string, accountId: number): Promise<Redeemed>
   close(): Promise<void>
 }
 
@@ -39,6 +47,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
   const database = await testDatabase()
   const directory = mkdtempSync(join(tmpdir(), 'tollgate-ledger-'))
   const keys = keyStore(database)
+  const store = ledgerStore(database)
   const log = createLog({ level: 'silent', format: 'json' }, { write: () => undefined })
   const opened: Ledger[] = []
 
@@ -51,6 +60,7 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
     directory,
     accounts: accountStore(database),
     keys,
+    store,
     key,
     async open(options = {}) {
       const ledger = await openLedger({
@@ -68,6 +78,12 @@ export async function ledgerFixture(): Promise<LedgerFixture> {
       const { accountId, keyId } = await openPayer(database, { creditNano, ...options })
       return { accountId, keyId }
     },
+    async codes(terms, count = 1) {
+      const codes = Array.from({ length: count }, mintCode)
+      await store.createCodes(codes.map(hashCode), terms)
+      return codes
+    },
+    redeem: (typedCode, accountId) => store.redeem(newId(), hashCode(typedCode), accountId),
     async close() {
       for (const ledger of opened) await ledger.close()
       await database.close()

@@ -1,12 +1,14 @@
 import { afterAll, expect, test } from 'bun:test'
+import { audit } from '@/ledger/audit.ts'
 import { costOf, holdOf, ledgerFixture, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
-const { sql } = fixture.database
+const { sql, url } = fixture.database
+const { store } = fixture
 const ledger = await fixture.open()
 afterAll(() => fixture.close())
 
-const balance = async ({ accountId }: Payer) => (await ledger.balance(accountId))?.balanceNano
+const balance = async ({ accountId }: Payer) => (await store.balance(accountId))?.balanceNano
 const giveBack = (request: Payer & { id: string }) => ledger.giveBack([request], 'it ran again')
 
 test('what a request was charged is given back, once by all who do it at once', async () => {
@@ -42,7 +44,7 @@ test('what is posted of it later is given back later', async () => {
   await giveBack(request)
   await giveBack(request)
   expect(await balance(payer)).toBe(100n)
-  expect((await ledger.audit({ accountId: payer.accountId })).ok).toBe(true)
+  expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
 })
 
 test('nothing of one account is given to another', async () => {

@@ -3,6 +3,7 @@ import type { HoldResult } from '@/ledger/types.ts'
 import { costOf, holdOf, ledgerFixture, newId, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
+const { store } = fixture
 const ledger = await fixture.open()
 afterAll(() => fixture.close())
 
@@ -18,10 +19,10 @@ describe('exactly 100', () => {
       requests.map((request, index) => (ledgers[index % 4] ?? ledger).hold(request)),
     )
     expect([count(results, 'granted'), count(results, 'credit_reserved')]).toEqual([100, 9_900])
-    expect(await ledger.balance(payer.accountId)).toMatchObject({ pendingNano: 100n, availableNano: 0n })
+    expect(await store.balance(payer.accountId)).toMatchObject({ pendingNano: 100n, availableNano: 0n })
     const admitted = requests.filter((_, index) => results[index]?.granted)
     await Promise.all(admitted.map(request => ledger.settle(costOf(request, 1n))))
-    expect(await ledger.balance(payer.accountId)).toEqual({
+    expect(await store.balance(payer.accountId)).toEqual({
       balanceNano: 0n,
       pendingNano: 0n,
       availableNano: 0n,
@@ -104,7 +105,7 @@ describe('the same id', () => {
     const request = holdOf(payer, 7n)
     const results = await Promise.all([ledger.hold(request), ledger.hold(request), ledger.hold(request)])
     expect(results.map(verdict)).toEqual(['granted', 'granted', 'granted'])
-    expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(7n)
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(7n)
   })
 
   test('is not used again after its exchange was charged', async () => {
@@ -123,7 +124,7 @@ describe('the same id', () => {
     expect(await ledger.settle(costOf({ ...thief, id: request.id }, 5n))).toMatchObject({
       outcome: 'duplicate',
     })
-    expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(7n)
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(7n)
   })
 
   test('must be a UUIDv7: others would fall out of the partitions', async () => {
@@ -143,7 +144,7 @@ describe('extend', () => {
       Array(3).fill(['granted', 4n]),
     )
     expect(verdict(await ledger.extend({ ...wider, amountNano: 11n }))).toBe('credit_exhausted')
-    expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(6n)
+    expect((await store.balance(payer.accountId))?.pendingNano).toBe(6n)
   })
 
   test('does not open a hold, and does not reopen one that is gone', async () => {
@@ -227,5 +228,5 @@ test('a hold of nobody is refused to a process that was taken for dead, which go
   const results = await Promise.all([zombie.hold(holdOf(payer, 1n)), zombie.hold(holdOf(payer, 2n, newId()))])
   expect(results.map(verdict)).toEqual(['granted', 'granted'])
   await ledger.beat()
-  expect((await ledger.balance(payer.accountId))?.pendingNano).toBe(3n)
+  expect((await store.balance(payer.accountId))?.pendingNano).toBe(3n)
 })

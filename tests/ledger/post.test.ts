@@ -1,10 +1,12 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { audit } from '@/ledger/audit.ts'
 import type { Posting } from '@/ledger/types.ts'
 import { costOf, holdOf, ledgerFixture, newId } from './fixture.ts'
 
 const fixture = await ledgerFixture()
+const { store } = fixture
 const ledger = await fixture.open()
-const { sql } = fixture.database
+const { sql, url } = fixture.database
 afterAll(() => fixture.close())
 
 const posting = (accountId: number, kind: Posting['kind'], amountNano: bigint): Posting => ({
@@ -18,27 +20,27 @@ describe('post', () => {
   test('the same id again changes nothing, and another amount under it is refused', async () => {
     const { accountId } = await fixture.payer(10n)
     const one = posting(accountId, 'topup', 5n)
-    expect(await ledger.post(one)).toEqual({ entryId: one.id, posted: true, balanceNano: 15n })
-    expect(await ledger.post(one)).toEqual({ entryId: one.id, posted: false, balanceNano: 15n })
-    await expect(ledger.post({ ...one, amountNano: 6n })).rejects.toThrow('is there already')
+    expect(await store.post(one)).toEqual({ entryId: one.id, posted: true, balanceNano: 15n })
+    expect(await store.post(one)).toEqual({ entryId: one.id, posted: false, balanceNano: 15n })
+    await expect(store.post({ ...one, amountNano: 6n })).rejects.toThrow('is there already')
   })
 
   test("a payment provider's event counts once, also when it comes several times at once", async () => {
     const { accountId } = await fixture.payer(10n)
     const idempotency = { scope: 'stripe', key: `evt_${accountId}` }
     const results = await Promise.all(
-      [1, 2, 3, 4].map(() => ledger.post({ ...posting(accountId, 'topup', 5n), idempotency })),
+      [1, 2, 3, 4].map(() => store.post({ ...posting(accountId, 'topup', 5n), idempotency })),
     )
     expect(new Set(results.map(({ entryId }) => entryId)).size).toBe(1)
     expect(results.filter(({ posted }) => posted)).toHaveLength(1)
-    expect((await ledger.balance(accountId))?.balanceNano).toBe(15n)
+    expect((await store.balance(accountId))?.balanceNano).toBe(15n)
   })
 
   test('a top-up ends the trial, and every process hears of it', async () => {
     const { accountId } = await fixture.payer(10n, { onTrial: true })
-    await ledger.post(posting(accountId, 'promo', 5n))
+    await store.post(posting(accountId, 'promo', 5n))
     expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(true)
-    await ledger.post(posting(accountId, 'topup', 5n))
+    await store.post(posting(accountId, 'topup', 5n))
     expect((await fixture.accounts.findAccount(accountId)).onTrial).toBe(false)
   })
 
@@ -48,18 +50,18 @@ describe('post', () => {
     const request = holdOf(payer, 4n)
     await ledger.hold(request)
     await ledger.settle(costOf(request, 4n))
-    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 1 })
+    const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 1 })
     await fixture.accounts.closeAccount(accountId)
     for (const kind of ['topup', 'promo', 'goodwill'] as const) {
-      await expect(ledger.post(posting(accountId, kind, 5n))).rejects.toThrow('is closed')
+      await expect(store.post(posting(accountId, kind, 5n))).rejects.toThrow('is closed')
     }
-    await expect(ledger.redeem(code, accountId)).rejects.toThrow('is closed')
+    await expect(fixture.redeem(code, accountId)).rejects.toThrow('is closed')
     const late = { ...posting(accountId, 'topup', 5n), ref: 'pi_late' }
-    expect((await ledger.post(late)).balanceNano).toBe(11n)
+    expect((await store.post(late)).balanceNano).toBe(11n)
     const back = { ...posting(accountId, 'usage_refund', 4n), ref: request.id }
-    expect((await ledger.post(back)).balanceNano).toBe(15n)
-    expect((await ledger.post(posting(accountId, 'refund', -15n))).balanceNano).toBe(0n)
-    expect((await ledger.audit({ accountId })).ok).toBe(true)
+    expect((await store.post(back)).balanceNano).toBe(15n)
+    expect((await store.post(posting(accountId, 'refund', -15n))).balanceNano).toBe(0n)
+    expect((await audit(url, { accountId })).ok).toBe(true)
   })
 
   test.each<[string, (accountId: number) => Posting, string]>([
@@ -92,8 +94,8 @@ describe('post', () => {
     ],
   ])('refuses %s', async (_what, make, message) => {
     const { accountId } = await fixture.payer(10n, { onTrial: true })
-    await expect(ledger.post(make(accountId))).rejects.toThrow(message)
-    expect((await ledger.balance(accountId))?.balanceNano).toBe(10n)
+    await expect(store.post(make(accountId))).rejects.toThrow(message)
+    expect((await store.balance(accountId))?.balanceNano).toBe(10n)
   })
 
   test('refunds of a request are bounded by what it cost, all together', async () => {
@@ -102,11 +104,11 @@ describe('post', () => {
     await ledger.hold(request)
     await ledger.settle(costOf(request, 8n))
     const refund = (amountNano: bigint) =>
-      ledger.post({ ...posting(payer.accountId, 'usage_refund', amountNano), ref: request.id })
+      store.post({ ...posting(payer.accountId, 'usage_refund', amountNano), ref: request.id })
     const results = await Promise.allSettled([refund(5n), refund(5n), refund(3n)])
     const refunded = results.filter(({ status }) => status === 'fulfilled').length
     expect(refunded).toBe(2)
-    expect((await ledger.balance(payer.accountId))?.balanceNano).toBe(10n)
+    expect((await store.balance(payer.accountId))?.balanceNano).toBe(10n)
   })
 
   test("a request's id in capitals is the same request", async () => {
@@ -114,16 +116,16 @@ describe('post', () => {
     const request = holdOf(payer, 8n)
     await ledger.hold(request)
     await ledger.settle(costOf(request, 8n))
-    const refund = (ref: string) => ledger.post({ ...posting(payer.accountId, 'usage_refund', 8n), ref })
+    const refund = (ref: string) => store.post({ ...posting(payer.accountId, 'usage_refund', 8n), ref })
     await refund(request.id.toUpperCase())
     await expect(refund(request.id)).rejects.toThrow('did not cost')
-    expect((await ledger.audit({ accountId: payer.accountId })).ok).toBe(true)
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
   })
 
   test('a refund that a payment provider has made is taken off whatever is left, once', async () => {
     const { accountId } = await fixture.payer(10n)
     const refund = () =>
-      ledger.post({
+      store.post({
         ...posting(accountId, 'refund', -15n),
         idempotency: { scope: 'stripe', key: `re_${accountId}` },
       })
@@ -131,7 +133,7 @@ describe('post', () => {
       false,
       true,
     ])
-    expect((await ledger.balance(accountId))?.balanceNano).toBe(-5n)
+    expect((await store.balance(accountId))?.balanceNano).toBe(-5n)
   })
 })
 
@@ -139,7 +141,7 @@ describe('credit that expires', () => {
   test('is used first; what is left is taken, but not what a running exchange relies on', async () => {
     const payer = await fixture.payer(100n)
     const expiresAt = new Date(Date.now() + 3_600_000)
-    await ledger.post({ ...posting(payer.accountId, 'promo', 50n), expiresAt })
+    await store.post({ ...posting(payer.accountId, 'promo', 50n), expiresAt })
     const [used, running] = [holdOf(payer, 20n), holdOf(payer, 10n)]
     await ledger.hold(used)
     await ledger.settle(costOf(used, 20n))
@@ -148,41 +150,41 @@ describe('credit that expires', () => {
       where account_id = ${payer.accountId} and kind = 'promo'`
     await ledger.maintain()
     await ledger.maintain()
-    expect(await ledger.balance(payer.accountId)).toMatchObject({ balanceNano: 110n, pendingNano: 10n })
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 110n, pendingNano: 10n })
     await ledger.settle(costOf(running, 4n))
     await ledger.maintain()
-    expect((await ledger.balance(payer.accountId))?.balanceNano).toBe(100n)
+    expect((await store.balance(payer.accountId))?.balanceNano).toBe(100n)
     const [open] = await sql`select count(*)::int as count from ledger_grant
       where account_id = ${payer.accountId} and expires_at is not null and closed_at is null`
     expect(open?.['count']).toBe(0)
-    expect((await ledger.audit({ accountId: payer.accountId })).ok).toBe(true)
+    expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
   })
 })
 
 describe('redeem codes', () => {
   test('are redeemed by as many accounts as they allow, each once, also all at once', async () => {
     const payers = await Promise.all([1, 2, 3, 4].map(() => fixture.payer(0n)))
-    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 3, count: 1 })
+    const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 3 })
     const tries = payers.flatMap(({ accountId }) => [accountId, accountId])
-    const results = await Promise.all(tries.map(id => ledger.redeem(code, id)))
+    const results = await Promise.all(tries.map(id => fixture.redeem(code, id)))
     const redeemed = results.filter(({ result }) => result === 'redeemed')
     expect(redeemed.map(({ amountNano, balanceNano }) => [amountNano, balanceNano])).toEqual(
       Array(3).fill([7n, 7n]),
     )
-    const balances = await Promise.all(payers.map(({ accountId }) => ledger.balance(accountId)))
+    const balances = await Promise.all(payers.map(({ accountId }) => store.balance(accountId)))
     expect(balances.reduce((sum, balance) => sum + (balance?.balanceNano ?? 0n), 0n)).toBe(21n)
   })
 
   test('are read however they are typed, and are not stored', async () => {
     const { accountId } = await fixture.payer(0n)
-    const [code = '', other = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 2 })
+    const [code = '', other = ''] = await fixture.codes({ amountNano: 7n, uses: 1 }, 2)
     expect(code).toMatch(/^[0-9A-Z]{6}-[0-9A-Z]{7}-[0-9A-Z]{6}-[0-9A-Z]{7}$/)
     const typed = ` ${code.toLowerCase().replaceAll('-', ' ').replaceAll('0', 'o').replaceAll('1', 'l')} `
-    expect((await ledger.redeem(typed, accountId)).result).toBe('redeemed')
-    expect((await ledger.redeem(code, accountId)).result).toBe('already_redeemed')
-    expect((await ledger.redeem('none', accountId)).result).toBe('unknown')
+    expect((await fixture.redeem(typed, accountId)).result).toBe('redeemed')
+    expect((await fixture.redeem(code, accountId)).result).toBe('already_redeemed')
+    expect((await fixture.redeem('none', accountId)).result).toBe('unknown')
     await sql`update redeem_code set expires_at = now() where uses = 0`
-    expect((await ledger.redeem(other, accountId)).result).toBe('expired')
+    expect((await fixture.redeem(other, accountId)).result).toBe('expired')
     const [row] = await sql<{ text: string }[]>`select string_agg(c::text, ' ') as text from redeem_code c`
     expect(row?.text.toUpperCase()).not.toContain(code.slice(0, 6))
   })
@@ -190,17 +192,17 @@ describe('redeem codes', () => {
   test('that give more than the ledger has numbers for are refused, and stay unused', async () => {
     const { accountId } = await fixture.payer(1n)
     const amountNano = 2n ** 63n - 1n
-    const [code = ''] = await ledger.createCodes({ amountNano, uses: 1, count: 1 })
-    await expect(ledger.redeem(code, accountId)).rejects.toThrow('than the ledger has numbers for')
+    const [code = ''] = await fixture.codes({ amountNano, uses: 1 })
+    await expect(fixture.redeem(code, accountId)).rejects.toThrow('than the ledger has numbers for')
     const [row] = await sql`select uses from redeem_code where amount = ${amountNano}`
     expect(row?.['uses']).toBe(0)
   })
 
   test('that are used up say so', async () => {
     const [one, other] = [await fixture.payer(0n), await fixture.payer(0n)]
-    const [code = ''] = await ledger.createCodes({ amountNano: 7n, uses: 1, count: 1 })
-    await ledger.redeem(code, one.accountId)
-    expect(await ledger.redeem(code, other.accountId)).toEqual({
+    const [code = ''] = await fixture.codes({ amountNano: 7n, uses: 1 })
+    await fixture.redeem(code, one.accountId)
+    expect(await fixture.redeem(code, other.accountId)).toEqual({
       result: 'used_up',
       amountNano: 0n,
       balanceNano: 0n,

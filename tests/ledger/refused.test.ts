@@ -1,9 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'bun:test'
+import { audit } from '@/ledger/audit.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
-const { sql } = fixture.database
+const { sql, url } = fixture.database
 let ledger: Ledger
 beforeAll(async () => {
   ledger = await fixture.open()
@@ -11,10 +12,10 @@ beforeAll(async () => {
 afterAll(() => fixture.close())
 afterEach(mend)
 
-const wallet = ({ accountId }: Payer) => ledger.balance(accountId)
+const wallet = ({ accountId }: Payer) => fixture.store.balance(accountId)
 const refused = () => sql`select id, account_id::integer, cost_nano::integer, reason from refused_settlement`
 const check = async ({ accountId }: Payer) => {
-  const { ok, checks } = await ledger.audit({ accountId })
+  const { ok, checks } = await audit(url, { accountId })
   return { ok, found: checks.find(({ name }) => name === 'refused_settlements') }
 }
 

@@ -4,6 +4,7 @@ import { costOf, holdOf, ledgerFixture, newId, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql } = fixture.database
+const { store } = fixture
 const ledger = await fixture.open()
 afterAll(() => fixture.close())
 
@@ -101,16 +102,16 @@ test('a storm of duplicates from four processes, reordered, is the same as each 
         (by: typeof ledger) =>
           by.settle(costOf(request, cost)),
     ),
-    ...topUps.map(({ accountId, key }) => () => (by: typeof ledger) => {
+    ...topUps.map(({ accountId, key }) => () => () => {
       const idempotency = { scope: 'storm', key }
-      return by.post({ id: newId(), accountId, kind: 'topup', amountNano: 1_000n, idempotency })
+      return store.post({ id: newId(), accountId, kind: 'topup', amountNano: 1_000n, idempotency })
     }),
   ])
 
   for (const payer of payers) {
     const cost = exchanges.reduce((sum, { payer: of, cost: one }) => (of === payer ? sum + one : sum), 0n)
     const balanceNano = 11_000n - cost
-    expect(await ledger.balance(payer.accountId)).toEqual({
+    expect(await store.balance(payer.accountId)).toEqual({
       balanceNano,
       pendingNano: 0n,
       availableNano: balanceNano,
@@ -130,7 +131,7 @@ describe('a process that died', () => {
     dead.progress(running.id, 9n)
     await kill(payer)
     await ledger.beat()
-    expect(await ledger.balance(payer.accountId)).toEqual({
+    expect(await store.balance(payer.accountId)).toEqual({
       balanceNano: 96n,
       pendingNano: 0n,
       availableNano: 96n,
@@ -160,7 +161,7 @@ describe('a process that died', () => {
         chargedNano: 0n,
       })
     }
-    expect((await ledger.balance(payer.accountId))?.balanceNano).toBe(100n - 9n - 1n - 7n)
+    expect((await store.balance(payer.accountId))?.balanceNano).toBe(100n - 9n - 1n - 7n)
   })
 
   test('is told of exchanges that it must end', async () => {
@@ -187,7 +188,7 @@ describe('a process that died', () => {
     await kill(payer)
     const others = await Promise.all([1, 2, 3].map(() => fixture.open()))
     await Promise.all([...others, ledger].map(other => other.beat()))
-    expect(await ledger.balance(payer.accountId)).toMatchObject({ balanceNano: 850n, pendingNano: 0n })
+    expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 850n, pendingNano: 0n })
   })
 })
 
@@ -196,7 +197,7 @@ test('a hold past its deadline is settled although its process lives', async () 
   const request = { ...holdOf(payer, 10n), lifetimeMs: 0 }
   await ledger.hold(request)
   await ledger.beat()
-  expect(await ledger.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 0n })
+  expect(await store.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 0n })
 })
 
 test('running exchanges of a revoked key and of a suspended account are told to end at the next checkpoint', async () => {

@@ -11,11 +11,11 @@ afterAll(() => fixture.close())
 /** Credit whose time is over. */
 async function giveExpired({ accountId }: Payer): Promise<void> {
   const expiresAt = new Date(Date.now() + 3_600_000)
-  await ledger.post({ id: newId(), accountId, kind: 'promo', amountNano: 50n, expiresAt })
+  await fixture.store.post({ id: newId(), accountId, kind: 'promo', amountNano: 50n, expiresAt })
   await sql`update ledger_grant set expires_at = now() - interval '1 second' where account_id = ${accountId} and kind = 'promo'`
 }
 
-const balanceOf = async ({ accountId }: Payer) => (await ledger.balance(accountId))?.balanceNano
+const balanceOf = async ({ accountId }: Payer) => (await fixture.store.balance(accountId))?.balanceNano
 
 /** What an act failed with, in words; empty: it did not. */
 async function failureOf(act: () => Promise<unknown>): Promise<string> {

@@ -32,7 +32,7 @@ const MAKERS = ['chat', 'responses', 'gemini'] as const
 const FILM = Buffer.from('AAAAGGZ0eXBpc29tAAACAGlzb21tcDQx', 'base64')
 
 async function balance(): Promise<{ balanceNano: bigint; pendingNano: bigint }> {
-  const found = await gateway.server.gateway.ledger.balance(gateway.accountId)
+  const found = await gateway.ledger.balance(gateway.accountId)
   return { balanceNano: found?.balanceNano ?? 0n, pendingNano: found?.pendingNano ?? 0n }
 }
 

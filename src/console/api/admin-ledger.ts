@@ -52,7 +52,7 @@ export function adminLedgerApi(console: Console, listener: Listener) {
         throw invalid('expires_at', 'This time is over already')
       }
       const codes = Array.from({ length: body.count ?? 1 }, mintCode)
-      const hashes = codes.flatMap(code => hashCode(code) ?? [])
+      const hashes = codes.map(hashCode)
       await administer(console, actorOf(call), async tx => {
         const terms = { amountNano, uses, ...(expiresAt === undefined ? {} : { expiresAt }) }
         await createCodes(rawSqlOf(tx), hashes, terms)

@@ -24,11 +24,9 @@ export function billingApi(console: Console, listener: Listener) {
     'POST /api/billing/redeem': async ({ signedIn, body }) => {
       const { accountId } = signedIn.user
       console.throttle.take(['redeem', String(accountId)])
-      // What cannot be a code is one that nobody made.
-      const hash = hashCode(body.code) ?? new Uint8Array(32)
       const { result, amountNano, balanceNano } = await ledgerStore(database).redeem(
         Bun.randomUUIDv7(),
-        hash,
+        hashCode(body.code),
         accountId,
       )
       return { result, amount: formatMoney(amountNano), balance: formatMoney(balanceNano) }

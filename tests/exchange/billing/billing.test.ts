@@ -10,6 +10,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstreams/upstream.ts'
+import { audit } from '@/ledger/audit.ts'
 
 /** Prices of the test gateway: 1 and 2 per million tokens, which is 1000 and 2000 nano each. */
 const INPUT = 1000n
@@ -74,15 +75,13 @@ async function settled(call: () => Promise<unknown>): Promise<Settled & { charge
   const count = (await gateway.exchanges()).length
   await call()
   await until(async () => (await gateway.exchanges()).length > count)
-  await until(
-    async () => (await gateway.server.gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n,
-  )
+  await until(async () => (await gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n)
   const row = (await gateway.exchanges()).at(-1) as unknown as Settled
   return { ...row, chargedNano: before - (await balance()) }
 }
 
 async function balance(): Promise<bigint> {
-  return (await gateway.server.gateway.ledger.balance(gateway.accountId))?.balanceNano ?? 0n
+  return (await gateway.ledger.balance(gateway.accountId))?.balanceNano ?? 0n
 }
 
 describe('every way a request can end has one rule of what it costs', () => {
@@ -330,7 +329,7 @@ describe('at the dearest prices that there can be', () => {
     answer = () => eventStream(`${DELTA}${FINISH}data: {"choices":[],${usage}}\n\n${DONE}`)
     const response = await post(body('dearest', true), payer.key)
     expect(await response.text()).toContain('[DONE]')
-    const wallet = () => gateway.server.gateway.ledger.balance(payer.accountId)
+    const wallet = () => gateway.ledger.balance(payer.accountId)
     await until(async () => (await wallet())?.pendingNano === 0n)
     expect((await wallet())?.balanceNano).toBe((8_000_000_000n - 2n * 33_554_432n * 100n) * units)
   })
@@ -548,14 +547,14 @@ describe('credit', () => {
     const answers = await Promise.all([0, 1].map(() => post(body('dear', true, ',"max_tokens":900'), key)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 402])
     await Promise.all(answers.map(response => response.text()))
-    await until(async () => (await gateway.server.gateway.ledger.balance(accountId))?.pendingNano === 0n)
-    const left = (await gateway.server.gateway.ledger.balance(accountId))?.balanceNano
+    await until(async () => (await gateway.ledger.balance(accountId))?.pendingNano === 0n)
+    const left = (await gateway.ledger.balance(accountId))?.balanceNano
     expect(left).toBe(10n ** 9n - (100n * 1000n + 50n * 1_000_000n))
   })
 
   test('is audited green after all of this', async () => {
     await gateway.server.flush()
-    const report = await gateway.server.gateway.ledger.audit()
+    const report = await audit(gateway.database.url)
     expect(report.checks.filter(({ count }) => count > 0)).toEqual([])
     expect(report.ok).toBe(true)
   })

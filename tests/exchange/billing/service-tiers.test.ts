@@ -216,14 +216,12 @@ function call(
 
 /** The stored row of a call, and what its account was charged. */
 async function settled(run: () => Promise<unknown>) {
-  const before = await gateway.server.gateway.ledger.balance(gateway.accountId)
+  const before = await gateway.ledger.balance(gateway.accountId)
   const known = (await gateway.exchanges()).length
   await run()
   await until(async () => (await gateway.exchanges()).length > known)
-  await until(
-    async () => (await gateway.server.gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n,
-  )
-  const after = await gateway.server.gateway.ledger.balance(gateway.accountId)
+  await until(async () => (await gateway.ledger.balance(gateway.accountId))?.pendingNano === 0n)
+  const after = await gateway.ledger.balance(gateway.accountId)
   const row = (await gateway.exchanges()).at(-1)
   return {
     charged: (before?.balanceNano ?? 0n) - (after?.balanceNano ?? 0n),

@@ -57,7 +57,7 @@ function write(deltas: number): void {
   for (let index = 0; index < deltas; index += 1) fed.write(DELTA)
 }
 
-const balanceOf = async (accountId: number) => gateway.server.gateway.ledger.balance(accountId)
+const balanceOf = (accountId: number) => gateway.ledger.balance(accountId)
 
 async function heldFor(accountId: number): Promise<bigint> {
   return (await balanceOf(accountId))?.pendingNano ?? 0n
@@ -108,9 +108,8 @@ describe('a stream that costs more than was set aside at its start', () => {
     const { key, accountId } = await payer(3_100_000_000n)
     const response = await open(key, SURFACES.messages)
     expect(response.status).toBe(200)
-    const { ledger } = gateway.server.gateway
     const debit = { id: Bun.randomUUIDv7(), accountId, kind: 'debit', amountNano: -(10n ** 9n) } as const
-    await ledger.post({ ...debit, reason: 'test' })
+    await gateway.ledger.post({ ...debit, reason: 'test' })
     const answer = response.text()
     write(22)
     const text = (await answer).replaceAll('x'.repeat(400), 'x')
@@ -139,10 +138,9 @@ describe('a stream that costs more than was set aside at its start', () => {
     const answer = (await open(key)).text()
     const first = await heldFor(accountId)
     write(6)
-    const { ledger } = gateway.server.gateway
     // More was asked for and refused by now, or will be; either way it is asked for again.
     await Bun.sleep(300)
-    await ledger.post({ id: Bun.randomUUIDv7(), accountId, kind: 'topup', amountNano: 10n ** 12n })
+    await gateway.ledger.post({ id: Bun.randomUUIDv7(), accountId, kind: 'topup', amountNano: 10n ** 12n })
     await until(async () => (await heldFor(accountId)) > first)
     write(12)
     fed.write(END)

@@ -6,6 +6,7 @@ import { endlessBody, until } from '#tests/support/upstreams/upstream.ts'
 import { type VideoMaker, videoMaker } from '#tests/support/upstreams/video-maker.ts'
 import { readError, START_MS } from '#tests/surfaces/calls.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { audit } from '@/ledger/audit.ts'
 
 let maker: VideoMaker
 let gateway: TestGateway
@@ -92,7 +93,7 @@ async function jobOf(id: string): Promise<Body> {
 }
 
 async function balance() {
-  const found = await gateway.server.gateway.ledger.balance(gateway.accountId)
+  const found = await gateway.ledger.balance(gateway.accountId)
   return { balance: found?.balanceNano ?? 0n, pending: found?.pendingNano ?? 0n }
 }
 
@@ -131,7 +132,7 @@ describe('the list', () => {
   })
 })
 
-const audited = async () => (await gateway.server.gateway.ledger.audit()).ok
+const audited = async () => (await audit(gateway.database.url)).ok
 
 describe('nobody asks after it', () => {
   test('and it is charged all the same', async () => {
@@ -209,7 +210,7 @@ test('a job is deleted thirty days after its end, and never while money is set a
   expect(await jobOf(recent.id)).toBeDefined()
   expect(await jobOf(open.id)).toBeDefined()
   await gateway.server.flush()
-  const report = await gateway.server.gateway.ledger.audit()
+  const report = await audit(gateway.database.url)
   expect(report.checks.filter(({ count }) => count > 0)).toEqual([])
 })
 

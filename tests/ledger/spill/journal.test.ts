@@ -158,7 +158,7 @@ describe('without a database', () => {
     expect(ledger.state().journal).toBe('in use')
     await restore()
     await beatUntilWell(ledger)
-    expect(await ledger.balance(payer.accountId)).toEqual({
+    expect(await fixture.store.balance(payer.accountId)).toEqual({
       balanceNano: 94n,
       pendingNano: 0n,
       availableNano: 94n,
@@ -185,12 +185,12 @@ describe('without a database', () => {
     const whole = readFileSync(path)
     truncateSync(path, whole.length - 3)
     const second = await fixture.open()
-    expect((await second.balance(payer.accountId))?.balanceNano).toBe(90n)
+    expect((await fixture.store.balance(payer.accountId))?.balanceNano).toBe(90n)
     expect(readdirSync(fixture.directory)).toContain(`${path.split('/').at(-1)}.torn`)
     // The same again changes nothing.
     appendFileSync(path, whole)
     await second.maintain()
-    expect((await second.balance(payer.accountId))?.balanceNano).toBe(85n)
+    expect((await fixture.store.balance(payer.accountId))?.balanceNano).toBe(85n)
   }, 60_000)
 
   test('of a dead neighbour is posted by a process that runs, and only then what else it left is taken in', async () => {
@@ -203,7 +203,7 @@ describe('without a database', () => {
     const neighbour = await fixture.open({
       async onAdopted() {
         told += 1
-        if (told > 1) balances.push((await neighbour.balance(payer.accountId))?.balanceNano)
+        if (told > 1) balances.push((await fixture.store.balance(payer.accountId))?.balanceNano)
       },
     })
     const restore = await cutOff(fixture.database)

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { costOf, holdOf, ledgerFixture, newId } from '#tests/ledger/fixture.ts'
+import { audit } from '@/ledger/audit.ts'
 import { decodeRecords, encodeRecords } from '@/ledger/spill/journal.ts'
 import { openNotes } from '@/ledger/spill/notes.ts'
 import type { Settlement } from '@/ledger/types.ts'
@@ -97,15 +98,15 @@ describe('a process that was killed', () => {
       const store = fixture.database.sql
       await store`update hold set progress = 40, deadline = '-infinity' where id = ${reaped.id}`
       await store`select ledger_reap(${600_000}, 10)`
-      const next = await fixture.open({ journalDirectory: left })
-      expect(await next.balance(payer.accountId)).toMatchObject({
+      await fixture.open({ journalDirectory: left })
+      expect(await fixture.store.balance(payer.accountId)).toMatchObject({
         balanceNano: 1_000n - 70n - 80n - 90n,
         pendingNano: 0n,
       })
       expect(
         readdirSync(left).filter(name => !name.includes('.lock') && statSync(join(left, name)).size > 0),
       ).toEqual([])
-      expect((await next.audit()).ok).toBe(true)
+      expect((await audit(fixture.database.url)).ok).toBe(true)
     } finally {
       await fixture.close()
     }
@@ -124,8 +125,8 @@ describe('a process that was killed', () => {
       await Promise.resolve()
       await copyNotes(fixture.directory, left)
       await voided
-      const next = await fixture.open({ journalDirectory: left })
-      expect((await next.balance(payer.accountId))?.balanceNano).toBe(1_000n)
+      await fixture.open({ journalDirectory: left })
+      expect((await fixture.store.balance(payer.accountId))?.balanceNano).toBe(1_000n)
     } finally {
       await fixture.close()
     }

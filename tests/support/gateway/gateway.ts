@@ -5,6 +5,7 @@ import { type Clock, systemClock } from '@/clock/clock.ts'
 import { bindOps } from '@/commands/serve/listeners.ts'
 import { type RunningServer, type ServerSettings, startServer } from '@/commands/serve/server.ts'
 import { parseConfigFile } from '@/config/file.ts'
+import { type LedgerStore, ledgerStore } from '@/ledger/store.ts'
 import { applyFile } from '@/routing/catalog/apply.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { type SimulatorServer, serveSimulator } from '@/simulator/serve.ts'
@@ -44,6 +45,8 @@ export interface TestGateway extends Payer {
   simulator: SimulatorServer
   accounts: AccountStore
   keys: KeyStore
+  /** The books, as the command line and the console use them. */
+  ledger: LedgerStore
   metrics: Metrics
   /** Everything that was logged, one JSON line each. */
   logLines: string[]
@@ -152,6 +155,7 @@ export async function startTestGateway(options: TestGatewayOptions = {}): Promis
     simulator,
     accounts: accountStore(database),
     keys: keyStore(database),
+    ledger: ledgerStore(database),
     metrics,
     logLines,
     apply: async yaml => {
