@@ -11,6 +11,8 @@ import { arrivalOf, type BodyTerms, inRoom, piecesOf, tooLarge } from './body-ar
  * decoded
  */
 export function readBytes(request: Request, terms: BodyTerms): Promise<Uint8Array> {
+  const read = takeRead(request)
+  if (read !== undefined) return Promise.resolve(read)
   const encoding = request.headers.get('content-encoding')
   return encoding === null ? arrivalOf(request, terms) : readEncoded(request, encoding, terms)
 }
@@ -28,11 +30,24 @@ async function readEncoded(request: Request, encoding: string, terms: BodyTerms)
 /** What text unpacks to; what unpacks to more touches memory that nobody reckoned with, one body's at the most. */
 const USUAL_RATIO = 8
 
-/** The headers of a request once its body was read and decoded, for a request with that body. */
-export function decodedHeaders(headers: Headers): Headers {
-  const kept = new Headers(headers)
-  for (const name of ['content-encoding', 'content-length', 'transfer-encoding']) kept.delete(name)
-  return kept
+/** The bodies of requests that were made anew, until somebody asks for them. */
+const READ = new WeakMap<Request, Uint8Array>()
+
+/** A request anew, with a body that was read and decoded: whoever reads it gets these bytes, and needs no room for more. */
+export function requestAgain(request: Request, body: Uint8Array, signal: AbortSignal): Request {
+  const headers = new Headers(request.headers)
+  for (const name of OF_THE_FIRST_READING) headers.delete(name)
+  const again = new Request(request.url, { method: request.method, headers, signal })
+  READ.set(again, body)
+  return again
+}
+
+const OF_THE_FIRST_READING = ['content-encoding', 'content-length', 'transfer-encoding', 'idempotency-key']
+
+function takeRead(request: Request): Uint8Array | undefined {
+  const read = READ.get(request)
+  READ.delete(request)
+  return read
 }
 
 /**
@@ -40,6 +55,8 @@ export function decodedHeaders(headers: Headers): Headers {
  * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`; `invalid_request` for what is not so encoded
  */
 export async function* openBody(request: Request, terms: BodyTerms): AsyncGenerator<Uint8Array> {
+  const read = takeRead(request)
+  if (read !== undefined) return yield read
   const { maxBodyBytes, deadlines } = terms
   const encodings = readEncodings(request.headers.get('content-encoding'))
   if (Number(request.headers.get('content-length') ?? 0) > maxBodyBytes) throw tooLarge(maxBodyBytes)

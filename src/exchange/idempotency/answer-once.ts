@@ -3,7 +3,7 @@ import { Late } from '@/db/in-time.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller, databaseAway } from '@/exchange/admission/authentication.ts'
-import { decodedHeaders, readBytes } from '@/exchange/admission/request-bytes.ts'
+import { readBytes, requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
 import type { ConversationSurface } from '@/generation/surface.ts'
@@ -77,13 +77,6 @@ function readKey(headers: Headers): string {
     `An Idempotency-Key is 1 to ${LONGEST_KEY} printable ASCII characters`,
     { param: 'Idempotency-Key' },
   )
-}
-
-/** The caller's request once more, its body read and decoded, without the caller's connection. */
-function requestAgain(request: Request, body: Uint8Array, signal: AbortSignal): Request {
-  const headers = decodedHeaders(request.headers)
-  headers.delete('idempotency-key')
-  return new Request(request.url, { method: request.method, headers, body, signal })
 }
 
 /** Without the database nobody knows whether a request was made before, so it is not made. */

@@ -1,6 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
-import { decodedHeaders } from '@/exchange/admission/request-bytes.ts'
+import { requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { CallFacts, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
@@ -20,13 +20,7 @@ const HAS_NO_SUCH_CALL = new Set([404, 405, 501])
 export async function compactResponse(gateway: ResponseGateway, call: ConversationCall): Promise<Response> {
   const native = await compactBy(gateway, call, 'compact')
   if (!HAS_NO_SUCH_CALL.has(native.response.status) || native.body === undefined) return native.response
-  const { headers, signal, url } = call.request
-  const request = new Request(url, {
-    method: 'POST',
-    headers: decodedHeaders(headers),
-    signal,
-    body: native.body,
-  })
+  const request = requestAgain(call.request, native.body, call.request.signal)
   gateway.idempotency.again(call.request, request)
   const listener = { addressOf: () => call.listener.addressOf(call.request) }
   return (await compactBy(gateway, { ...call, request, listener }, 'summary')).response
@@ -36,11 +30,8 @@ async function compactBy(
   gateway: ResponseGateway,
   call: ConversationCall,
   purpose: 'compact' | 'summary',
-): Promise<{ response: Response; body: Buffer<ArrayBuffer> | undefined }> {
-  const seen: { turn: Turn | undefined; body: Buffer<ArrayBuffer> | undefined } = {
-    turn: undefined,
-    body: undefined,
-  }
+): Promise<{ response: Response; body: Uint8Array | undefined }> {
+  const seen: { turn: Turn | undefined; body: Uint8Array | undefined } = { turn: undefined, body: undefined }
   const readCall = (body: RequestBody): CallFacts => ({ ...call.readCall(body), stream: false, purpose })
   const response = await runExchange(gateway, {
     ...call,

@@ -2,10 +2,12 @@ import { beforeEach, describe, expect, test } from 'bun:test'
 import { startNeighbour } from '#tests/support/gateway/gateway.ts'
 import { openPayer } from '#tests/support/gateway/payer.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
+import { manualClock } from '#tests/support/manual-clock.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
 import { eventStream, fedStream, until } from '#tests/support/upstreams/upstream.ts'
 import { CALLS, call, readError, SURFACES, type Surface } from '#tests/surfaces/calls.ts'
 import { runStore } from '@/exchange/idempotency/store.ts'
+import { BodyRoom } from '@/limits/body-room.ts'
 
 let key: string
 
@@ -289,6 +291,19 @@ test('takes a compressed body for what it says', async () => {
     }),
   )
   expect(second).toEqual({ ...first, replayed: 'true' })
+})
+
+test('finds room for a large body once, and not again for what was read', async () => {
+  const { bodyRoom } = gateway.server.gateway
+  gateway.server.gateway.bodyRoom = new BodyRoom({
+    clock: manualClock(),
+    usedBytes: () => 1,
+    mostBytes: 1,
+    onRefused: () => undefined,
+  })
+  const response = await ask('chat', { prompt: 'x'.repeat(2_000_000) })
+  gateway.server.gateway.bodyRoom = bodyRoom
+  expect(response.status).toBe(200)
 })
 
 test('takes a form for what it holds, whatever boundary it drew, and gives sound back as it was', async () => {
