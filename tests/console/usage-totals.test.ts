@@ -194,32 +194,6 @@ test('of several who add up at the same time one does', async () => {
   expect(total).toEqual({ requests: 3, spend: 15 })
 })
 
-test('a process that ends adds up no more than the day that it is at', async () => {
-  await sql`delete from exchange`
-  await sql`update usage_progress set stored_before = '-infinity'`
-  await store({
-    at: START,
-    accountId: 1,
-    keyId: 1,
-    model: 'a',
-    channel: null,
-    tier: null,
-    cost: 5n,
-    state: 'complete',
-    tokens: [1, 0, 0, 0, 2, 0, 0, 0],
-  })
-  await sql`update exchange set stored_at = now() - interval '30 days'`
-  const end = keepAddingUpUsage({
-    database,
-    clock: manualClock(),
-    log: createLog({ level: 'error', format: 'json' }),
-  })
-  await end()
-  const [progress] = await sql<{ days: number }[]>`
-    select round(extract(epoch from now() - stored_before) / 86400)::integer as days from usage_progress`
-  expect(progress?.days).toBe(29)
-})
-
 const SMALL: Stored = {
   at: START,
   accountId: 1,
@@ -231,6 +205,22 @@ const SMALL: Stored = {
   state: 'complete',
   tokens: [1, 0, 0, 0, 2, 0, 0, 0],
 }
+
+test('a process that ends adds up no more than the day that it is at', async () => {
+  await sql`delete from exchange`
+  await sql`update usage_progress set stored_before = '-infinity'`
+  await store(SMALL)
+  await sql`update exchange set stored_at = now() - interval '30 days'`
+  const end = keepAddingUpUsage({
+    database,
+    clock: manualClock(),
+    log: createLog({ level: 'error', format: 'json' }),
+  })
+  await end()
+  const [progress] = await sql<{ days: number }[]>`
+    select round(extract(epoch from now() - stored_before) / 86400)::integer as days from usage_progress`
+  expect(progress?.days).toBe(29)
+})
 
 async function audited() {
   const { checks } = await audit(database.url)

@@ -2,8 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import OpenAI from 'openai'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
-import { eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
-import type { ReplyContext } from '@/formats/codec.ts'
+import { eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -13,16 +12,6 @@ import type { StopReason } from '@/generation/response.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { streamOf } from './answers/probes.ts'
 import { accumulate as accumulateMessage } from './anthropic-messages/sdk.ts'
-
-/** Callers who ask to see everything. */
-const REPLY: ReplyContext = {
-  requestId: REQUEST_ID,
-  createdAt: 1_763_650_800,
-  model: 'm',
-  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
-  wire: { stream_options: { include_usage: true } },
-  estimatedInputTokens: undefined,
-}
 
 /** A stream that no vendor's own grammar allows, and what a reader must make of it all the same. */
 interface Disorder {
@@ -478,7 +467,7 @@ for (const upstream of FORMATS) {
       })
 
       test.each(FORMATS.filter(other => other !== upstream))('is a lawful stream of %s', async caller => {
-        const written = runMachine(CODECS[caller].createStreamEncoder(REPLY), events).join('')
+        const written = runMachine(CODECS[caller].createStreamEncoder(FULL_REPLY), events).join('')
         expect(unlawful(caller, written)).toEqual([])
         expect(inShort(eventsOf(caller, [Buffer.from(written)]))).toEqual({ ...NOTHING, ...says })
         await ACCUMULATES[caller]?.(written)

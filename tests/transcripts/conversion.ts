@@ -49,6 +49,16 @@ export function decodeRequest(format: Format, body: JsonObject) {
   return CODECS[format].decodeRequest(body, { model: modelOf(format, body), stream: true })
 }
 
+/** What is written for a caller who asks to see everything. */
+export const FULL_REPLY: ReplyContext = {
+  requestId: REQUEST_ID,
+  createdAt: 1_763_650_800,
+  model: 'm',
+  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
+  wire: { stream_options: { include_usage: true } },
+  estimatedInputTokens: undefined,
+}
+
 export function replyContext(format: Format, body: JsonObject): ReplyContext {
   return {
     requestId: REQUEST_ID,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
-import { decodeContext, eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
-import type { ReplyContext } from '@/formats/codec.ts'
+import { decodeContext, eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { untold, untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
@@ -14,16 +13,6 @@ import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { PROBES, streamOf } from './probes.ts'
-
-/** Callers who ask to see everything. */
-const REPLY: ReplyContext = {
-  requestId: REQUEST_ID,
-  createdAt: 1_763_650_800,
-  model: 'm',
-  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
-  wire: { stream_options: { include_usage: true } },
-  estimatedInputTokens: undefined,
-}
 
 for (const upstream of FORMATS) {
   describe.each(PROBES[upstream].map(probe => [probe.name, probe] as const))(
@@ -37,9 +26,9 @@ for (const upstream of FORMATS) {
       })
 
       describe.each(FORMATS.filter(other => other !== upstream))('for a caller of %s', caller => {
-        const text = JSON.stringify(CODECS[caller].encodeResponse(whole, REPLY))
+        const text = JSON.stringify(CODECS[caller].encodeResponse(whole, FULL_REPLY))
         const reply = decodeText(caller, text)
-        const stream = runMachine(CODECS[caller].createStreamEncoder(REPLY), events).join('')
+        const stream = runMachine(CODECS[caller].createStreamEncoder(FULL_REPLY), events).join('')
 
         test('is told alike whole and streamed, by the law of streams', () => {
           expect(unlawful(caller, stream)).toEqual([])

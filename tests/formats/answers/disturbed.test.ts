@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
-import { eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
-import type { ReplyContext } from '@/formats/codec.ts'
+import { eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { collect } from '@/generation/collect.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
@@ -10,15 +9,6 @@ import { runMachine } from '@/generation/machine.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Probe } from './probe.ts'
 import { PROBES, streamOf } from './probes.ts'
-
-const REPLY: ReplyContext = {
-  requestId: REQUEST_ID,
-  createdAt: 1_763_650_800,
-  model: 'm',
-  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
-  wire: { stream_options: { include_usage: true } },
-  estimatedInputTokens: undefined,
-}
 
 /** What tomorrow's vendor may say between two events, which nobody here has heard of. */
 const STRANGERS: Record<Format, JsonObject> = {
@@ -93,7 +83,7 @@ for (const format of FORMATS) {
         const events = eventsOf(format, [cut])
         for (const caller of FORMATS) {
           if (caller === format) continue
-          const written = runMachine(CODECS[caller].createStreamEncoder(REPLY), events).join('')
+          const written = runMachine(CODECS[caller].createStreamEncoder(FULL_REPLY), events).join('')
           expect(unlawful(caller, written)).toEqual([])
         }
       }

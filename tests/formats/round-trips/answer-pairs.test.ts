@@ -2,8 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { unlawful } from '#tests/support/streams/lawful.ts'
 import { said } from '#tests/support/streams/said.ts'
-import { decodeContext, eventsOf, REQUEST_ID } from '#tests/transcripts/conversion.ts'
-import type { ReplyContext } from '@/formats/codec.ts'
+import { decodeContext, eventsOf, FULL_REPLY } from '#tests/transcripts/conversion.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { untold, untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
@@ -15,16 +14,6 @@ import { NO_USAGE } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import { told } from './answers.ts'
 import { argumentsText, words } from './conversations.ts'
-
-/** Callers who ask to see everything. */
-const REPLY: ReplyContext = {
-  requestId: REQUEST_ID,
-  createdAt: 1_763_650_800,
-  model: 'm',
-  request: { reasoning: { effort: 'low', budgetTokens: undefined, summary: 'auto' } },
-  wire: { stream_options: { include_usage: true } },
-  estimatedInputTokens: undefined,
-}
 
 const signature: fc.Arbitrary<Signature | undefined> = fc.option(
   fc.record({
@@ -161,12 +150,12 @@ test.each(PAIRS)(
 
 /** What a reader of this format finds in the whole answer that we write. */
 function whole(format: Format, response: GenerationResponse): GenerationResponse {
-  const text = JSON.stringify(CODECS[format].encodeResponse(response, REPLY))
+  const text = JSON.stringify(CODECS[format].encodeResponse(response, FULL_REPLY))
   return CODECS[format].decodeResponse(parseExactObject(text) ?? {}, decodeContext(format))
 }
 
 function write(format: Format, events: ReturnType<typeof told>): Buffer {
-  return Buffer.from(runMachine(CODECS[format].createStreamEncoder(REPLY), events).join(''))
+  return Buffer.from(runMachine(CODECS[format].createStreamEncoder(FULL_REPLY), events).join(''))
 }
 
 /** Calls by their ids, since Gemini's are written when they are whole. */
