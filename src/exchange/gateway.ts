@@ -41,7 +41,7 @@ export interface Gateway {
   selector: Selector
   foreignReasoning: ForeignReasoning
   store: ExchangeStore
-  /** What the ledger has yet to confirm of exchanges that ended: a charge, or a hold given back. */
+  /** What is still to come of exchanges that ended: the ledger's word on a charge or on a hold given back, and the result that waits for it. */
   settling: Set<Promise<void>>
   ledger: Ledger
   limiter: Limiter

@@ -45,8 +45,9 @@ export function editBody(body: RequestBody, edits: readonly JsonEdit[]): Uint8Ar
 /**
  * Reads and parses a JSON body. The limit holds for what arrives and for what it decodes to, so a small body that
  * unpacks to a huge one is refused as soon as it is too large.
- * @throws GatewayError `body_too_large`, `body_stalled`, `unsupported_encoding`, `unsupported_media_type`, `invalid_json`,
- * `invalid_request` for one of so many parts that reading it would hold up everybody else
+ * @throws GatewayError `body_too_large`, `body_stalled`, `overloaded` where there is no memory for it, `unsupported_encoding`,
+ * `unsupported_media_type`, `invalid_json`, `invalid_request` for what is no object, and for one of so many parts that reading
+ * it would hold up everybody else
  */
 export async function readBody(request: Request, terms: BodyTerms): Promise<RequestBody> {
   const declared = declaredAs(request.headers.get('content-type'))

@@ -92,8 +92,8 @@ export function charge(record: ExchangeRecord, used: UsedUp | undefined, bill: B
 }
 
 /**
- * Charges what was noted, or gives the hold back. No caller waits for it, and it does not fail: what cannot be
- * committed is journaled. Resolves with the answer of the ledger.
+ * Charges what was noted, or gives the hold back. No caller waits for it, and it does not fail: what cannot be committed is
+ * journaled, and what the database refuses is kept to be tried again. Resolves with the answer of the ledger.
  */
 export function closeBill(
   dependencies: ChargeDependencies,

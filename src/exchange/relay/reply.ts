@@ -5,7 +5,7 @@ import { SURFACE_FORMAT, type Surface } from '@/generation/surface.ts'
 import { limitHeaders } from '@/limits/headers.ts'
 import { formatMoney } from '@/pricing/money.ts'
 
-/** 503s without a time of their own say this. */
+/** 429s and 503s without a time of their own say this. */
 const DEFAULT_RETRY_AFTER_MS = 1000
 
 /** Headers of every answer: whose request it was, under the names that the surface's clients read. */
