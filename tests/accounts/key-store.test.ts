@@ -1,35 +1,9 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { testDatabase } from '#tests/support/stores/database.ts'
+import { expect, test } from 'bun:test'
 import { hashKey } from '@/accounts/api-key.ts'
-import { keyStore, type NewKey } from '@/accounts/key-store.ts'
-import { accountStore } from '@/accounts/store.ts'
-import { model } from '@/db/schema.ts'
+import type { NewKey } from '@/accounts/key-store.ts'
+import { accountsFixture } from './fixture.ts'
 
-const database = await testDatabase()
-const accounts = accountStore(database)
-const keys = keyStore(database)
-afterAll(() => database.close())
-
-beforeAll(async () => {
-  const rows = ['gpt-5.1', 'vendor/model:free'].map(id => ({
-    id,
-    displayName: id,
-    ownedBy: 'x',
-    source: 'cli' as const,
-  }))
-  await database.orm.insert(model).values(rows)
-})
-
-let serial = 0
-async function newAccount(models: string[] = []) {
-  serial += 1
-  return accounts.createAccount({
-    email: `user${serial}@example.com`,
-    creditNano: 5_000_000_000n,
-    onTrial: true,
-    models,
-  })
-}
+const { database, accounts, keys, newAccount } = await accountsFixture()
 
 const plainKey = (accountId: number): NewKey => ({
   accountId,

@@ -1,35 +1,10 @@
-import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { expect, test } from 'bun:test'
 import { and, eq } from 'drizzle-orm'
-import { testDatabase } from '#tests/support/stores/database.ts'
-import { keyStore } from '@/accounts/key-store.ts'
 import { accountStore } from '@/accounts/store.ts'
-import { apiKey, model } from '@/db/schema.ts'
+import { apiKey } from '@/db/schema.ts'
+import { accountsFixture } from './fixture.ts'
 
-const database = await testDatabase()
-const store = accountStore(database)
-const keys = keyStore(database)
-afterAll(() => database.close())
-
-beforeAll(async () => {
-  const rows = ['gpt-5.1', 'vendor/model:free'].map(id => ({
-    id,
-    displayName: id,
-    ownedBy: 'x',
-    source: 'cli' as const,
-  }))
-  await database.orm.insert(model).values(rows)
-})
-
-let serial = 0
-async function newAccount(models: string[] = []) {
-  serial += 1
-  return store.createAccount({
-    email: `user${serial}@example.com`,
-    creditNano: 5_000_000_000n,
-    onTrial: true,
-    models,
-  })
-}
+const { database, accounts: store, keys, newAccount } = await accountsFixture()
 
 const plainAccount = (email: string) => ({ email, creditNano: 0n, onTrial: true, models: [] })
 
