@@ -70,7 +70,7 @@ export interface ExchangeRecord {
   limitsAreDegraded: boolean
   /** Whether the answer tells what is for operators. */
   tellsOperators: boolean
-  /** The exchange's place within them. */
+  /** The exchange's place within its limits; undefined before it was taken. */
   lease: LimitLease | undefined
   /** What was charged; undefined: nothing. */
   charge: Charge | undefined
