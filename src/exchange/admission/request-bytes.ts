@@ -46,7 +46,7 @@ const OF_THE_FIRST_READING = ['content-encoding', 'content-length', 'transfer-en
 
 function takeRead(request: Request): Uint8Array | undefined {
   const read = READ.get(request)
-  READ.delete(request)
+  if (read !== undefined) READ.delete(request)
   return read
 }
 
