@@ -11,8 +11,6 @@ export interface StoredReceipt {
   heldNano: bigint | undefined
   /** Charges, corrections and refunds, oldest first. */
   movements: readonly Movement[]
-  /** Its process died; another one charged what it had cost at its last checkpoint. */
-  expired: boolean
 }
 
 /** An entry of the wallet that belongs to the exchange. */
@@ -43,6 +41,5 @@ export async function readReceipt({ orm }: Database, id: string): Promise<Stored
     exchange: exchanges[0],
     heldNano: holds[0]?.amount,
     movements: entries.map(({ kind, amount, createdAt }) => ({ kind, amountNano: amount, at: createdAt })),
-    expired: entries.some(({ kind, ref }) => kind === 'usage' && ref === 'expired'),
   }
 }

@@ -73,7 +73,7 @@ test('the receipt of a request that still runs says whose it is and what is set 
   const ledger = await fixture.open()
   const request = holdOf(payer, 60n)
   await ledger.hold(request)
-  const receipt = { accountId: payer.accountId, exchange: undefined, movements: [], expired: false }
+  const receipt = { accountId: payer.accountId, exchange: undefined, movements: [] }
   expect(await readReceipt(fixture.database, request.id)).toEqual({ ...receipt, heldNano: 60n })
 })
 

@@ -22,8 +22,6 @@ export interface LiveCatalogOptions {
 export interface LiveCatalog extends Catalog {
   /** What holds where nothing else is said, as the operator last said it. */
   defaults(): Defaults
-  /** The catalog of this moment, for whoever looks more than once and must see the same. */
-  snapshot(): Catalog
   /** Calls the listener with each catalog that takes the place of another. */
   onReload(listener: (catalog: Catalog) => void): void
   /** Resolves when everything committed before the call is visible. */
@@ -56,7 +54,6 @@ export async function openLiveCatalog(options: LiveCatalogOptions): Promise<Live
     find: (name: string): Model | undefined => current.find(name),
     list: () => current.list(),
     defaults: () => defaults,
-    snapshot: () => current,
     onReload: listener => {
       listeners.push(listener)
     },
