@@ -2,6 +2,7 @@ import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitModel, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { readBody } from '@/exchange/admission/body.ts'
+import { termsOf } from '@/exchange/admission/body-arrival.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { admitOtherModels, otherModelsOf } from '@/exchange/admission/other-models.ts'
 import { Prompt } from '@/exchange/admission/prompt.ts'
@@ -63,7 +64,8 @@ function relay(conversation: Conversation, onEnd: () => void): Promise<Response>
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
   return withRecord(gateway, call, async record => {
     const received = await receive(gateway, record, call, async () => {
-      const read = await call.read(call.request, gateway, callerOf(record))
+      const caller = callerOf(record)
+      const read = await call.read(call.request, termsOf(caller, gateway), caller)
       record.releases.push(() => read.dispose?.())
       return read
     })
@@ -154,7 +156,7 @@ export async function readPrompt(
   record: ExchangeRecord,
   call: ConversationCall,
 ): Promise<Prompt> {
-  const read = await readBody(call.request, gateway)
+  const read = await readBody(call.request, termsOf(callerOf(record), gateway))
   const body = call.state === undefined ? read : await call.state.resolve(read, record)
   return new Prompt({
     surface: call.surface,

@@ -15,47 +15,60 @@ export interface BodyRoomOptions {
 const SPARE_SHARE = 1 / 4
 /** A body is in memory as it came, and as it is sent on. */
 const COPIES = 2
+/** Of the room that there is, what one account's bodies may take: senders that stall, or crawl, hold theirs for as long. */
+const HOLDER_SHARE = 3 / 4
 /** By then what was read is touched, and counts as used. */
 const TOUCHED_MS = 1_000
 
 /**
  * Memory for large bodies: a process that takes in more than it has is killed with all its streams. What they will touch is
- * counted until it can be seen. One at a time is let in whatever there is, or a large one never would be.
+ * counted until it can be seen. One at a time is let in whatever there is, or a large one never would be; and one account
+ * leaves room for the others.
  */
 export class BodyRoom {
   readonly #options: BodyRoomOptions
-  /** What bodies that are being read will have touched. */
+  /** What bodies that are being read will have touched, of all accounts and of each. */
   #expected = 0
+  readonly #expectedOf = new Map<number, number>()
   /** What those touched that were read lately, oldest first. */
-  #read: { bytes: number; at: number }[] = []
+  #read: { bytes: number; account: number; at: number }[] = []
 
   constructor(options: BodyRoomOptions) {
     this.#options = options
   }
 
-  /** Whether there is room for so many bytes of a body; then they are to be given back once they were read. */
-  take(bytes: number): boolean {
+  /** Whether there is room for so many bytes of an account's body; then they are to be given back once they were read. */
+  take(bytes: number, account: number): boolean {
     const { usedBytes, mostBytes, onRefused } = this.#options
     this.#forgetTouched()
     const more = COPIES * bytes
-    const room = mostBytes * (1 - SPARE_SHARE) - this.#expected
-    if (this.#expected > 0 && usedBytes() + more > room) {
-      onRefused()
-      return false
+    const theirs = this.#expectedOf.get(account) ?? 0
+    if (this.#expected > 0) {
+      const free = mostBytes * (1 - SPARE_SHARE) - usedBytes()
+      if (this.#expected + more > free || (theirs > 0 && theirs + more > free * HOLDER_SHARE)) {
+        onRefused()
+        return false
+      }
     }
     this.#expected += more
+    this.#expectedOf.set(account, theirs + more)
     return true
   }
 
   /** They were read, or will not be. */
-  giveBack(bytes: number): void {
-    this.#read.push({ bytes: COPIES * bytes, at: this.#options.clock.elapsed() })
+  giveBack(bytes: number, account: number): void {
+    this.#read.push({ bytes: COPIES * bytes, account, at: this.#options.clock.elapsed() })
   }
 
   #forgetTouched(): void {
     const before = this.#options.clock.elapsed() - TOUCHED_MS
     const touched = this.#read.filter(({ at }) => at <= before)
     this.#read = this.#read.slice(touched.length)
-    for (const { bytes } of touched) this.#expected -= bytes
+    for (const { bytes, account } of touched) {
+      this.#expected -= bytes
+      const theirs = (this.#expectedOf.get(account) ?? 0) - bytes
+      if (theirs > 0) this.#expectedOf.set(account, theirs)
+      else this.#expectedOf.delete(account)
+    }
   }
 }

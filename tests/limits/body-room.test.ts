@@ -2,6 +2,9 @@ import { expect, test } from 'bun:test'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { BodyRoom } from '@/limits/body-room.ts'
 
+const ANN = 1
+const BOB = 2
+
 function underTest(mostBytes: number) {
   const clock = manualClock()
   const seen = { usedBytes: 100, refused: 0 }
@@ -18,28 +21,40 @@ function underTest(mostBytes: number) {
 
 test('bodies find room, twice their size each, in three quarters of the memory less what is used', () => {
   const { room, seen } = underTest(400)
-  expect(room.take(50)).toBe(true)
-  expect(room.take(51)).toBe(false)
+  expect(room.take(50, ANN)).toBe(true)
+  expect(room.take(51, BOB)).toBe(false)
   expect(seen.refused).toBe(1)
-  expect(room.take(50)).toBe(true)
-  expect(room.take(1)).toBe(false)
+  expect(room.take(50, BOB)).toBe(true)
+  expect(room.take(1, ANN)).toBe(false)
 })
 
 test('one is let in however little there is, a second one is not', () => {
   const { room, seen } = underTest(400)
   seen.usedBytes = 399
-  expect(room.take(1_000)).toBe(true)
-  expect(room.take(1)).toBe(false)
+  expect(room.take(1_000, ANN)).toBe(true)
+  expect(room.take(1, BOB)).toBe(false)
 })
 
 test('what was read counts until the memory that it took can be seen, and then as that', () => {
   const { room, clock, seen } = underTest(400)
-  expect(room.take(100)).toBe(true)
-  room.giveBack(100)
+  expect(room.take(100, ANN)).toBe(true)
+  room.giveBack(100, ANN)
   clock.advance(999)
-  expect(room.take(1)).toBe(false)
+  expect(room.take(1, BOB)).toBe(false)
   clock.advance(1)
   seen.usedBytes = 299
-  expect(room.take(1)).toBe(true)
-  expect(room.take(1)).toBe(false)
+  expect(room.take(1, BOB)).toBe(true)
+  expect(room.take(1, BOB)).toBe(false)
+})
+
+test('an account whose bodies do not come leaves a quarter of the room to the others, and has its own again afterwards', () => {
+  const { room, clock } = underTest(400)
+  expect(room.take(50, ANN)).toBe(true)
+  expect(room.take(25, ANN)).toBe(true)
+  expect(room.take(1, ANN)).toBe(false)
+  expect(room.take(25, BOB)).toBe(true)
+  room.giveBack(25, ANN)
+  clock.advance(1_000)
+  expect(room.take(26, ANN)).toBe(false)
+  expect(room.take(25, ANN)).toBe(true)
 })

@@ -1,13 +1,24 @@
+import type { Caller } from '@/accounts/account.ts'
 import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { BodyRoom } from '@/limits/body-room.ts'
 
 /** What a body may be: so large, if there is room for it, and not silent for ever. */
 export interface BodyTerms {
+  /** Whose body it is. */
+  readonly account: number
   /** Largest decoded body, in bytes. */
   readonly maxBodyBytes: number
   readonly bodyRoom: Pick<BodyRoom, 'take' | 'giveBack'>
   readonly deadlines: Deadlines
+}
+
+/** What a caller's body may be. */
+export function termsOf(
+  { accountId }: Pick<Caller, 'accountId'>,
+  { maxBodyBytes, bodyRoom, deadlines }: Omit<BodyTerms, 'account'>,
+): BodyTerms {
+  return { account: accountId, maxBodyBytes, bodyRoom, deadlines }
 }
 
 /** How long nothing of a body may come before its request is given up. */
@@ -45,15 +56,15 @@ export async function arrivalOf(request: Request, terms: BodyTerms): Promise<Uin
  */
 export async function inRoom<Result>(
   bytes: number,
-  { bodyRoom }: Pick<BodyTerms, 'bodyRoom'>,
+  { account, bodyRoom }: Pick<BodyTerms, 'account' | 'bodyRoom'>,
   work: () => Promise<Result>,
 ): Promise<Result> {
   if (bytes <= WHOLE_BYTES) return work()
-  if (!bodyRoom.take(bytes)) throw noRoom()
+  if (!bodyRoom.take(bytes, account)) throw noRoom()
   try {
     return await work()
   } finally {
-    bodyRoom.giveBack(bytes)
+    bodyRoom.giveBack(bytes, account)
   }
 }
 
@@ -92,7 +103,7 @@ async function placed(pieces: AsyncIterable<Uint8Array>, length: number): Promis
 /** Pieces of a length that nobody has said: room is taken for as much again as there is. */
 async function counted(
   pieces: AsyncIterable<Uint8Array>,
-  { maxBodyBytes, bodyRoom }: BodyTerms,
+  { account, maxBodyBytes, bodyRoom }: BodyTerms,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let total = 0
@@ -103,14 +114,14 @@ async function counted(
       if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (total > WHOLE_BYTES && total > taken) {
         const more = 2 * total - taken
-        if (!bodyRoom.take(more)) throw noRoom()
+        if (!bodyRoom.take(more, account)) throw noRoom()
         taken += more
       }
       chunks.push(piece)
     }
     return Buffer.concat(chunks, total)
   } finally {
-    if (taken > 0) bodyRoom.giveBack(taken)
+    if (taken > 0) bodyRoom.giveBack(taken, account)
   }
 }
 

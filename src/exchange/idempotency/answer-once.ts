@@ -3,6 +3,7 @@ import { Late } from '@/db/in-time.ts'
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller, databaseAway } from '@/exchange/admission/authentication.ts'
+import { termsOf } from '@/exchange/admission/body-arrival.ts'
 import { readBytes, requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { errorResponse } from '@/exchange/relay/reply.ts'
@@ -41,7 +42,7 @@ export async function answerOnce(gateway: IdempotentGateway, call: IdempotentCal
   }
   try {
     const key = readKey(request.headers)
-    const body = await readBytes(request, gateway)
+    const body = await readBytes(request, termsOf(caller, gateway))
     const claim = { accountId: caller.accountId, key, fingerprint: fingerprintOf(request, body) }
     return await gateway.idempotency.once(claim, request, signal => {
       const again = requestAgain(request, body, signal)
