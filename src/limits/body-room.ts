@@ -22,8 +22,8 @@ const TOUCHED_MS = 1_000
 
 /**
  * Memory for large bodies: a process that takes in more than it has is killed with all its streams. What they will touch is
- * counted until it can be seen. One at a time is let in whatever there is, or a large one never would be; and one account
- * leaves room for the others.
+ * counted until it can be seen. One that comes alone may have the spare memory as well, or a large one never would be let in;
+ * and one account leaves room for the others.
  */
 export class BodyRoom {
   readonly #options: BodyRoomOptions
@@ -37,18 +37,20 @@ export class BodyRoom {
     this.#options = options
   }
 
-  /** Whether there is room for so many bytes of an account's body; then they are to be given back once they were read. */
-  take(bytes: number, account: number): boolean {
+  /**
+   * Whether there is room for so many bytes of an account's body; then they are to be given back once they were read.
+   * @param before what the same body has taken already
+   */
+  take(bytes: number, account: number, before = 0): boolean {
     const { usedBytes, mostBytes, onRefused } = this.#options
     this.#forgetTouched()
-    const more = COPIES * bytes
+    const [more, own] = [COPIES * bytes, COPIES * before]
     const theirs = this.#expectedOf.get(account) ?? 0
-    if (this.#expected > 0) {
-      const free = mostBytes * (1 - SPARE_SHARE) - usedBytes()
-      if (this.#expected + more > free || (theirs > 0 && theirs + more > free * HOLDER_SHARE)) {
-        onRefused()
-        return false
-      }
+    const isAlone = this.#expected === own
+    const free = (isAlone ? mostBytes : mostBytes * (1 - SPARE_SHARE)) - usedBytes()
+    if (this.#expected + more > free || (theirs > own && theirs + more > free * HOLDER_SHARE)) {
+      onRefused()
+      return false
     }
     this.#expected += more
     this.#expectedOf.set(account, theirs + more)

@@ -28,11 +28,12 @@ test('bodies find room, twice their size each, in three quarters of the memory l
   expect(room.take(1, ANN)).toBe(false)
 })
 
-test('one is let in however little there is, a second one is not', () => {
-  const { room, seen } = underTest(400)
-  seen.usedBytes = 399
-  expect(room.take(1_000, ANN)).toBe(true)
+test('one that comes alone may have the spare memory as well, also where it comes in pieces', () => {
+  const { room } = underTest(400)
+  expect(room.take(100, ANN)).toBe(true)
   expect(room.take(1, BOB)).toBe(false)
+  expect(room.take(50, ANN, 100)).toBe(true)
+  expect(room.take(1, ANN, 150)).toBe(false)
 })
 
 test('what was read counts until the memory that it took can be seen, and then as that', () => {
@@ -42,9 +43,10 @@ test('what was read counts until the memory that it took can be seen, and then a
   clock.advance(999)
   expect(room.take(1, BOB)).toBe(false)
   clock.advance(1)
-  seen.usedBytes = 299
+  seen.usedBytes = 296
+  expect(room.take(1, ANN)).toBe(true)
   expect(room.take(1, BOB)).toBe(true)
-  expect(room.take(1, BOB)).toBe(false)
+  expect(room.take(1, ANN)).toBe(false)
 })
 
 test('an account whose bodies do not come leaves a quarter of the room to the others, and has its own again afterwards', () => {

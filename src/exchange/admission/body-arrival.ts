@@ -114,7 +114,7 @@ async function counted(
       if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (total > WHOLE_BYTES && total > taken) {
         const more = 2 * total - taken
-        if (!bodyRoom.take(more, account)) throw noRoom()
+        if (!bodyRoom.take(more, account, taken)) throw noRoom()
         taken += more
       }
       chunks.push(piece)

@@ -297,8 +297,8 @@ test('finds room for a large body once, and not again for what was read', async 
   const { bodyRoom } = gateway.server.gateway
   gateway.server.gateway.bodyRoom = new BodyRoom({
     clock: manualClock(),
-    usedBytes: () => 1,
-    mostBytes: 1,
+    usedBytes: () => 0,
+    mostBytes: 6_000_000,
     onRefused: () => undefined,
   })
   const response = await ask('chat', { prompt: 'x'.repeat(2_000_000) })
