@@ -20,6 +20,13 @@ export function cursorId(query: { cursor?: string }): number | undefined {
   throw invalid('cursor', 'This cursor is not one of ours')
 }
 
+/** The request that the page before ended with; undefined: from the newest. */
+export function cursorRequest(query: { cursor?: string }): string | undefined {
+  const { cursor } = query
+  if (cursor === undefined || /^[\da-f]{8}(-[\da-f]{4}){3}-[\da-f]{12}$/.test(cursor)) return cursor
+  throw invalid('cursor', 'This cursor is not one of ours')
+}
+
 /** One row more than the page was read, which tells whether there is another page. */
 export function pageOf<Row, Item>(
   rows: readonly Row[],

@@ -698,6 +698,8 @@ export const refusedSettlement = pgTable('refused_settlement', {
   /** The database's words. */
   reason: text().notNull(),
   refusedAt: moment().notNull().defaultNow(),
+  /** The last time that it was taken to be tried. */
+  triedAt: moment().notNull().defaultNow(),
 })
 
 /** Sums of the entries of each day that is over (UTC, by `created_at`); the audit computes them again. */

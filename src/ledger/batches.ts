@@ -115,7 +115,7 @@ export function openBatches(options: BatchOptions): LedgerBatches {
   async function settleRefused(): Promise<void> {
     let last: string | undefined
     do {
-      const refused = await pool.guard(store => store.refused(last, REFUSED_AT_ONCE))
+      const refused = await pool.guard(store => store.retakeRefused(last, REFUSED_AT_ONCE))
       const results = await Promise.allSettled(refused.map(settlement => replays.submit(settlement)))
       const posted = refused.filter((_, index) => results[index]?.status === 'fulfilled').map(({ id }) => id)
       if (posted.length > 0) {

@@ -35,8 +35,8 @@ export interface LedgerStore {
   settle(batch: readonly Settlement[]): Promise<SettleResult[]>
   /** Keeps a settlement that the database refused, with its words. */
   keepRefused(settlement: Settlement, reason: string): Promise<void>
-  /** Those that are kept, by id, after one of them, at most so many. */
-  refused(after: string | undefined, limit: number): Promise<Settlement[]>
+  /** Takes those that are kept to be tried again: by id, after one of them, at most so many. They stay kept. */
+  retakeRefused(after: string | undefined, limit: number): Promise<Settlement[]>
   forgetRefused(ids: readonly string[]): Promise<void>
   progress(owner: string, costs: ReadonlyMap<string, bigint>): Promise<Stop[]>
   reap(deadAfterMs: number, limit: number): Promise<Reaped[]>
@@ -97,12 +97,18 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         insert into refused_settlement (id, account_id, key_id, cost_nano, cost_pico, reason)
         values (${id}, ${accountId}, ${keyId}, ${`${costNano}`}, ${`${costPico}`}, ${reason})
         on conflict (id) do update
-          set cost_nano = excluded.cost_nano, cost_pico = excluded.cost_pico, reason = excluded.reason`
+          set cost_nano = excluded.cost_nano, cost_pico = excluded.cost_pico, reason = excluded.reason, tried_at = now()`
     },
-    async refused(after, limit) {
+    async retakeRefused(after, limit) {
       const rows = await sql<RefusedRow[]>`
-        select id, account_id, key_id, cost_nano, cost_pico from refused_settlement
-        where id > ${after ?? FIRST_OF_ALL} order by id limit ${limit}`
+        with taken as (
+          update refused_settlement set tried_at = now()
+          where id in (
+            select id from refused_settlement where id > ${after ?? FIRST_OF_ALL} order by id limit ${limit} for update
+          )
+          returning id, account_id, key_id, cost_nano, cost_pico
+        )
+        select * from taken order by id`
       return rows.map(row => ({
         id: row.id,
         accountId: Number(row.account_id),

@@ -53,7 +53,8 @@ describe.each(['23514', 'P0001', 'XX001'])('a charge that the database refuses w
     expect(red.found?.first[0]).toContain('what nobody thought of')
 
     await ledger.maintain()
-    expect(await refused()).toHaveLength(1)
+    const tried = await sql`select tried_at > refused_at as again from refused_settlement`
+    expect([...tried]).toEqual([{ again: true }])
     await mend()
     await ledger.maintain()
     expect(await refused()).toHaveLength(0)

@@ -1,6 +1,6 @@
 import { and, desc, eq, lt, or, sql } from 'drizzle-orm'
 import { rawSqlOf } from '@/db/connect.ts'
-import { auditRun, redeemCode } from '@/db/schema.ts'
+import { auditRun, redeemCode, refusedSettlement } from '@/db/schema.ts'
 import { audit } from '@/ledger/audit.ts'
 import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { createCodes } from '@/ledger/store.ts'
@@ -8,9 +8,15 @@ import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
-import { cursorId, limitOf, pageOf } from '../paging.ts'
+import { cursorId, cursorRequest, limitOf, pageOf } from '../paging.ts'
 import { readSystem } from '../system.ts'
-import { type Act, type AuditRun, adminLedgerRoutes, type RedeemCode } from './contract/admin-ledger.ts'
+import {
+  type Act,
+  type AuditRun,
+  adminLedgerRoutes,
+  type RedeemCode,
+  type RefusedCharge,
+} from './contract/admin-ledger.ts'
 import { actorOf, controller, type Listener } from './controller.ts'
 
 type StoredAudit = typeof auditRun.$inferSelect
@@ -95,6 +101,17 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       }))
       return auditRow(run)
     },
+    'GET /api/admin/refused-charges': async ({ query }) => {
+      const limit = limitOf(query)
+      const before = cursorRequest(query)
+      const found = await database.orm
+        .select()
+        .from(refusedSettlement)
+        .where(before === undefined ? undefined : lt(refusedSettlement.id, before))
+        .orderBy(desc(refusedSettlement.id))
+        .limit(limit + 1)
+      return pageOf(found, limit, refusedRow, ({ id }) => id)
+    },
     'GET /api/admin/system': () => readSystem(console),
     'GET /api/admin/log': async ({ query }) => {
       const limit = limitOf(query)
@@ -140,6 +157,17 @@ function auditRow(run: StoredAudit): AuditRun {
       difference: formatMoney(BigInt(difference_nano)),
       first: [...first],
     })),
+  }
+}
+
+function refusedRow(refused: typeof refusedSettlement.$inferSelect): RefusedCharge {
+  return {
+    request_id: refused.id,
+    account_id: refused.accountId,
+    amount: formatMoney(BigInt(refused.costNano)),
+    reason: refused.reason,
+    refused_at: refused.refusedAt.toISOString(),
+    tried_at: refused.triedAt.toISOString(),
   }
 }
 

@@ -105,6 +105,7 @@ const TABLE: Record<RouteName, 'anyone' | 'holder' | 'reader' | 'admin' | 'owner
   'GET /api/admin/redeem-codes': 'reader',
   'POST /api/admin/redeem-codes': 'admin',
   'GET /api/admin/audits': 'reader',
+  'GET /api/admin/refused-charges': 'reader',
   'POST /api/admin/audits': 'admin',
   'GET /api/admin/system': 'reader',
   'GET /api/admin/log': 'reader',

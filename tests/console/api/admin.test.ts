@@ -593,6 +593,28 @@ test('an audit runs, is kept, and holds', async () => {
   expect(items[0]?.at).toBe(run.at)
 })
 
+test('charges that the database refused are told with the reason, page by page', async () => {
+  const { database } = gateway
+  const newest = '019f0000-0000-7000-8000-000000000003'
+  await database.sql`
+    insert into refused_settlement (id, account_id, key_id, cost_nano, cost_pico, reason, refused_at, tried_at)
+    select ('019f0000-0000-7000-8000-00000000000' || n)::uuid, ${ada.accountId}, 1, 9223372036854775808, 0, 'reason ' || n,
+      '2026-01-01 00:00:00Z', '2026-01-02 00:00:00Z'
+    from generate_series(1, 3) n`
+  const first = await site.call(owner, 'GET /api/admin/refused-charges', { query: { limit: 2 } })
+  expect(first.items.map(({ reason }) => reason)).toEqual(['reason 3', 'reason 2'])
+  expect(first.items[0]).toMatchObject({
+    request_id: newest,
+    account_id: ada.accountId,
+    amount: '9223372036.854775808',
+    refused_at: '2026-01-01T00:00:00.000Z',
+  })
+  const query = { limit: 2, cursor: first.next ?? '' }
+  const rest = await site.call(owner, 'GET /api/admin/refused-charges', { query })
+  expect(rest).toMatchObject({ items: [{ reason: 'reason 1' }], next: null })
+  await database.sql`delete from refused_settlement`
+})
+
 test("the system's health is told", async () => {
   const health = await site.call(owner, 'GET /api/admin/system', {})
   expect(health.database.ok).toBe(true)

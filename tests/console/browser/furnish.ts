@@ -39,7 +39,15 @@ export async function furnish(
   await owner.page.goto('/admin/audit')
   await owner.page.getByRole('button', { name: 'Audit now' }).click()
   await owner.page.getByText('The last audit found').waitFor()
+  await refuseCharge(stage, requestId, 'new row for relation "entry" violates a rule that somebody has added')
   return { accountId, requestId }
+}
+
+/** A charge as the ledger keeps it that the database has refused: more than it has numbers for, so that it stays refused. */
+export async function refuseCharge({ database }: Stage, requestId: string, reason: string): Promise<void> {
+  await database.sql`
+    insert into refused_settlement (id, account_id, key_id, cost_nano, cost_pico, reason)
+    select id, account_id, key_id, 9223372036854775808, 9223372036854775808000, ${reason} from exchange where id = ${requestId}`
 }
 
 /** Results of requests as the relay would have written them, spread evenly over the last hours. They cost nothing. */

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect } from 'bun:test'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { refuseCharge } from './furnish.ts'
 import { inOrder } from './in-order.ts'
 import { addModel, addSimulator, becomeOwner, createKey, openStage, type Stage } from './stage.ts'
 
@@ -253,6 +254,22 @@ describe.skipIf(!HAS_BROWSER)('from the printed link to a paid answer, in a brow
       await owner.page.getByText(action, { exact: true }).first().waitFor()
     }
   })
+
+  step(
+    'a charge that the database refuses is told beside the audits, with the reason and its receipt',
+    async () => {
+      const { page } = owner
+      await page.goto('/admin/audit')
+      await page.getByText('None: every charge could be posted.').waitFor()
+      await refuseCharge(stage, requestId, 'an accident of the disk')
+      await page.reload()
+      const row = page.getByRole('table', { name: 'Refused charges' }).getByRole('row').nth(1)
+      await row.getByText('an accident of the disk').waitFor()
+      await row.getByText('$9,223,372,036.854775808').waitFor()
+      await row.getByRole('link', { name: requestId }).click()
+      await page.getByRole('dialog', { name: 'Receipt' }).getByText(requestId).waitFor()
+    },
+  )
 
   step('new prices show what they change before they do', async () => {
     await owner.page.goto('/admin/models')

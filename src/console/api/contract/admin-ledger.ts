@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { amount, closed, id, moment, money, nullable, page, paging, when } from './words.ts'
+import { amount, closed, id, moment, money, nullable, page, paging, uuid, when } from './words.ts'
 
 /** A code that gives credit; the code itself is shown once, when it is made. */
 export const redeemCode = closed({
@@ -36,6 +36,19 @@ export const auditRun = closed({
   ),
 })
 export type AuditRun = Static<typeof auditRun>
+
+/** A charge that the database refused; it is kept, and tried again each minute. */
+const refusedCharge = closed({
+  request_id: uuid,
+  account_id: id,
+  /** It may be more than any balance can be. */
+  amount: Type.String(),
+  /** The database's words. */
+  reason: Type.String(),
+  refused_at: moment,
+  tried_at: moment,
+})
+export type RefusedCharge = Static<typeof refusedCharge>
 
 /** How the parts of the deployment do, as the process that answers sees them. */
 const systemHealth = closed({
@@ -117,6 +130,12 @@ export const adminLedgerRoutes = contracts({
     access: 'admin',
     body: closed({ full: Type.Optional(Type.Boolean()) }),
     response: auditRun,
+  },
+  /** The newest requests first. */
+  'GET /api/admin/refused-charges': {
+    access: 'reader',
+    query: closed(paging),
+    response: page(refusedCharge),
   },
   'GET /api/admin/system': { access: 'reader', response: systemHealth },
   /** Newest first. */

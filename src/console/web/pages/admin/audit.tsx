@@ -14,6 +14,7 @@ import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
 import { pageQuery } from '../requests.tsx'
+import { RefusedCharges } from './refused-charges.tsx'
 
 type Check = AuditRun['checks'][number]
 
@@ -84,6 +85,7 @@ export function AuditPage() {
           )
         }
       </Answer>
+      <RefusedCharges />
     </Page>
   )
 }

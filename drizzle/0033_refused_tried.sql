@@ -1,0 +1,1 @@
+ALTER TABLE "refused_settlement" ADD COLUMN "tried_at" timestamp with time zone DEFAULT now() NOT NULL;
