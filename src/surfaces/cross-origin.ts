@@ -29,13 +29,13 @@ export class CrossOrigin {
     })
   }
 
-  /** Lets the page that asked read the answer, its headers included. */
+  /** Lets the page that asked read the answer, its headers included. What a cache keeps of another's is not for it. */
   allow(request: Request, response: Response): void {
+    if (!this.#origins.has('*')) response.headers.append('vary', 'origin')
     const origin = this.#allowed(request)
     if (origin === undefined) return
     response.headers.set('access-control-allow-origin', origin)
     response.headers.set('access-control-expose-headers', '*')
-    response.headers.append('vary', 'origin')
   }
 
   #allowed(request: Request): string | undefined {

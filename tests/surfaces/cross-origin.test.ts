@@ -50,6 +50,7 @@ test.each(['https://b.example', 'https://a.example.evil', 'null'])(
     const answer = await call(gateway, 'chat', { headers: { origin } })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    expect(answer.headers.get('vary')).toBe('origin')
   },
 )
 
@@ -60,9 +61,12 @@ test('every page may call where the operator says so', () => {
   const answer = new Response()
   everybody.allow(new Request(gateway.url, { headers: { origin: 'https://b.example' } }), answer)
   expect(answer.headers.get('access-control-allow-origin')).toBe('*')
+  expect(answer.headers.get('vary')).toBeNull()
 })
 
-test('what no page asks is answered as ever', async () => {
+test('what no page asks is answered as ever, and a cache is told that a page gets another answer', async () => {
   expect((await fetch(`${gateway.url}/v1/messages`, { method: 'OPTIONS' })).status).toBe(404)
-  expect((await call(gateway, 'chat')).headers.get('vary')).toBeNull()
+  const answer = await call(gateway, 'chat')
+  expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  expect(answer.headers.get('vary')).toBe('origin')
 })
