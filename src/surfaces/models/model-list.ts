@@ -93,11 +93,18 @@ function methodsOf(model: Model): string[] {
   return methods.length > 0 ? methods : ['generateContent', 'streamGenerateContent', 'countTokens']
 }
 
-/** A page by Google's parameters: `pageSize`, and `pageToken`, which is the id that the last page ended with. */
+/**
+ * A page by Google's parameters: `pageSize`, and `pageToken`, which is the id that the last page ended with. Like all of
+ * its APIs, Google's reads them in either spelling, and a size of 0 as none: https://google.aip.dev/158.
+ */
 export function geminiPage(models: readonly Model[], query: URLSearchParams) {
-  const after = readPlace(models, query, 'pageToken')
+  const after = readPlace(models, query, query.has('pageToken') ? 'pageToken' : 'page_token')
   const window = models.slice(after === undefined ? 0 : after + 1)
-  const page = window.slice(0, readCount(query, 'pageSize', window.length))
+  const size = query.has('pageSize') ? 'pageSize' : 'page_size'
+  const page = window.slice(
+    0,
+    query.get(size) === '0' ? window.length : readCount(query, size, window.length),
+  )
   const last = page.at(-1)
   return {
     models: page.map(geminiModel),

@@ -164,12 +164,16 @@ describe('the list of Google', () => {
     })
   })
 
-  test('is read page by page', async () => {
+  test.each([
+    ['pageSize', 'pageToken'],
+    ['page_size', 'page_token'],
+  ])('is read page by page: %s, %s', async (size, place) => {
     const headers = { 'x-goog-api-key': gateway.key }
-    const all = (await get('/v1beta/models', headers)).body.models
+    const all = (await get(`/v1beta/models?${size}=0`, headers)).body.models
+    expect(all.length).toBeGreaterThan(9)
     const paged: Body[] = []
     for (let token = ''; ; ) {
-      const { body } = await get(`/v1beta/models?pageSize=9&pageToken=${encodeURIComponent(token)}`, headers)
+      const { body } = await get(`/v1beta/models?${size}=9&${place}=${encodeURIComponent(token)}`, headers)
       paged.push(...body.models)
       if (body.nextPageToken === undefined) break
       expect(body.models).toHaveLength(9)
@@ -178,8 +182,8 @@ describe('the list of Google', () => {
     expect(paged).toEqual(all)
   })
 
-  test('answers 400 to a pageToken that it never gave', async () => {
-    const response = await fetch(`${gateway.url}/v1beta/models?pageToken=gone`, {
+  test.each(['pageToken=gone', 'pageSize=-1'])('answers 400 to %s', async query => {
+    const response = await fetch(`${gateway.url}/v1beta/models?${query}`, {
       headers: { 'x-goog-api-key': gateway.key },
     })
     expect(await readError(response, 'gemini')).toMatchObject({ status: 400, code: 'invalid_request' })
