@@ -100,7 +100,7 @@ async function placed(pieces: AsyncIterable<Uint8Array>, length: number): Promis
   return at === length ? bytes : bytes.subarray(0, at)
 }
 
-/** Pieces of a length that nobody has said: room is taken for as much again as there is. */
+/** Pieces of a length that nobody has said: room is taken for as much again as there is, and for no more than there may be. */
 async function counted(
   pieces: AsyncIterable<Uint8Array>,
   { account, maxBodyBytes, bodyRoom }: BodyTerms,
@@ -113,7 +113,7 @@ async function counted(
       total += piece.length
       if (total > maxBodyBytes) throw tooLarge(maxBodyBytes)
       if (total > WHOLE_BYTES && total > taken) {
-        const more = 2 * total - taken
+        const more = Math.min(2 * total, maxBodyBytes) - taken
         if (!bodyRoom.take(more, account, taken)) throw noRoom()
         taken += more
       }

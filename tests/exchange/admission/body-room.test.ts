@@ -8,7 +8,7 @@ const WORDS = Array.from({ length: 500_000 }, (_, index) => ((index * 2_654_435_
 const LARGE = JSON.stringify({ prompt: WORDS.join('') })
 
 /** Sends bodies to a gateway that has room for so many bytes, and tells what is taken of it. */
-function underTest(room: number) {
+function underTest(room: number, maxBodyBytes = 100 * MEGABYTE) {
   const taken = { now: 0, ever: 0 }
   const bodyRoom = {
     take(bytes: number) {
@@ -25,7 +25,7 @@ function underTest(room: number) {
     taken,
     send: (body: RequestInit['body'], headers: Record<string, string>) =>
       readBody(new Request('http://gateway/', { method: 'POST', body: body ?? null, headers }), {
-        ...bodyTerms(100 * MEGABYTE),
+        ...bodyTerms(maxBodyBytes),
         bodyRoom,
       }),
   }
@@ -60,6 +60,13 @@ test.each(WAYS)('one %s gives its room back once it was read', async (_, body, h
   await send(body(), headers)
   expect(taken.ever).toBeGreaterThanOrEqual(LARGE.length)
   expect(taken.now).toBe(0)
+})
+
+test.each(WAYS)('one %s takes no more room than a body may have', async (_, body, headers) => {
+  const { send, taken } = underTest(50 * MEGABYTE, LARGE.length)
+  await send(body(), headers)
+  const packed = headers['content-encoding'] === undefined ? 0 : LARGE.length
+  expect(taken.ever).toBeLessThanOrEqual(LARGE.length + packed)
 })
 
 test('a small body asks for no room', async () => {
