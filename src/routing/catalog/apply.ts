@@ -22,7 +22,7 @@ import {
   type StoredChannel,
   type StoredModel,
   writeChannel,
-  writeModel,
+  writeModels,
 } from './store.ts'
 
 /** How far a file's word goes. */
@@ -207,9 +207,11 @@ async function write(
   await removeModels(tx, models.removed)
   for (const entry of changedChannels) await writeChannel(tx, secretBox, entry, source)
   const channelIds = await readChannelIds(tx)
-  const ids = changedModels.map(entry => entry.id)
-  await removeAliases(tx, ids)
-  for (const entry of changedModels) await writeModel(tx, entry, channelIds, source)
+  await removeAliases(
+    tx,
+    changedModels.map(entry => entry.id),
+  )
+  await writeModels(tx, changedModels, channelIds, source)
   // Last: by now no route leads through them.
   await removeChannels(tx, channels.removed)
   return changedModels.length + changedChannels.length + models.removed.length + channels.removed.length > 0

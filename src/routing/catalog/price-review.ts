@@ -4,7 +4,7 @@ import type { Source } from '@/db/schema.ts'
 import { readPricePlan } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import { findJumps, type PriceJump } from './price-jump.ts'
-import { readScheduled, type StoredPrice, writePrice, writeSchedule } from './price-store.ts'
+import { readScheduled, type StoredPrice, versionsTo, writeVersions } from './price-store.ts'
 import type { StoredModel } from './store.ts'
 
 /** What is to be written, and what the operator should look at. */
@@ -63,14 +63,16 @@ export async function writePrices(
   models: readonly ModelEntry[],
   { current, source, now }: PriceState,
 ): Promise<boolean> {
-  let written = false
   const scheduled = await readScheduled(tx)
-  for (const { id, prices } of models) {
-    const plan = prices === undefined ? UNPRICED : readPricePlan(prices, now)
-    if (await writePrice(tx, id, plan.rates, current.get(id), source)) written = true
-    if (await writeSchedule(tx, id, plan, scheduled.get(id) ?? [], source)) written = true
-  }
-  return written
+  const versions = models.flatMap(({ id, prices }) =>
+    versionsTo(
+      prices === undefined ? UNPRICED : readPricePlan(prices, now),
+      { current: current.get(id), scheduled: scheduled.get(id) ?? [] },
+      { modelId: id, source },
+    ),
+  )
+  await writeVersions(tx, versions)
+  return versions.length > 0
 }
 
 const UNPRICED = { rates: undefined, changes: [] }

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { asc, desc, eq, sql } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
-import { priceVersion, type Source } from '@/db/schema.ts'
+import { inPortions } from '@/db/in-portions.ts'
+import { priceVersion } from '@/db/schema.ts'
 import { type RateChange, readStoredRates, storeRates } from '@/generation/rate-text.ts'
 import type { Rates } from '@/generation/rates.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -63,35 +64,41 @@ export async function readScheduled(rows: Rows): Promise<Map<string, ScheduledPr
   return byModel
 }
 
+/** A version that is to be added. */
+export type NewVersion = typeof priceVersion.$inferInsert
+
 /**
- * Adds versions that will come into force, so that `rates` and then `changes` hold. A version cannot be taken back:
- * one that is not wanted any more gets a later one from the same moment on, with the rates that hold before it.
- * `before` are those of the model that there are. True if it added one. Call it with the catalog locked.
+ * The versions by which a model's rates become those of a plan: one for now, where those in force are others, and those
+ * that will come into force, so that `rates` and then `changes` hold. A version cannot be taken back: one that is not
+ * wanted any more gets a later one from the same moment on, with the rates that hold before it.
  */
-export async function writeSchedule(
-  rows: Rows,
-  modelId: string,
-  plan: { rates: Rates | undefined; changes: readonly RateChange[] },
-  before: readonly ScheduledPrice[],
-  source: Source,
-): Promise<boolean> {
-  const scheduled = new Map(before.map(one => [one.from.getTime(), one.rates]))
-  const wanted = new Map(plan.changes.map(one => [one.from.getTime(), one.rates]))
+export function versionsTo(
+  { rates, changes }: { rates: Rates | undefined; changes: readonly RateChange[] },
+  stored: { current: StoredPrice | undefined; scheduled: readonly ScheduledPrice[] },
+  { modelId, source }: Pick<NewVersion, 'modelId' | 'source'>,
+): NewVersion[] {
+  const version = (of: Rates | undefined, validFrom?: Date): NewVersion => ({
+    modelId,
+    rates: of === undefined ? null : storeRates(of),
+    ...(validFrom && { validFrom }),
+    source,
+  })
+  const versions = isDeepStrictEqual(rates, stored.current?.rates) ? [] : [version(rates)]
+  const scheduled = new Map(stored.scheduled.map(one => [one.from.getTime(), one.rates]))
+  const wanted = new Map(changes.map(one => [one.from.getTime(), one.rates]))
   const moments = [...new Set([...scheduled.keys(), ...wanted.keys()])].toSorted((one, other) => one - other)
-  let inForce = plan.rates
-  let written = false
+  let inForce = rates
   for (const moment of moments) {
     inForce = wanted.get(moment) ?? inForce
     if (scheduled.has(moment) && isDeepStrictEqual(scheduled.get(moment), inForce)) continue
-    await rows.insert(priceVersion).values({
-      modelId,
-      rates: inForce === undefined ? null : storeRates(inForce),
-      validFrom: new Date(moment),
-      source,
-    })
-    written = true
+    versions.push(version(inForce, new Date(moment)))
   }
-  return written
+  return versions
+}
+
+/** Adds versions. Call it with the catalog locked. */
+export async function writeVersions(rows: Rows, versions: readonly NewVersion[]): Promise<void> {
+  await inPortions(versions, portion => rows.insert(priceVersion).values(portion))
 }
 
 /** Every version that a model had, the newest first. */
@@ -108,21 +115,6 @@ export async function readVersions(rows: Rows, modelId: string, limit: number) {
     source: row.source,
     createdAt: row.createdAt,
   }))
-}
-
-/** Adds a version if the rates differ from those in force; true if it did. Call it with the catalog locked. */
-export async function writePrice(
-  rows: Rows,
-  modelId: string,
-  rates: Rates | undefined,
-  current: StoredPrice | undefined,
-  source: Source,
-): Promise<boolean> {
-  if (isDeepStrictEqual(rates, current?.rates)) return false
-  await rows
-    .insert(priceVersion)
-    .values({ modelId, rates: rates === undefined ? null : storeRates(rates), source })
-  return true
 }
 
 function storedPrice({ id, rates }: { id: bigint; rates: JsonObject | null }): StoredPrice {

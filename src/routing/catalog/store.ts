@@ -1,6 +1,8 @@
 import { eq, getTableColumns, inArray, type SQL, sql } from 'drizzle-orm'
+import { toSnakeCase } from 'drizzle-orm/casing'
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
 import type { Database, Rows, Transaction } from '@/db/connect.ts'
+import { inPortions } from '@/db/in-portions.ts'
 import { channel, channelKey, model, modelAlias, modelChannel, type Source } from '@/db/schema.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Catalog, Model, Route } from '@/routing/model.ts'
@@ -141,31 +143,46 @@ async function writeKeys(
   }
 }
 
-/** Adds a model or, under an id that exists, replaces everything but the time it was made. */
-export async function writeModel(
+/** Adds models or, under ids that exist, replaces everything but the time they were made. */
+export async function writeModels(
   tx: Transaction,
-  entry: ModelEntry,
+  entries: readonly ModelEntry[],
   channelIds: ReadonlyMap<string, number>,
   source: Source,
 ): Promise<void> {
-  const { aliases, routes, ...fields } = entry
-  const row = {
+  const rows = entries.map(({ aliases: _, routes: __, ...fields }) => ({
     ...fields,
     surfaces: fields.surfaces === undefined ? null : [...fields.surfaces],
     contextTokens: fields.contextTokens ?? null,
     maxOutputTokens: fields.maxOutputTokens ?? null,
     prices: fields.prices ?? null,
     source,
-  }
-  await tx.insert(model).values(row).onConflictDoUpdate({ target: model.id, set: row })
-  await tx.delete(modelChannel).where(eq(modelChannel.modelId, entry.id))
-  const links = routes.flatMap(({ channel: name, ...route }) => {
-    const channelId = channelIds.get(name)
-    return channelId === undefined ? [] : [{ ...route, channelId, modelId: entry.id }]
-  })
-  if (links.length > 0) await tx.insert(modelChannel).values(links)
-  if (aliases.length > 0)
-    await tx.insert(modelAlias).values(aliases.map(alias => ({ alias, modelId: entry.id })))
+  }))
+  await inPortions(rows, portion =>
+    tx.insert(model).values(portion).onConflictDoUpdate({ target: model.id, set: WRITTEN_ANEW }),
+  )
+  await inPortions(entries, portion =>
+    tx.delete(modelChannel).where(inArray(modelChannel.modelId, idsOf(portion))),
+  )
+  const links = entries.flatMap(({ id, routes }) =>
+    routes.flatMap(({ channel: name, ...route }) => {
+      const channelId = channelIds.get(name)
+      return channelId === undefined ? [] : [{ ...route, channelId, modelId: id }]
+    }),
+  )
+  await inPortions(links, portion => tx.insert(modelChannel).values(portion))
+  const names = entries.flatMap(({ id, aliases }) => aliases.map(alias => ({ alias, modelId: id })))
+  await inPortions(names, portion => tx.insert(modelAlias).values(portion))
+}
+
+/** What of a model's row is replaced when it is written again. */
+const { id: _id, createdAt: _createdAt, ...REPLACED } = getTableColumns(model)
+const WRITTEN_ANEW = Object.fromEntries(
+  Object.keys(REPLACED).map(name => [name, sql.raw(`excluded.${toSnakeCase(name)}`)]),
+)
+
+function idsOf(entries: readonly ModelEntry[]): string[] {
+  return entries.map(({ id }) => id)
 }
 
 /** The models that nobody has written since the shipped catalogue made them. */
@@ -188,12 +205,12 @@ export async function writeModelPrices(
 
 /** Frees the aliases of these models, so that one may move from a model to another in one go. */
 export async function removeAliases(tx: Transaction, modelIds: readonly string[]): Promise<void> {
-  if (modelIds.length > 0) await tx.delete(modelAlias).where(inArray(modelAlias.modelId, [...modelIds]))
+  await inPortions(modelIds, portion => tx.delete(modelAlias).where(inArray(modelAlias.modelId, portion)))
 }
 
 /** Removes models with their aliases and routes, and takes them from the accounts that were given them. */
 export async function removeModels(tx: Transaction, ids: readonly string[]): Promise<void> {
-  if (ids.length > 0) await tx.delete(model).where(inArray(model.id, [...ids]))
+  await inPortions(ids, portion => tx.delete(model).where(inArray(model.id, portion)))
 }
 
 /** Removes channels with their keys, and the routes through them. */

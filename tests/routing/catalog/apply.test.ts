@@ -181,6 +181,36 @@ models: [{ id: gpt, channels: [{ channel: main }] }]
   expect(await told()).toEqual(expected)
 })
 
+test('thousands of models are few statements', async () => {
+  const tables = ['model', 'model_alias', 'model_channel', 'price_version']
+  await db.sql`create table statement_seen (of_table text)`
+  await db.sql`create function see_statement() returns trigger language plpgsql as
+    $$ begin insert into statement_seen values (tg_table_name); return null; end $$`
+  for (const table of tables) {
+    await db.sql`create trigger seen after insert or update on ${db.sql(table)}
+      for each statement execute function see_statement()`
+  }
+  const file = (price: number) =>
+    configFile(`
+channels: [{ name: main, format: openai-responses, base_url: "https://api.openai.com" }]
+models:
+${Array.from({ length: 1_100 }, (_, at) => `  - { id: m${at}, aliases: [a${at}], owned_by: o${price}, channels: [{ channel: main }], prices: { input: ${price} } }`).join('\n')}`)
+  for (const [price, counts] of [
+    [1, { added: 1_100 }],
+    [1.5, { changed: 1_100 }],
+  ] as const) {
+    expect((await apply(file(price))).models).toEqual({ ...NOTHING, ...counts })
+    // An upsert is an insert and an update to triggers.
+    expect((await db.sql`delete from statement_seen returning 1`).length).toBeLessThanOrEqual(2 * 5)
+    const models = (await loadCatalog(db, box)).list()
+    expect(models).toHaveLength(1_100)
+    for (const { id, aliases, ownedBy, routes } of models) {
+      expect([aliases, ownedBy, routes.length]).toEqual([[id.replace('m', 'a')], `o${price}`, 1])
+    }
+  }
+  for (const table of tables) await db.sql`drop trigger seen on ${db.sql(table)}`
+})
+
 test('the order of aliases and routes is no change', async () => {
   await apply(configFile(TWO_CHANNELS))
   const shuffled = TWO_CHANNELS.replace('z-latest, a-latest', 'a-latest, z-latest')
