@@ -1,4 +1,3 @@
-import type { Caller } from '@/accounts/account.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
@@ -62,8 +61,8 @@ export interface CallState {
 /** A request for anything else: an image, a vector, a sound. */
 export interface OperationCall extends Call {
   /**
-   * Reads the body within these limits, and says what this caller wants done.
+   * Reads the body within these limits, and says what the record's caller wants done.
    * @throws GatewayError for what cannot be read or breaks the format's rules
    */
-  read: (request: Request, terms: BodyTerms, caller: Caller) => Promise<Operation>
+  read: (request: Request, terms: BodyTerms, record: ExchangeRecord) => Promise<Operation>
 }

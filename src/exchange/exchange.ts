@@ -64,9 +64,8 @@ function relay(conversation: Conversation, onEnd: () => void): Promise<Response>
 export function runOperation(gateway: Gateway, call: OperationCall): Promise<Response> {
   return withRecord(gateway, call, async record => {
     const received = await receive(gateway, record, call, async () => {
-      const caller = callerOf(record)
-      const read = await call.read(call.request, termsOf(caller, gateway), caller)
-      record.releases.push(() => read.dispose?.())
+      const read = await call.read(call.request, termsOf(callerOf(record), gateway), record)
+      record.streamed = read.delivery === 'events'
       return read
     })
     const { asked: operation, model, strict } = received
@@ -116,7 +115,7 @@ function signalOf(call: Call & Pick<ConversationCall, 'state'>): AbortSignal {
  * @param read reads the body, once it is known who sends it
  * @throws GatewayError of admission, and for a body that cannot be read
  */
-export async function receive<Asked extends { model: string; stream: boolean }>(
+export async function receive<Asked extends { model: string }>(
   gateway: Gateway,
   record: ExchangeRecord,
   call: Call,
@@ -130,7 +129,6 @@ export async function receive<Asked extends { model: string; stream: boolean }>(
   admitCaller(record.caller, () => call.listener.addressOf(call.request))
   const strict = wantsStrict(call.request.headers)
   const asked = await read()
-  record.streamed = asked.stream
   const model = admitModel(gateway.catalog, record.caller, asked.model, call.surface)
   record.model = model.id
   // Under load some callers have left by now: an answer for nobody must take no place and no money.
@@ -158,12 +156,9 @@ export async function readPrompt(
 ): Promise<Prompt> {
   const read = await readBody(call.request, termsOf(callerOf(record), gateway))
   const body = call.state === undefined ? read : await call.state.resolve(read, record)
-  return new Prompt({
-    surface: call.surface,
-    body,
-    headers: call.request.headers,
-    ...call.readCall(body),
-  })
+  const facts = call.readCall(body)
+  record.streamed = facts.stream
+  return new Prompt({ surface: call.surface, body, headers: call.request.headers, ...facts })
 }
 
 /** What can end an exchange early: its caller leaves, or a hold that was still on its way is refused. */

@@ -24,15 +24,8 @@ export function audio(gateway: Gateway, listener: Listener) {
 }
 
 function readSound(kind: TranscriptionKind): OperationCall['read'] {
-  return async (request, terms) => {
-    const form = await readForm(request, terms)
-    try {
-      return await transcriptionOperation(form, kind)
-    } catch (error) {
-      form.close()
-      throw error
-    }
-  }
+  return async (request, terms, record) =>
+    transcriptionOperation(await readForm(request, terms, record), kind)
 }
 
 async function readSpeech(request: Request, terms: BodyTerms) {

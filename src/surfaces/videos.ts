@@ -5,6 +5,7 @@ import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import type { Listener, OperationCall } from '@/exchange/call.ts'
 import { runOperation } from '@/exchange/exchange.ts'
 import { isForm, readForm } from '@/exchange/operations/form.ts'
+import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/content.ts'
@@ -83,27 +84,21 @@ export async function fresh(gateway: VideoGateway, job: VideoJob): Promise<Video
 }
 
 function orderReader(gateway: VideoGateway): OperationCall['read'] {
-  return async (request, terms) => {
+  return async (request, terms, record) => {
     const shared = { store: gateway.videos, dialect: 'openai', origin: originOf(gateway, request) } as const
     if (!isForm(request.headers.get('content-type'))) {
       const body = await readBody(request, terms)
       return videoOperation({ ...shared, body, model: readModel(body.json) })
     }
-    const form = await readForm(request, terms)
-    try {
-      const model = readModel({ model: form.value('model') })
-      return videoOperation({ ...shared, body: form, model })
-    } catch (error) {
-      form.close()
-      throw error
-    }
+    const form = await readForm(request, terms, record)
+    return videoOperation({ ...shared, body: form, model: readModel({ model: form.value('model') }) })
   }
 }
 
 function remixReader(gateway: VideoGateway, id: string | undefined): OperationCall['read'] {
-  return async (request, terms, { accountId }) => {
-    const source = await findVideo(gateway, accountId, id)
-    const body = await readPrompt(request, terms)
+  return async (request, terms, record) => {
+    const source = await findVideo(gateway, callerOf(record).accountId, id)
+    const body = await readPrompt(request, terms, record)
     const origin = originOf(gateway, request)
     return remixOperation(
       { store: gateway.videos, dialect: 'openai', model: source.calledModel, origin, body },
@@ -113,15 +108,11 @@ function remixReader(gateway: VideoGateway, id: string | undefined): OperationCa
 }
 
 /** A form that holds nothing but values is as good as the JSON that says the same. */
-async function readPrompt(request: Request, terms: BodyTerms): Promise<RequestBody> {
+async function readPrompt(request: Request, terms: BodyTerms, record: ExchangeRecord): Promise<RequestBody> {
   if (!isForm(request.headers.get('content-type'))) return readBody(request, terms)
-  const form = await readForm(request, terms)
-  try {
-    const json: JsonObject = { prompt: form.value('prompt') }
-    return { json, bytes: Buffer.from(JSON.stringify(json)) }
-  } finally {
-    form.close()
-  }
+  const form = await readForm(request, terms, record)
+  const json: JsonObject = { prompt: form.value('prompt') }
+  return { json, bytes: Buffer.from(JSON.stringify(json)) }
 }
 
 const DEFAULT_LIMIT = 20

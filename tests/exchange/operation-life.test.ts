@@ -2,6 +2,7 @@ import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { startTestGateway } from '#tests/support/gateway/gateway.ts'
 import { least } from '#tests/support/least.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
+import { temporaryFiles } from '#tests/support/temporary-files.ts'
 import {
   eventStream,
   fedStream,
@@ -227,6 +228,32 @@ test('with an Idempotency-Key an edit runs once and is billed once, whatever bou
   expect(upstream.seen).toHaveLength(1)
   expect((await charges()) - before).toBe(1)
 })
+
+test.skipIf(process.platform !== 'linux')(
+  'the files of a form are gone once its exchange is over, whether it was served, failed or was refused',
+  async () => {
+    const before = temporaryFiles()
+    const statusOf = async (fields: Readonly<Record<string, string>>) => {
+      const form = new FormData()
+      form.append('image', new File([new Uint8Array(100_000)], 'a.png', { type: 'image/png' }))
+      for (const [name, value] of Object.entries(fields)) form.append(name, value)
+      const headers = { authorization: `Bearer ${gateway.key}` }
+      return (await fetch(`${gateway.url}/v1/images/edits`, { method: 'POST', headers, body: form })).status
+    }
+    let openAtUpstream = 0
+    answer = () => {
+      openAtUpstream = temporaryFiles()
+      return Response.json(IMAGE)
+    }
+    expect(await statusOf({ model: 'one', prompt: 'x' })).toBe(200)
+    expect(openAtUpstream).toBe(before + 1)
+    answer = () => new Response('no', { status: 400 })
+    expect(await statusOf({ model: 'one', prompt: 'x' })).toBe(400)
+    expect(await statusOf({ prompt: 'no model' })).toBe(400)
+    expect(await statusOf({ model: 'nobody-has-it', prompt: 'x' })).toBe(400)
+    await until(() => temporaryFiles() === before)
+  },
+)
 
 describe('an upstream that is silent', () => {
   const clock = manualClock()

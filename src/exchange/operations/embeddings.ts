@@ -36,7 +36,6 @@ export function embeddingOperation(call: EmbeddingCall): WholeOperation {
     model: call.model,
     format: call.action === undefined ? 'openai-chat-completions' : 'gemini-generate-content',
     delivery: 'whole',
-    stream: false,
     price: { work: 'embedding', ceiling: { inputTokens: withMargin(estimate), outputTokens: 0 } },
     objection: route => objectionOf(call, route),
     prepare: route =>

@@ -3,6 +3,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { openBody } from '@/exchange/admission/request-bytes.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
@@ -27,16 +28,14 @@ const MAX_VALUE_BYTES = 1024 * 1024
 const MAX_PARTS = 1000
 
 /**
- * A multipart body, read once: values in memory, files on disk, so that it can be sent as often as candidates are
- * tried. To be closed by whoever read it.
+ * A multipart body, read once: values in memory, files on disk until its exchange ends, so that it can be sent as often as
+ * candidates are tried.
  */
 export class Form {
   readonly parts: readonly FormPart[]
-  readonly #spool: Spool
 
-  constructor(parts: readonly FormPart[], spool: Spool) {
+  constructor(parts: readonly FormPart[]) {
     this.parts = parts
-    this.#spool = spool
   }
 
   /** The last value of a name, as most readers of forms take it; undefined if there is none. */
@@ -63,12 +62,6 @@ export class Form {
       headers: { 'content-type': `multipart/form-data; boundary=${boundary}` },
     }
   }
-
-  /** Gives the disk back. */
-  close(): void {
-    // Nothing depends on it, and an unnamed file is freed with its process at the latest.
-    this.#spool.close().catch(() => undefined)
-  }
 }
 
 /** The values of a body, a form's included, where the last of a name counts; files are none. */
@@ -78,10 +71,15 @@ export function fieldsOf(body: RequestBody | Form): JsonObject {
 }
 
 /**
- * Reads a multipart body. At no time is more of a file in memory than a piece of it.
+ * Reads a multipart body. At no time is more of a file in memory than a piece of it. The disk is given back when the
+ * exchange ends.
  * @throws GatewayError `unsupported_media_type`, `body_too_large`, `body_stalled`, `unsupported_encoding`, `invalid_request`
  */
-export async function readForm(request: Request, terms: BodyTerms): Promise<Form> {
+export async function readForm(
+  request: Request,
+  terms: BodyTerms,
+  { releases }: Pick<ExchangeRecord, 'releases'>,
+): Promise<Form> {
   const contentType = request.headers.get('content-type') ?? ''
   if (!isForm(contentType)) {
     throw new GatewayError(
@@ -90,12 +88,9 @@ export async function readForm(request: Request, terms: BodyTerms): Promise<Form
     )
   }
   const spool = new Spool()
-  try {
-    return new Form(await parse(contentType, openBody(request, terms), spool), spool)
-  } catch (error) {
-    await spool.close()
-    throw error
-  }
+  // Nothing depends on it, and an unnamed file is freed with its process at the latest.
+  releases.push(() => void spool.close().catch(() => undefined))
+  return new Form(await parse(contentType, openBody(request, terms), spool))
 }
 
 /** Whether a content type is that of a form. */

@@ -61,9 +61,8 @@ const MOST_PARTIAL = 10
  */
 export function imageOperation(call: ImageCall): Operation {
   const asked = new ImageAsked(call)
-  const { body, model } = call
   const common = {
-    model,
+    model: call.model,
     otherModels: authorOf(asked.fields),
     format: SURFACE_FORMAT.images,
     price: {
@@ -72,23 +71,10 @@ export function imageOperation(call: ImageCall): Operation {
         imageCeiling({ ...asked, textTokens: withMargin(asked.textTokens), inputs: asked.inputs }, rates),
     },
     objection: (route: Route) => objectionOf(asked, route),
-    dispose: () => {
-      if (body instanceof Form) body.close()
-    },
   }
   return asked.stream
-    ? {
-        ...common,
-        delivery: 'events',
-        stream: true,
-        prepare: (route, context) => prepareStream(asked, route, context),
-      }
-    : {
-        ...common,
-        delivery: 'whole',
-        stream: false,
-        prepare: (route, context) => prepareWhole(asked, route, context),
-      }
+    ? { ...common, delivery: 'events', prepare: (route, context) => prepareStream(asked, route, context) }
+    : { ...common, delivery: 'whole', prepare: (route, context) => prepareWhole(asked, route, context) }
 }
 
 /** What a call asks for, as far as it can be told whatever the upstream. */

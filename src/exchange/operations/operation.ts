@@ -33,21 +33,16 @@ interface OperationOf<P extends Prepared> {
    * @throws GatewayError `unsupported_parameter`
    */
   prepare(route: Route, context: PrepareContext): P | Promise<P>
-  /** Frees what the request holds (spooled files). Called once, when all is over. */
-  dispose?(): void
 }
 
 /** An operation whose answer is read to its end before the caller gets any of it. */
 export interface WholeOperation extends OperationOf<PreparedWhole> {
   delivery: 'whole'
-  stream: false
 }
 
-/** An operation whose answer flows: server-sent events, or the bytes of a sound or a film. */
+/** An operation whose answer flows: server-sent events, which the stored result calls streamed, or the bytes of a sound. */
 export interface StreamedOperation extends OperationOf<PreparedStream> {
   delivery: 'events' | 'bytes'
-  /** Whether the stored result calls it streamed. */
-  stream: boolean
 }
 
 /** What an operation may know of its exchange when it writes a request. */

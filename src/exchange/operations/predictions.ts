@@ -20,7 +20,6 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
     model,
     format: 'gemini-generate-content',
     delivery: 'whole',
-    stream: false,
     price: {
       work: 'image',
       ceiling: rates =>

@@ -33,7 +33,6 @@ export function speechOperation(body: RequestBody, model: string): StreamedOpera
     model,
     format: SURFACE_FORMAT.audio,
     delivery: isEvents ? 'events' : 'bytes',
-    stream: isEvents,
     price: {
       work: 'speech',
       ceiling: {

@@ -55,7 +55,6 @@ function streamed(asked: TranscriptionAsked): Operation {
   return {
     ...common(asked),
     delivery: 'events',
-    stream: true,
     prepare: (route, { record, price }) => ({
       ...sent(asked, route),
       open: headers => open(headers, record.id, { asked, rates: price?.rates }),
@@ -67,7 +66,6 @@ function whole(asked: TranscriptionAsked): Operation {
   return {
     ...common(asked),
     delivery: 'whole',
-    stream: false,
     prepare: (route, { price }) => ({
       ...sent(asked, route),
       read: (bytes, headers) => {
@@ -83,7 +81,7 @@ function whole(asked: TranscriptionAsked): Operation {
 }
 
 /** What is the same for both. */
-function common({ form, model, length, promptTokens }: TranscriptionAsked) {
+function common({ model, length, promptTokens }: TranscriptionAsked) {
   return {
     model,
     format: SURFACE_FORMAT.audio,
@@ -96,7 +94,6 @@ function common({ form, model, length, promptTokens }: TranscriptionAsked) {
       },
     },
     objection: needsOpenai(model),
-    dispose: () => form.close(),
   }
 }
 

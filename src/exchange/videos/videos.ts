@@ -53,7 +53,6 @@ export function videoOperation(order: VideoOrder): WholeOperation {
     model,
     format: dialect === 'openai' ? SURFACE_FORMAT.videos : 'gemini-generate-content',
     delivery: 'whole',
-    stream: false,
     price: priceOf(terms),
     objection: ({ channel }) => objectionOf(order, wire, dialectOf(channel.format)),
     prepare: async (route, context) => {
@@ -61,7 +60,6 @@ export function videoOperation(order: VideoOrder): WholeOperation {
       const sent = isOwn ? passOn(order, route) : await writeForeign(order, wire, route)
       return { ...sent, read: reader(order, terms, context, undefined) }
     },
-    ...(body instanceof Form ? { dispose: () => body.close() } : {}),
   }
 }
 
@@ -78,7 +76,6 @@ export function remixOperation(order: VideoOrder & { body: RequestBody }, source
     model: source.calledModel,
     format: SURFACE_FORMAT.videos,
     delivery: 'whole',
-    stream: false,
     price: priceOf(terms),
     objection: ({ channel }) => (makerOf(source, [channel]) === undefined ? makerIsGone() : undefined),
     narrow: route => ({ ...route, channel: makerOf(source, [route.channel])?.channel ?? route.channel }),

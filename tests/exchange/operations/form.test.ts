@@ -1,23 +1,24 @@
 import { afterEach, describe, expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readlinkSync, rmdirSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { bodyTerms } from '#tests/support/body-terms.ts'
+import { temporaryFiles } from '#tests/support/temporary-files.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type Form, readForm } from '@/exchange/operations/form.ts'
 
-const open: Form[] = []
-afterEach(() => {
-  for (const form of open.splice(0)) form.close()
-})
+/** What the exchange of the forms does at its end. */
+const releases: (() => void)[] = []
+const endExchange = () => {
+  for (const release of releases.splice(0)) release()
+}
+afterEach(endExchange)
 
 const MAX = 8 * 1024 * 1024
 
-async function read(body: FormData, max = MAX): Promise<Form> {
-  const form = await readForm(new Request('http://x', { method: 'POST', body }), bodyTerms(max))
-  open.push(form)
-  return form
+function read(body: FormData, max = MAX): Promise<Form> {
+  return readForm(new Request('http://x', { method: 'POST', body }), bodyTerms(max), { releases })
 }
 
 function raw(text: string | Uint8Array<ArrayBuffer>, headers: Record<string, string> = {}): Request {
@@ -105,18 +106,18 @@ describe('a form', () => {
     rmdirSync(directory)
   })
 
-  test('that was closed cannot be read', async () => {
+  test('whose exchange has ended cannot be read', async () => {
     const body = new FormData()
     body.append('file', new File([noise(100)], 'f'))
     const form = await read(body)
-    form.close()
+    endExchange()
     await expect(sent(form)).rejects.toThrow('closed')
   })
 
   test('may be compressed', async () => {
     const text = '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n--b--\r\n'
-    const form = await readForm(raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' }), bodyTerms(MAX))
-    open.push(form)
+    const compressed = raw(Bun.gzipSync(text), { 'content-encoding': 'gzip' })
+    const form = await readForm(compressed, bodyTerms(MAX), { releases })
     expect(form.value('model')).toBe('m')
   })
 })
@@ -127,25 +128,12 @@ test.skipIf(process.platform !== 'linux')(
     const before = temporaryFiles()
     const head = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\n'
     for (let round = 0; round < 20; round += 1) {
-      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), bodyTerms(MAX)))
+      await errorOf(readForm(raw(head + 'x'.repeat(1000 * round)), bodyTerms(MAX), { releases }))
     }
+    endExchange()
     await until(() => temporaryFiles() <= before)
   },
 )
-
-/** How many of them this process has open. Of what else it has open, other tests' connections come and go. */
-function temporaryFiles(): number {
-  return readdirSync('/proc/self/fd').filter(handle => targetOf(handle).startsWith(tmpdir())).length
-}
-
-function targetOf(handle: string): string {
-  try {
-    return readlinkSync(`/proc/self/fd/${handle}`)
-  } catch {
-    // It was closed meanwhile.
-    return ''
-  }
-}
 
 describe('what is no form is a 400 that echoes nothing', () => {
   const part = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nsecret'
@@ -163,7 +151,7 @@ describe('what is no form is a 400 that echoes nothing', () => {
       'invalid_request',
     ],
   ])('%s', async (_, request, kind) => {
-    const error = await errorOf(readForm(request, bodyTerms(MAX)))
+    const error = await errorOf(readForm(request, bodyTerms(MAX), { releases }))
     expect(error.kind).toBe(kind as GatewayError['kind'])
     expect(error.message).not.toContain('secret')
   })
@@ -184,9 +172,11 @@ describe('what is no form is a 400 that echoes nothing', () => {
       body: chunked,
       headers: { 'content-type': 'multipart/form-data; boundary=b' },
     })
-    expect((await errorOf(readForm(streamed, bodyTerms(1_000_000)))).kind).toBe('body_too_large')
+    expect((await errorOf(readForm(streamed, bodyTerms(1_000_000), { releases }))).kind).toBe(
+      'body_too_large',
+    )
     const bomb = raw(Bun.gzipSync(new Uint8Array(5_000_000)), { 'content-encoding': 'gzip' })
-    expect((await errorOf(readForm(bomb, bodyTerms(1_000_000)))).kind).toBe('body_too_large')
+    expect((await errorOf(readForm(bomb, bodyTerms(1_000_000), { releases }))).kind).toBe('body_too_large')
   })
 })
 
@@ -197,7 +187,7 @@ test('a disk that takes no files is no fault of the form', async () => {
     const body = new FormData()
     body.set('file', new File([noise(100_000)], 'a.mp3'))
     const request = new Request('http://x', { method: 'POST', body })
-    const error = await errorOf(readForm(request, bodyTerms(MAX)))
+    const error = await errorOf(readForm(request, bodyTerms(MAX), { releases }))
     expect(error).toMatchObject({
       kind: 'overloaded',
       status: 503,
