@@ -3,7 +3,6 @@ import type { Prompt } from '@/exchange/admission/prompt.ts'
 import { mediaOf } from '@/exchange/attempt/media.ts'
 import { type Preparation, type PrepareOptions, prepare } from '@/exchange/attempt/preparation.ts'
 import type { Admitted } from '@/exchange/attempt/routes.ts'
-import type { Reservation } from '@/exchange/billing/charge.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { ConversationTraits, ResponseChain } from '@/routing/affinity.ts'
 import type { Model } from '@/routing/model.ts'
@@ -13,7 +12,6 @@ import { callerOf, type ExchangeRecord } from './record.ts'
 /** A conversation that was admitted, ready for attempts. */
 export interface Conversation extends Admitted<Preparation> {
   prompt: Prompt
-  reservation: Reservation
   /** What the upstream's format cannot say is an error, and not a loss. */
   strict: boolean
 }

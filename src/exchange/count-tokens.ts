@@ -1,9 +1,8 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { decodeBody, type Prompt } from '@/exchange/admission/prompt.ts'
-import { readAnswer } from '@/exchange/attempt/answer-body.ts'
-import { faultInBody, send } from '@/exchange/attempt/attempt.ts'
-import { isPassthrough, passOn, type SentRequest } from '@/exchange/attempt/passthrough-request.ts'
+import { faultInBody, fetchWhole, type Sendable } from '@/exchange/attempt/attempt.ts'
+import { isPassthrough, passOn } from '@/exchange/attempt/passthrough-request.ts'
 import { targetOf } from '@/exchange/attempt/preparation.ts'
 import { MAX_ATTEMPTS } from '@/exchange/attempt/routes.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
@@ -17,7 +16,6 @@ import { spliceJson } from '@/json/splice.ts'
 import { wellFormed } from '@/json/well-formed.ts'
 import type { Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
-import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import type { ConversationCall } from './call.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
 import { readPrompt, receive } from './exchange.ts'
@@ -113,42 +111,28 @@ function countingWay(candidate: Candidate): CountingWay[] {
 async function ask(counting: Counting, way: CountingWay): Promise<string | GatewayError> {
   const { candidate } = way
   const { route } = candidate
-  const { gateway, record, prompt, pass, interruption } = counting
-  const { client, clock, deadlines, metrics } = gateway
+  const { gateway, record, prompt } = counting
+  const { attempts } = gateway.metrics
   const channel = route.channel.name
   record.attempts += 1
   record.channel = channel
   record.channelFormat = route.channel.format
-  const call = prepareCount(counting, way)
-  const attempt = new AbortController()
-  const giveUp = (reason: GatewayError) => attempt.abort(reason)
-  interruption.listen(giveUp)
+  const preparation = prepareCount(counting, way)
   try {
-    const options = { client, pass, now: clock.now, deadlines, attempt }
-    const response = await send(call, candidate, options)
-    const { idleMs } = route.channel.timeouts
-    const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
-    const answer = readCount(utf8.decode(bytes), prompt, way.codec)
-    metrics.attempts.of(channel, 'ok').add()
+    const answer = await fetchWhole(counting, { preparation, candidate }, bytes =>
+      readCount(utf8.decode(bytes), prompt, way.codec),
+    )
+    attempts.of(channel, 'ok').add()
     return answer
   } catch (error) {
-    const failure = asUpstreamError(attempt.signal.aborted ? attempt.signal.reason : error)
-    metrics.attempts.of(channel, failure.kind).add()
+    const failure = asGatewayError(error)
+    attempts.of(channel, failure.kind).add()
     if (isCallersFault(failure)) throw failure
     return failure
-  } finally {
-    interruption.unlisten(giveUp)
   }
 }
 
-interface PreparedCount extends SentRequest {
-  call: UpstreamCall
-}
-
-function prepareCount(
-  { prompt, model }: Counting,
-  { candidate: { route }, codec }: CountingWay,
-): PreparedCount {
+function prepareCount({ prompt, model }: Counting, { candidate: { route }, codec }: CountingWay): Sendable {
   const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
   if (isPassthrough(prompt, route)) {
     const { body, headers } = passOn(prompt, { target: targetOf(model, route), purpose: 'count-tokens' })
@@ -209,11 +193,6 @@ const CANNOT_COUNT = new Set([404, 405, 501])
 function isCallersFault({ kind, status }: GatewayError): boolean {
   if (kind === 'upstream_rejected') return !CANNOT_COUNT.has(status)
   return !kind.startsWith('upstream_')
-}
-
-function asUpstreamError(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  return new GatewayError('upstream_error', 'The upstream broke off its count', { cause: error })
 }
 
 function tooSlow(): GatewayError {

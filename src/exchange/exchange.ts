@@ -15,6 +15,7 @@ import { relayOperation } from '@/exchange/operations/relay-operation.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
 import { relayStream } from '@/exchange/relay/stream.ts'
 import { relayWhole } from '@/exchange/relay/whole.ts'
+import { answerReader } from '@/exchange/relay/whole-answer.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Call, ConversationCall, OperationCall } from './call.ts'
 import { type Conversation, converse } from './conversation.ts'
@@ -57,7 +58,9 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
  * @throws GatewayError when there will be no answer; `onEnd` is not called then
  */
 function relay(conversation: Conversation, onEnd: () => void): Promise<Response> {
-  return conversation.prompt.stream ? relayStream(conversation, onEnd) : relayWhole(conversation, onEnd)
+  return conversation.prompt.stream
+    ? relayStream(conversation, onEnd)
+    : relayWhole(conversation, answerReader(conversation), onEnd)
 }
 
 /** The same for a request that is no conversation. */
@@ -70,7 +73,7 @@ export function runOperation(gateway: Gateway, call: OperationCall): Promise<Res
     })
     const { asked: operation, model, strict } = received
     admitOtherModels(gateway.catalog, callerOf(record), operation)
-    const work = undertake({ gateway, record, model, operation }, strict)
+    const work = undertake({ gateway, record, model, operation, strict })
     const interruption = interruptionOf(call)
     const quoted = quoteOperation(operation.price, model)
     const { pass, reservation } = await admitPaid(gateway, record, quoted, interruption)

@@ -1,56 +1,99 @@
-import type { Deadlines } from '@/clock/deadlines.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { GuardedClient, Pass } from '@/exchange/pass.ts'
+import type { Gateway } from '@/exchange/gateway.ts'
+import type { Interruption } from '@/exchange/interruption.ts'
+import type { Pass } from '@/exchange/pass.ts'
 import { decodeFault, faultOf } from '@/formats/faults/fault.ts'
 import { CODECS } from '@/formats/registry.ts'
 import type { Candidate } from '@/routing/order.ts'
 import { judge, retryAfterMs } from '@/upstream/outcome.ts'
 import type { UpstreamRequest } from '@/upstream/request.ts'
-import { readFault } from './answer-body.ts'
+import { readAnswer, readFault } from './answer-body.ts'
 
 /** What is sent to an upstream. */
 export type Sendable = Pick<UpstreamRequest, 'call' | 'body' | 'headers' | 'followsRedirects'>
 
-/** What an attempt is sent with. */
-export interface SendOptions {
-  client: GuardedClient
+/** Who makes an attempt. */
+export interface Sender {
+  gateway: Pick<Gateway, 'client' | 'clock' | 'deadlines'>
   pass: Pass
-  now: () => number
-  deadlines: Deadlines
-  /** Ends the attempt, as does whoever has a reason to. */
-  attempt: AbortController
+}
+
+/** What is sent where. */
+export interface Sending<P extends Sendable> {
+  preparation: P
+  candidate: Pick<Candidate, 'route' | 'key'>
   /** Which pool of connections it goes over; undefined: the first. */
   pool?: number
 }
 
 /**
  * Sends one prepared request to its candidate and returns the answer once its head says that it succeeded.
+ * @param attempt ends the attempt, as does whoever has a reason to
  * @throws GatewayError that says whether another channel could do better
  */
 export async function send(
-  { call, body, headers, followsRedirects }: Sendable,
-  { route: { channel }, key }: Pick<Candidate, 'route' | 'key'>,
-  options: SendOptions,
+  { gateway, pass }: Sender,
+  { preparation, candidate, pool = 0 }: Sending<Sendable>,
+  attempt: AbortController,
 ): Promise<Response> {
-  const response = await options.client(options.pass, {
+  const { call, body, headers, followsRedirects = false } = preparation
+  const { channel } = candidate.route
+  const { key } = candidate
+  const response = await gateway.client(pass, {
     channel,
     key,
     call,
     body,
     headers,
-    followsRedirects: followsRedirects ?? false,
-    attempt: options.attempt,
-    pool: options.pool ?? 0,
+    followsRedirects,
+    attempt,
+    pool,
   })
   if (response.ok) return response
-  const text = await readFault(response, options.deadlines)
+  const text = await readFault(response, gateway.deadlines)
   // Who gave the attempt up meanwhile has said why.
-  options.attempt.signal.throwIfAborted()
+  attempt.signal.throwIfAborted()
   const fault = CODECS[channel.format].decodeFault(response.status, text)
   throw judge({
     ...fault,
-    retryAfterMs: retryAfterMs(response.headers, options.now()) ?? fault.retryAfterMs,
+    retryAfterMs: retryAfterMs(response.headers, gateway.clock.now()) ?? fault.retryAfterMs,
   })
+}
+
+/**
+ * One attempt at an answer in one piece: sent, read to its end within the channel's times, and taken in by `read`. Bytes
+ * are read natively in one go and never go through a JavaScript stream.
+ * @throws GatewayError that says whether another route could do better
+ */
+export async function fetchWhole<P extends Sendable, Answer>(
+  sender: Sender & { interruption: Interruption },
+  sending: Sending<P>,
+  read: (bytes: Uint8Array, headers: Headers) => Answer,
+): Promise<Answer> {
+  const { gateway, interruption } = sender
+  const attempt = new AbortController()
+  const giveUp = (reason: GatewayError) => attempt.abort(reason)
+  interruption.listen(giveUp)
+  const { deadlines } = gateway
+  const { idleMs } = sending.candidate.route.channel.timeouts
+  try {
+    const response = await send(sender, sending, attempt)
+    const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
+    return read(bytes, response.headers)
+  } catch (error) {
+    throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
+  } finally {
+    interruption.unlisten(giveUp)
+  }
+}
+
+function brokenOff(error: unknown): GatewayError {
+  if (error instanceof GatewayError) return error
+  return new GatewayError(
+    'upstream_error',
+    'The upstream closed the connection before its answer was complete',
+    { retry: 'next-channel', cause: error },
+  )
 }
 
 /**

@@ -1,4 +1,5 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import type { Reservation } from '@/exchange/billing/charge.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
 import type { Pass } from '@/exchange/pass.ts'
@@ -29,6 +30,8 @@ export interface Admitted<P extends Prepared> {
   gateway: Gateway
   record: ExchangeRecord
   pass: Pass
+  /** The money that is set aside for it. */
+  reservation: Reservation
   model: Model
   /** The routes that can serve it. */
   routes: readonly Route[]

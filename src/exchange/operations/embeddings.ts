@@ -2,6 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
+import type { CallerAnswer } from '@/exchange/relay/whole.ts'
 import * as gemini from '@/formats/gemini-generate-content/embeddings.ts'
 import * as openai from '@/formats/openai/embeddings.ts'
 import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
@@ -11,13 +12,7 @@ import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { dialectOf } from './dialect.ts'
-import {
-  noSuchThing,
-  type OperationAnswer,
-  objectionIn,
-  type PreparedWhole,
-  type WholeOperation,
-} from './operation.ts'
+import { noSuchThing, objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
 import { geminiName, JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
@@ -125,7 +120,7 @@ function reply(
   { inputs }: EmbeddingRequest,
   estimate: number,
   encode: (answer: EmbeddingAnswer, inputTokens: number) => JsonObject,
-): OperationAnswer {
+): CallerAnswer {
   if (answer === undefined || answer.vectors.length !== inputs.length) {
     throw new GatewayError('upstream_error', 'The upstream did not answer with one vector for each input', {
       retry: 'next-channel',

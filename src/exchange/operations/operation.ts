@@ -4,6 +4,7 @@ import type { OperationPrice } from '@/exchange/billing/quote.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import type { Pipeline } from '@/exchange/relay/pipeline.ts'
+import type { CallerAnswer } from '@/exchange/relay/whole.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { ModelPrice, Route } from '@/routing/model.ts'
 import type { Candidate } from '@/routing/order.ts'
@@ -15,7 +16,8 @@ import { dialectOf } from './dialect.ts'
  */
 export type Operation = WholeOperation | StreamedOperation
 
-interface OperationOf<P extends Prepared> {
+/** What is the same of both. */
+export interface OperationOf<P extends Prepared> {
   /** As the caller named it. */
   model: string
   /** Models that it names beside that one, for a vendor to run. */
@@ -58,7 +60,7 @@ export interface PreparedWhole extends Prepared {
    * Reads what the upstream answered; `served` is where.
    * @throws GatewayError for an error inside a 200, and for what is no answer at all
    */
-  read(bytes: Uint8Array, headers: Headers, served: Served): OperationAnswer
+  read(bytes: Uint8Array, headers: Headers, served: Served): CallerAnswer
 }
 
 /** A request whose answer flows. */
@@ -69,16 +71,6 @@ export interface PreparedStream extends Prepared {
 
 /** Where an answer came from. */
 export type Served = Pick<Candidate, 'route' | 'key'>
-
-/** An answer for the caller, and what it used. */
-export interface OperationAnswer {
-  body: Uint8Array | string
-  contentType: string
-  /** Undefined: nothing is charged. */
-  used: UsedUp | undefined
-  /** Hands the hold to a job, which is charged when it ends; the caller is answered when that is durable. */
-  entrust?: (record: ExchangeRecord) => Promise<void>
-}
 
 /** A pipeline that knows what has been used so far. */
 export interface OperationPipeline extends Pipeline {
@@ -107,9 +99,9 @@ export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
 }
 
 /** An operation, and the routes that can serve it. */
-export interface Undertaking<O extends Operation>
+export interface Undertaking
   extends Pick<Admitted<Prepared>, 'gateway' | 'record' | 'model' | 'routes' | 'traits'> {
-  operation: O
+  operation: Operation
   context: PrepareContext
   /** What the upstream's format cannot say is an error, and not a loss. */
   strict: boolean
@@ -120,9 +112,8 @@ export interface Undertaking<O extends Operation>
  * @throws GatewayError when there is none: what all of them object to, else `surface_not_supported`
  */
 export function undertake(
-  asked: Pick<Undertaking<Operation>, 'gateway' | 'record' | 'model' | 'operation'>,
-  strict: boolean,
-): Undertaking<Operation> {
+  asked: Pick<Undertaking, 'gateway' | 'record' | 'model' | 'operation' | 'strict'>,
+): Undertaking {
   const { record, model, operation } = asked
   const objections = model.routes.map(route => operation.objection(route))
   const routes = model.routes
@@ -147,7 +138,6 @@ export function undertake(
       body: {},
     },
     context: { record, price: model.price },
-    strict,
   }
 }
 

@@ -1,76 +1,45 @@
-import { overCandidates, type Prepared } from '@/exchange/attempt/routes.ts'
-import { charge, type Reservation } from '@/exchange/billing/charge.ts'
-import type { Interruption } from '@/exchange/interruption.ts'
-import type { Pass } from '@/exchange/pass.ts'
+import type { Admitted, Prepared } from '@/exchange/attempt/routes.ts'
 import { relayFlow } from '@/exchange/relay/flow.ts'
-import { streamHeaders, wholeHeaders } from '@/exchange/relay/reply.ts'
-import { fetchWhole } from '@/exchange/relay/whole.ts'
+import { streamHeaders } from '@/exchange/relay/reply.ts'
+import { relayWhole } from '@/exchange/relay/whole.ts'
 import { bounded, refuseLosses } from '@/formats/lowering/caller-words.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { SURFACE_FORMAT } from '@/generation/surface.ts'
-import type { Route } from '@/routing/model.ts'
 import type {
-  Operation,
+  OperationOf,
   OperationPipeline,
+  PreparedStream,
   StreamedOperation,
   Undertaking,
-  WholeOperation,
 } from './operation.ts'
 
 /** An operation that was admitted. */
-interface AdmittedOperation<O extends Operation> extends Undertaking<O> {
-  pass: Pass
-  reservation: Reservation
-  interruption: Interruption
-}
+type AdmittedOperation = Undertaking & Omit<Admitted<Prepared>, 'prepare'>
 
 /**
  * Relays an operation's answer. Returns when its head can be sent, and calls `onEnd` once when all is over.
  * @throws GatewayError when there will be no answer; `onEnd` is not called then
  */
-export function relayOperation(admitted: AdmittedOperation<Operation>, onEnd: () => void): Promise<Response> {
+export function relayOperation(admitted: AdmittedOperation, onEnd: () => void): Promise<Response> {
   const { operation } = admitted
-  return operation.delivery === 'whole'
-    ? relayWholeOperation({ ...admitted, operation }, onEnd)
-    : relayStreamedOperation({ ...admitted, operation }, onEnd)
-}
-
-async function relayWholeOperation(
-  admitted: AdmittedOperation<WholeOperation>,
-  onEnd: () => void,
-): Promise<Response> {
-  const { gateway, record, operation, context, reservation } = admitted
-  const prepared = {
-    ...admitted,
-    prepare: async (route: Route) => checked(await operation.prepare(route, context), admitted),
-  }
-  const answer = await overCandidates(prepared, one =>
-    fetchWhole(prepared, one, (bytes, headers) => one.preparation.read(bytes, headers, one.candidate)),
+  if (operation.delivery !== 'whole') return relayStreamed(admitted, operation, onEnd)
+  return relayWhole(
+    { ...admitted, prepare: preparer(operation, admitted) },
+    (bytes, headers, { preparation, candidate }) => preparation.read(bytes, headers, candidate),
+    onEnd,
   )
-  charge(record, answer.used, reservation.bill)
-  await reservation.granted
-  if (answer.entrust !== undefined) {
-    await answer.entrust(record)
-    reservation.bill.entrusted()
-  }
-  onEnd()
-  return new Response(answer.body, {
-    headers: wholeHeaders(record, gateway.clock.now(), answer.contentType),
-  })
 }
 
-function relayStreamedOperation(
-  admitted: AdmittedOperation<StreamedOperation>,
+function relayStreamed(
+  admitted: AdmittedOperation,
+  operation: StreamedOperation,
   onEnd: () => void,
 ): Promise<Response> {
-  const { gateway, record, operation, context, reservation } = admitted
+  const { gateway, record, reservation } = admitted
   const codec = CODECS[SURFACE_FORMAT[record.surface]]
   const isEvents = operation.delivery === 'events'
-  return relayFlow(
-    {
-      ...admitted,
-      prepare: async (route: Route) => checked(await operation.prepare(route, context), admitted),
-    },
+  return relayFlow<PreparedStream, OperationPipeline>(
+    { ...admitted, prepare: preparer(operation, admitted) },
     {
       outlet: {
         clock: gateway.clock,
@@ -102,9 +71,15 @@ function isEventStream({ contentType }: OperationPipeline): boolean {
   return contentType.startsWith('text/event-stream')
 }
 
-/** The prepared request with as many losses as can be told; in strict mode one is a 400 instead. */
-function checked<P extends Prepared>(prepared: P, { strict }: Undertaking<Operation>): P {
-  const losses = bounded(prepared.losses)
-  if (strict) refuseLosses(losses)
-  return { ...prepared, losses }
+/** Writes requests with as many losses as can be told; in strict mode one is a 400 instead. */
+function preparer<P extends Prepared>(
+  operation: OperationOf<P>,
+  { context, strict }: Undertaking,
+): Admitted<P>['prepare'] {
+  return async route => {
+    const prepared = await operation.prepare(route, context)
+    const losses = bounded(prepared.losses)
+    if (strict) refuseLosses(losses)
+    return { ...prepared, losses }
+  }
 }

@@ -1,7 +1,7 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
 import { judgeEarly, send } from '@/exchange/attempt/attempt.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
-import { charge, type Reservation } from '@/exchange/billing/charge.ts'
+import { charge } from '@/exchange/billing/charge.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import { type ExchangeRecord, endStateOf } from '@/exchange/record.ts'
@@ -26,16 +26,13 @@ export interface Flow<P extends Prepared, F extends Pipeline> {
   headers(pipeline: F | undefined): Record<string, string>
 }
 
-/** An admitted exchange, and the money that is set aside for it. */
-type Metered<P extends Prepared> = Admitted<P> & { reservation: Reservation }
-
 /**
  * Relays a streamed answer. Returns when the head must be sent: at the first output of a route, or when the caller has
  * waited long enough. From then on errors are written into the stream, and `onEnd` is called once when all is over.
  * @throws GatewayError when every route failed before that; `onEnd` is not called then
  */
 export async function relayFlow<P extends Prepared, F extends Pipeline>(
-  admitted: Metered<P>,
+  admitted: Admitted<P>,
   flow: Flow<P, F>,
   onEnd: () => void,
 ): Promise<Response> {
@@ -62,7 +59,7 @@ export async function relayFlow<P extends Prepared, F extends Pipeline>(
  * failed. A hold that was refused is no failure here, as `granted` rejects with it.
  */
 async function relayFirstSuccess<P extends Prepared, F extends Pipeline>(
-  admitted: Metered<P>,
+  admitted: Admitted<P>,
   running: Running<P, F>,
   leave: () => void,
 ): Promise<GatewayError | undefined> {
@@ -143,12 +140,12 @@ interface Arrival<F extends Pipeline> {
  * minutes. So `run` has none, and the request is forgotten as soon as some of its answer was let through.
  */
 class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEvents {
-  readonly #admitted: Metered<P>
+  readonly #admitted: Admitted<P>
   readonly #running: Running<P, F>
   #beginning: Try<P> | undefined
   #pipeline: F | undefined
 
-  constructor(admitted: Metered<P>, running: Running<P, F>, beginning: Try<P>) {
+  constructor(admitted: Admitted<P>, running: Running<P, F>, beginning: Try<P>) {
     this.#admitted = admitted
     this.#running = running
     this.#beginning = beginning
@@ -184,13 +181,10 @@ class FlowingAttempt<P extends Prepared, F extends Pipeline> implements AnswerEv
   /** Sends the request, and opens the answer when its turn has come (answer-queue.ts). */
   async #begin(): Promise<Arrival<F>> {
     if (this.#beginning === undefined) throw new Error('an attempt runs once')
-    const { preparation, candidate, pool } = this.#beginning
-    const { gateway, pass } = this.#admitted
-    const { client, clock, deadlines, answers } = gateway
+    const { preparation, candidate } = this.#beginning
     const attempt = this.#running.outlet.beginAttempt()
-    const options = { client, pass, now: clock.now, deadlines, attempt, pool }
-    const { body, headers } = await send(preparation, candidate, options)
-    await answers.turn()
+    const { body, headers } = await send(this.#admitted, this.#beginning, attempt)
+    await this.#admitted.gateway.answers.turn()
     if (body === null) throw emptyAnswer()
     const { idleMs } = candidate.route.channel.timeouts
     return { body, pipeline: this.#running.flow.open(preparation, headers), idleMs }

@@ -1,7 +1,10 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { freeBytes } from '@/exchange/admission/body.ts'
 import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
-import type { Preparation } from '@/exchange/attempt/preparation.ts'
+import { freeSent, type Preparation } from '@/exchange/attempt/preparation.ts'
+import type { Try } from '@/exchange/attempt/routes.ts'
 import type { Told } from '@/exchange/billing/used-up.ts'
+import type { Conversation } from '@/exchange/conversation.ts'
 import type { Codec, DecodeContext } from '@/formats/codec.ts'
 import { untoldOf } from '@/formats/untold.ts'
 import { collect } from '@/generation/collect.ts'
@@ -14,11 +17,23 @@ import { withDigits } from '@/json/exact.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
+import type { CallerAnswer } from './whole.ts'
 
 const utf8 = new TextDecoder()
 
+/** Takes in the whole answer to a conversation. */
+export function answerReader({ prompt, reservation: { bill } }: Conversation) {
+  return (bytes: Uint8Array, _: Headers, { preparation }: Try<Preparation>): CallerAnswer => {
+    freeSent(preparation, prompt)
+    const answer = readWhole(bytes, preparation, told => bill.usedUpWhole(told).usage)
+    freeBytes(prompt.body.bytes)
+    const { body, untold, told, servedTier } = answer
+    return { body, contentType: 'application/json', used: bill.usedUpWhole(told, servedTier), untold }
+  }
+}
+
 /** An answer that the caller gets in one piece. */
-export interface WholeAnswer {
+interface WholeAnswer {
   body: Uint8Array | string
   told: Told
   /** What of the answer the caller's format has no word for; undefined: it says all of it. */
@@ -33,11 +48,7 @@ export interface WholeAnswer {
  * @param count what an answer has used that reports no usage, for callers who must be told some
  * @throws GatewayError for an error inside a 200, and for what is no answer at all
  */
-export function readWhole(
-  bytes: Uint8Array,
-  preparation: Preparation,
-  count: (told: Told) => Usage,
-): WholeAnswer {
+function readWhole(bytes: Uint8Array, preparation: Preparation, count: (told: Told) => Usage): WholeAnswer {
   const text = utf8.decode(bytes)
   const json = parseObject(text)
   if (json === undefined) {

@@ -1,73 +1,48 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
-import { freeBytes } from '@/exchange/admission/body.ts'
-import { readAnswer } from '@/exchange/attempt/answer-body.ts'
-import { send } from '@/exchange/attempt/attempt.ts'
-import { freeSent } from '@/exchange/attempt/preparation.ts'
+import { fetchWhole } from '@/exchange/attempt/attempt.ts'
 import { type Admitted, overCandidates, type Prepared, type Try } from '@/exchange/attempt/routes.ts'
 import { charge } from '@/exchange/billing/charge.ts'
-import type { Conversation } from '@/exchange/conversation.ts'
+import type { UsedUp } from '@/exchange/billing/used-up.ts'
+import type { ExchangeRecord } from '@/exchange/record.ts'
 import { withUntold } from '@/formats/lowering/caller-words.ts'
 import { wholeHeaders } from './reply.ts'
-import { readWhole } from './whole-answer.ts'
+
+/** An answer in one piece for the caller, and what it used. */
+export interface CallerAnswer {
+  body: Uint8Array | string
+  contentType: string
+  /** Undefined: nothing is charged. */
+  used: UsedUp | undefined
+  /** What of the answer the caller's format has no word for; undefined: it says all of it. */
+  untold?: ReadonlySet<string> | undefined
+  /** Hands the hold to a job, which is charged when it ends; the caller is answered when that is durable. */
+  entrust?: (record: ExchangeRecord) => Promise<void>
+}
 
 /**
- * A caller who wants the answer in one piece: that of the first route that gives one. Bytes that are passed on are
- * read natively in one go and never go through a JavaScript stream. Calls `onEnd` once when there is an answer.
+ * Relays an answer in one piece: that of the first route that gives one. Calls `onEnd` once when there is an answer.
+ * @param read takes in what an upstream answered, and throws what is wrong with it
  * @throws GatewayError when every route failed, or the caller left
  */
-export async function relayWhole(conversation: Conversation, onEnd: () => void): Promise<Response> {
-  const { gateway, record, prompt, reservation } = conversation
-  const answer = await overCandidates(conversation, one =>
-    fetchWhole(conversation, one, bytes => {
-      freeSent(one.preparation, prompt)
-      return readWhole(bytes, one.preparation, told => reservation.bill.usedUpWhole(told).usage)
+export async function relayWhole<P extends Prepared>(
+  admitted: Admitted<P>,
+  read: (bytes: Uint8Array, headers: Headers, one: Try<P>) => CallerAnswer,
+  onEnd: () => void,
+): Promise<Response> {
+  const { gateway, record, reservation } = admitted
+  const { clock } = gateway
+  const answer = await overCandidates(admitted, one =>
+    fetchWhole(admitted, one, (bytes, headers) => {
+      record.firstByteMs = clock.elapsed() - record.begunAt
+      return read(bytes, headers, one)
     }),
   )
-  freeBytes(prompt.body.bytes)
   record.losses = withUntold(record.losses, answer.untold)
-  charge(record, reservation.bill.usedUpWhole(answer.told, answer.servedTier), reservation.bill)
+  charge(record, answer.used, reservation.bill)
   await reservation.granted
-  onEnd()
-  return new Response(answer.body, {
-    headers: wholeHeaders(record, gateway.clock.now(), 'application/json'),
-  })
-}
-
-/**
- * One attempt at an answer in one piece: sent, read to its end within the channel's times, and taken in by `read`.
- * @throws GatewayError that says whether another route could do better
- */
-export async function fetchWhole<P extends Prepared, Answer>(
-  { gateway, record, pass, interruption }: Admitted<P>,
-  { preparation, candidate, pool }: Try<P>,
-  read: (bytes: Uint8Array, headers: Headers) => Answer,
-): Promise<Answer> {
-  const attempt = new AbortController()
-  const giveUp = (reason: GatewayError) => attempt.abort(reason)
-  interruption.listen(giveUp)
-  const { client, clock, deadlines } = gateway
-  const { idleMs } = candidate.route.channel.timeouts
-  try {
-    const options = { client, pass, now: clock.now, deadlines, attempt, pool }
-    const response = await send(preparation, candidate, options)
-    const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
-    record.firstByteMs = clock.elapsed() - record.begunAt
-    return read(bytes, response.headers)
-  } catch (error) {
-    throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
-  } finally {
-    interruption.unlisten(giveUp)
+  if (answer.entrust !== undefined) {
+    await answer.entrust(record)
+    reservation.bill.entrusted()
   }
-}
-
-function brokenOff(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
-  return new GatewayError(
-    'upstream_error',
-    'The upstream closed the connection before its answer was complete',
-    {
-      retry: 'next-channel',
-      cause: error,
-    },
-  )
+  onEnd()
+  return new Response(answer.body, { headers: wholeHeaders(record, clock.now(), answer.contentType) })
 }

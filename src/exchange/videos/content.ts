@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import { endLimits } from '@/exchange/admission/limiting.ts'
 import { send } from '@/exchange/attempt/attempt.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { clientClosed } from '@/exchange/interruption.ts'
+import { interruptionBy } from '@/exchange/interruption.ts'
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
@@ -53,20 +53,15 @@ export async function videoContent(
   const maker = makerIn(gateway.catalog, job)
   const pass = await admitFree(gateway, record)
   const attempt = new AbortController()
-  const leave = () => attempt.abort(clientClosed())
-  request.signal.addEventListener('abort', leave)
-  if (request.signal.aborted) leave()
+  interruptionBy(request.signal).listen(reason => attempt.abort(reason))
+  const preparation = {
+    call: upstreamCall,
+    body: undefined,
+    headers: { accept: '*/*', ...picked(request.headers, ASKED) },
+    followsRedirects: true,
+  }
   try {
-    const response = await send(
-      {
-        call: upstreamCall,
-        body: undefined,
-        headers: { accept: '*/*', ...picked(request.headers, ASKED) },
-        followsRedirects: true,
-      },
-      maker,
-      { client: gateway.client, pass, now: gateway.clock.now, deadlines: gateway.deadlines, attempt },
-    )
+    const response = await send({ gateway, pass }, { preparation, candidate: maker }, attempt)
     return new Response(bodyOf(response, upstreamCall), {
       status: response.status,
       headers: { ...picked(response.headers, TOLD), ...answerHeaders(record, gateway.clock.now()) },

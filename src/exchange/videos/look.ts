@@ -1,6 +1,6 @@
 import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { readAnswer } from '@/exchange/attempt/answer-body.ts'
-import { send } from '@/exchange/attempt/attempt.ts'
+import { fetchWhole } from '@/exchange/attempt/attempt.ts'
+import { Interruption } from '@/exchange/interruption.ts'
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { passOf } from '@/exchange/pass.ts'
 import type { Charge } from '@/exchange/record.ts'
@@ -81,31 +81,21 @@ async function askMaker(
   job: VideoJob,
   kind: UpstreamCall['kind'],
 ): Promise<JsonObject> {
-  const maker = makerIn(gateway.catalog, job)
-  const stop = new AbortController()
+  const call = { kind, model: job.upstreamModel, stream: false, id: job.upstreamId }
+  const sending = {
+    preparation: { call, body: undefined, headers: {} },
+    candidate: makerIn(gateway.catalog, job),
+  }
+  const interruption = new Interruption()
   const cancel = gateway.clock.after(LOOK_MS, () =>
-    stop.abort(new GatewayError('upstream_timeout', 'No answer')),
+    interruption.interrupt(new GatewayError('upstream_timeout', 'No answer')),
   )
   try {
-    const response = await send(
-      {
-        call: { kind, model: job.upstreamModel, stream: false, id: job.upstreamId },
-        body: undefined,
-        headers: {},
-      },
-      maker,
-      {
-        client: gateway.client,
-        pass: passOf(job),
-        now: gateway.clock.now,
-        deadlines: gateway.deadlines,
-        attempt: stop,
-      },
-    )
-    const bytes = await readAnswer(response, { deadlines: gateway.deadlines, idleMs: LOOK_MS, attempt: stop })
-    const answer = parseObject(new TextDecoder().decode(bytes))
-    if (answer === undefined) throw untold()
-    return answer
+    return await fetchWhole({ gateway, pass: passOf(job), interruption }, sending, bytes => {
+      const answer = parseObject(new TextDecoder().decode(bytes))
+      if (answer === undefined) throw untold()
+      return answer
+    })
   } finally {
     cancel()
   }

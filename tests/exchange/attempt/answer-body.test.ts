@@ -81,16 +81,15 @@ function failing(body: string) {
   const clock = manualClock()
   const attempt = new AbortController()
   const { stream, state } = slowBody([body], clock, 0, attempt)
+  const client = async () => new Response(stream, { status: 400 })
+  const call = { kind: 'generate', model: 'm', stream: true } as const
   const sent = send(
-    { call: { kind: 'generate', model: 'm', stream: true }, body: undefined, headers: {} },
-    { route: routeOf(channelOf(1)), key: undefined },
+    { gateway: { client, clock, deadlines: new Deadlines(clock) }, pass: passOf({ money: 'held' }) },
     {
-      client: async () => new Response(stream, { status: 400 }),
-      pass: passOf({ money: 'held' }),
-      now: clock.now,
-      deadlines: new Deadlines(clock),
-      attempt,
+      preparation: { call, body: undefined, headers: {} },
+      candidate: { route: routeOf(channelOf(1)), key: undefined },
     },
+    attempt,
   ).catch((error: unknown) => error)
   return { sent, clock, attempt, state }
 }
