@@ -536,7 +536,7 @@ export const entry = pgTable(
     /** Why a person did this. */
     reason: text(),
     createdAt: moment().notNull().defaultNow(),
-    /** Usage only: the key whose spending cap counts it; null: none does. */
+    /** Usage and what is given back of it: the key whose spending cap counts it; null: none does. */
     budgetKeyId: bigint({ mode: 'number' }),
   },
   t => [

@@ -250,11 +250,11 @@ async function wrongBalances(
       select kind, amount from entry where account_id = ${accountId}`
     const of = (...kinds: string[]) =>
       sum(entries.filter(({ kind }) => kinds.includes(kind)).map(entry => entry.amount))
-    const spent = -of('usage', 'usage_trueup')
+    const spent = -of('usage', 'usage_trueup', 'usage_refund')
     const [found] = await sql<{ balance: bigint; pending: bigint; spent: bigint | null }[]>`
       select credits - debits as balance, pending, (select b.spent from key_budget b where b.key_id = ${keyId})
       from wallet where account_id = ${accountId}`
-    const due = (paidIn.get(accountId) ?? 0n) + of('promo', 'usage_refund') - spent
+    const due = (paidIn.get(accountId) ?? 0n) + of('promo') - spent
     if (found?.balance !== due || found.pending !== 0n || (found.spent ?? spent) !== spent) {
       wrong.push(`account ${accountId}: ${JSON.stringify(found, String)}, due ${due}, spent ${spent}`)
     }

@@ -6,7 +6,7 @@ import { openEmbedded } from '@/db/embedded.ts'
 const FUNCTIONS = 'drizzle/0002_ledger_functions.sql'
 const HOLD_BATCH = 'drizzle/0020_budget_entries.sql'
 const POST = 'drizzle/0024_closed_accounts.sql'
-const CLOSE = 'drizzle/0020_budget_entries.sql'
+const CLOSE = 'drizzle/0034_refunds_free_budgets.sql'
 const HOLD_MANY = 'drizzle/0014_hold_many.sql'
 
 /** A bug as somebody could write it, and the file of tests that must fail for it. */
@@ -65,9 +65,16 @@ export const PLANTED: readonly Planted[] = [
   {
     bug: 'the budget of a key forgets a charge that comes late',
     file: CLOSE,
-    find: 'v_counted[r.n] := EXISTS (SELECT FROM api_key k WHERE k.id = r.key_id AND k.account_id = r.account_id);',
-    replace: '',
+    find: 'CASE WHEN v_amount < 0 THEN EXISTS (SELECT FROM api_key k WHERE k.id = r.key_id AND k.account_id = r.account_id)',
+    replace: 'CASE WHEN v_amount < 0 THEN false',
     caughtBy: 'tests/ledger/model.test.ts',
+  },
+  {
+    bug: 'what is given back of a month that is over frees the budget of another',
+    file: CLOSE,
+    find: 'WHERE b.key_id = charged.key_id AND charged.first_seq > b.since_seq',
+    replace: 'WHERE b.key_id = charged.key_id',
+    caughtBy: 'tests/ledger/give-back.test.ts',
   },
   {
     bug: 'a charge that a budget counts is not marked for the audit',

@@ -2,7 +2,7 @@ import { afterAll, describe, expect, test } from 'bun:test'
 import type { TransactionSql } from 'postgres'
 import { sqlErrorOf } from '@/db/sql-error.ts'
 import { audit } from '@/ledger/audit.ts'
-import { ledgerStore } from '@/ledger/store.ts'
+import { keySpending, ledgerStore } from '@/ledger/store.ts'
 import { costOf, holdOf, ledgerFixture, newId, type Payer } from './fixture.ts'
 
 const fixture = await ledgerFixture()
@@ -33,11 +33,10 @@ describe('finds nothing', () => {
     expect([report.ok, failed(report), report.brokenAccounts]).toEqual([true, [], []])
   })
 
-  test('wrong with what a key with a cap has spent: charged, corrected below zero, in a new period, after another cap', async () => {
+  test('wrong with what a key with a cap has spent: charged, corrected in another period, refunded, after another cap', async () => {
     const payer = await fixture.payer(1_000n, { cap: { amountNano: 500n, period: 'day' } })
     const spent = async () => {
-      const [row] = await sql<{ spent: bigint }[]>`select spent from key_budget where key_id = ${payer.keyId}`
-      return row?.spent
+      return (await keySpending(sql, [payer.keyId])).get(payer.keyId) ?? 0n
     }
     const isWhole = async () => failed(await audit(url, { accountId: payer.accountId }))
     const use = async (cost: bigint) => {
@@ -48,7 +47,7 @@ describe('finds nothing', () => {
     }
     await use(5n)
     expect([await spent(), await isWhole()]).toEqual([5n, []])
-    // Charged at its checkpoint in the day before, and corrected to less in this one.
+    // Charged at its checkpoint in the day before, and corrected to less in this one, of which it is no part.
     const late = holdOf(payer, 10n)
     await ledger.hold(late)
     await sql`update hold set progress = 9, deadline = '-infinity' where id = ${late.id}`
@@ -57,8 +56,10 @@ describe('finds nothing', () => {
     await sql`update key_budget set period_start = period_start - interval '1 day' where key_id = ${payer.keyId}`
     expect(await ledger.settle(costOf(late, 2n))).toMatchObject({ outcome: 'trued_up', chargedNano: -7n })
     expect([await spent(), await isWhole()]).toEqual([0n, []])
-    await use(6n)
+    const used = await use(6n)
     expect([await spent(), await isWhole()]).toEqual([6n, []])
+    await ledger.giveBack([used], 'it ran again')
+    expect([await spent(), await isWhole()]).toEqual([0n, []])
     await sql`update api_key set cap_period = 'month' where id = ${payer.keyId}`
     await use(4n)
     expect([await spent(), await isWhole()]).toEqual([4n, []])

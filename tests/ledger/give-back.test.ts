@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'bun:test'
 import { audit } from '@/ledger/audit.ts'
-import { costOf, holdOf, ledgerFixture, type Payer } from './fixture.ts'
+import { costOf, holdOf, ledgerFixture, type Payer, verdict } from './fixture.ts'
 
 const fixture = await ledgerFixture()
 const { sql, url } = fixture.database
@@ -54,4 +54,23 @@ test('nothing of one account is given to another', async () => {
   await ledger.settle(costOf(request, 30n))
   await ledger.giveBack([{ ...request, accountId: other.accountId }], 'it ran again')
   expect([await balance(payer), await balance(other)]).toEqual([70n, 100n])
+})
+
+test('what is given back frees as much of the cap of its key, in the period in which it was charged', async () => {
+  const payer = await fixture.payer(1_000n, { cap: { amountNano: 100n, period: 'month' } })
+  const [request, other] = [holdOf(payer, 60n), holdOf(payer, 60n)]
+  await ledger.hold(request)
+  await ledger.settle(costOf(request, 60n))
+  expect(verdict(await ledger.hold(other))).toBe('key_budget_exhausted')
+  await giveBack(request)
+  expect(verdict(await ledger.hold(other))).toBe('granted')
+  await ledger.settle(costOf(other, 60n))
+  await sql`update key_budget set period_start = period_start - interval '1 month' where key_id = ${payer.keyId}`
+  const next = holdOf(payer, 100n)
+  expect(verdict(await ledger.hold(next))).toBe('granted')
+  await ledger.settle(costOf(next, 90n))
+  await giveBack(other)
+  expect(await ledger.hold(holdOf(payer, 20n))).toMatchObject({ granted: false, keyAvailableNano: 10n })
+  expect(await balance(payer)).toBe(910n)
+  expect((await audit(url, { accountId: payer.accountId })).ok).toBe(true)
 })

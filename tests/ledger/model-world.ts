@@ -60,7 +60,7 @@ async function makeKeys({ sql }: Database, accountIds: readonly number[]): Promi
   const rows = await sql<{ id: bigint }[]>`
     insert into api_key (account_id, lookup, hash, cap_nano, cap_period)
     select q.account_id, gen_random_uuid()::text, sha256(uuid_send(gen_random_uuid())), q.cap,
-      case when q.cap is not null then 'total' end
+      case when q.cap is not null then 'month' end
     from unnest(${[...accountIds]}::bigint[], ${caps}::bigint[]) with ordinality as q(account_id, cap, n) order by q.n
     returning id`
   return rows.map(({ id }) => Number(id))
@@ -87,16 +87,16 @@ export async function enter(database: Database, world: World): Promise<{ model: 
     model: newModel({
       credits: [CREDIT, CREDIT],
       keys: [
-        { account: 0, cap: undefined, spent: 0n, pending: 0n },
-        { account: 0, cap: CAP, spent: 0n, pending: 0n },
-        { account: 1, cap: undefined, spent: 0n, pending: 0n },
+        { account: 0, cap: undefined, month: 0, spent: 0n, pending: 0n },
+        { account: 0, cap: CAP, month: 0, spent: 0n, pending: 0n },
+        { account: 1, cap: undefined, month: 0, spent: 0n, pending: 0n },
       ],
       codes: codeHashes.map((_, index) => ({ amount: CODE, left: index + 1, usedBy: new Set<number>() })),
     }),
   }
 }
 
-type Hands = Pick<Real, 'setSuspended' | 'expireHold' | 'kill' | 'passTime' | 'read'>
+type Hands = Pick<Real, 'setSuspended' | 'expireHold' | 'kill' | 'passTime' | 'passMonth' | 'read'>
 
 /** What no function of the ledger does: what an operator, the clock or a crash does to it. */
 function hands({ sql }: Database, { accountIds, keyIds }: World): Hands {
@@ -115,11 +115,15 @@ function hands({ sql }: Database, { accountIds, keyIds }: World): Hands {
       await sql`update ledger_grant set expires_at = now() - interval '1 second'
         where account_id = ${accountIds[account] ?? 0} and expires_at > now()`
     },
+    async passMonth(key) {
+      await sql`update key_budget set period_start = period_start - interval '1 month' where key_id = ${keyIds[key] ?? 0}`
+    },
     async read() {
       const [row] = await sql<{ counters: string[] }[]>`
         select array(select credits || '/' || debits || '/' || pending from wallet
             where account_id = any (${accountIds}::bigint[]) order by account_id)
-          || coalesce((select spent || '/' || pending from key_budget where key_id = ${keyIds[1] ?? 0}), '0/0') as counters`
+          || coalesce((select case when period_start < ledger_period_start(period, now()) then 0 else spent end || '/' || pending
+            from key_budget where key_id = ${keyIds[1] ?? 0}), '0/0') as counters`
       return row?.counters ?? []
     },
   }

@@ -29,7 +29,10 @@ interface ModelAccount {
 
 interface ModelKey {
   account: number
+  /** Of each month. */
   cap: bigint | undefined
+  /** How many months have passed. */
+  month: number
   spent: bigint
   pending: bigint
 }
@@ -43,6 +46,8 @@ interface ModelExchange {
   /** What was charged when the hold was ended. */
   usage: { charged: bigint; expired: boolean } | undefined
   trueUp: bigint | undefined
+  /** The months of its key in which it was charged. */
+  months: Set<number>
   refunded: bigint
 }
 
@@ -64,7 +69,9 @@ export interface Real {
   kill(owner: string): Promise<void>
   /** Lets the end of all credit that has one pass. */
   passTime(account: number): Promise<void>
-  /** `credits/debits/pending` of each account, then `spent/pending` of each key that has a cap. */
+  /** Lets a month pass for what a key may spend. */
+  passMonth(key: number): Promise<void>
+  /** `credits/debits/pending` of each account, then `spent/pending` of each key that has a cap, in the month that runs. */
   read(): Promise<string[]>
 }
 
@@ -113,6 +120,7 @@ export function ledgerCommands(maxCommands: number) {
       fc.tuple(pick, amount).map(([which, value]) => refund(which, value)),
       fc.tuple(pick, pick).map(([code, account]) => redeem(code, account)),
       pick.map(account => expire(account)),
+      pick.map(key => passMonth(key)),
       fc.tuple(pick, fc.boolean()).map(([account, suspended]) => suspend(account, suspended)),
       fc.constant(look()),
     ],
@@ -157,7 +165,8 @@ function hold(requests: readonly { key: number; owner: number; amount: bigint }[
         const key = request.key % model.keys.length
         const account = at(model.keys, key).account
         const exchange = { id: real.newId(), account, key, hold: undefined, usage: undefined }
-        return { exchange: { ...exchange, trueUp: undefined, refunded: 0n }, amount: request.amount }
+        const rest = { trueUp: undefined, months: new Set<number>(), refunded: 0n }
+        return { exchange: { ...exchange, ...rest }, amount: request.amount }
       })
       const answers = await real.store.hold(
         at(real.owners, owner),
@@ -343,6 +352,7 @@ function refund(which: number, value: bigint) {
       if (!possible) return
       exchange.refunded += value
       at(model.accounts, exchange.account).credits += value
+      giveBack(model, exchange, value)
     },
     hasExchange,
   )
@@ -375,6 +385,17 @@ function expire(which: number) {
     owner.endingCredit = 0n
     const unused = owner.expiredCredit - owner.debits
     if (unused > owner.pending) owner.debits += unused - owner.pending
+  })
+}
+
+/** What was spent before counts no more; what is set aside stays so. */
+function passMonth(which: number) {
+  return command(`passMonth(${which})`, async (model, real) => {
+    const index = which % model.keys.length
+    await real.passMonth(index)
+    const key = at(model.keys, index)
+    key.month += 1
+    key.spent = 0n
   })
 }
 
@@ -441,7 +462,7 @@ function charge(model: Model, exchange: ModelExchange, cost: bigint): string {
   if (difference > 0n) take(model, exchange, difference)
   else {
     account.credits -= difference
-    spend(model, exchange, difference)
+    giveBack(model, exchange, -difference)
   }
   return `trued_up ${difference}`
 }
@@ -466,13 +487,19 @@ function end(model: Model, exchange: ModelExchange): void {
 function take(model: Model, exchange: ModelExchange, cost: bigint): void {
   at(model.accounts, exchange.account).debits += cost
   spend(model, exchange, cost)
+  if (cost > 0n) exchange.months.add(at(model.keys, exchange.key).month)
 }
 
 function spend(model: Model, exchange: ModelExchange, cost: bigint): void {
   const key = at(model.keys, exchange.key)
   if (key.cap === undefined) return
   key.spent += cost
-  if (key.spent < 0n) key.spent = 0n
+}
+
+/** What was charged in a month that is over frees nothing in this one. */
+function giveBack(model: Model, exchange: ModelExchange, value: bigint): void {
+  const { month } = at(model.keys, exchange.key)
+  if ([...exchange.months].every(charged => charged === month)) spend(model, exchange, -value)
 }
 
 function holdRequest(real: Real, exchange: ModelExchange, amountNano: bigint) {
