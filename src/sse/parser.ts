@@ -4,8 +4,9 @@ import type { SseEvent } from './event.ts'
 
 /**
  * Bytes to server-sent events. Decodes UTF-8 across chunk borders; CRLF, LF and CR end lines; comments and unknown
- * fields are skipped; a last event without its blank line still counts, as long as it has data. `isStart`: the stream
- * begins here, where a BOM means nothing.
+ * fields are skipped, but for `error`, which is an event of that name: llama.cpp told of its faults so until the end of
+ * 2025 (https://github.com/coddy-project/coddy-agent/pull/106). A last event without its blank line still counts, as long
+ * as it has data. `isStart`: the stream begins here, where a BOM means nothing.
  */
 export function createSseParser(isStart = true): StreamMachine<Uint8Array, SseEvent> {
   const parser = compose(createUtf8Decoder(), createSseTextParser())
@@ -20,6 +21,9 @@ function createSseTextParser(): StreamMachine<string, SseEvent> {
   let sink: (event: SseEvent) => void = () => {}
   const parser: EventSourceParser = createParser({
     onEvent: event => sink({ event: event.event, data: event.data }),
+    onError: ({ field, value = '' }) => {
+      if (field === 'error') sink({ event: 'error', data: value })
+    },
   })
   return {
     push(text, emit) {

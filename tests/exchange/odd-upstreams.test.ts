@@ -13,12 +13,12 @@ const CALLERS = {
 type Caller = keyof typeof CALLERS
 const callers = Object.keys(CALLERS) as Caller[]
 
-function ask(caller: Caller, stream: boolean, signal?: AbortSignal): Promise<Response> {
+function ask(caller: Caller, stream: boolean, signal?: AbortSignal, model = 'chat/echo'): Promise<Response> {
   const messages = [{ role: 'user', content: 'hi' }]
   return fetch(gateway.url + CALLERS[caller], {
     method: 'POST',
     headers: { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ model: 'chat/echo', max_tokens: 10, stream, messages }),
+    body: JSON.stringify({ model, max_tokens: 10, stream, messages }),
     ...(signal === undefined ? {} : { signal }),
   })
 }
@@ -63,6 +63,34 @@ describe.each(callers)('a %s caller', caller => {
       expect(response.status).toBe(status ?? 0)
       expect(await response.text()).toContain('no (request id')
     }
+  })
+
+  test.each([true, false])('an error within an answer has its own status (stream: %p)', async stream => {
+    const error = { message: 'slow down', code: 'rate_limit_exceeded' }
+    const choice = { index: 0, message: { role: 'assistant', content: '' }, finish_reason: 'error', error }
+    const failed = { id: 'r', object: 'response', status: 'failed', output: [], error, usage: null }
+    upstream.answer = () => Response.json({ id: 'c', choices: [choice] })
+    expect((await ask(caller, stream)).status).toBe(429)
+    upstream.answer = () => Response.json(failed)
+    expect((await ask(caller, stream, undefined, 'responses/echo')).status).toBe(429)
+  })
+
+  test('an error in a field of the stream, as llama.cpp wrote it, is no end', async () => {
+    const error = (code: number, message: string) =>
+      `error: ${JSON.stringify({ code, message, type: 'server_error' })}\n\ndata: [DONE]\n\n`
+    const fed = fedStream()
+    upstream.answer = () => eventStream(fed.stream)
+    fed.write(`${STREAM.split('\n\n')[0]}\n\n`)
+    const response = await ask(caller, true)
+    fed.write(error(500, 'failed to decode'))
+    fed.close()
+    const text = await response.text()
+    expect(text).toContain('failed to decode')
+    expect(text).not.toContain(TERMINAL[caller])
+    upstream.answer = () => eventStream(error(400, 'the request exceeds the available context size'))
+    const refused = await ask(caller, true)
+    expect(refused.status).toBe(400)
+    expect(await refused.text()).toContain('context_length_exceeded')
   })
 
   test.each([

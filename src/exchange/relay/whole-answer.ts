@@ -68,7 +68,16 @@ function readWhole(bytes: Uint8Array, preparation: Preparation, count: (told: To
 /** Of an answer whose bytes are passed on only the cost is of interest, and it is read only where it reports none. */
 function tellWhole(json: JsonObject, codec: Codec, context: DecodeContext): Told {
   const usage = codec.reportedUsage(json)
-  return usage === undefined ? codec.decodeResponse(json, context) : { usage }
+  return usage === undefined ? decodeBody(json, codec, context) : { usage }
+}
+
+/** An error that stands within the answer itself is judged like one in its place. */
+function decodeBody(json: JsonObject, codec: Codec, context: DecodeContext): GenerationResponse {
+  try {
+    return codec.decodeResponse(json, context)
+  } catch (error) {
+    throw error instanceof GatewayError ? judgeEarly(error, false) : error
+  }
 }
 
 /** The events of an answer that came whole although a stream was asked for. */
@@ -83,8 +92,9 @@ function decodeWhole(
   text: string,
   { codec, decodeContext }: Preparation,
 ): GenerationResponse {
-  return codec.decodeResponse(
+  return decodeBody(
     withDigits(json, () => text, codec.dataKeys),
+    codec,
     decodeContext,
   )
 }
