@@ -157,7 +157,7 @@ export interface Passage {
   stream: boolean
   /** A limit of the answer that the caller did not set. */
   outputLimit: number | undefined
-  /** The upstream could not read the reasoning of earlier turns, which somebody else made: it is left out. */
+  /** The upstream could not read the reasoning of earlier turns, or takes none back: it is left out. */
   withoutReasoning: boolean
 }
 
@@ -249,7 +249,7 @@ export interface UpstreamFault {
   retryAfterMs: number | undefined
   /** True when the prompt is longer than the model's context. */
   contextLength: boolean
-  /** True when the upstream cannot read the reasoning of earlier turns that it was given: somebody else made it. */
+  /** True when the upstream cannot read the reasoning of earlier turns, which somebody else made, or takes none back. */
   foreignReasoning: boolean
   /** What of Anthropic's `error.details` its SDK acts on: `error_code` and `unsupported` (message threads). */
   details: JsonObject | undefined

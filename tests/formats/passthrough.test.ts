@@ -68,14 +68,49 @@ describe('calls that another Chat upstream made', () => {
   })
 })
 
+describe('thoughts that a Chat caller sends back', () => {
+  const asked = (thoughts: object, more: object = {}) =>
+    JSON.stringify({
+      model: 'm',
+      messages: [
+        { role: 'user', content: 'q' },
+        { role: 'assistant', content: 'a', ...thoughts, x: 1e21 },
+      ],
+      ...more,
+    })
+  const entries = [{ type: 'reasoning.text', text: 't', signature: 's' }]
+
+  test.each([
+    ['api.groq.com', { reasoning_content: 't' }, { reasoning: 't' }],
+    ['api.cerebras.ai', { reasoning_content: 't' }, { reasoning: 't' }],
+    ['api.cerebras.ai', { reasoning_content: 't', reasoning: 'r' }, { reasoning: 'r' }],
+    ['api.cerebras.ai', { reasoning_content: null, reasoning_details: entries }, {}],
+    ['api.mistral.ai', { reasoning_content: 't', reasoning: 'r' }, {}],
+    ['api.deepseek.com', { reasoning_content: 't' }, { reasoning_content: 't' }],
+    ['openrouter.ai', { reasoning_details: entries }, { reasoning_details: entries }],
+  ])('are in the field of %s, or left out: %j', (vendor, thoughts, sent) => {
+    const body = handedOn('openai-chat-completions', asked(thoughts), vendor, { model: 'm' })
+    expect(JSON.parse(body)).toEqual(JSON.parse(asked(sent)))
+  })
+
+  test('are left out where the upstream complained of them', () => {
+    const text = asked({ reasoning_content: 't', reasoning: 'r', reasoning_details: entries })
+    const body = handedOn('openai-chat-completions', text, 'x.example', {
+      model: 'm',
+      withoutReasoning: true,
+    })
+    expect(body).toBe(asked({}))
+  })
+})
+
 describe('what a vendor of Chat refuses of what the gateway asks for', () => {
   const body = '{"model":"m","messages":[],"stream":true}'
   const asking = '{"model":"m","messages":[],"stream":true,"stream_options":{"include_usage":true}}'
   const passage = { model: 'm', stream: true }
 
-  test('Mistral has no stream_options, and tells its usage unasked', () => {
-    expect(handedOn('openai-chat-completions', body, 'api.mistral.ai', passage)).toBe(body)
-    expect(handedOn('openai-chat-completions', asking, 'api.mistral.ai', passage)).toBe(body)
+  test.each(['api.mistral.ai', 'api.cohere.ai'])('%s has no stream_options', vendor => {
+    expect(handedOn('openai-chat-completions', body, vendor, passage)).toBe(body)
+    expect(handedOn('openai-chat-completions', asking, vendor, passage)).toBe(body)
     expect(handedOn('openai-chat-completions', body, 'api.openai.com', passage)).toBe(asking)
   })
 

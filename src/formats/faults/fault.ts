@@ -80,7 +80,7 @@ function fault(status: number, complaint: Complaint): UpstreamFault {
     param: complaint.param && redactKeys(complaint.param),
     retryAfterMs: complaint.retryAfterMs ?? delayInText(status, raw),
     contextLength: saysContextLength(status, complaint.code, raw),
-    foreignReasoning: saysForeignReasoning(status, complaint.code, raw),
+    foreignReasoning: saysForeignReasoning(status, { ...complaint, text: raw }),
     details: complaint.details,
   }
 }

@@ -76,7 +76,11 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
     .map(thought => thought.texts.join('\n\n'))
     .filter(thought => thought !== '')
     .join('\n\n')
-  return text === '' && !rules.vendor.needsReasoning ? {} : { reasoning_content: text }
+  if (text === '' && !rules.vendor.needsReasoning) return {}
+  const { reasoningField } = rules.vendor
+  if (reasoningField !== undefined) return { [reasoningField]: text }
+  rules.lose('reasoningHistory')
+  return {}
 }
 
 function ownEntries(thought: ReasoningPart, rules: TargetRules): JsonObject[] {

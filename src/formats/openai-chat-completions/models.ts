@@ -44,26 +44,33 @@ export function modelTraits(model: string): ModelTraits {
       ...(isOlder ? OLDER_REFUSES : []),
       ...(isOlder && name.includes('-search') ? SEARCH_REFUSES : []),
     ]),
-    efforts: isReasoning ? effortsOf(version) : undefined,
+    efforts: isReasoning ? effortsOf(version) : name.startsWith('gpt-oss') ? OPEN_EFFORTS : undefined,
     takesCustomTools: isReasoning && version !== undefined,
     takesCacheBreakpoints: version !== undefined && version >= 506,
     isSearch: /search|sonar/.test(name),
   }
 }
 
+/** What OpenAI's open models know, whoever serves them. */
+const OPEN_EFFORTS: readonly Effort[] = ['low', 'medium', 'high']
+
 /** OpenAI added a level with nearly every version; the o-series, which has none, knows three. */
 function effortsOf(version: number | undefined): readonly Effort[] {
-  if (version === undefined) return ['low', 'medium', 'high']
+  if (version === undefined) return OPEN_EFFORTS
   if (version === 500) return ['minimal', 'low', 'medium', 'high']
   if (version === 501) return ['none', 'low', 'medium', 'high']
   if (version < 600) return ['none', 'low', 'medium', 'high', 'xhigh']
   return EFFORTS
 }
 
-/** The effort itself or the nearest lower one that the model knows; its weakest when none is lower. */
-export function nearestEffort(effort: Effort, traits: ModelTraits): Effort {
-  const { efforts } = traits
+/**
+ * The effort itself or the nearest lower one of those that are known; the weakest when none is lower. Who is to think a
+ * little at least is not told to think of nothing, where there is another effort.
+ */
+export function nearestEffort(effort: Effort, efforts: readonly Effort[] | undefined): Effort {
   if (efforts === undefined) return effort
   const rank = EFFORTS.indexOf(effort)
-  return efforts.findLast(known => EFFORTS.indexOf(known) <= rank) ?? efforts[0] ?? effort
+  const nearest = efforts.findLast(known => EFFORTS.indexOf(known) <= rank) ?? efforts[0]
+  const isSilenced = nearest === 'none' && rank >= EFFORTS.indexOf('low')
+  return (isSilenced ? efforts[1] : nearest) ?? effort
 }

@@ -1,6 +1,6 @@
 import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
-import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
@@ -9,8 +9,7 @@ import { type VendorTraits, vendorTraits } from './vendors.ts'
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
-  // What some vendors add to it goes back to whoever serves the model.
-  signatures: () => [],
+  signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),
   listening: body => ({
@@ -20,9 +19,14 @@ export const passthrough: PassthroughCodec = {
   }),
 }
 
-function edits({ json, texts }: PassedBody, { target, stream, outputLimit }: Passage): JsonEdit[] {
+function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
+  const { target, stream, outputLimit, withoutReasoning } = passage
   const vendor = vendorTraits(target.vendor)
   const found = modelEdits(json, target.model)
+  if (withoutReasoning) found.push(...reasoningEdits(json, texts, undefined))
+  else if (vendor.reasoningField !== 'reasoning_content') {
+    found.push(...reasoningEdits(json, texts, vendor.reasoningField))
+  }
   // Usage is wanted of every stream; who does not know the field sends it unasked.
   if (!vendor.takesStreamOptions) {
     if (json['stream_options'] !== undefined) found.push({ path: ['stream_options'], remove: true })
@@ -36,6 +40,34 @@ function edits({ json, texts }: PassedBody, { target, stream, outputLimit }: Pas
     found.push({ path: [name], value: outputLimit })
   }
   return vendor.checksCallIds ? [...found, ...callIdEdits(json, texts, vendor)] : found
+}
+
+/** Thoughts have no signature here: they are known by their words. */
+function signatures({ json, texts }: PassedBody): string[] {
+  return asArray(json['messages'])
+    .map(asObject)
+    .flatMap(message => asString(message?.['reasoning_content'] ?? message?.['reasoning']) || [])
+    .map(text => texts.whole(text))
+}
+
+/** Where messages bring back what was thought. */
+const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinking_blocks'] as const
+
+/**
+ * Puts the thoughts of earlier turns into the field in which the vendor takes them, or takes them out: clients send them
+ * as `reasoning_content`, whatever they came as, and some vendors refuse what they do not know.
+ */
+function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['reasoningField']): JsonEdit[] {
+  return asArray(json['messages']).flatMap((value, place): JsonEdit[] => {
+    const message = asObject(value)
+    const named = THOUGHTS.filter(name => message?.[name] !== undefined)
+    const found = named
+      .filter(name => name !== field)
+      .map((name): JsonEdit => ({ path: ['messages', place, name], remove: true }))
+    const text = asString(message?.['reasoning_content'])
+    if (field === undefined || text === undefined || named.includes(field)) return found
+    return [...found, { path: ['messages', place, field], value: texts.whole(text) }]
+  })
 }
 
 /** Whether the caller wants the usage chunk itself; the gateway asks the upstream for it always. */

@@ -144,7 +144,7 @@ function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Eff
   const effort = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens)
   if (reasoning === undefined || effort === undefined) return undefined
   if (limitsEffort(reasoning)) rules.lose('reasoningBudget')
-  return rules.take('reasoning', nearestEffort(effort, rules.model), 'none')
+  return rules.take('reasoning', nearestEffort(effort, rules.model.efforts ?? rules.vendor.efforts), 'none')
 }
 
 /** The effort that a budget stands for; a budget that the model chooses is its default. */

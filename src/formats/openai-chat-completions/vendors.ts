@@ -1,5 +1,6 @@
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type { RequestField } from '@/generation/loss.ts'
+import type { Effort } from '@/generation/request.ts'
 
 /** What a vendor of this format, told by `Target.vendor`, does in its own way. */
 export interface VendorTraits {
@@ -9,6 +10,10 @@ export interface VendorTraits {
   isOpenrouter: boolean
   /** Tool calls of the history must come with reasoning_content, if only an empty one. */
   needsReasoning: boolean
+  /** The field of a message in which it takes thoughts back; undefined: it refuses them. */
+  reasoningField: 'reasoning_content' | 'reasoning' | undefined
+  /** The efforts that all of its models know at most, weakest first; undefined when nothing is known. */
+  efforts: readonly Effort[] | undefined
   /** Fields that it answers with a 400. */
   refuses: ReadonlySet<RequestField>
   /** It knows `stream_options`; the others send usage unasked. */
@@ -19,20 +24,57 @@ export interface VendorTraits {
   fitCallId: (id: string) => string
 }
 
-/** The vendors that refuse what they do not know instead of passing over it. */
-const STRICT: readonly (readonly [RegExp, readonly RequestField[]])[] = [
-  [
-    /(?:^|\.)groq\.com$/,
-    ['logprobs', 'logitBias', 'metadata', 'store', 'promptCacheKey', 'verbosity', 'topK'],
-  ],
-  [
-    /(?:^|\.)mistral\.ai$/,
-    [
-      ...(['logprobs', 'logitBias', 'metadata', 'store', 'promptCacheKey', 'verbosity', 'topK'] as const),
-      ...(['seed', 'user', 'serviceTier', 'reasoning'] as const),
+/** A vendor that refuses what it does not know instead of passing over it. */
+interface StrictVendor extends Pick<VendorTraits, 'reasoningField'>, Partial<Pick<VendorTraits, 'efforts'>> {
+  host: RegExp
+  refuses: readonly RequestField[]
+}
+
+/** Fields of OpenAI's own that hardly another vendor has. */
+const OPENAI_ONLY: readonly RequestField[] = ['metadata', 'store', 'promptCacheKey', 'verbosity']
+
+const STRICT: readonly StrictVendor[] = [
+  {
+    host: /(?:^|\.)groq\.com$/,
+    refuses: [...OPENAI_ONLY, 'logprobs', 'logitBias', 'topK'],
+    reasoningField: 'reasoning',
+  },
+  {
+    host: /(?:^|\.)mistral\.ai$/,
+    refuses: [
+      ...OPENAI_ONLY,
+      ...(['logprobs', 'logitBias', 'topK', 'seed', 'user', 'serviceTier', 'reasoning'] as const),
     ],
-  ],
+    reasoningField: undefined,
+  },
+  {
+    // https://github.com/Cerebras/cerebras-cloud-sdk-node/blob/main/src/resources/chat/completions.ts
+    host: /(?:^|\.)cerebras\.ai$/,
+    refuses: ['metadata', 'store', 'verbosity', 'topK'],
+    reasoningField: 'reasoning',
+    efforts: ['none', 'low', 'medium', 'high'],
+  },
+  {
+    // https://docs.cohere.com/docs/compatibility-api
+    host: /(?:^|\.)cohere\.(?:ai|com)$/,
+    refuses: [
+      ...OPENAI_ONLY,
+      ...(['logprobs', 'logitBias', 'topK', 'candidates', 'serviceTier', 'parallelToolCalls'] as const),
+    ],
+    reasoningField: undefined,
+    efforts: ['none', 'high'],
+  },
+  {
+    // https://github.com/fw-ai-external/python-sdk/blob/main/src/fireworks/types/chat/completion_create_params.py
+    host: /(?:^|\.)fireworks\.ai$/,
+    refuses: ['store', 'verbosity'],
+    reasoningField: 'reasoning_content',
+    efforts: ['none', 'low', 'medium', 'high'],
+  },
 ]
+
+/** The vendors that do not know `stream_options`: Mistral's and Cohere's are an error. */
+const WITHOUT_STREAM_OPTIONS = /(?:^|\.)(?:mistral\.ai|cohere\.(?:ai|com))$/
 
 /** The traits of a vendor: a short name, or a host with or without its port. */
 export function vendorTraits(vendor: string): VendorTraits {
@@ -42,13 +84,15 @@ export function vendorTraits(vendor: string): VendorTraits {
       host,
     )
   const isMistral = /(?:^|\.)mistral\.ai$/.test(host)
-  const strict = STRICT.find(([pattern]) => pattern.test(host))
+  const strict = STRICT.find(vendor => vendor.host.test(host))
   return {
     isOpenai,
     isOpenrouter: /(?:^|\.)openrouter(?:\.ai)?$/.test(host),
     needsReasoning: /(?:^|\.)(?:moonshot|deepseek)\.(?:ai|cn|com)$|^(?:moonshot|deepseek)$/.test(host),
-    refuses: new Set(isOpenai ? ['topK'] : (strict?.[1] ?? [])),
-    takesStreamOptions: !isMistral,
+    reasoningField: strict === undefined ? 'reasoning_content' : strict.reasoningField,
+    efforts: strict?.efforts,
+    refuses: new Set(isOpenai ? ['topK'] : (strict?.refuses ?? [])),
+    takesStreamOptions: !WITHOUT_STREAM_OPTIONS.test(host),
     checksCallIds: isOpenai || isMistral,
     fitCallId: isMistral ? nineCharacters : fortyCharacters,
   }

@@ -116,7 +116,7 @@ describe('edge 86: a prompt beyond the context', () => {
   })
 })
 
-describe('reasoning that the upstream did not make', () => {
+describe('reasoning that the upstream did not make, or takes none back of', () => {
   test.each([
     ['The encrypted content gAAA...5IEt could not be verified.', 'invalid_encrypted_content'],
     [
@@ -128,8 +128,29 @@ describe('reasoning that the upstream did not make', () => {
     ['Thought signature is not valid.', null],
     ['Corrupted thought signature.', null],
     ['Some content is bad', 'invalid_encrypted_content'],
+    [
+      "'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property 'reasoning_content' is unsupported)]",
+      null,
+    ],
+    ['messages[3].reasoning: reasoning is not supported with this model', null],
+    ["Unknown parameter: 'messages[1].reasoning_content'.", 'unknown_parameter'],
   ])('is told by %j and the code %p', (message, code) => {
     expect(decodeFault(400, JSON.stringify({ error: { message, code } })).foreignReasoning).toBe(true)
+  })
+
+  test.each([
+    [
+      'Cerebras',
+      400,
+      '{"message":"messages.2.assistant.reasoning_content: property \'messages.2.assistant.reasoning_content\' is unsupported","type":"invalid_request_error","param":"validation_error","code":"wrong_api_format"}',
+    ],
+    [
+      'Mistral',
+      422,
+      '{"object":"error","message":{"detail":[{"type":"extra_forbidden","loc":["body","messages",1,"assistant","reasoning_content"],"msg":"Extra inputs are not permitted","input":"\\n"}]},"type":"invalid_request_error"}',
+    ],
+  ])('is told by the body of %s', (_vendor, status, body) => {
+    expect(decodeFault(status, body).foreignReasoning).toBe(true)
   })
 
   test.each([
@@ -137,6 +158,9 @@ describe('reasoning that the upstream did not make', () => {
     [400, 'Function call is missing a thought_signature in functionCall parts'],
     [403, 'The request signature we calculated does not match the signature you provided'],
     [500, 'The encrypted content could not be verified.'],
+    [400, 'The `reasoning_content` in the thinking mode must be passed back to the API.'],
+    [400, "'reasoning_effort' is not supported with this model"],
+    [400, 'messages.2: reasoning_effort is not supported'],
   ])('is not what %d %j is about', (status, message) => {
     expect(decodeFault(status, JSON.stringify({ error: { message } })).foreignReasoning).toBe(false)
   })

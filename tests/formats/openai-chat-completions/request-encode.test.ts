@@ -161,8 +161,20 @@ describe('by the name of the model', () => {
     ['gpt-5.1', 'minimal', 'none'],
     ['gpt-5.4', 'xhigh', 'xhigh'],
     ['gpt-4.1', 'none', undefined],
+    ['openai/gpt-oss-120b', 'xhigh', 'high'],
+    ['openai/gpt-oss-120b', 'none', 'low'],
   ] as const)('%s is asked for effort %s as %s', (model, effort, expected) => {
     expect(encode(requestOf({ reasoning_effort: effort }), model).body['reasoning_effort']).toBe(expected)
+  })
+
+  test.each([
+    ['api.cerebras.ai', 'max', 'high'],
+    ['api.cerebras.ai', 'minimal', 'none'],
+    ['api.cohere.ai', 'medium', 'high'],
+    ['api.cohere.ai', 'minimal', 'none'],
+  ] as const)('a model at %s is asked for effort %s as %s', (vendor, effort, expected) => {
+    const { body } = encode(requestOf({ reasoning_effort: effort }), 'm', vendor)
+    expect(body['reasoning_effort']).toBe(expected)
   })
 
   test.each([
@@ -399,6 +411,29 @@ describe('reasoning of the history', () => {
       { role: 'tool', tool_call_id: 'a', content: 'A' },
       { role: 'assistant', content: 'x' },
     ])
+  })
+
+  // All three answer `reasoning_content` with a 400.
+  test.each([
+    ['api.groq.com', { reasoning: 't' }, []],
+    ['api.cerebras.ai', { reasoning: 't' }, []],
+    ['api.mistral.ai', {}, ['reasoningHistory']],
+    ['api.cohere.com', {}, ['reasoningHistory']],
+    ['api.fireworks.ai', { reasoning_content: 't' }, []],
+  ])('is in the field of %s, or a loss', (vendor, fields, lost) => {
+    const request = {
+      ...requestOf({}),
+      turns: [assistant(thought('t'), call('a')), user(result('a', ['A']))],
+    }
+    const { body, losses } = encode(request, 'm', vendor)
+    const {
+      role: _role,
+      content: _content,
+      tool_calls: _calls,
+      ...rest
+    } = asObject(asArray(body['messages'])[0]) ?? {}
+    expect(rest).toEqual(fields)
+    expect(losses.map(({ field }) => String(field))).toEqual(lost)
   })
 
   test('is not for OpenAI', () => {
