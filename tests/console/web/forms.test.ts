@@ -120,7 +120,9 @@ describe('a model', () => {
   test('leaves out what nobody typed', () => {
     expect(readModelTexts(typed, routes, priceTexts(null), undefined)).toEqual({
       aliases: ['a', 'b'],
-      channels: [{ channel: 'openai', priority: 0, weight: 1 }],
+      display_name: undefined,
+      owned_by: undefined,
+      channels: [{ channel: 'openai', model: undefined, priority: 0, weight: 1 }],
       surfaces: null,
       enabled_by_default: true,
       context_tokens: null,

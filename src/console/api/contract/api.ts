@@ -36,5 +36,14 @@ export const consoleRoutes = {
  * only, so that no schema gets into the page.
  */
 export type ConsoleApi = typeof consoleRoutes
-export type ConsoleInput<Name extends keyof ConsoleApi> = Input<ConsoleApi[Name]>
+export type ConsoleInput<Name extends keyof ConsoleApi> = Sent<Input<ConsoleApi[Name]>>
 export type ConsoleOutput<Name extends keyof ConsoleApi> = Output<ConsoleApi[Name]>
+
+/** What may be left out may as well be undefined: an address and JSON have no word for it. */
+type Sent<Value> = Value extends readonly (infer Item)[]
+  ? Sent<Item>[]
+  : Value extends object
+    ? { [Name in keyof Value]: Sent<Value[Name]> | UndefinedIfOptional<Value, Name> }
+    : Value
+type UndefinedIfOptional<Value, Name extends keyof Value> =
+  Partial<Pick<Value, Name>> extends Pick<Value, Name> ? undefined : never

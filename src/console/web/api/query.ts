@@ -51,7 +51,9 @@ export interface More {
   searchedTo: string | undefined
 }
 
-interface CursorList<Item> {
+/** A list that the server gives out page by page. */
+export interface CursorList<Item> {
+  idOf(item: Item): string | number
   /** All pages that were read so far. */
   data: readonly Item[] | undefined
   failure: ApiFailure | undefined
@@ -63,7 +65,7 @@ interface CursorList<Item> {
   prepend(items: readonly Item[]): void
 }
 
-/** A list that the server gives out page by page. */
+/** Asks for the first page as `useQuery` does, and for each further one when somebody wants it. */
 export function useCursorList<Item>(
   key: string,
   idOf: (item: Item) => string | number,
@@ -79,7 +81,7 @@ export function useCursorList<Item>(
     shown.current = first.data
     setFailure(undefined)
   }, [first.data])
-  const load = useCallback(() => {
+  const load = () => {
     const from = shown.current
     if (from === undefined || from.next === null) return
     setBusy(true)
@@ -93,17 +95,18 @@ export function useCursorList<Item>(
       })
       .catch((error: unknown) => setFailure(asFailure(error)))
       .finally(() => setBusy(false))
-  }, [ask, idOf])
+  }
   const prepend = useCallback(
     (items: readonly Item[]) => {
       const from = shown.current
       if (from === undefined) return
-      shown.current = appendPage({ items: [...items], next: null }, from, idOf)
+      shown.current = appendPage({ items, next: null }, from, idOf)
       setList(shown.current)
     },
     [idOf],
   )
   return {
+    idOf,
     data: first.data === undefined ? undefined : list?.items,
     failure: first.failure,
     busy: first.busy,

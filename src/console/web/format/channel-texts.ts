@@ -56,9 +56,6 @@ export function readChannelTexts(
   if (headers === undefined) wrong('headers', 'One header a line, such as x-team: gateway.')
   const secrets = texts.secrets.split(/\s+/).filter(secret => secret !== '')
   if (channel === undefined && secrets.length === 0) wrong('api_keys', 'Paste a key of this vendor.')
-  const connectMs = optionalCount(texts.connectMs, 'timeouts.connect_ms')
-  const firstByteMs = optionalCount(texts.firstByteMs, 'timeouts.first_byte_ms')
-  const idleMs = optionalCount(texts.idleMs, 'timeouts.idle_ms')
   return {
     format: texts.format,
     base_url: typedText(texts.baseUrl, 'base_url', 'Where is it reached?'),
@@ -67,14 +64,14 @@ export function readChannelTexts(
     weight: typedInteger(texts.weight, 'weight'),
     headers,
     timeouts: {
-      ...(connectMs === undefined ? {} : { connect_ms: connectMs }),
-      ...(firstByteMs === undefined ? {} : { first_byte_ms: firstByteMs }),
-      ...(idleMs === undefined ? {} : { idle_ms: idleMs }),
+      connect_ms: optionalCount(texts.connectMs, 'timeouts.connect_ms'),
+      first_byte_ms: optionalCount(texts.firstByteMs, 'timeouts.first_byte_ms'),
+      idle_ms: optionalCount(texts.idleMs, 'timeouts.idle_ms'),
     },
     max_concurrent: optionalCount(texts.maxConcurrent, 'max_concurrent') ?? null,
     function_tools_only: texts.functionToolsOnly,
     think_tags: texts.thinkTags === '' ? null : texts.thinkTags,
     // Unticked on a new channel, the address decides.
-    ...(texts.allowPrivate || channel !== undefined ? { allow_private: texts.allowPrivate } : {}),
+    allow_private: texts.allowPrivate || channel !== undefined ? texts.allowPrivate : undefined,
   }
 }

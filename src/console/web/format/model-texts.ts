@@ -64,11 +64,11 @@ export function readModelTexts(
   if ('field' in read) wrong(`prices.${read.field}`, read.message)
   return {
     aliases: readList(texts.aliases),
-    ...(texts.displayName.trim() === '' ? {} : { display_name: texts.displayName.trim() }),
-    ...(texts.ownedBy.trim() === '' ? {} : { owned_by: texts.ownedBy.trim() }),
+    display_name: texts.displayName.trim() || undefined,
+    owned_by: texts.ownedBy.trim() || undefined,
     channels: routes.map(route => ({
       channel: route.channel,
-      ...(route.model.trim() === '' ? {} : { model: route.model.trim() }),
+      model: route.model.trim() || undefined,
       priority: typedInteger(route.priority, 'channels', NOT_WHOLE),
       weight: typedInteger(route.weight, 'channels', NOT_WHOLE),
     })),

@@ -4,14 +4,13 @@ import { useAddressState } from '../api/address.ts'
 import { addressOf, call } from '../api/client.ts'
 import { useCursorList, useQuery } from '../api/query.ts'
 import { type Option, Segments } from '../parts/field.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Money } from '../parts/money.tsx'
 import { Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
-import { Table } from '../parts/table.tsx'
 import { useSession } from '../session.tsx'
 import { ENTRY_COLUMNS } from './entry-columns.tsx'
 import { Redeem } from './redeem.tsx'
-import { pageQuery } from './requests.tsx'
 import { StatementList } from './statement-list.tsx'
 import { TopUp } from './top-up.tsx'
 
@@ -33,7 +32,7 @@ export function BillingPage() {
   const overview = useQuery('overview', signal => call('GET /api/overview', { query: {} }, signal))
   const statements = useQuery('statements', signal => call('GET /api/billing/statements', {}, signal))
   const entries = useCursorList(show, idOf, (cursor, signal) =>
-    call('GET /api/billing/entries', { query: { show, ...pageQuery(cursor) } }, signal),
+    call('GET /api/billing/entries', { query: { show, cursor } }, signal),
   )
   const reload = () => {
     overview.reload()
@@ -75,15 +74,14 @@ export function BillingPage() {
           <h2 id="entries-title">Entries</h2>
           <Segments label="Show" value={show} options={SHOW} onValue={setShow} />
         </div>
-        <Answer query={entries} what="entries">
-          {items =>
-            items.length === 0 ? (
-              <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
-            ) : (
-              <Table label="Entries" columns={ENTRY_COLUMNS} rows={items} keyOf={idOf} more={entries.more} />
-            )
+        <ListTable
+          label="Entries"
+          list={entries}
+          columns={ENTRY_COLUMNS}
+          empty={
+            <Empty title="No entries yet">Credit that you get and requests that you pay appear here.</Empty>
           }
-        </Answer>
+        />
       </section>
       <StatementList
         query={statements}

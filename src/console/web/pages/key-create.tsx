@@ -77,16 +77,15 @@ function KeyForm({
   const create = useAction(async () => {
     const amount = optionalAmount(cap, 'cap')
     if (isNarrowed && chosen.length === 0) wrong('models', 'Choose at least one model, or allow all of them.')
-    const expiresAt = readLocalTime(expires)
     onCreated(
       await call('POST /api/keys', {
         body: {
           name: name.trim(),
           limits: readLimits(limits, 'limits.'),
-          ...(isNarrowed ? { models: chosen } : {}),
-          ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
-          ...(amount === undefined ? {} : { cap: { amount, period } }),
-          ...(ips.trim() === '' ? {} : { allow_ips: readList(ips) }),
+          models: isNarrowed ? chosen : undefined,
+          expires_at: readLocalTime(expires),
+          cap: amount === undefined ? undefined : { amount, period },
+          allow_ips: ips.trim() === '' ? undefined : readList(ips),
         },
       }),
     )

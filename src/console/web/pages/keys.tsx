@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Key } from '../../api/contract/keys.ts'
 import { useAddressState, useSettled } from '../api/address.ts'
 import { call } from '../api/client.ts'
@@ -6,16 +6,16 @@ import { useCursorList } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
 import { TextField } from '../parts/field.tsx'
 import { Icon } from '../parts/icon.tsx'
+import { ListTable } from '../parts/list-table.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
-import { Answer, Page } from '../parts/page.tsx'
-import { type Column, Table } from '../parts/table.tsx'
+import { Page } from '../parts/page.tsx'
+import type { Column } from '../parts/table.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { CreateKey } from './key-create.tsx'
 import { EditKey } from './key-edit.tsx'
 import { RevokeKey } from './key-revoke.tsx'
-import { pageQuery } from './requests.tsx'
 
 const PRESETS = { new: '', search: '' }
 const idOf = (key: Key) => key.id
@@ -27,12 +27,9 @@ export function KeysPage() {
   const [editing, setEditing] = useState<Key>()
   const toast = useToast()
   const search = useSettled(address.search.trim())
-  const ask = useCallback(
-    (cursor: string | undefined, signal: AbortSignal) =>
-      call('GET /api/keys', { query: { ...pageQuery(cursor), search } }, signal),
-    [search],
+  const keys = useCursorList(`keys ${search}`, idOf, (cursor, signal) =>
+    call('GET /api/keys', { query: { cursor, search } }, signal),
   )
-  const keys = useCursorList(`keys ${search}`, idOf, ask)
   const isCreating = address.new !== ''
   const create = (
     <Button kind="primary" onClick={() => open({ new: 'yes' })}>
@@ -46,26 +43,21 @@ export function KeysPage() {
       actions={create}
     >
       <KeySearch value={address.search} onValue={text => change({ search: text })} />
-      <Answer query={keys} what="keys">
-        {items =>
-          items.length === 0 && search !== '' ? (
-            <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
-          ) : items.length === 0 ? (
+      <ListTable
+        label="Keys"
+        list={keys}
+        columns={columnsOf({ onRevoke: setRevoking, onEdit: setEditing })}
+        empty={
+          search === '' ? (
             <Empty title="No keys yet" action={create}>
               A key calls every model your account reaches, from any client: only the address and the key
               change.
             </Empty>
           ) : (
-            <Table
-              label="Keys"
-              columns={columnsOf({ onRevoke: setRevoking, onEdit: setEditing })}
-              rows={items}
-              keyOf={idOf}
-              more={keys.more}
-            />
+            <NoKeyMatches />
           )
         }
-      </Answer>
+      />
       {isCreating ? <CreateKey onClose={() => change({ new: '' })} onCreated={keys.reload} /> : null}
       {editing === undefined ? null : (
         <EditKey
@@ -103,6 +95,11 @@ export function KeySearch({ value, onValue }: { value: string; onValue(text: str
       />
     </search>
   )
+}
+
+/** What stands where a search has found no key. */
+export function NoKeyMatches() {
+  return <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
 }
 
 /** Whether a key works. */

@@ -47,18 +47,14 @@ export function RequestLog(props: RequestLogProps) {
   const { receipt: shown, ...now } = state
   const filter = useSettled(now.id.length > 0 && now.id.length < 4 ? { ...now, id: '' } : now)
   const key = JSON.stringify(filter)
-  const list = useCursorList(
-    key,
-    idOf,
-    // `key` stands for the filter, which is a new object each time.
-    useCallback((cursor, signal) => ask(filter, cursor, signal), [key, ask]),
-  )
+  const list = useCursorList(key, idOf, (cursor, signal) => ask(filter, cursor, signal))
   const [isLive, setLive] = useState(false)
   const { prepend, reload } = list
   const onLine = useCallback(
     (line: RequestLine) => {
       if (matchesFilter(line, filter)) prepend([line])
     },
+    // `key` stands for the filter, which is a new object each time.
     [key, prepend],
   )
   const isConnected = useLiveTail(isLive ? liveAddress : undefined, onLine, reload)

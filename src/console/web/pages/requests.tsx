@@ -4,6 +4,7 @@ import { readCount } from '../format/number.ts'
 import { Empty } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
 import { beginningOf, type LineFilter } from '../stream/line-filter.ts'
+import { endStateOf } from './end-state.tsx'
 import { RequestLog } from './request-log.tsx'
 
 /** A holder's requests. */
@@ -47,46 +48,21 @@ export function RequestsPage() {
 }
 
 function ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal) {
-  return call('GET /api/requests', { query: { ...filterQuery(filter), ...pageQuery(cursor) } }, signal)
+  return call('GET /api/requests', { query: { ...filterQuery(filter), cursor } }, signal)
 }
 
 function receipt(id: string, signal: AbortSignal) {
   return call('GET /api/requests/:id', { params: { id } }, signal)
 }
 
-/** The part of a query that says which page of a list is wanted. */
-export function pageQuery(cursor: string | undefined): { cursor?: string } {
-  return cursor === undefined ? {} : { cursor }
-}
-
-type EndState = 'complete' | 'client_gone' | 'upstream_cut' | 'upstream_error' | 'stalled' | 'refused'
-const END_STATES: readonly EndState[] = [
-  'complete',
-  'client_gone',
-  'upstream_cut',
-  'upstream_error',
-  'stalled',
-  'refused',
-]
-
 /** The conditions that are set, as the API names them. */
-export function filterQuery(filter: LineFilter): {
-  model?: string
-  key_id?: number
-  status?: string
-  id?: string
-  end_state?: EndState
-  from?: string
-} {
-  const key = readCount(filter.key)
-  const from = beginningOf(filter.since, Date.now())
-  const end = END_STATES.find(state => state === filter.end)
+export function filterQuery({ model, key, status, id, end, since }: LineFilter) {
   return {
-    ...(filter.model === '' ? {} : { model: filter.model }),
-    ...(key === undefined ? {} : { key_id: key }),
-    ...(filter.status === '' ? {} : { status: filter.status }),
-    ...(filter.id === '' ? {} : { id: filter.id }),
-    ...(end === undefined ? {} : { end_state: end }),
-    ...(from === undefined ? {} : { from }),
+    model,
+    key_id: readCount(key),
+    status,
+    id,
+    end_state: endStateOf(end),
+    from: beginningOf(since, Date.now()),
   }
 }

@@ -1,12 +1,9 @@
-import { useCallback } from 'preact/hooks'
 import type { Entry } from '../../../api/contract/billing.ts'
 import { addressOf, call } from '../../api/client.ts'
 import { useCursorList, useQuery } from '../../api/query.ts'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { Answer } from '../../parts/page.tsx'
-import { Table } from '../../parts/table.tsx'
 import { ENTRY_COLUMNS } from '../entry-columns.tsx'
-import { pageQuery } from '../requests.tsx'
 import { StatementList } from '../statement-list.tsx'
 
 const entryId = (entry: Entry) => `${entry.id} ${entry.kind}`
@@ -28,27 +25,18 @@ const COLUMNS = ENTRY_COLUMNS.map(column =>
 
 /** What moved in an account; `changes` counts those that were made here. */
 export function AccountEntries({ id, changes }: { id: number; changes: number }) {
-  const entries = useCursorList(
-    `entries ${id} ${changes}`,
-    entryId,
-    useCallback(
-      (cursor, signal) =>
-        call('GET /api/admin/accounts/:id/entries', { params: { id }, query: pageQuery(cursor) }, signal),
-      [id],
-    ),
+  const entries = useCursorList(`entries ${id} ${changes}`, entryId, (cursor, signal) =>
+    call('GET /api/admin/accounts/:id/entries', { params: { id }, query: { cursor } }, signal),
   )
   return (
     <section class="stack" aria-labelledby="entries-title">
       <h2 id="entries-title">Entries</h2>
-      <Answer query={entries} what="entries">
-        {items =>
-          items.length === 0 ? (
-            <Empty title="No entries">Nothing was put in or taken out yet.</Empty>
-          ) : (
-            <Table label="Entries" columns={COLUMNS} rows={items} keyOf={entryId} more={entries.more} />
-          )
-        }
-      </Answer>
+      <ListTable
+        label="Entries"
+        list={entries}
+        columns={COLUMNS}
+        empty={<Empty title="No entries">Nothing was put in or taken out yet.</Empty>}
+      />
     </section>
   )
 }

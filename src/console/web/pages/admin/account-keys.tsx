@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Key } from '../../../api/contract/keys.ts'
 import { useAction } from '../../api/action.ts'
 import { useSettled } from '../../api/address.ts'
@@ -9,14 +9,12 @@ import { limitTexts, readLimits } from '../../format/limit-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { Dialog } from '../../parts/dialog.tsx'
 import { Form } from '../../parts/form.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { Answer } from '../../parts/page.tsx'
-import { Table } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { RevokeKey } from '../key-revoke.tsx'
-import { columnsOf, KeySearch } from '../keys.tsx'
+import { columnsOf, KeySearch, NoKeyMatches } from '../keys.tsx'
 import { LimitFields } from '../limit-fields.tsx'
-import { pageQuery } from '../requests.tsx'
 
 const keyId = (key: Key) => key.id
 
@@ -26,18 +24,8 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
   const [limiting, setLimiting] = useState<Key>()
   const [typed, setTyped] = useState('')
   const search = useSettled(typed.trim())
-  const keys = useCursorList(
-    `keys ${id} ${search}`,
-    keyId,
-    useCallback(
-      (cursor, signal) =>
-        call(
-          'GET /api/admin/accounts/:id/keys',
-          { params: { id }, query: { ...pageQuery(cursor), search } },
-          signal,
-        ),
-      [id, search],
-    ),
+  const keys = useCursorList(`keys ${id} ${search}`, keyId, (cursor, signal) =>
+    call('GET /api/admin/accounts/:id/keys', { params: { id }, query: { cursor, search } }, signal),
   )
   const actions = {
     label: '',
@@ -58,23 +46,18 @@ export function AccountKeys({ id, mayAdminister }: { id: number; mayAdminister: 
     <section class="stack" aria-labelledby="keys-title">
       <h2 id="keys-title">Keys</h2>
       <KeySearch value={typed} onValue={setTyped} />
-      <Answer query={keys} what="keys">
-        {items =>
-          items.length === 0 && search !== '' ? (
-            <Empty title="No key matches">Search for a part of the name, or for how the key begins.</Empty>
-          ) : items.length === 0 ? (
+      <ListTable
+        label="Keys"
+        list={keys}
+        columns={mayAdminister ? [...columnsOf(undefined), actions] : columnsOf(undefined)}
+        empty={
+          search === '' ? (
             <Empty title="No keys">Whoever signs in for this account makes them.</Empty>
           ) : (
-            <Table
-              label="Keys"
-              columns={mayAdminister ? [...columnsOf(undefined), actions] : columnsOf(undefined)}
-              rows={items}
-              keyOf={keyId}
-              more={keys.more}
-            />
+            <NoKeyMatches />
           )
         }
-      </Answer>
+      />
       {limiting === undefined ? null : (
         <LimitKey apiKey={limiting} onClose={() => setLimiting(undefined)} onDone={keys.reload} />
       )}

@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { useAction } from '../../api/action.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
@@ -10,13 +10,13 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { CheckField, type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
-import { Answer, Page } from '../../parts/page.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Page } from '../../parts/page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useSession } from '../../session.tsx'
-import { pageQuery } from '../requests.tsx'
 import { LinkMade } from './link-made.tsx'
 
 type Status = Account['status']
@@ -38,26 +38,8 @@ export function AccountsPage() {
   const search = useSettled(state.search.trim())
   const status = statusOf(state.status)
   const asks = state.status === 'asking'
-  const key = `${search} ${state.status}`
-  const accounts = useCursorList(
-    key,
-    idOf,
-    useCallback(
-      (cursor, signal) =>
-        call(
-          'GET /api/admin/accounts',
-          {
-            query: {
-              ...pageQuery(cursor),
-              ...(search === '' ? {} : { search }),
-              ...(status === undefined ? {} : { status }),
-              ...(asks ? { asks_to_close: true } : {}),
-            },
-          },
-          signal,
-        ),
-      [search, status, asks],
-    ),
+  const accounts = useCursorList(`${search} ${state.status}`, idOf, (cursor, signal) =>
+    call('GET /api/admin/accounts', { query: { cursor, search, status, asks_to_close: asks } }, signal),
   )
   const create = mayAdminister ? (
     <Button kind="primary" onClick={() => open({ new: 'yes' })}>
@@ -85,15 +67,14 @@ export function AccountsPage() {
           onValue={text => change({ status: text })}
         />
       </search>
-      <Answer query={accounts} what="accounts">
-        {items =>
-          items.length === 0 ? (
-            <Empty title="No account matches">Search for a part of the email, or make a new account.</Empty>
-          ) : (
-            <Table label="Accounts" columns={COLUMNS} rows={items} keyOf={idOf} more={accounts.more} />
-          )
+      <ListTable
+        label="Accounts"
+        list={accounts}
+        columns={COLUMNS}
+        empty={
+          <Empty title="No account matches">Search for a part of the email, or make a new account.</Empty>
         }
-      </Answer>
+      />
       {state.new === '' || !mayAdminister ? null : (
         <CreateAccount onClose={() => change({ new: '' })} onCreated={accounts.reload} />
       )}
@@ -139,9 +120,8 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
   const [isInvited, setInvited] = useState(true)
   const [made, setMade] = useState<{ email: string; id: number; url: string | null }>()
   const create = useAction(async () => {
-    const amount = optionalAmount(credit, 'credit')
     const { account, url } = await call('POST /api/admin/accounts', {
-      body: { email: email.trim(), invite: isInvited, ...(amount === undefined ? {} : { credit: amount }) },
+      body: { email: email.trim(), invite: isInvited, credit: optionalAmount(credit, 'credit') },
     })
     setMade({ email: account.email, id: account.id, url })
     onCreated()

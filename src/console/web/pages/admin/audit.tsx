@@ -13,20 +13,19 @@ import { type Column, Table } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister } from '../../session.tsx'
-import { pageQuery } from '../requests.tsx'
 import { RefusedCharges } from './refused-charges.tsx'
 
 type Check = AuditRun['checks'][number]
 
 const idOf = (run: AuditRun) => run.at
-const ask = (cursor: string | undefined, signal: AbortSignal) =>
-  call('GET /api/admin/audits', { query: pageQuery(cursor) }, signal)
 
 /** The audits of the ledger, and a button for the next one. */
 export function AuditPage() {
   const mayAdminister = useMayAdminister()
   const toast = useToast()
-  const runs = useCursorList('audits', idOf, ask)
+  const runs = useCursorList('audits', idOf, (cursor, signal) =>
+    call('GET /api/admin/audits', { query: { cursor } }, signal),
+  )
   const run = useAction(async (full: boolean) => {
     const { ok } = await call('POST /api/admin/audits', { body: { full } })
     toast(ok ? 'The books agree' : 'The books do not agree')

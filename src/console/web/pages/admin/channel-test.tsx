@@ -27,12 +27,11 @@ export function TestDialog({
   const [model, setModel] = useState(vendor?.models[0]?.id ?? '')
   const [result, setResult] = useState<Result>()
   const test = useAction(async () => {
-    const wanted = model.trim()
     setResult(undefined)
     setResult(
       await call('POST /api/admin/channels/:name/test', {
         params: { name: channel.name },
-        body: wanted === '' ? {} : { model: wanted },
+        body: { model: model.trim() || undefined },
       }),
     )
   })

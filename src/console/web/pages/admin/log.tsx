@@ -1,14 +1,13 @@
-import { useCallback } from 'preact/hooks'
 import type { Act } from '../../../api/contract/admin-ledger.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
 import { useCursorList } from '../../api/query.ts'
 import { TextField } from '../../parts/field.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Empty } from '../../parts/notice.tsx'
-import { Answer, Page } from '../../parts/page.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Page } from '../../parts/page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
-import { pageQuery } from '../requests.tsx'
 
 const NO_FILTER = { action: '', target: '' }
 const idOf = (act: Act) => act.id
@@ -18,24 +17,8 @@ export function LogPage() {
   const [state, change] = useAddressState(NO_FILTER)
   const action = useSettled(state.action.trim())
   const target = useSettled(state.target.trim())
-  const acts = useCursorList(
-    `${action} ${target}`,
-    idOf,
-    useCallback(
-      (cursor, signal) =>
-        call(
-          'GET /api/admin/log',
-          {
-            query: {
-              ...pageQuery(cursor),
-              ...(action === '' ? {} : { action }),
-              ...(target === '' ? {} : { target }),
-            },
-          },
-          signal,
-        ),
-      [action, target],
-    ),
+  const acts = useCursorList(`${action} ${target}`, idOf, (cursor, signal) =>
+    call('GET /api/admin/log', { query: { cursor, action, target } }, signal),
   )
   return (
     <Page
@@ -60,19 +43,18 @@ export function LogPage() {
           onValue={text => change({ target: text })}
         />
       </search>
-      <Answer query={acts} what="the log">
-        {items =>
-          items.length === 0 ? (
-            <Empty title="Nothing is recorded">
-              {action === '' && target === ''
-                ? 'Acts of administrators appear here and stay for good.'
-                : 'Nothing matches. Clear the filters to see everything.'}
-            </Empty>
-          ) : (
-            <Table label="Administrative acts" columns={COLUMNS} rows={items} keyOf={idOf} more={acts.more} />
-          )
+      <ListTable
+        label="Administrative acts"
+        list={acts}
+        columns={COLUMNS}
+        empty={
+          <Empty title="Nothing is recorded">
+            {action === '' && target === ''
+              ? 'Acts of administrators appear here and stay for good.'
+              : 'Nothing matches. Clear the filters to see everything.'}
+          </Empty>
         }
-      </Answer>
+      />
     </Page>
   )
 }

@@ -1,15 +1,14 @@
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { OpenLink } from '../../../api/contract/admin-links.ts'
 import { call } from '../../api/client.ts'
 import { useCursorList } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
-import { Answer } from '../../parts/page.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { useToast } from '../../parts/toast.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useUser } from '../../session.tsx'
-import { pageQuery } from '../requests.tsx'
 import { ROLES } from './user-dialogs.tsx'
 
 const idOf = (link: OpenLink) => link.id
@@ -20,30 +19,21 @@ export function OpenLinks({ changes }: { changes: number }) {
   const mayAdminister = useMayAdminister()
   const toast = useToast()
   const [revoking, setRevoking] = useState<OpenLink>()
-  const links = useCursorList(
-    `links ${changes}`,
-    idOf,
-    useCallback((cursor, signal) => call('GET /api/admin/links', { query: pageQuery(cursor) }, signal), []),
+  const links = useCursorList(`links ${changes}`, idOf, (cursor, signal) =>
+    call('GET /api/admin/links', { query: { cursor } }, signal),
   )
   const mayRevoke = (link: OpenLink) => mayAdminister && (link.role === null || me.role === 'owner')
   return (
     <section class="stack" aria-labelledby="links-title">
       <h2 id="links-title">Open links</h2>
-      <Answer query={links} what="open links">
-        {items =>
-          items.length === 0 ? (
-            <p class="soft">Every invitation and every link to a new password was used, or has expired.</p>
-          ) : (
-            <Table
-              label="Open links"
-              columns={columnsOf(mayRevoke, setRevoking)}
-              rows={items}
-              keyOf={idOf}
-              more={links.more}
-            />
-          )
+      <ListTable
+        label="Open links"
+        list={links}
+        columns={columnsOf(mayRevoke, setRevoking)}
+        empty={
+          <p class="soft">Every invitation and every link to a new password was used, or has expired.</p>
         }
-      </Answer>
+      />
       {revoking === undefined ? null : (
         <Confirm
           title="Take this link back?"

@@ -12,21 +12,21 @@ import { Dialog } from '../../parts/dialog.tsx'
 import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Badge, Empty, Notice } from '../../parts/notice.tsx'
-import { Answer, Page } from '../../parts/page.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Page } from '../../parts/page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useCurrency, useMayAdminister } from '../../session.tsx'
-import { pageQuery } from '../requests.tsx'
 
 const idOf = (code: RedeemCode) => code.id
-const ask = (cursor: string | undefined, signal: AbortSignal) =>
-  call('GET /api/admin/redeem-codes', { query: pageQuery(cursor) }, signal)
 
 /** The codes that give credit, and the form for more. */
 export function RedeemCodesPage() {
-  const codes = useCursorList('codes', idOf, ask)
+  const codes = useCursorList('codes', idOf, (cursor, signal) =>
+    call('GET /api/admin/redeem-codes', { query: { cursor } }, signal),
+  )
   const [isCreating, setCreating] = useState(false)
   const create = useMayAdminister() ? (
     <Button kind="primary" onClick={() => setCreating(true)}>
@@ -39,17 +39,16 @@ export function RedeemCodesPage() {
       lead="Credit to give away. A code is shown once, when it is made; only a fingerprint of it is kept."
       actions={create}
     >
-      <Answer query={codes} what="codes">
-        {items =>
-          items.length === 0 ? (
-            <Empty title="No codes yet" action={create}>
-              Whoever has a code turns it into credit on their billing page.
-            </Empty>
-          ) : (
-            <Table label="Redeem codes" columns={COLUMNS} rows={items} keyOf={idOf} more={codes.more} />
-          )
+      <ListTable
+        label="Redeem codes"
+        list={codes}
+        columns={COLUMNS}
+        empty={
+          <Empty title="No codes yet" action={create}>
+            Whoever has a code turns it into credit on their billing page.
+          </Empty>
         }
-      </Answer>
+      />
       {isCreating ? <Create onClose={() => setCreating(false)} onCreated={codes.reload} /> : null}
     </Page>
   )
@@ -92,13 +91,12 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
   const [expires, setExpires] = useState('')
   const [codes, setCodes] = useState<string[]>()
   const create = useAction(async () => {
-    const expiresAt = readLocalTime(expires)
     const made = await call('POST /api/admin/redeem-codes', {
       body: {
         amount: typedAmount(amount, 'amount'),
         count: typedCount(count, 'count'),
         uses: typedCount(uses, 'uses'),
-        ...(expiresAt === undefined ? {} : { expires_at: expiresAt }),
+        expires_at: readLocalTime(expires),
       },
     })
     setCodes(made.codes)

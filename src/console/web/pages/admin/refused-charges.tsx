@@ -6,15 +6,14 @@ import { Notice } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
-import { pageQuery } from '../requests.tsx'
 
 const idOf = (charge: RefusedCharge) => charge.request_id
-const ask = (cursor: string | undefined, signal: AbortSignal) =>
-  call('GET /api/admin/refused-charges', { query: pageQuery(cursor) }, signal)
 
 /** What the database refuses to charge, and why. */
 export function RefusedCharges() {
-  const charges = useCursorList('refused', idOf, ask)
+  const charges = useCursorList('refused', idOf, (cursor, signal) =>
+    call('GET /api/admin/refused-charges', { query: { cursor } }, signal),
+  )
   return (
     <section class="stack" aria-labelledby="refused-title">
       <h2 id="refused-title">Refused charges</h2>

@@ -5,7 +5,7 @@ import { Empty } from '../../parts/notice.tsx'
 import { Page } from '../../parts/page.tsx'
 import type { LineFilter } from '../../stream/line-filter.ts'
 import { RequestLog } from '../request-log.tsx'
-import { filterQuery, pageQuery } from '../requests.tsx'
+import { filterQuery } from '../requests.tsx'
 import { UsageCard } from '../usage-card.tsx'
 import { Refund } from './refund.tsx'
 
@@ -47,17 +47,11 @@ export function TrafficPage() {
 }
 
 function ask(filter: LineFilter, cursor: string | undefined, signal: AbortSignal) {
-  const query = { ...adminFilterQuery(filter), ...pageQuery(cursor) }
-  return call('GET /api/admin/requests', { query }, signal)
+  return call('GET /api/admin/requests', { query: { ...adminFilterQuery(filter), cursor } }, signal)
 }
 
 function adminFilterQuery(filter: LineFilter) {
-  const account = readCount(filter.account)
-  return {
-    ...filterQuery(filter),
-    ...(account === undefined ? {} : { account_id: account }),
-    ...(filter.channel === '' ? {} : { channel: filter.channel }),
-  }
+  return { ...filterQuery(filter), account_id: readCount(filter.account), channel: filter.channel }
 }
 
 function receipt(id: string, signal: AbortSignal) {

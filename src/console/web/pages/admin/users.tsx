@@ -1,4 +1,4 @@
-import { useCallback, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { ConsoleUser } from '../../../api/contract/admin-users.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
@@ -6,12 +6,12 @@ import { useCursorList } from '../../api/query.ts'
 import { Button } from '../../parts/button.tsx'
 import { type Option, SelectField, TextField } from '../../parts/field.tsx'
 import { Icon } from '../../parts/icon.tsx'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Badge, Empty } from '../../parts/notice.tsx'
-import { Answer, Page } from '../../parts/page.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import { Page } from '../../parts/page.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 import { useMayAdminister, useUser } from '../../session.tsx'
-import { pageQuery } from '../requests.tsx'
 import { OpenLinks } from './open-links.tsx'
 import { InviteUser, ManageUser, ROLES, type Role } from './user-dialogs.tsx'
 
@@ -32,24 +32,8 @@ export function UsersPage() {
   const [state, change] = useAddressState(NO_FILTER)
   const search = useSettled(state.search.trim())
   const role = FILTERS.find(({ value }) => value === state.role)?.value ?? ''
-  const users = useCursorList(
-    `${search} ${role}`,
-    idOf,
-    useCallback(
-      (cursor, signal) =>
-        call(
-          'GET /api/admin/users',
-          {
-            query: {
-              ...pageQuery(cursor),
-              ...(search === '' ? {} : { search }),
-              ...(role === '' ? {} : { role }),
-            },
-          },
-          signal,
-        ),
-      [search, role],
-    ),
+  const users = useCursorList(`${search} ${role}`, idOf, (cursor, signal) =>
+    call('GET /api/admin/users', { query: { cursor, search, role: role || undefined } }, signal),
   )
   const [isInviting, setInviting] = useState(false)
   const [managed, setManaged] = useState<ConsoleUser>()
@@ -81,21 +65,12 @@ export function UsersPage() {
         />
         <SelectField label="Role" value={role} options={FILTERS} onValue={value => change({ role: value })} />
       </search>
-      <Answer query={users} what="users">
-        {items =>
-          items.length === 0 ? (
-            <Empty title="Nobody matches">Search for a part of the email, or clear the filter.</Empty>
-          ) : (
-            <Table
-              label="Users"
-              columns={columnsOf(mayAdminister ? setManaged : undefined)}
-              rows={items}
-              keyOf={idOf}
-              more={users.more}
-            />
-          )
-        }
-      </Answer>
+      <ListTable
+        label="Users"
+        list={users}
+        columns={columnsOf(mayAdminister ? setManaged : undefined)}
+        empty={<Empty title="Nobody matches">Search for a part of the email, or clear the filter.</Empty>}
+      />
       <OpenLinks changes={links} />
       {isInviting ? <InviteUser onClose={() => onHandedOut(() => setInviting(false))} /> : null}
       {managed === undefined ? null : (

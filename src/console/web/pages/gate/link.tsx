@@ -78,8 +78,8 @@ function AcceptLink({ token, link }: { token: string; link: Link }) {
       const body = {
         token,
         password,
-        ...(link.email === null ? { email: email.trim() } : {}),
-        ...(needsCode ? { code: code.trim() } : {}),
+        email: link.email === null ? email.trim() : undefined,
+        code: needsCode ? code.trim() : undefined,
       }
       const { user } = await call('POST /api/links/accept', { body })
       become(user)

@@ -15,7 +15,7 @@ export function SignUpPage() {
   const [password, setPassword] = useState('')
   const [isSent, setSent] = useState(false)
   const signUp = useAction(async () => {
-    const body = { email: email.trim(), ...(deployment.mail ? {} : { password }) }
+    const body = { email: email.trim(), password: deployment.mail ? undefined : password }
     const { next, user } = await call('POST /api/signup', { body })
     if (next === 'signed_in') become(user)
     else setSent(true)

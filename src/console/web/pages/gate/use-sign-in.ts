@@ -17,7 +17,7 @@ export function useSignIn({ email, password, code }: Credentials) {
   const [needsCode, setNeedsCode] = useState(false)
   const signIn = useAction(async () => {
     try {
-      const body = { email: email.trim(), password, ...(needsCode ? { code: code.trim() } : {}) }
+      const body = { email: email.trim(), password, code: needsCode ? code.trim() : undefined }
       become((await call('POST /api/session', { body })).user)
     } catch (error) {
       // The first time this is a question and no failure.
