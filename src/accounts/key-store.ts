@@ -36,7 +36,9 @@ export interface KeyStore {
   /** In order of id, revoked ones included, hidden ones not. */
   listKeys(accountId: number): Promise<ApiKey[]>
   /** `search` is a part of the name, or how the key begins. */
-  searchKeys(part: Part & { accountId: number; status?: KeyStatus; search?: string }): Promise<ApiKey[]>
+  searchKeys(
+    part: Part & { accountId: number; status?: KeyStatus | undefined; search?: string | undefined },
+  ): Promise<ApiKey[]>
   /** Undefined: there is none, or it is hidden. */
   findKeyById(id: number): Promise<ApiKey | undefined>
   /** The same, for nobody else to change until the end of the transaction. */

@@ -39,7 +39,11 @@ export interface AccountStore {
   listAccounts(): Promise<Account[]>
   /** `search` is a part of the e-mail address, or an id. */
   searchAccounts(
-    part: Part & { search?: string; status?: AccountStatus; asksToClose?: boolean },
+    part: Part & {
+      search?: string | undefined
+      status?: AccountStatus | undefined
+      asksToClose?: boolean | undefined
+    },
   ): Promise<Account[]>
   findAccount(id: number): Promise<Account>
   /** The account, which nobody else changes until the end of the transaction. */

@@ -3,8 +3,7 @@ import type { Rows } from '@/db/connect.ts'
 import { type EntryKind, entry } from '@/db/schema.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { Entry } from './api/contract/billing.ts'
-import { invalid } from './failure.ts'
-import { limitOf, type Page, pageOf } from './paging.ts'
+import { cursorLike, type Page, readPage } from './paging.ts'
 
 /** A posting on an account, as it is stored. */
 export type StoredEntry = typeof entry.$inferSelect
@@ -18,24 +17,23 @@ export async function entryPage(
   accountId: number,
   query: { cursor?: string; limit?: number; show?: 'all' | 'usage' | 'other' },
 ): Promise<Page<Entry>> {
-  const limit = limitOf(query)
-  if (query.cursor !== undefined && !/^\d{1,18}$/.test(query.cursor)) {
-    throw invalid('cursor', 'This cursor is not one of ours')
-  }
+  const before = cursorLike(/^\d{1,18}$/, query)?.[0]
   const kinds = { all: undefined, usage: inArray(entry.kind, USAGE), other: notInArray(entry.kind, USAGE) }
-  const found = await rows
-    .select()
-    .from(entry)
-    .where(
-      and(
-        eq(entry.accountId, accountId),
-        query.cursor === undefined ? undefined : lt(entry.seq, BigInt(query.cursor)),
-        kinds[query.show ?? 'all'],
-      ),
-    )
-    .orderBy(desc(entry.seq))
-    .limit(limit + 1)
-  return pageOf(found, limit, entryRow, ({ seq }) => seq.toString())
+  const read = (limit: number) =>
+    rows
+      .select()
+      .from(entry)
+      .where(
+        and(
+          eq(entry.accountId, accountId),
+          before === undefined ? undefined : lt(entry.seq, BigInt(before)),
+          kinds[query.show ?? 'all'],
+        ),
+      )
+      .orderBy(desc(entry.seq))
+      .limit(limit)
+  const { rows: found, next } = await readPage(query, read, ({ seq }) => seq.toString())
+  return { items: found.map(entryRow), next }
 }
 
 /** An entry of the ledger as the API shows it. */

@@ -1,6 +1,7 @@
 import { and, desc, eq, gt, inArray, isNull, lt, or, type SQL } from 'drizzle-orm'
 import type { Rows } from '@/db/connect.ts'
 import { consoleLink, consoleUser, type LinkKind, type Role } from '@/db/schema.ts'
+import type { HashPlace } from './paging.ts'
 
 /** A one-time link; of its token there is only the hash. */
 export type StoredLink = typeof consoleLink.$inferSelect
@@ -20,9 +21,6 @@ export interface OpenLink {
   link: StoredLink
   madeBy: string | null
 }
-
-/** Where a list of links goes on. */
-export type LinkPlace = Pick<StoredLink, 'createdAt' | 'tokenHash'>
 
 /** The only SQL for one-time links. Moments are arguments; addresses are lower-cased. */
 export function linkStore(rows: Rows) {
@@ -47,16 +45,13 @@ export function linkStore(rows: Rows) {
     /** Invitations and links to a new password that can still be used, newest first, with who handed them out. */
     listOpen(
       now: Date,
-      { after, limit }: { after: LinkPlace | undefined; limit: number },
+      { after, limit }: { after: HashPlace | undefined; limit: number },
     ): Promise<OpenLink[]> {
       const { createdAt, tokenHash } = consoleLink
       const older =
         after === undefined
           ? undefined
-          : or(
-              lt(createdAt, after.createdAt),
-              and(eq(createdAt, after.createdAt), lt(tokenHash, after.tokenHash)),
-            )
+          : or(lt(createdAt, after.at), and(eq(createdAt, after.at), lt(tokenHash, after.hash)))
       const handedOut = inArray(consoleLink.kind, ['invite', 'password_reset'])
       return rows
         .select({ link: consoleLink, madeBy: consoleUser.email })

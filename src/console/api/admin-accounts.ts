@@ -13,7 +13,7 @@ import { entryPage } from '../entries.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { limitChangesOf, limitsRow } from '../key-rows.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
-import { cursorId, limitOf, pageOf } from '../paging.ts'
+import { cursorId, cursorOf, readPage } from '../paging.ts'
 import type { SignedIn } from '../sessions.ts'
 import { downloadEntries, printStatement, readStatements } from '../statements.ts'
 import { userStore } from '../user-store.ts'
@@ -37,18 +37,12 @@ export function adminAccountsApi(console: Console, listener: Listener) {
 
   return controller('console-admin-accounts', console, listener, adminAccountRoutes, {
     'GET /api/admin/accounts': async ({ query }) => {
-      const limit = limitOf(query)
-      const search = query.search?.trim()
-      const found = await accounts.searchAccounts({
-        before: cursorId(query),
-        limit: limit + 1,
-        ...(search === undefined || search === '' ? {} : { search }),
-        ...(query.status === undefined ? {} : { status: query.status }),
-        asksToClose: query.asks_to_close === true,
-      })
-      const owners = await users.findOfAccounts(found.map(({ id }) => id))
-      const itemOf = (account: Account) => accountRow(account, owners.get(account.id))
-      return pageOf(found, limit, itemOf, ({ id }) => String(id))
+      const { status, asks_to_close: asksToClose } = query
+      const part = { before: cursorId(query), search: query.search?.trim() || undefined, status, asksToClose }
+      const read = (limit: number) => accounts.searchAccounts({ ...part, limit })
+      const { rows, next } = await readPage(query, read, cursorOf)
+      const owners = await users.findOfAccounts(rows.map(({ id }) => id))
+      return { items: rows.map(account => accountRow(account, owners.get(account.id))), next }
     },
     'POST /api/admin/accounts': async ({ body, ...call }) => {
       const { account, url } = await createAccount(console, call, body)

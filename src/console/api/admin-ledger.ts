@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, or, sql } from 'drizzle-orm'
+import { desc, eq, lt, sql } from 'drizzle-orm'
 import { rawSqlOf } from '@/db/connect.ts'
 import { auditRun, redeemCode, refusedSettlement } from '@/db/schema.ts'
 import { audit } from '@/ledger/audit.ts'
@@ -8,7 +8,7 @@ import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
-import { cursorId, cursorRequest, limitOf, pageOf } from '../paging.ts'
+import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
 import { readSystem } from '../system.ts'
 import {
   type Act,
@@ -28,25 +28,22 @@ export function adminLedgerApi(console: Console, listener: Listener) {
 
   return controller('console-admin-ledger', console, listener, adminLedgerRoutes, {
     'GET /api/admin/redeem-codes': async ({ query }) => {
-      const limit = limitOf(query)
-      const after = readCodeCursor(query.cursor)
-      const found = await database.orm
-        .select()
-        .from(redeemCode)
-        .where(
-          after === undefined
-            ? undefined
-            : or(
-                sql`date_trunc('milliseconds', ${redeemCode.createdAt}) < ${after.at.toISOString()}::timestamptz`,
-                and(
-                  sql`date_trunc('milliseconds', ${redeemCode.createdAt}) = ${after.at.toISOString()}::timestamptz`,
-                  lt(redeemCode.codeHash, after.hash),
-                ),
-              ),
-        )
-        .orderBy(sql`date_trunc('milliseconds', ${redeemCode.createdAt}) desc`, desc(redeemCode.codeHash))
-        .limit(limit + 1)
-      return pageOf(found, limit, codeRow, codeCursor)
+      const place = cursorHash(query)
+      const at = sql`date_trunc('milliseconds', ${redeemCode.createdAt})`
+      const read = (limit: number) =>
+        database.orm
+          .select()
+          .from(redeemCode)
+          .where(
+            place &&
+              sql`(${at}, ${redeemCode.codeHash}) < (${place.at.toISOString()}::timestamptz, ${place.hash}::bytea)`,
+          )
+          .orderBy(desc(at), desc(redeemCode.codeHash))
+          .limit(limit)
+      const { rows, next } = await readPage(query, read, ({ createdAt, codeHash }) =>
+        cursorOfHash({ at: createdAt, hash: codeHash }),
+      )
+      return { items: rows.map(codeRow), next }
     },
     'POST /api/admin/redeem-codes': async ({ body, ...call }) => {
       const amountNano = parseMoney(body.amount)
@@ -74,15 +71,16 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       return { codes }
     },
     'GET /api/admin/audits': async ({ query }) => {
-      const limit = limitOf(query)
       const before = cursorId(query)
-      const found = await database.orm
-        .select()
-        .from(auditRun)
-        .where(before === undefined ? undefined : lt(auditRun.id, before))
-        .orderBy(desc(auditRun.id))
-        .limit(limit + 1)
-      return pageOf(found, limit, auditRow, ({ id }) => String(id))
+      const read = (limit: number) =>
+        database.orm
+          .select()
+          .from(auditRun)
+          .where(before === undefined ? undefined : lt(auditRun.id, before))
+          .orderBy(desc(auditRun.id))
+          .limit(limit)
+      const { rows, next } = await readPage(query, read, cursorOf)
+      return { items: rows.map(auditRow), next }
     },
     'POST /api/admin/audits': async ({ body, ...call }) => {
       const by = call.signedIn.user.email
@@ -102,27 +100,24 @@ export function adminLedgerApi(console: Console, listener: Listener) {
       return auditRow(run)
     },
     'GET /api/admin/refused-charges': async ({ query }) => {
-      const limit = limitOf(query)
       const before = cursorRequest(query)
-      const found = await database.orm
-        .select()
-        .from(refusedSettlement)
-        .where(before === undefined ? undefined : lt(refusedSettlement.id, before))
-        .orderBy(desc(refusedSettlement.id))
-        .limit(limit + 1)
-      return pageOf(found, limit, refusedRow, ({ id }) => id)
+      const read = (limit: number) =>
+        database.orm
+          .select()
+          .from(refusedSettlement)
+          .where(before === undefined ? undefined : lt(refusedSettlement.id, before))
+          .orderBy(desc(refusedSettlement.id))
+          .limit(limit)
+      const { rows, next } = await readPage(query, read, cursorOf)
+      return { items: rows.map(refusedRow), next }
     },
     'GET /api/admin/system': () => readSystem(console),
     'GET /api/admin/log': async ({ query }) => {
-      const limit = limitOf(query)
-      const found = await readActs(database.orm, {
-        before: cursorId(query),
-        limit: limit + 1,
-        action: query.action,
-        userId: query.user_id,
-        target: query.target,
-      })
-      return pageOf(found, limit, actRow, ({ id }) => String(id))
+      const { action, target, user_id: userId } = query
+      const part = { before: cursorId(query), action, target, userId }
+      const read = (limit: number) => readActs(database.orm, { ...part, limit })
+      const { rows, next } = await readPage(query, read, cursorOf)
+      return { items: rows.map(actRow), next }
     },
   })
 }
@@ -187,16 +182,4 @@ function idOf(hash: Uint8Array | undefined): string {
   return Buffer.from(hash ?? [])
     .toString('hex')
     .slice(0, 16)
-}
-
-/** Many codes are made at one moment: their hashes tell them apart. */
-function codeCursor({ createdAt, codeHash }: StoredCode): string {
-  return `${createdAt.getTime()}-${Buffer.from(codeHash).toString('hex')}`
-}
-
-function readCodeCursor(cursor: string | undefined): { at: Date; hash: Uint8Array } | undefined {
-  if (cursor === undefined) return undefined
-  const [, at, hash] = /^(\d{1,15})-([\da-f]{64})$/.exec(cursor) ?? []
-  if (at === undefined || hash === undefined) throw invalid('cursor', 'This cursor is not one of ours')
-  return { at: new Date(Number(at)), hash: new Uint8Array(Buffer.from(hash, 'hex')) }
 }

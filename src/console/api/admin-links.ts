@@ -1,8 +1,8 @@
 import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
-import { ConsoleError, invalid, notFound } from '../failure.ts'
-import { type LinkPlace, linkStore, type OpenLink as StoredOpenLink } from '../link-store.ts'
-import { limitOf, pageOf } from '../paging.ts'
+import { ConsoleError, notFound } from '../failure.ts'
+import { linkStore, type OpenLink as StoredOpenLink } from '../link-store.ts'
+import { cursorHash, cursorOfHash, readPage } from '../paging.ts'
 import { hasRank } from '../sessions.ts'
 import { adminLinkRoutes, type OpenLink } from './contract/admin-links.ts'
 import { actorOf, controller, type Listener } from './controller.ts'
@@ -13,15 +13,13 @@ export function adminLinksApi(console: Console, listener: Listener) {
 
   return controller('console-admin-links', console, listener, adminLinkRoutes, {
     'GET /api/admin/links': async ({ query }) => {
-      const limit = limitOf(query)
-      const part = { after: readCursor(query.cursor), limit: limit + 1 }
-      const found = await linkStore(database.orm).listOpen(new Date(clock.now()), part)
-      return pageOf(
-        found,
-        limit,
-        linkRow,
-        ({ link }) => `${link.createdAt.getTime()}-${idOf(link.tokenHash)}`,
+      const after = cursorHash(query)
+      const read = (limit: number) =>
+        linkStore(database.orm).listOpen(new Date(clock.now()), { after, limit })
+      const { rows, next } = await readPage(query, read, ({ link }) =>
+        cursorOfHash({ at: link.createdAt, hash: link.tokenHash }),
       )
+      return { items: rows.map(linkRow), next }
     },
     'DELETE /api/admin/links/:id': async ({ params, ...call }) => {
       await administer(console, actorOf(call), async tx => {
@@ -60,11 +58,4 @@ function linkRow({ link, madeBy }: StoredOpenLink): OpenLink {
 /** The hash of 256 random bits says nothing of them. */
 function idOf(tokenHash: Uint8Array): string {
   return Buffer.from(tokenHash).toString('hex')
-}
-
-function readCursor(cursor: string | undefined): LinkPlace | undefined {
-  if (cursor === undefined) return undefined
-  const [, at, hash] = /^(\d{1,15})-([\da-f]{64})$/.exec(cursor) ?? []
-  if (at === undefined || hash === undefined) throw invalid('cursor', 'This cursor is not one of ours')
-  return { createdAt: new Date(Number(at)), tokenHash: new Uint8Array(Buffer.from(hash, 'hex')) }
 }

@@ -7,7 +7,7 @@ import { factorStore } from '../factor-store.ts'
 import { ConsoleError, notFound } from '../failure.ts'
 import { linkStore } from '../link-store.ts'
 import { linkMakerOf, mailLink, makeLink } from '../links.ts'
-import { cursorId, limitOf, pageOf } from '../paging.ts'
+import { cursorId, cursorOf, readPage } from '../paging.ts'
 import { refuseOverwriting, revisionOf } from '../revision.ts'
 import { sessionStore } from '../session-store.ts'
 import { hasRank, type SignedIn } from '../sessions.ts'
@@ -57,15 +57,9 @@ export function adminUsersApi(console: Console, listener: Listener) {
 
   return controller('console-admin-users', console, listener, adminUserRoutes, {
     'GET /api/admin/users': async ({ query }) => {
-      const limit = limitOf(query)
-      const search = query.search?.trim()
-      const found = await users.search({
-        before: cursorId(query),
-        limit: limit + 1,
-        search: search === '' ? undefined : search,
-        role: query.role,
-      })
-      return pageOf(found, limit, userRow, ({ id }) => String(id))
+      const part = { before: cursorId(query), search: query.search?.trim() || undefined, role: query.role }
+      const { rows, next } = await readPage(query, limit => users.search({ ...part, limit }), cursorOf)
+      return { items: rows.map(userRow), next }
     },
     'POST /api/admin/users/invite': async ({ body, ...call }) => {
       const email = body.email.trim().toLowerCase()

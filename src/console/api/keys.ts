@@ -7,7 +7,7 @@ import { parseMoney } from '@/pricing/money.ts'
 import type { Console } from '../deployment.ts'
 import { invalid, notFound } from '../failure.ts'
 import { keyRevision, keyRow, limitChangesOf } from '../key-rows.ts'
-import { cursorId, limitOf, type Page, pageOf } from '../paging.ts'
+import { cursorId, cursorOf, type Page, readPage } from '../paging.ts'
 import { reachedModels } from '../reach.ts'
 import { refuseOverwriting } from '../revision.ts'
 import { type Key, keyRoutes, type NewKey as NewKeyBody } from './contract/keys.ts'
@@ -60,21 +60,18 @@ export async function keyPage(
   query: { cursor?: string; limit?: number; search?: string },
   status?: 'active' | 'revoked',
 ): Promise<Page<Key>> {
-  const limit = limitOf(query)
-  const search = query.search?.trim()
-  const keys = await keyStore(console.database).searchKeys({
-    accountId,
-    before: cursorId(query),
-    limit: limit + 1,
-    ...(search === undefined || search === '' ? {} : { search }),
-    ...(status === undefined ? {} : { status }),
-  })
+  const part = { accountId, before: cursorId(query), search: query.search?.trim() || undefined, status }
+  const read = (limit: number) => keyStore(console.database).searchKeys({ ...part, limit })
+  const { rows, next } = await readPage(query, read, cursorOf)
+  return { items: await shownKeys(console, rows), next }
+}
+
+async function shownKeys({ database, clock }: Console, keys: readonly ApiKey[]): Promise<Key[]> {
   const spending = await keySpending(
-    console.database.sql,
+    database.sql,
     keys.map(({ id }) => id),
   )
-  const rowOf = (key: ApiKey) => keyRow(key, spending.get(key.id), console.clock.now())
-  return pageOf(keys, limit, rowOf, ({ id }) => String(id))
+  return keys.map(key => keyRow(key, spending.get(key.id), clock.now()))
 }
 
 /** A key as the API shows it, with what it has spent in its running period. */

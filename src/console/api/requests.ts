@@ -2,7 +2,7 @@ import { type Console, entryOf } from '../deployment.ts'
 import { eventStream } from '../event-stream.ts'
 import { notFound } from '../failure.ts'
 import { readMoment } from '../moments.ts'
-import { cursorRequest, limitOf, pageOf } from '../paging.ts'
+import { cursorOf, cursorRequest, readPage } from '../paging.ts'
 import { loadReceipt, receiptRow } from '../receipt.ts'
 import { downloadLog } from '../request-csv.ts'
 import { keyNamesOf, type LogQuery, lineOf, momentOf, readLog } from '../request-log.ts'
@@ -52,17 +52,17 @@ export async function logPage(
   scope: Pick<LogQuery, 'accountId' | 'channel'>,
   showsChannel: boolean,
 ): Promise<RequestPage> {
-  const limit = limitOf(query)
-  const { rows, reached } = await readLog(database.orm, { ...conditionsOf(query, scope), limit: limit + 1 })
+  let reached: string | undefined
+  const read = async (limit: number) => {
+    const part = await readLog(database.orm, { ...conditionsOf(query, scope), limit })
+    reached = part.reached
+    return part.rows
+  }
+  const { rows, next } = await readPage(query, read, cursorOf)
   const names = await keyNamesOf(database.orm, rows)
-  const page = pageOf(
-    rows,
-    limit,
-    row => lineOf(row, names, showsChannel),
-    ({ id }) => id,
-  )
-  if (page.next !== null || reached === undefined) return { ...page, searched_to: null }
-  return { ...page, next: reached, searched_to: momentOf(reached).toISOString() }
+  const items = rows.map(row => lineOf(row, names, showsChannel))
+  if (next !== null || reached === undefined) return { items, next, searched_to: null }
+  return { items, next: reached, searched_to: momentOf(reached).toISOString() }
 }
 
 /** All of the log under these conditions, as a file. */
