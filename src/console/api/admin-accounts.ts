@@ -18,7 +18,7 @@ import type { SignedIn } from '../sessions.ts'
 import { downloadEntries, printStatement, readStatements } from '../statements.ts'
 import { userStore } from '../user-store.ts'
 import { type Account as AccountRow, adminAccountRoutes, type NewAccount } from './contract/admin-accounts.ts'
-import { actorOf, controller, type Incoming, type Listener } from './controller.ts'
+import { actorOf, type Call, controller, type Incoming, type Listener } from './controller.ts'
 import { keyPage } from './keys.ts'
 
 /** What administrators see and change of accounts. */
@@ -33,6 +33,18 @@ export function adminAccountsApi(console: Console, listener: Listener) {
 
   async function change(call: Incoming<SignedIn>, made: AccountChange): Promise<AccountRow> {
     return rowOf(await changeAccount(console, actorOf(call), made))
+  }
+
+  async function end(
+    work: typeof closeAccount,
+    {
+      params: { id },
+      body: { reason },
+      ...call
+    }: Call<(typeof adminAccountRoutes)[`POST /api/admin/accounts/:id/close`]>,
+  ): Promise<AccountRow> {
+    await assertAccount(console, id)
+    return rowOf(await work(console, actorOf(call), { id, reason }))
   }
 
   return controller('console-admin-accounts', console, listener, adminAccountRoutes, {
@@ -73,18 +85,9 @@ export function adminAccountsApi(console: Console, listener: Listener) {
         shown: statusOf,
         work: store => store.resumeAccount(id),
       }),
-    'POST /api/admin/accounts/:id/close': async ({ params: { id }, body: { reason }, ...call }) => {
-      await assertAccount(console, id)
-      return rowOf(await closeAccount(console, actorOf(call), { id, reason }))
-    },
-    'POST /api/admin/accounts/:id/reopen': async ({ params: { id }, body: { reason }, ...call }) => {
-      await assertAccount(console, id)
-      return rowOf(await reopenAccount(console, actorOf(call), { id, reason }))
-    },
-    'POST /api/admin/accounts/:id/erase': async ({ params: { id }, body: { reason }, ...call }) => {
-      await assertAccount(console, id)
-      return rowOf(await eraseHolder(console, actorOf(call), { id, reason }))
-    },
+    'POST /api/admin/accounts/:id/close': call => end(closeAccount, call),
+    'POST /api/admin/accounts/:id/reopen': call => end(reopenAccount, call),
+    'POST /api/admin/accounts/:id/erase': call => end(eraseHolder, call),
     'POST /api/admin/accounts/:id/pay-out': async ({ params: { id }, body, ...call }) => {
       await assertAccount(console, id)
       return payOut(console, actorOf(call), { id, ...body })

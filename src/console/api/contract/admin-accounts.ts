@@ -52,6 +52,10 @@ const models = Type.Array(Type.String({ minLength: 1, maxLength: 200 }), { maxIt
 const posting = closed({ amount, reason, once: Type.Optional(Type.String({ pattern: '^[\\w-]{8,64}$' })) })
 const posted = closed({ entry_id: Type.String(), balance: money })
 
+const post = { access: 'admin', params: byId, body: posting, response: posted } as const
+/** What is done to an account as a whole, and why. */
+const change = { access: 'admin', params: byId, body: closed({ reason }), response: account } as const
+
 /** What an account is made from. */
 const newAccount = closed({
   email,
@@ -88,41 +92,16 @@ export const adminAccountRoutes = contracts({
     params: byId,
     response: closed({ url: Type.String(), mailed: Type.Boolean() }),
   },
-  'POST /api/admin/accounts/:id/credit': { access: 'admin', params: byId, body: posting, response: posted },
-  'POST /api/admin/accounts/:id/debit': { access: 'admin', params: byId, body: posting, response: posted },
-  'POST /api/admin/accounts/:id/suspend': {
-    access: 'admin',
-    params: byId,
-    body: closed({ reason }),
-    response: account,
-  },
-  'POST /api/admin/accounts/:id/resume': {
-    access: 'admin',
-    params: byId,
-    body: closed({ reason }),
-    response: account,
-  },
+  'POST /api/admin/accounts/:id/credit': post,
+  'POST /api/admin/accounts/:id/debit': post,
+  'POST /api/admin/accounts/:id/suspend': change,
+  'POST /api/admin/accounts/:id/resume': change,
   /** Revokes its keys and signs its holder out; the balance stays until it is paid out. */
-  'POST /api/admin/accounts/:id/close': {
-    access: 'admin',
-    params: byId,
-    body: closed({ reason }),
-    response: account,
-  },
+  'POST /api/admin/accounts/:id/close': change,
   /** Its keys stay revoked. */
-  'POST /api/admin/accounts/:id/reopen': {
-    access: 'admin',
-    params: byId,
-    body: closed({ reason }),
-    response: account,
-  },
+  'POST /api/admin/accounts/:id/reopen': change,
   /** Forgets who the holder of a closed account was. It cannot be undone; the books stay. */
-  'POST /api/admin/accounts/:id/erase': {
-    access: 'admin',
-    params: byId,
-    body: closed({ reason }),
-    response: account,
-  },
+  'POST /api/admin/accounts/:id/erase': change,
   /** Posts all that is left of a closed account out of it: paid back, kept, or (of a debt) written off. */
   'POST /api/admin/accounts/:id/pay-out': {
     access: 'admin',
@@ -221,11 +200,6 @@ export const adminRequestRoutes = contracts({
   },
   'GET /api/admin/requests/:id': { access: 'reader', params: byRequest, response: receipt },
   /** Gives back what a request was charged, or a part of that, and no more. */
-  'POST /api/admin/requests/:id/refund': {
-    access: 'admin',
-    params: byRequest,
-    body: posting,
-    response: posted,
-  },
+  'POST /api/admin/requests/:id/refund': { ...post, params: byRequest },
   'GET /api/admin/live/requests': { access: 'reader', answers: 'events', response: requestLine },
 })

@@ -27,7 +27,7 @@ const timeouts = Type.Object(
 const thinkTags = oneOf(THINK_TAGS)
 
 const breaker = closed({
-  state: Type.Union([Type.Literal('closed'), Type.Literal('open'), Type.Literal('half-open')]),
+  state: oneOf(['closed', 'open', 'half-open']),
   cause: nullable(Type.String()),
   /** The vendor's words, or ours of it. */
   reason: nullable(Type.String()),

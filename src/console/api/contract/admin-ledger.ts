@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { amount, closed, id, moment, money, nullable, page, paging, uuid, when } from './words.ts'
+import { amount, closed, id, moment, money, nullable, oneOf, page, paging, uuid, when } from './words.ts'
 
 /** A code that gives credit; the code itself is shown once, when it is made. */
 export const redeemCode = closed({
@@ -63,7 +63,7 @@ const systemHealth = closed({
     bytes: nullable(Type.Integer()),
   }),
   /** `off`: limits are counted in this process. */
-  redis: Type.Union([Type.Literal('off'), Type.Literal('ok'), Type.Literal('away')]),
+  redis: oneOf(['off', 'ok', 'away']),
   /** Null: this process serves no requests itself. */
   ledger: nullable(
     closed({
@@ -72,12 +72,7 @@ const systemHealth = closed({
       hold_failure_ago_ms: nullable(Type.Integer()),
       open_holds: Type.Integer(),
       settlements_waiting: Type.Integer(),
-      journal: Type.Union([
-        Type.Literal('off'),
-        Type.Literal('empty'),
-        Type.Literal('in use'),
-        Type.Literal('full'),
-      ]),
+      journal: oneOf(['off', 'empty', 'in use', 'full']),
     }),
   ),
   /** Gateway processes by their heartbeat. */

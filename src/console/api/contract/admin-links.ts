@@ -1,11 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { closed, done, moment, nullable, page, paging, role } from './words.ts'
+import { closed, done, moment, nullable, oneOf, page, paging, role } from './words.ts'
 
 /** A one-time link that nobody has used yet, without what is in it. */
 const openLink = closed({
   id: Type.String(),
-  kind: Type.Union([Type.Literal('invite'), Type.Literal('password_reset')]),
+  kind: oneOf(['invite', 'password_reset']),
   /** Whom it is for. */
   email: Type.String(),
   /** What whoever uses it becomes; null: no administrator. */

@@ -1,13 +1,26 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { byId, closed, done, email, id, moment, nullable, page, paging, revision, role } from './words.ts'
+import {
+  byId,
+  closed,
+  done,
+  email,
+  id,
+  moment,
+  nullable,
+  oneOf,
+  page,
+  paging,
+  revision,
+  role,
+} from './words.ts'
 
 /** A user as administrators see it. */
 export const consoleUser = closed({
   id,
   email: Type.String(),
   role: nullable(role),
-  status: Type.Union([Type.Literal('active'), Type.Literal('disabled')]),
+  status: oneOf(['active', 'disabled']),
   account_id: id,
   totp: Type.Boolean(),
   created_at: moment,

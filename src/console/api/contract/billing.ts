@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { amount, closed, moment, money, nullable, page, paging, uuid } from './words.ts'
+import { amount, closed, moment, money, nullable, oneOf, page, paging, uuid } from './words.ts'
 
 /** A movement of money. */
 export const entry = closed({
@@ -38,7 +38,7 @@ export const ofMonth = { month: Type.String({ pattern: '^\\d{4}-\\d{2}$' }) }
 
 const entryFilters = {
   /** `usage` shows only what requests cost, `other` everything else. */
-  show: Type.Optional(Type.Union([Type.Literal('all'), Type.Literal('usage'), Type.Literal('other')])),
+  show: Type.Optional(oneOf(['all', 'usage', 'other'])),
 }
 
 /** A holder's entries and statements, and the ways to add credit. */
@@ -60,13 +60,7 @@ export const billingRoutes = contracts({
     access: 'holder',
     body: closed({ code: Type.String({ minLength: 1, maxLength: 100 }) }),
     response: closed({
-      result: Type.Union([
-        Type.Literal('redeemed'),
-        Type.Literal('already_redeemed'),
-        Type.Literal('used_up'),
-        Type.Literal('expired'),
-        Type.Literal('unknown'),
-      ]),
+      result: oneOf(['redeemed', 'already_redeemed', 'used_up', 'expired', 'unknown']),
       amount: money,
       balance: money,
     }),

@@ -12,6 +12,7 @@ import {
   moment,
   money,
   nullable,
+  oneOf,
   page,
   paging,
   revision,
@@ -25,7 +26,7 @@ export const key = closed({
   name: Type.String(),
   /** `sk-` and eight characters: what is safe to show of it. */
   prefix: Type.String(),
-  status: Type.Union([Type.Literal('active'), Type.Literal('expired'), Type.Literal('revoked')]),
+  status: oneOf(['active', 'expired', 'revoked']),
   /** Null: all that the account reaches. */
   models: nullable(Type.Array(Type.String())),
   expires_at: nullable(moment),
@@ -69,7 +70,7 @@ export const keyRoutes = contracts({
     access: 'holder',
     query: closed({
       ...keyFilters,
-      status: Type.Optional(Type.Union([Type.Literal('active'), Type.Literal('revoked')])),
+      status: Type.Optional(oneOf(['active', 'revoked'])),
     }),
     response: page(key),
   },

@@ -86,9 +86,7 @@ export const receipt = closed({
       audio_output: Type.Integer(),
     }),
   ),
-  usage_source: nullable(
-    Type.Union([Type.Literal('reported'), Type.Literal('estimated'), Type.Literal('missing')]),
-  ),
+  usage_source: nullable(oneOf(['reported', 'estimated', 'missing'])),
   price_version: nullable(Type.String()),
   /** The service tier whose prices of that version hold; null: the model's own. */
   service_tier: nullable(oneOf(SERVICE_TIERS)),

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { byId, closed, code, done, email, id, moment, nullable, password, role } from './words.ts'
+import { byId, closed, code, done, email, id, moment, nullable, oneOf, password, role } from './words.ts'
 
 /** Who is signed in. */
 export const user = closed({
@@ -89,7 +89,7 @@ export const linkRoutes = contracts({
     access: 'anyone',
     body: closed({ email, password: Type.Optional(password) }),
     response: closed({
-      next: Type.Union([Type.Literal('mail_sent'), Type.Literal('signed_in')]),
+      next: oneOf(['mail_sent', 'signed_in']),
       user: nullable(user),
     }),
   },

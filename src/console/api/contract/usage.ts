@@ -1,12 +1,12 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { contracts } from './route.ts'
-import { closed, id, moment, money, nullable, oneOf, when } from './words.ts'
+import { accountStatus, closed, id, moment, money, nullable, oneOf, when } from './words.ts'
 
 /** How one limit stands. */
 const limitReading = closed({
   /** Whose: the account's, or that of one of its keys. */
-  scope: Type.Union([Type.Literal('account'), Type.Literal('key')]),
-  kind: Type.Union([Type.Literal('requests'), Type.Literal('tokens'), Type.Literal('concurrent')]),
+  scope: oneOf(['account', 'key']),
+  kind: oneOf(['requests', 'tokens', 'concurrent']),
   key_id: nullable(id),
   key_name: nullable(Type.String()),
   /** Per minute, or at once. */
@@ -20,7 +20,7 @@ export type LimitReading = Static<typeof limitReading>
 export const overview = closed({
   account_id: id,
   email: Type.String(),
-  status: Type.Union([Type.Literal('active'), Type.Literal('suspended'), Type.Literal('closed')]),
+  status: accountStatus,
   on_trial: Type.Boolean(),
   /** What was put in less what was taken out. */
   balance: money,
@@ -46,9 +46,7 @@ export const usageQuery = {
   /** Default: now. */
   to: Type.Optional(when),
   /** At most 1000 of them; `auto` is hours up to four days, else days. */
-  bucket: Type.Optional(
-    Type.Union([Type.Literal('auto'), Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')]),
-  ),
+  bucket: Type.Optional(oneOf(['auto', 'minute', 'hour', 'day'])),
   zone,
   by: Type.Optional(oneOf(['model', 'key', 'service_tier'])),
 }
@@ -83,7 +81,7 @@ const totals = closed({
 export const usage = closed({
   from: moment,
   to: moment,
-  bucket: Type.Union([Type.Literal('minute'), Type.Literal('hour'), Type.Literal('day')]),
+  bucket: oneOf(['minute', 'hour', 'day']),
   /** Whose days and hours the buckets are. */
   zone: Type.String(),
   /** The beginnings of the buckets, all of them, in order. */
