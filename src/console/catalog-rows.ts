@@ -18,22 +18,13 @@ export function channelRow(
   models: readonly string[],
 ): Channel {
   return {
+    ...channelFields(stored),
     name: stored.name,
-    format: stored.format,
-    base_url: stored.baseUrl,
     api_keys: stored.keyIds.map((id, index) => ({
       id,
       hint: hintOf(stored.apiKeys[index] ?? ''),
       breaker: breakerRow(health?.keys.find(({ keyId }) => keyId === id)?.breaker),
     })),
-    priority: stored.priority,
-    weight: stored.weight,
-    headers: shownHeaders(stored.headers),
-    timeouts: timeoutsRow(stored),
-    max_concurrent: stored.maxConcurrent ?? null,
-    function_tools_only: stored.functionToolsOnly,
-    think_tags: stored.thinkTags ?? null,
-    allow_private: stored.allowPrivate,
     health: {
       breaker: breakerRow(health?.breaker),
       first_byte_ms: health?.firstByteMs === undefined ? null : Math.round(health.firstByteMs),
@@ -45,14 +36,17 @@ export function channelRow(
 
 /** A channel for the log of acts: no key, and as little of its headers. */
 export function channelAct(entry: ChannelEntry): JsonObject {
+  return { ...channelFields(entry), api_keys: entry.apiKeys.map(hintOf) }
+}
+
+function channelFields(entry: ChannelEntry) {
   return {
     format: entry.format,
     base_url: entry.baseUrl,
-    api_keys: entry.apiKeys.map(hintOf),
     priority: entry.priority,
     weight: entry.weight,
     headers: shownHeaders(entry.headers),
-    timeouts: { ...timeoutsRow(entry) },
+    timeouts: timeoutsRow(entry),
     max_concurrent: entry.maxConcurrent ?? null,
     function_tools_only: entry.functionToolsOnly,
     think_tags: entry.thinkTags ?? null,
@@ -63,20 +57,8 @@ export function channelAct(entry: ChannelEntry): JsonObject {
 /** A model as the API shows it; `priceVersion` is the one in force. */
 export function modelRow(stored: StoredModel, priceVersion: bigint | undefined, now: Date): Model {
   return {
+    ...modelFields(stored),
     id: stored.id,
-    aliases: [...stored.aliases],
-    display_name: stored.displayName,
-    owned_by: stored.ownedBy,
-    channels: stored.routes.map(({ channel, upstreamModel, priority, weight }) => ({
-      channel,
-      model: upstreamModel,
-      priority,
-      weight,
-    })),
-    surfaces: stored.surfaces === undefined ? null : [...stored.surfaces],
-    enabled_by_default: stored.enabledByDefault,
-    context_tokens: stored.contextTokens ?? null,
-    max_output_tokens: stored.maxOutputTokens ?? null,
     prices: planRow(stored.prices, now),
     price_version: priceVersion?.toString() ?? null,
     created_at: stored.createdAt.toISOString(),
@@ -86,6 +68,10 @@ export function modelRow(stored: StoredModel, priceVersion: bigint | undefined, 
 
 /** A model for the log of acts. */
 export function modelAct(entry: ModelEntry): JsonObject {
+  return { ...modelFields(entry), prices: entry.prices ?? null }
+}
+
+function modelFields(entry: ModelEntry) {
   return {
     aliases: [...entry.aliases],
     display_name: entry.displayName,
@@ -100,7 +86,6 @@ export function modelAct(entry: ModelEntry): JsonObject {
     enabled_by_default: entry.enabledByDefault,
     context_tokens: entry.contextTokens ?? null,
     max_output_tokens: entry.maxOutputTokens ?? null,
-    prices: entry.prices ?? null,
   }
 }
 
