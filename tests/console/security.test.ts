@@ -199,6 +199,15 @@ describe('every answer', () => {
     expect(consoled.status).toBe(404)
   })
 
+  test.each(['/v1/models', '/v1', '/v1beta/models/x', '/v1alpha/models', '/healthz', '/readyz', '/metrics'])(
+    'to GET %s, which another listener serves, is a JSON 404 and no page',
+    async path => {
+      const response = await fetch(`${site.url}${path}`, { headers: { accept: 'text/html' } })
+      expect(response.status).toBe(404)
+      expect(await response.json()).toMatchObject({ error: { code: 'not_found' } })
+    },
+  )
+
   test('that fails repeats no password', async () => {
     const response = await signIn('a@b.c', 'pass-word-of-somebody', { more: 1 })
     expect(await response.text()).not.toContain('pass-word-of-somebody')
