@@ -57,6 +57,7 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     void worker.serving.then(
       () => {
         servingSince = clock.elapsed()
+        seat.isKept = true
       },
       () => undefined,
     )
@@ -82,7 +83,6 @@ export async function startSupervisor(options: SupervisorOptions): Promise<Super
     const others = Array.from({ length: options.workers - 1 }, () => new Seat())
     seats.push(...others)
     await Promise.all(others.map(seat => fill(seat, port)))
-    for (const seat of seats) seat.isKept = true
     const ask = (question: WorkerQuestion) => askAll(seats, question, clock)
     const own = ownRegistry(
       () => seats.filter(({ worker }) => worker !== undefined).length,
@@ -108,7 +108,7 @@ class Seat {
   worker: WorkerProcess | undefined
   /** How many in a row ended before they had served for long. */
   failures = 0
-  /** Whether whoever ends is followed by another: from when all of the first have started. */
+  /** Whether whoever ends is followed by another: from when one has served. */
   isKept = false
   cancel: () => void = () => undefined
 

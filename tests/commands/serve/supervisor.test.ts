@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { FREE_PORTS, rawPost, type ServerProcess, spawnServer } from '#tests/support/gateway/serve-process.ts'
+import { testDatabase } from '#tests/support/stores/database.ts'
 import { openTestRedis, type TestRedis } from '#tests/support/stores/redis.ts'
 import {
   eventStream,
@@ -54,7 +58,7 @@ function tollgate(server: ServerProcess, ...words: string[]): { id: number; key:
 }
 
 /** The process ids of the workers that live. */
-function workersOf(server: ServerProcess): number[] {
+function workersOf(server: Pick<ServerProcess, 'pid'>): number[] {
   const listed = Bun.spawnSync(['ps', '-o', 'pid=,args=', '--ppid', String(server.pid)]).stdout.toString()
   return listed
     .split('\n')
@@ -62,7 +66,7 @@ function workersOf(server: ServerProcess): number[] {
     .map(line => Number.parseInt(line, 10))
 }
 
-async function metric(server: ServerProcess, name: string): Promise<number> {
+async function metric(server: Pick<ServerProcess, 'opsUrl'>, name: string): Promise<number> {
   const text = await (await fetch(`${server.opsUrl}/metrics`)).text()
   return text
     .split('\n')
@@ -167,6 +171,45 @@ function isAlive(pid: number): boolean {
     return false
   }
 }
+
+test('a worker that dies while the others still start is followed by another', async () => {
+  const db = await testDatabase()
+  const dataDir = mkdtempSync(join(tmpdir(), 'tollgate-workers-'))
+  const supervisor = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
+    env: {
+      ...FREE_PORTS,
+      DATA_DIR: dataDir,
+      DATABASE_URL: db.url,
+      REDIS_URL: redis?.url,
+      TOLLGATE_SECRET: 'a secret for tests, long enough for everybody',
+      WORKERS: '2',
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  let output = ''
+  const reading = supervisor.stdout.pipeThrough(new TextDecoderStream()).pipeTo(
+    new WritableStream({
+      write: text => {
+        output += text
+      },
+    }),
+  )
+  await until(() => workersOf(supervisor).length === 1)
+  const [first = 0] = workersOf(supervisor)
+  await until(() => workersOf(supervisor).length === 2)
+  process.kill(first, 'SIGKILL')
+  let opsUrl: string | undefined
+  await until(() => {
+    opsUrl = /ops {2}(\S+)/.exec(output)?.[1]
+    return opsUrl !== undefined
+  })
+  await until(async () => (await metric({ opsUrl: opsUrl ?? '' }, 'tollgate_workers')) === 2)
+  supervisor.kill('SIGTERM')
+  expect(await supervisor.exited).toBe(0)
+  await reading
+  rmSync(dataDir, { recursive: true })
+  await db.close()
+}, 120_000)
 
 test('a worker that cannot start ends, although its line to the supervisor is open, so that another is tried', async () => {
   const worker = Bun.spawn([process.execPath, 'src/main.ts', 'serve'], {
