@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { dropOldest } from '@/clock/oldest.ts'
 import type { KeyRecord } from './account.ts'
 
 /** What is known about presented keys, for a short while, in this process. */
@@ -147,6 +148,5 @@ function put<Value>(
 ): void {
   entries.delete(hash)
   entries.set(hash, entry)
-  const oldest = entries.size > capacity ? entries.keys().next().value : undefined
-  if (oldest !== undefined) entries.delete(oldest)
+  dropOldest(entries, capacity)
 }

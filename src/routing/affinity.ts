@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { dropOldest } from '@/clock/oldest.ts'
 import type { Format } from '@/generation/format.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Texts } from '@/json/outline.ts'
@@ -96,11 +97,7 @@ export class Affinity {
   served(conversation: string, { channelId, keyId }: Destination): void {
     this.#served.delete(conversation)
     this.#served.set(conversation, { channelId, keyId, servedAt: this.#clock.elapsed() })
-    if (this.#served.size <= this.#limit) return
-    for (const oldest of this.#served.keys()) {
-      this.#served.delete(oldest)
-      return
-    }
+    dropOldest(this.#served, this.#limit)
   }
 
   get size(): number {

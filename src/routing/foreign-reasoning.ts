@@ -1,3 +1,4 @@
+import { dropOldest } from '@/clock/oldest.ts'
 import type { Destination } from './order.ts'
 
 /** Some megabytes at most; the oldest is forgotten first, which costs its conversation one refused request. */
@@ -21,11 +22,7 @@ export class ForeignReasoning {
     const last = signatures.at(-1)
     if (last === undefined) return
     this.#known.add(markOf(destination, last))
-    if (this.#known.size <= this.#limit) return
-    for (const oldest of this.#known) {
-      this.#known.delete(oldest)
-      return
-    }
+    dropOldest(this.#known, this.#limit)
   }
 
   /** Whether the place refused this conversation before. Who was never refused does not look at the conversation. */

@@ -1,6 +1,7 @@
 import { lookup as lookUp } from 'node:dns/promises'
 import { isIP } from 'node:net'
 import type { Clock } from '@/clock/clock.ts'
+import { dropOldest } from '@/clock/oldest.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Channel } from './channel.ts'
 import { isPrivateAddress } from './private-address.ts'
@@ -131,13 +132,6 @@ export function createAddressGuard(options: AddressGuardOptions): AddressGuard {
 
 function asItIs(url: string): Dial {
   return { url, headers: NO_HEADERS, tls: undefined }
-}
-
-function dropOldest(known: Map<string, unknown>, most: number): void {
-  for (const oldest of known.keys()) {
-    if (known.size <= most) return
-    known.delete(oldest)
-  }
 }
 
 /** Whether Bun's fetch would send requests through a proxy. */

@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import type { Clock } from '@/clock/clock.ts'
+import { dropOldest } from '@/clock/oldest.ts'
 
 /**
  * Whether a bare TCP connection to an address comes to stand within so many ms; it is closed at once.
@@ -28,11 +29,7 @@ export class Connections {
   /** The head of an answer came. */
   heard(address: string): void {
     this.#heardAt.set(address, this.#clock.elapsed())
-    if (this.#heardAt.size <= MAX_ADDRESSES) return
-    for (const oldest of this.#heardAt.keys()) {
-      this.#heardAt.delete(oldest)
-      return
-    }
+    dropOldest(this.#heardAt, MAX_ADDRESSES)
   }
 
   /** Whether a request may go over a connection that has served another. */

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { dropOldest } from '@/clock/oldest.ts'
 
 /** How long what is known of an account's credit is believed. */
 const FRESH_MS = 5_000
@@ -58,8 +59,6 @@ export class CreditWatch {
   #of(accountId: number): Standing {
     const known = this.#accounts.get(accountId)
     if (known !== undefined) return known
-    const oldest = this.#accounts.size >= CAPACITY ? this.#accounts.keys().next().value : undefined
-    if (oldest !== undefined) this.#accounts.delete(oldest)
     const standing: Standing = {
       availableNano: 0n,
       knownAt: Number.NEGATIVE_INFINITY,
@@ -67,6 +66,7 @@ export class CreditWatch {
       serialUntil: 0,
     }
     this.#accounts.set(accountId, standing)
+    dropOldest(this.#accounts, CAPACITY)
     return standing
   }
 }

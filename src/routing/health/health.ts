@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { dropOldest } from '@/clock/oldest.ts'
 import type { Channel, ChannelKey } from '@/upstream/channel.ts'
 import { Breaker, type BreakerView, READY, type Signal, type Standing, type Ticket } from './breaker.ts'
 import { type Outcome, signalsOf } from './outcome.ts'
@@ -228,7 +229,7 @@ export class Health {
     }
     const entry = { breaker: new Breaker(this.#options.random), address, firstByteMs: undefined }
     this.#entries.set(subject, entry)
-    forgetOldest(this.#entries)
+    dropOldest(this.#entries, MAX_ENTRIES)
     return entry
   }
 
@@ -243,7 +244,7 @@ export class Health {
     const breaker = new Breaker(this.#options.random)
     const entry = { breaker, address, firstByteMs: undefined, ofKey, model }
     this.#models.set(name, entry)
-    forgetOldest(this.#models)
+    dropOldest(this.#models, MAX_ENTRIES)
     return entry
   }
 
@@ -296,12 +297,4 @@ function ticketOf(entry: Entry | undefined, plain: Ticket): Ticket {
 function observe(entry: Entry, firstByteMs: number): void {
   const before = entry.firstByteMs ?? firstByteMs
   entry.firstByteMs = before + (firstByteMs - before) * NEWEST_SHARE
-}
-
-function forgetOldest<Name>(entries: Map<Name, unknown>): void {
-  if (entries.size <= MAX_ENTRIES) return
-  for (const oldest of entries.keys()) {
-    entries.delete(oldest)
-    return
-  }
 }

@@ -1,3 +1,4 @@
+import { dropOldest } from '@/clock/oldest.ts'
 import type { TurnMemory } from '@/exchange/responses/turn.ts'
 
 /** Conversations that a connection may go on with. The last one is what clients go on with; the rest are for branches. */
@@ -23,7 +24,6 @@ export class SocketMemory implements TurnMemory {
     if (size > this.#maxBytes) return
     this.#conversations.delete(id)
     this.#conversations.set(id, items)
-    const oldest = this.#conversations.size > CAPACITY ? this.#conversations.keys().next().value : undefined
-    if (oldest !== undefined) this.#conversations.delete(oldest)
+    dropOldest(this.#conversations, CAPACITY)
   }
 }
