@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { pause } from '@/clock/wait.ts'
 import { sqlErrorOf, UNIQUE_VIOLATION } from '@/db/sql-error.ts'
 import { OWNER_GONE } from './store.ts'
 
@@ -161,7 +162,7 @@ export class BatchWriter<Item, Result> {
       if (this.#gatherMs > 0) await this.#gather()
       if (this.#open > 0) await this.#write(this.#nextBatch())
       if (this.#open > 0) this.#queue = this.#queue.filter(({ done }) => !done)
-      if (this.#pauseMs > 0) await this.#wait(this.#pauseMs)
+      if (this.#pauseMs > 0) await pause(this.#pauseMs, this.#clock)
     }
     this.#running = false
   }
@@ -169,12 +170,8 @@ export class BatchWriter<Item, Result> {
   /** Not while somebody waits for the queue to be empty. */
   async #gather(): Promise<void> {
     const waitMs = this.#startedAt + this.#gatherMs - this.#clock.elapsed()
-    if (waitMs > 0 && this.#drained.size === 0) await this.#wait(waitMs)
+    if (waitMs > 0 && this.#drained.size === 0) await pause(waitMs, this.#clock)
     this.#startedAt = this.#clock.elapsed()
-  }
-
-  #wait(ms: number): Promise<void> {
-    return new Promise(resume => this.#clock.after(ms, resume))
   }
 
   /** The oldest, no id twice: the second of an id sees what became of the first. */

@@ -2,6 +2,7 @@ import { totalmem } from 'node:os'
 import { openLiveKeys } from '@/accounts/live-keys.ts'
 import type { Clock } from '@/clock/clock.ts'
 import { Deadlines } from '@/clock/deadlines.ts'
+import { within } from '@/clock/wait.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
 import { AnswerQueue } from '@/exchange/answer-queue.ts'
@@ -39,7 +40,6 @@ import { tcpReach } from '@/upstream/connections.ts'
 import { createMediaFetch } from '@/upstream/media.ts'
 import { lazySimulator } from './lazy-simulator.ts'
 import { openSelection } from './selection.ts'
-import { withinGrace } from './within-grace.ts'
 
 /** What the parts of a gateway go by. */
 export interface GatewaySettings
@@ -152,7 +152,7 @@ export async function openGateway(options: GatewayOptions, openRequests: () => n
     await gateway.idempotency.close()
     await videoWatch.close()
     // Those that were cut are charged for what they gave, as long as there is a ledger.
-    await withinGrace(gateway.open.ended(), CUT_MS, clock)
+    await within(CUT_MS, gateway.open.ended(), clock)
     watchdog.stop()
     load.stop()
     await ledger.close()

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { within } from '@/clock/wait.ts'
 import { bind } from '@/commands/bind.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Database } from '@/db/connect.ts'
@@ -65,15 +66,9 @@ const FAILED_MS = 3_000
 const PROBE_MS = 1_500
 
 async function answersInTime({ sql }: Pick<Database, 'sql'>, clock: Clock): Promise<boolean> {
-  const late = Promise.withResolvers<boolean>()
-  const cancel = clock.after(PROBE_MS, () => late.resolve(false))
   const answered = sql`select 1`.then(
     () => true,
     () => false,
   )
-  try {
-    return await Promise.race([answered, late.promise])
-  } finally {
-    cancel()
-  }
+  return (await within(PROBE_MS, answered, clock)) ?? false
 }

@@ -1,4 +1,4 @@
-import type { Clock } from '@/clock/clock.ts'
+import { pause, within } from '@/clock/wait.ts'
 import type { Settings } from '@/config/settings.ts'
 import type { Readings } from '@/console/deployment.ts'
 import type { OpsDependencies } from '@/ops/ops.ts'
@@ -15,7 +15,6 @@ import {
 import type { Metrics } from '@/telemetry/metrics.ts'
 import { type GatewayOptions, type GatewaySettings, type OpenGateway, openGateway } from './gateway.ts'
 import { type ListenerSettings, listen, orElse, unreadiness } from './listeners.ts'
-import { withinGrace } from './within-grace.ts'
 
 /** What of the settings a server's process goes by. */
 export interface ServerSettings
@@ -87,7 +86,7 @@ export async function startServer(options: ServerOptions): Promise<RunningServer
       await pause(settings.farewellMs, clock)
       const ended = api.drain().then(() => gateway.idempotency.quiet())
       await Promise.all([
-        withinGrace(ended, settings.shutdownGraceMs, clock),
+        within(settings.shutdownGraceMs, ended, clock),
         responses.close(settings.shutdownGraceMs),
       ])
       await api.stop()
@@ -114,10 +113,6 @@ function breakersOf(channels: readonly ChannelHealth[]): BreakerReading[] {
     { channel, key: '', ...breaker },
     ...keys.map(({ position, breaker }) => ({ channel, key: String(position), ...breaker })),
   ])
-}
-
-async function pause(ms: number, clock: Clock): Promise<void> {
-  if (ms > 0) await new Promise<void>(resolve => clock.after(ms, resolve))
 }
 
 function addressOf(url: URL): string {

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { within } from '@/clock/wait.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import {
   type SupervisorMessage,
@@ -57,13 +58,11 @@ export function startWorker(order: WorkerOrder): WorkerProcess {
     async ask(question, withinMs, clock) {
       const id = questions++
       const answer = Promise.withResolvers<WorkerMessage | undefined>()
-      const cancel = clock.after(withinMs, () => answer.resolve(undefined))
       waiting.set(id, answer.resolve)
       try {
         send({ type: 'ask', id, question })
-        return await answer.promise
+        return await within(withinMs, answer.promise, clock)
       } finally {
-        cancel()
         waiting.delete(id)
       }
     },

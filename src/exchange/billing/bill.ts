@@ -250,10 +250,6 @@ export class Bill {
     this.#options.ledger.entrusted(this.#options.exchange.id)
   }
 
-  get isHeld(): boolean {
-    return this.#isHeld
-  }
-
   #denied(reason: DenialReason, affordable: number | undefined, result: HoldResult): GatewayError {
     return denied(reason, affordable && this.#ofEach(affordable), result.resetsAt, this.#options.now())
   }

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { pause, within } from '@/clock/wait.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { Log } from '@/telemetry/log.ts'
 import type { AnswerHead, RunEnd, RunStore, StoredChunk } from './store.ts'
@@ -84,14 +85,10 @@ export class Recording {
     this.#cancelTimer?.()
     // What gathered while one stretch was written is the next one.
     while (this.#writing !== undefined) await this.#writing
-    const { clock } = this.#options
     const state = !result.complete ? 'failed' : this.#isWhole ? 'complete' : 'unkept'
     const last = { seq: this.#seq, content: this.#seal(this.#take()), ending: result.ending }
     const kept = this.#insist({ state, head: result.head, last: state === 'unkept' ? undefined : last })
-    const patience = Promise.withResolvers<void>()
-    const cancel = clock.after(END_PATIENCE_MS, patience.resolve)
-    await Promise.race([kept, patience.promise])
-    cancel()
+    await within(END_PATIENCE_MS, kept, this.#options.clock)
     return { kept }
   }
 
@@ -141,7 +138,7 @@ export class Recording {
       } catch (error) {
         log.warn({ err: error, run: id, tries }, 'the end of an idempotent request could not be written')
         if (tries === END_TRIES) return
-        await new Promise<void>(resolve => clock.after(END_PAUSE_MS, resolve))
+        await pause(END_PAUSE_MS, clock)
       }
     }
   }

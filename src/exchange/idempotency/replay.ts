@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { pause } from '@/clock/wait.ts'
 import { type BodyRead, pulledBody } from '@/exchange/relay/pulled-body.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { AnswerHead, RunStore, StoredChunk, StoredRun } from './store.ts'
@@ -32,7 +33,7 @@ export async function replay(run: StoredRun, options: ReplayOptions): Promise<Re
       return responseOf(run.id, found.head, options)
     }
     if (!found.alive) return undefined
-    await pause(options.clock)
+    await pause(LOOK_MS, options.clock)
   }
   return undefined
 }
@@ -90,14 +91,8 @@ class ChunkReader {
       if (chunk !== undefined || isLastLook) return chunk
       // What it wrote last came before its end, so one more look sees all of it.
       isLastLook = (await store.find(this.#id))?.alive !== true
-      if (!isLastLook) await pause(clock)
+      if (!isLastLook) await pause(LOOK_MS, clock)
     }
     return undefined
   }
-}
-
-function pause(clock: Clock): Promise<void> {
-  return new Promise(resolve => {
-    clock.after(LOOK_MS, resolve)
-  })
 }

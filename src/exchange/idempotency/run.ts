@@ -1,3 +1,4 @@
+import { within } from '@/clock/wait.ts'
 import type { ObservedRun } from '@/exchange/gateway.ts'
 import { clientClosed } from '@/exchange/interruption.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
@@ -140,14 +141,9 @@ export class IdempotentRun implements ObservedRun {
   }
 
   async #wasComplete(): Promise<boolean> {
-    const patience = Promise.withResolvers<void>()
-    const cancel = this.#options.clock.after(END_REPORT_MS, patience.resolve)
-    const inTime = await Promise.race([
-      this.#reported.promise.then(() => true),
-      patience.promise.then(() => false),
-    ])
-    cancel()
-    return inTime && this.#record?.endState === 'complete'
+    const reported = this.#reported.promise.then(() => true)
+    const inTime = await within(END_REPORT_MS, reported, this.#options.clock)
+    return inTime === true && this.#record?.endState === 'complete'
   }
 
   async #end(result: { complete: boolean; ending: 'closed' | 'broken'; head?: AnswerHead }): Promise<void> {

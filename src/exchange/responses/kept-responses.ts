@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { within } from '@/clock/wait.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Compactions } from '@/stored-responses/compaction.ts'
 import type { AbruptEnd } from '@/stored-responses/ended.ts'
@@ -110,13 +111,10 @@ export class KeptResponses {
 
   /** Waits until the background responses have ended, for so long; then ends them. */
   async close(graceMs: number): Promise<void> {
-    const runs = [...this.#running.values()]
-    const deadline = Promise.withResolvers<void>()
-    const cancel = this.#clock.after(graceMs, deadline.resolve)
-    await Promise.race([Promise.all(runs.map(({ ended }) => ended)), deadline.promise])
-    cancel()
+    const allEnded = () => Promise.all([...this.#running.values()].map(({ ended }) => ended))
+    await within(graceMs, allEnded(), this.#clock)
     for (const run of this.#running.values()) run.abort()
-    await Promise.all([...this.#running.values()].map(({ ended }) => ended))
+    await allEnded()
     for (const stop of this.#stops) stop()
   }
 
