@@ -135,7 +135,11 @@ async function ask(counting: Counting, way: CountingWay): Promise<string | Gatew
 function prepareCount({ prompt, model }: Counting, { candidate: { route }, codec }: CountingWay): Sendable {
   const call = { kind: 'count-tokens', model: route.upstreamModel, stream: false } as const
   if (isPassthrough(prompt, route)) {
-    const { body, headers } = passOn(prompt, { target: targetOf(model, route), purpose: 'count-tokens' })
+    const { body, headers } = passOn(prompt, {
+      target: targetOf(model, route),
+      purpose: 'count-tokens',
+      lose: () => {},
+    })
     return { call, headers, body: renameInside(body, prompt, route) }
   }
   const { functionToolsOnly } = route.channel

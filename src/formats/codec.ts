@@ -159,6 +159,8 @@ export interface Passage {
   outputLimit: number | undefined
   /** The upstream could not read the reasoning of earlier turns, or takes none back: it is left out. */
   withoutReasoning: boolean
+  /** Names what the caller sent and this upstream is known to refuse, so that it is left out. */
+  lose: (field: RequestField) => void
 }
 
 /** See `PassthroughCodec.listening`. */

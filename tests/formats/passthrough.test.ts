@@ -23,6 +23,7 @@ function handedOn(
       stream: false,
       outputLimit: undefined,
       withoutReasoning: false,
+      lose: () => {},
       ...passage,
     },
   )

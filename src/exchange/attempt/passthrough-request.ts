@@ -21,15 +21,11 @@ export interface SentRequest {
 }
 
 /** The caller's own bytes, with nothing changed but what the gateway owns (`PassthroughCodec`). */
-export function passOn(
-  prompt: Prompt,
-  { target, purpose }: Pick<Passage, 'target' | 'purpose'>,
-): SentRequest {
+export function passOn(prompt: Prompt, passage: Pick<Passage, 'target' | 'purpose' | 'lose'>): SentRequest {
   const { body, format, stream, outputLimit, withoutReasoning } = prompt
   const passed = { bytes: body.bytes, json: outlineOf(body), texts: textsOf(body) }
   const edits = CODECS[format].passthrough.edits(passed, {
-    target,
-    purpose,
+    ...passage,
     stream,
     outputLimit,
     withoutReasoning,

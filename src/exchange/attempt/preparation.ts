@@ -9,6 +9,7 @@ import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { withoutReasoning } from '@/formats/signatures/without-reasoning.ts'
 import type { Format } from '@/generation/format.ts'
+import type { Loss } from '@/generation/loss.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { wellFormed } from '@/json/well-formed.ts'
@@ -70,16 +71,20 @@ function preparePassthrough(
 ): Preparation {
   const { format } = route.channel
   const isCompaction = prompt.purpose === 'compact'
+  const lost = forgotten(prompt)
   const { body, headers } = passOn(prompt, {
     target: targetOf(model, route),
     purpose: isCompaction ? 'compact' : 'answer',
+    lose: field => lost.push({ field, name: undefined }),
   })
+  const losses = lost.length === 0 ? [] : nameLosses(lost, CODECS[format], prompt.body.json)
+  if (options.strict) refuseLosses(losses)
   return {
     ...commonOf(prompt, route, options),
     call: { kind: isCompaction ? 'compact' : 'generate', model: route.upstreamModel, stream: prompt.stream },
     body,
     headers,
-    losses: forgotten(prompt, CODECS[format]),
+    losses,
     askedTier: tierAsked(model, format, outlineOf(prompt.body)),
     conversion: undefined,
   }
@@ -97,7 +102,7 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
       channel,
     ),
   )
-  const losses = [...nameLosses(lowered.losses, caller, prompt.body.json), ...forgotten(prompt, caller)]
+  const losses = nameLosses([...lowered.losses, ...forgotten(prompt)], caller, prompt.body.json)
   if (options.strict) refuseLosses(losses)
   return {
     ...commonOf(prompt, route, options),
@@ -130,10 +135,9 @@ function hasTierPrices({ price }: Model): boolean {
   return price !== undefined && price.rates.serviceTiers.size > 0
 }
 
-/** The loss of reasoning that an upstream could not read, in the caller's words. */
-function forgotten(prompt: Prompt, caller: Codec): string[] {
-  if (!prompt.withoutReasoning) return []
-  return nameLosses([{ field: 'reasoningHistory', name: undefined }], caller, prompt.body.json)
+/** The loss of reasoning that an upstream could not read. */
+function forgotten(prompt: Prompt): Loss[] {
+  return prompt.withoutReasoning ? [{ field: 'reasoningHistory', name: undefined }] : []
 }
 
 /** Frees the body that was sent. To be called once the upstream answers; another route would get a body made anew. */

@@ -20,12 +20,14 @@ export const passthrough: PassthroughCodec = {
 }
 
 function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
-  const { target, stream, outputLimit, withoutReasoning } = passage
+  const { target, stream, outputLimit, withoutReasoning, lose } = passage
   const vendor = vendorTraits(target.vendor)
   const found = modelEdits(json, target.model)
-  if (withoutReasoning) found.push(...reasoningEdits(json, texts, undefined))
-  else if (vendor.reasoningField !== 'reasoning_content') {
-    found.push(...reasoningEdits(json, texts, vendor.reasoningField))
+  const reasoningField = withoutReasoning ? undefined : vendor.reasoningField
+  if (reasoningField !== 'reasoning_content') {
+    const thoughts = reasoningEdits(json, texts, reasoningField)
+    if (thoughts.isLossy) lose('reasoningHistory')
+    found.push(...thoughts.edits)
   }
   // Usage is wanted of every stream; who does not know the field sends it unasked.
   if (!vendor.takesStreamOptions) {
@@ -57,17 +59,23 @@ const THOUGHTS = ['reasoning_content', 'reasoning', 'reasoning_details', 'thinki
  * Puts the thoughts of earlier turns into the field in which the vendor takes them, or takes them out: clients send them
  * as `reasoning_content`, whatever they came as, and some vendors refuse what they do not know.
  */
-function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['reasoningField']): JsonEdit[] {
-  return asArray(json['messages']).flatMap((value, place): JsonEdit[] => {
+function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['reasoningField']) {
+  let isLossy = false
+  const edits = asArray(json['messages']).flatMap((value, place): JsonEdit[] => {
     const message = asObject(value)
     const named = THOUGHTS.filter(name => message?.[name] !== undefined)
     const found = named
       .filter(name => name !== field)
       .map((name): JsonEdit => ({ path: ['messages', place, name], remove: true }))
+    if (field !== undefined && named.includes(field)) return found
     const text = asString(message?.['reasoning_content'])
-    if (field === undefined || text === undefined || named.includes(field)) return found
-    return [...found, { path: ['messages', place, field], value: texts.whole(text) }]
+    if (field !== undefined && text !== undefined) {
+      return [...found, { path: ['messages', place, field], value: texts.whole(text) }]
+    }
+    isLossy ||= named.some(name => message?.[name] !== null && message?.[name] !== '')
+    return found
   })
+  return { edits, isLossy }
 }
 
 /** Whether the caller wants the usage chunk itself; the gateway asks the upstream for it always. */

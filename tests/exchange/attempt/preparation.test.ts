@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'bun:test'
+import { Prompt } from '@/exchange/admission/prompt.ts'
+import { prepare } from '@/exchange/attempt/preparation.ts'
+import type { JsonObject } from '@/json/json.ts'
+import type { Model, Route } from '@/routing/model.ts'
+
+/** What a Chat upstream at this host is sent of a Chat caller's message, and what is named as lost. */
+function handedOn(vendor: string, message: JsonObject, strict = false) {
+  const json = { model: 'm', messages: [{ role: 'user', content: 'q' }, message] }
+  const prompt = new Prompt({
+    surface: 'chat',
+    body: { bytes: Buffer.from(JSON.stringify(json)), json },
+    model: 'm',
+    stream: false,
+    framing: 'sse',
+    headers: new Headers(),
+  })
+  const route: Route = {
+    channel: {
+      id: 1,
+      name: 'chat',
+      format: 'openai-chat-completions',
+      baseUrl: `https://${vendor}/v1`,
+      keys: [],
+      priority: 0,
+      weight: 1,
+      headers: {},
+      timeouts: { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000 },
+      maxConcurrent: undefined,
+      functionToolsOnly: false,
+      thinkTags: undefined,
+      allowPrivate: false,
+      vendor,
+    },
+    upstreamModel: 'm',
+    priority: 0,
+    weight: 1,
+  }
+  const model: Model = {
+    id: 'm',
+    aliases: [],
+    displayName: 'm',
+    ownedBy: 'test',
+    routes: [route],
+    surfaces: undefined,
+    enabledByDefault: true,
+    contextTokens: undefined,
+    maxOutputTokens: undefined,
+    prices: undefined,
+    price: undefined,
+    createdAt: new Date(0),
+  }
+  const { body, losses } = prepare(prompt, model, route, {
+    requestId: 'request',
+    now: 0,
+    newId: () => 'id',
+    strict,
+  })
+  return { message: JSON.parse(new TextDecoder().decode(body)).messages[1], losses }
+}
+
+describe('thoughts that a Chat caller sends back, which are handed on with the rest of the body', () => {
+  const said = { role: 'assistant', content: 'a' }
+  const thought = { ...said, reasoning_content: 't' }
+  const LOST = ['messages.reasoning_content']
+
+  test.each([
+    ['api.mistral.ai', thought, said, LOST],
+    ['api.mistral.ai', { ...said, reasoning_content: '' }, said, []],
+    ['api.mistral.ai', said, said, []],
+    ['api.groq.com', thought, { ...said, reasoning: 't' }, []],
+    ['api.groq.com', { ...said, reasoning_details: [{ type: 'reasoning.text', text: 't' }] }, said, LOST],
+    ['api.deepseek.com', thought, thought, []],
+  ])('are named as lost where %s would refuse them: %j', (vendor, message, sent, losses) => {
+    expect(handedOn(vendor, message)).toEqual({ message: sent, losses })
+  })
+
+  test('are a 400 in place of a loss in strict mode', () => {
+    expect(() => handedOn('api.mistral.ai', thought, true)).toThrow('messages.reasoning_content')
+    expect(handedOn('api.deepseek.com', thought, true).losses).toEqual([])
+  })
+})
