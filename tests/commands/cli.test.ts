@@ -2,8 +2,9 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/stores/database.ts'
-import { apiKey } from '@/db/schema.ts'
+import { adminAct, apiKey } from '@/db/schema.ts'
 
 // A test runs up to ten processes, and machines are slow at times.
 setDefaultTimeout(120_000)
@@ -160,6 +161,11 @@ describe('account', () => {
     )
   })
 
+  test('create says who is on trial, and whose content is never kept', async () => {
+    const { id } = await json('account', 'create', '--email', 'private@x', '--no-store')
+    expect(await json('account', 'show', `${id}`)).toMatchObject({ on_trial: true, store: false })
+  })
+
   test('create gives models by id or alias', async () => {
     const { id } = await json('account', 'create', '--email', 'models@x', '--models', 'first,two')
     expect((await json('account', 'show', String(id))).models).toEqual(['one', 'two'])
@@ -194,6 +200,33 @@ describe('account', () => {
     expect((await json('account', 'suspend', `${id}`)).status).toBe('suspended')
     expect((await json('account', 'resume', `${id}`)).status).toBe('active')
     expect(await json('account', 'list')).toContainEqual(expect.objectContaining({ id, email: 'life@x' }))
+  })
+
+  test('close, reopen and erase do so, and the log of acts says why', async () => {
+    const { id } = await json('account', 'create', '--email', 'ending@x', '--credit', '0')
+    await json('key', 'create', '--account', `${id}`)
+    const keyStates = async () =>
+      (await json('key', 'list', '--account', `${id}`)).map(({ status }: { status: string }) => status)
+    expect((await json('account', 'close', `${id}`, '--reason', 'moved')).status).toBe('closed')
+    expect(await keyStates()).toEqual(['revoked'])
+    expect((await json('account', 'reopen', `${id}`, '--reason', 'back')).status).toBe('active')
+    expect(await keyStates()).toEqual(['revoked'])
+    expect((await run('account', 'erase', `${id}`, '--reason', 'law')).exitCode).toBe(1)
+    await json('account', 'close', `${id}`, '--reason', 'gone')
+    const erased = await json('account', 'erase', `${id}`, '--reason', 'law')
+    expect(erased).toMatchObject({ id, status: 'closed' })
+    expect(erased.email).not.toBe('ending@x')
+    const acts = await db.orm
+      .select()
+      .from(adminAct)
+      .where(eq(adminAct.target, `account ${id}`))
+      .orderBy(adminAct.id)
+    expect(acts.map(({ action, email, after }) => [action, email, after?.['reason']])).toEqual([
+      ['account.close', 'command line', 'moved'],
+      ['account.reopen', 'command line', 'back'],
+      ['account.close', 'command line', 'gone'],
+      ['account.erase', 'command line', 'law'],
+    ])
   })
 
   test('without --json people get text: a page for one account, a table for all', async () => {
@@ -267,8 +300,23 @@ describe('key', () => {
     const { stdout } = await run('key', 'create', '--account', account)
     expect(stdout).toMatch(/^sk-\S+\n\nThis is key \d+\. It is not shown again: keep it now\.\n$/)
     expect((await run('key', 'list', '--account', account)).stdout).toMatch(
-      /^id +name +key +status +models +expires +cap +last used\n/,
+      /^id +name +key +status +models +expires +cap +last used\n *\d+ +sk-\S{8}\.\.\. +active +all +never +none +never\n$/,
     )
+  })
+
+  test('that nobody narrowed has no models, end, addresses, cap or limits of its own', async () => {
+    const account = `${(await json('account', 'create', '--email', 'plain@x')).id}`
+    await json('key', 'create', '--account', account)
+    expect(await json('key', 'list', '--account', account)).toMatchObject([
+      {
+        models: null,
+        expires_at: null,
+        allow_ips: null,
+        cap: null,
+        store: true,
+        limits: { requests_per_minute: null, tokens_per_minute: null, concurrent_requests: null },
+      },
+    ])
   })
 })
 
@@ -329,6 +377,8 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
     ],
     [['account', 'show'], 'ID is missing'],
     [['account', 'show', 'me'], 'ID is "me" but must be a number'],
+    [['account', 'close', '1'], '--reason is missing'],
+    [['account', 'store', '1', 'maybe'], '"maybe" is neither allow nor forbid'],
     [['account', 'limits', '1'], 'one of --rpm, --tpm, --concurrent must be there'],
     [
       ['account', 'limits', '1', '--rpm', '0'],
@@ -338,6 +388,10 @@ describe('wrong words exit 2 with the usage, and print nothing on stdout', () =>
     [
       ['key', 'create', '--account', '1', '--cap', '2.00'],
       '--cap is "2.00" but must be an amount per day, week, month, total',
+    ],
+    [
+      ['key', 'create', '--account', '1', '--cap', '2.00/month/day'],
+      '--cap is "2.00/month/day" but must be an amount per day, week, month, total',
     ],
     [
       ['key', 'create', '--account', '1', '--cap', '0/month'],

@@ -3,6 +3,8 @@ import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
 import { ledgerCommands } from '@/commands/ledger.ts'
+import { hashCode } from '@/ledger/redeem-code.ts'
+import { ledgerStore } from '@/ledger/store.ts'
 
 const db = await testDatabase()
 afterAll(() => db.close())
@@ -66,9 +68,20 @@ test.each(['account credit 999999 5 --reason r', 'audit --account 999999'])('%s 
   await expect(run(words)).rejects.toThrow('There is no account 999999')
 })
 
-test('redeem create prints each code once', async () => {
+test('redeem create prints each code once, and each is worth what was said as often as was said', async () => {
   const codes = await json('redeem create --amount 5.00 --count 3 --uses 2')
   expect(new Set(codes).size).toBe(3)
+  const results: unknown[] = []
+  for (const account of [await newAccount(), await newAccount(), await newAccount()]) {
+    const code = hashCode(codes[1])
+    const { result, amountNano } = await ledgerStore(db).redeem(Bun.randomUUIDv7(), code, Number(account))
+    results.push([result, amountNano])
+  }
+  expect(results).toEqual([
+    ['redeemed', 5_000_000_000n],
+    ['redeemed', 5_000_000_000n],
+    ['used_up', 0n],
+  ])
   expect((await run('redeem create --amount 5')).text).toMatch(/^[0-9A-Z-]{29}$/)
 })
 
@@ -89,6 +102,7 @@ describe('audit', () => {
       await tx`set local session_replication_role = replica`
       await tx`update wallet set credits = credits + 1 where account_id = ${id}`
     })
+    expect((await run(`audit --account ${await newAccount()}`)).code).toBe(0)
     const { code, text } = await run(`audit --account ${id}`)
     expect(code).toBe(1)
     expect(text).toContain(`wallet_sums: account ${id}: credits 5000000001, entries 5000000000`)
