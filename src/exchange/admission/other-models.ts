@@ -21,7 +21,7 @@ export function admitOtherModels(
   }
 }
 
-/** Those of a conversation: Anthropic's adviser, what OpenRouter falls back to, and who writes OpenAI's SVGs. */
+/** Those of a conversation: what a vendor falls back to, Anthropic's adviser, and who writes OpenAI's SVGs. */
 export function otherModelsOf(prompt: Prompt): readonly string[] {
   const texts = textsOf(prompt.body)
   return namedIn(outlineOf(prompt.body), prompt).map(name => texts.whole(name))
@@ -30,16 +30,29 @@ export function otherModelsOf(prompt: Prompt): readonly string[] {
 function namedIn(body: JsonObject, { format }: Prompt): string[] {
   switch (format) {
     case 'anthropic-messages':
-      return asArray(body['tools']).flatMap(tool => advisedBy(asObject(tool) ?? {}))
+      return [
+        ...fallbacksOf(body),
+        ...asArray(body['tools']).flatMap(tool => advisedBy(asObject(tool) ?? {})),
+      ]
     case 'openai-chat-completions':
-      return asArray(body['models']).flatMap(name => asString(name) ?? [])
+      return fallbacksOf(body)
     case 'openai-responses':
-      return asArray(body['tools']).flatMap(
-        tool => asString(asObject(asObject(tool)?.['svg'])?.['model']) ?? [],
-      )
+      return [
+        ...fallbacksOf(body),
+        ...asArray(body['tools']).flatMap(
+          tool => asString(asObject(asObject(tool)?.['svg'])?.['model']) ?? [],
+        ),
+      ]
     case 'gemini-generate-content':
       return []
   }
+}
+
+/** By whose name for it: OpenRouter's `models`, LiteLLM's `fallbacks`, Anthropic's, whose entries are objects. */
+function fallbacksOf(body: JsonObject): string[] {
+  return [...asArray(body['models']), ...asArray(body['fallbacks'])].flatMap(
+    each => asString(asObject(each)?.['model'] ?? each) ?? [],
+  )
 }
 
 function advisedBy({ type, model }: JsonObject): string[] {

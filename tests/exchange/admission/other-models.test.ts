@@ -37,6 +37,21 @@ const fallingBack = (model: string) => ({
   body: { model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }], models: ['chat/echo', model] },
 })
 
+/** As Anthropic's SDKs send it, for what is done when a model refuses. */
+const refusing = (model: string) => ({
+  path: '/v1/messages?beta=true',
+  body: {
+    model: 'messages/echo',
+    max_tokens: 9,
+    messages: [{ role: 'user', content: 'hi' }],
+    fallbacks: [{ model: 'messages/echo' }, { model }],
+  },
+})
+const fallingBackAtLiteLLM = (model: string) => ({
+  path: '/v1/chat/completions',
+  body: { model: 'chat/echo', messages: [{ role: 'user', content: 'hi' }], fallbacks: [model] },
+})
+
 const drawing = (model: string) => ({
   path: '/v1/responses',
   body: {
@@ -77,6 +92,8 @@ async function ask({ path, body }: { path: string; body: object }, key: string) 
 test.each([
   ['an adviser', advised],
   ['a fallback', fallingBack],
+  ['a fallback at LiteLLM', fallingBackAtLiteLLM],
+  ['a fallback of a model that refuses', refusing],
   ['who is to write an SVG for a conversation', drawing],
   ['who is to write an SVG', written],
   ['who is to write an SVG, in a form', editing],
@@ -89,6 +106,8 @@ test.each([
 test.each([
   ['an adviser', advised],
   ['a fallback', fallingBack],
+  ['a fallback at LiteLLM', fallingBackAtLiteLLM],
+  ['a fallback of a model that refuses', refusing],
   ['who is to write an SVG for a conversation', drawing],
   ['who is to write an SVG', written],
   ['who is to write an SVG, in a form', editing],
