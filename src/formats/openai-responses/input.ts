@@ -88,8 +88,17 @@ class InputReader implements Input {
   }
 
   #reasoning(item: JsonObject): void {
-    const part: ReasoningPart | undefined = decodeReasoning(item, undefined)
-    if (part !== undefined) this.add('assistant', [part])
+    const part = decodeReasoning(item, undefined)
+    if (part === undefined) return
+    const call = isSeal(part) ? this.#answeredTurn() : undefined
+    if (call === undefined) this.add('assistant', [part])
+    else call.parts.push(part)
+  }
+
+  /** The assistant's turn that ends in the call whose result was read last. */
+  #answeredTurn(): { parts: Part[] } | undefined {
+    const turn = this.#resultsOpen ? this.turns.at(-2) : undefined
+    return turn?.role === 'assistant' && turn.parts.at(-1)?.type === 'tool-call' ? turn : undefined
   }
 
   #call(item: JsonObject, kind: ToolCallKind, path: string): void {
@@ -134,6 +143,14 @@ class InputReader implements Input {
       { type: 'opaque', format: 'openai-responses', name: type, value: item },
     ])
   }
+}
+
+/**
+ * Whether it is the signature of the call before it (`stream-encode.ts`). A client that writes each result right behind
+ * its call has the result in between, and the model would seem to have thought on.
+ */
+function isSeal({ redacted, signature }: ReasoningPart): boolean {
+  return redacted && signature?.format === 'gemini-generate-content'
 }
 
 /** Items without a counterpart elsewhere that the client, not the model, wrote. */

@@ -270,6 +270,38 @@ describe('edge 38: reasoning', () => {
     expect((await sdkFinal(text)).output).toHaveLength(5)
   })
 
+  test.each([
+    [
+      'gemini-generate-content',
+      'is of the call before it',
+      ['tool-call+reasoning', 'tool-result', 'tool-call', 'tool-result'],
+    ],
+    [
+      'anthropic-messages',
+      'is a thought about the result',
+      ['tool-call', 'tool-result', 'reasoning+tool-call', 'tool-result'],
+    ],
+  ] as const)('of %s, behind a result that a client put right behind its call, %s', (format, _, expected) => {
+    const signature = { format, vendor: 'v', value: 'sig' }
+    const thought = [
+      { type: 'reasoning-start', block: 1, id: '', raw: false, redacted: true },
+      { type: 'reasoning-end', block: 1, signature },
+    ] as GenerationEvent[]
+    const sealed = callBlock(0, 'f', '{}').map(event =>
+      event.type === 'tool-input-end' ? { ...event, signature } : event,
+    )
+    const first = format === 'gemini-generate-content' ? sealed : [...callBlock(0, 'f', '{}'), ...thought]
+    const output = finalOutput(encodeStream([START, ...first, ...callBlock(2, 'g', '{}'), END]))
+    const input = output.flatMap(item =>
+      item['type'] === 'function_call'
+        ? [item, { type: 'function_call_output', call_id: String(item['call_id']), output: 'done' }]
+        : [item],
+    )
+    expect(request({ input }).turns.map(turn => turn.parts.map(part => part.type).join('+'))).toEqual([
+      ...expected,
+    ])
+  })
+
   test('omitted by Anthropic and redacted by Anthropic stay apart', () => {
     const [start, ...rest] = reasoningBlock(0, [], 'sig')
     const read = (redacted: boolean) => {
