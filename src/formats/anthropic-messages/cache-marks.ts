@@ -37,16 +37,20 @@ export function limitCacheMarks(body: JsonObject, losses: Losses): void {
 /**
  * Asks for the cache that OpenAI's callers get unasked, and name in `prompt_cache_key`: without a mark this API keeps
  * nothing, and every turn of an agent pays for the whole conversation. Marked are the end of what stays (system, which
- * stands behind the tools) and of the last user message. Marks of the caller's own say it better. Not by one mark for the
- * whole body: who serves Anthropic's models elsewhere does not take that.
+ * stands behind the tools) and of the last two user messages: the API looks for what it kept at most 20 blocks before a
+ * mark, and a turn of parallel calls is longer. Marks of the caller's own say it better. Not by one mark for the whole
+ * body: who serves Anthropic's models elsewhere does not take that.
  */
 export function cacheUnlessMarked(body: JsonObject): void {
   if (body['cache_control'] !== undefined || markedBlocks(body).length > 0) return
   const { system } = body
   if (typeof system === 'string') body['system'] = [{ type: 'text', text: system }]
   const stays = asArray(body['system'] ?? body['tools'])
-  const asked = asArray(body['messages']).findLast(message => asObject(message)?.['role'] === 'user')
-  for (const blocks of [stays, asArray(asObject(asked)?.['content'])]) {
+  const asked = asArray(body['messages'])
+    .map(asObject)
+    .filter(message => message?.['role'] === 'user')
+    .slice(-2)
+  for (const blocks of [stays, ...asked.map(message => asArray(message?.['content']))]) {
     const last = asObject(blocks.at(-1))
     if (last !== undefined) blocks.splice(-1, 1, marked(last, { ttl: undefined }))
   }

@@ -590,6 +590,21 @@ describe('cache marks', () => {
       tools: [{ name: 'f', cache_control }],
     })
   })
+
+  test('a turn of more calls than the API looks back over still finds where the last one ended', () => {
+    const calls = Array.from({ length: 30 }, (_, index) => `c${index}`)
+    const { body } = encode({
+      tools: [tool('f')],
+      turns: [
+        turn('user', textPart('a')),
+        turn('assistant', ...calls.map(id => call(id))),
+        turn('user', ...calls.map(id => result(id, 'done'))),
+      ],
+      promptCacheKey: 'k',
+    })
+    const messages = asArray(body['messages']).map(message => JSON.stringify(message))
+    expect(messages.map(message => message.split('cache_control').length - 1)).toEqual([1, 0, 1])
+  })
 })
 
 describe('losses and refusals', () => {
