@@ -75,6 +75,9 @@ class Checks {
       for (const { value, pointer } of texts(channel, 'base_url')) this.#add(pointer, wrongBaseUrl(value))
       this.#distinct(textItems(channel, 'api_keys'), () => 'is the same key as one before')
       this.#headers(asObject(channel.value['headers']) ?? {}, child(channel.pointer, 'headers'))
+      if (channel.value['cache_prompts'] === true && channel.value['format'] !== 'anthropic-messages') {
+        this.#add(child(channel.pointer, 'cache_prompts'), 'is for channels of anthropic-messages')
+      }
     }
   }
 

@@ -36,6 +36,7 @@ export interface ChannelEntry {
   maxConcurrent: number | undefined
   functionToolsOnly: boolean
   thinkTags: ThinkTags | undefined
+  cachePrompts: boolean
   /** Whether the address may be on a private network. */
   allowPrivate: boolean
 }
@@ -223,6 +224,7 @@ function channelEntry(channel: ChannelContent): ChannelEntry {
     maxConcurrent: channel.max_concurrent,
     functionToolsOnly: channel.function_tools_only ?? false,
     thinkTags: channel.think_tags,
+    cachePrompts: channel.cache_prompts ?? false,
     allowPrivate: channel.allow_private ?? namesPrivateAddress(channel.base_url),
   }
 }

@@ -94,6 +94,8 @@ const channel = closed({
   function_tools_only: flag,
   /** How its models write their thoughts into the text. Left out: they do not. */
   think_tags: Type.Optional(oneOf(THINK_TAGS)),
+  /** True: prompts of other formats' callers are kept, where this format keeps none unasked. */
+  cache_prompts: flag,
   /** Whether the address may be on a private network. Left out: where the address is private in so many words. */
   allow_private: flag,
 })

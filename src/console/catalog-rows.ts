@@ -50,6 +50,7 @@ function channelFields(entry: ChannelEntry) {
     max_concurrent: entry.maxConcurrent ?? null,
     function_tools_only: entry.functionToolsOnly,
     think_tags: entry.thinkTags ?? null,
+    cache_prompts: entry.cachePrompts,
     allow_private: entry.allowPrivate,
   }
 }

@@ -153,6 +153,8 @@ export const channel = pgTable(
     functionToolsOnly: boolean().notNull().default(false),
     /** How its models write their thoughts into the text; null: they do not. */
     thinkTags: text().$type<ThinkTags>(),
+    /** True: prompts of other formats' callers are kept, where this format keeps none unasked. */
+    cachePrompts: boolean().notNull().default(false),
     /** True: the address may be on a private network. */
     allowPrivate: boolean().notNull().default(false),
     source: text().$type<Source>().notNull(),

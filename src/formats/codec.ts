@@ -191,6 +191,8 @@ export interface Target {
   vendor: string
   /** The model's largest output in tokens, where the operator or the catalogue says it. */
   maxOutputTokens: number | undefined
+  /** True: a prompt without cache marks is to be kept, where the format keeps none unasked. Left out: it is not. */
+  cachesPrompts?: boolean
 }
 
 /** A request as an upstream of the format gets it, and what of it could not be said. */

@@ -42,6 +42,8 @@ export interface Channel {
   functionToolsOnly: boolean
   /** How its models write their thoughts into the text; undefined: they do not. */
   thinkTags: ThinkTags | undefined
+  /** True: prompts of other formats' callers are kept, where its format keeps none unasked. */
+  cachePrompts: boolean
   /** Whether the address may be on a private network. */
   allowPrivate: boolean
   /** Whose reasoning signatures this upstream can read: the host name of its address. */

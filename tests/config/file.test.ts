@@ -35,7 +35,7 @@ channels:
     function_tools_only: true
     think_tags: closing
     allow_private: true
-  - { name: demo, format: anthropic-messages, base_url: "simulator:" }
+  - { name: demo, format: anthropic-messages, base_url: "simulator:", cache_prompts: true }
 models:
   - id: gpt-5.1
     aliases: [gpt-latest]
@@ -75,6 +75,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       timeouts: { connectMs: 1, firstByteMs: 2 },
       maxConcurrent: 200,
       functionToolsOnly: true,
+      cachePrompts: false,
       thinkTags: 'closing',
       allowPrivate: true,
     },
@@ -89,6 +90,7 @@ test('a whole file is read, with defaults where it says nothing', () => {
       timeouts: {},
       maxConcurrent: undefined,
       functionToolsOnly: false,
+      cachePrompts: true,
       thinkTags: undefined,
       allowPrivate: false,
     },
@@ -181,7 +183,12 @@ describe('one line per error, with line number and path', () => {
     [
       'unknown key inside',
       channel('api_key: x'),
-      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, think_tags, allow_private',
+      '5: channels[0].api_key: is not known here; known are name, format, base_url, api_keys, priority, weight, headers, timeouts, max_concurrent, function_tools_only, think_tags, cache_prompts, allow_private',
+    ],
+    [
+      'a setting of another format',
+      channel('cache_prompts: true'),
+      '5: channels[0].cache_prompts: is for channels of anthropic-messages',
     ],
     [
       'unknown price',

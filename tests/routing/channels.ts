@@ -18,6 +18,7 @@ export function channelOf(id: number, more: Partial<Channel> = {}, keys = 1): Ch
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
     maxConcurrent: undefined,
     functionToolsOnly: false,
+    cachePrompts: false,
     thinkTags: undefined,
     allowPrivate: false,
     vendor: `${id}.example`,

@@ -16,6 +16,7 @@ function channel(format: Format, baseUrl = 'https://up.example'): Channel {
     timeouts: { connectMs: 1, firstByteMs: 1, idleMs: 1 },
     maxConcurrent: undefined,
     functionToolsOnly: false,
+    cachePrompts: false,
     thinkTags: undefined,
     allowPrivate: false,
     vendor: 'up.example',

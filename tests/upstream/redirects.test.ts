@@ -47,6 +47,7 @@ const channel: Channel = {
   timeouts: { connectMs: 60_000, firstByteMs: 60_000, idleMs: 60_000 },
   maxConcurrent: undefined,
   functionToolsOnly: false,
+  cachePrompts: false,
   thinkTags: undefined,
   allowPrivate: true,
   vendor: 'veo',

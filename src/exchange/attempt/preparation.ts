@@ -98,7 +98,8 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
     lowerRequest(
       limited(withMedia(asked(prompt, channel.format), options.media), prompt.outputLimit),
       codec,
-      targetOf(model, route),
+      // Who calls in the format itself says what to keep.
+      { ...targetOf(model, route), cachesPrompts: channel.cachePrompts && caller !== codec },
       channel,
     ),
   )

@@ -53,7 +53,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     ...extensionFields(ownExtensions(request)),
   }
   limitCacheMarks(body, losses)
-  if (request.promptCacheKey !== undefined) cacheUnlessMarked(body)
+  if (request.promptCacheKey !== undefined || target.cachesPrompts === true) cacheUnlessMarked(body)
   reportUnsaid(request, losses)
   return {
     body,

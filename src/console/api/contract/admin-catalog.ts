@@ -51,6 +51,7 @@ export const channel = closed({
   max_concurrent: nullable(Type.Integer()),
   function_tools_only: Type.Boolean(),
   think_tags: nullable(thinkTags),
+  cache_prompts: Type.Boolean(),
   allow_private: Type.Boolean(),
   /** As the process that answers sees it. */
   health: closed({ breaker, first_byte_ms: nullable(Type.Integer()) }),
@@ -79,6 +80,7 @@ const channelFields = {
   function_tools_only: Type.Optional(Type.Boolean()),
   /** Null or left out: its models keep thoughts out of the text. */
   think_tags: Type.Optional(nullable(thinkTags)),
+  cache_prompts: Type.Optional(Type.Boolean()),
   /** Left out: whether the address says so itself, as `127.0.0.1` does. */
   allow_private: Type.Optional(Type.Boolean()),
 }

@@ -18,6 +18,7 @@ export interface ChannelTexts {
   idleMs: string
   functionToolsOnly: boolean
   thinkTags: NonNullable<Channel['think_tags']> | ''
+  cachePrompts: boolean
   allowPrivate: boolean
 }
 
@@ -39,6 +40,7 @@ export function channelTexts(channel: Channel | undefined, vendor: Vendor | unde
     idleMs: text(channel?.timeouts.idle_ms),
     functionToolsOnly: channel?.function_tools_only ?? false,
     thinkTags: channel?.think_tags ?? '',
+    cachePrompts: channel?.cache_prompts ?? false,
     allowPrivate: channel?.allow_private ?? false,
   }
 }
@@ -71,6 +73,7 @@ export function readChannelTexts(
     max_concurrent: optionalCount(texts.maxConcurrent, 'max_concurrent') ?? null,
     function_tools_only: texts.functionToolsOnly,
     think_tags: texts.thinkTags === '' ? null : texts.thinkTags,
+    cache_prompts: texts.cachePrompts && texts.format === 'anthropic-messages',
     // Unticked on a new channel, the address decides.
     allow_private: texts.allowPrivate || channel !== undefined ? texts.allowPrivate : undefined,
   }

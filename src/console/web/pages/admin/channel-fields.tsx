@@ -122,6 +122,14 @@ export function MoreFields({
         hint="Open-weight models write them between tags; callers get them as thoughts."
         onValue={thinkTags => set({ thinkTags })}
       />
+      {texts.format === 'anthropic-messages' && (
+        <CheckField
+          label="Asks for the prompt cache"
+          hint="For callers of the other formats, whose vendors keep prompts unasked."
+          checked={texts.cachePrompts}
+          onValue={cachePrompts => set({ cachePrompts })}
+        />
+      )}
       <CheckField
         label="The address may be on a private network"
         hint="An address such as 127.0.0.1 says so itself."

@@ -1,0 +1,1 @@
+ALTER TABLE "channel" ADD COLUMN "cache_prompts" boolean DEFAULT false NOT NULL;
