@@ -32,12 +32,13 @@ export const serveCommand: Command = {
     withRuntimeSettings(io)
     const settings = readSettings(io.env, io.terminal)
     const order = workerOrder(io.env)
+    const metrics = createMetrics()
     const log = createLog({
       level: settings.logLevel,
       format: settings.logFormat,
       isShared: settings.workers > 1,
+      onDropped: () => metrics.droppedLogLines.inc(),
     })
-    const metrics = createMetrics()
     surviveStrayErrors(log, metrics)
     if (order !== undefined) await work(order, { settings, io, log, metrics })
     else await serve({ settings, io, log, metrics })

@@ -6,6 +6,8 @@ export interface LineWriterOptions {
   fd: number
   /** Most bytes of one write, unless a single line is longer; undefined: all that there is. */
   maxWriteBytes?: number | undefined
+  /** Told of each line that is not written because nobody takes them. */
+  onDropped?: (() => void) | undefined
 }
 
 /** Lines are written as soon as there are so many characters of them. */
@@ -41,6 +43,7 @@ const OVER: ReadonlySet<string | undefined> = new Set(['EPIPE', 'EBADF'])
 export class LineWriter {
   readonly #fd: number
   readonly #maxWriteBytes: number
+  readonly #onDropped: () => void
   #lines: string[] = []
   /** Of the lines, in characters. */
   #length = 0
@@ -53,15 +56,16 @@ export class LineWriter {
   #isOver = false
   #timer: Timer | undefined
 
-  constructor({ fd, maxWriteBytes = Number.POSITIVE_INFINITY }: LineWriterOptions) {
+  constructor({ fd, maxWriteBytes, onDropped }: LineWriterOptions) {
     this.#fd = fd
-    this.#maxWriteBytes = maxWriteBytes
+    this.#maxWriteBytes = maxWriteBytes ?? Number.POSITIVE_INFINITY
+    this.#onDropped = onDropped ?? (() => undefined)
     process.once('exit', () => this.flushSync())
   }
 
   /** Takes in one line, with its newline. */
   write(line: string): void {
-    if (this.#isOver || this.#length > MOST_WAITING) return
+    if (this.#isOver || this.#length > MOST_WAITING) return this.#onDropped()
     this.#lines.push(line)
     this.#length += line.length
     if (this.#length >= BATCH_LENGTH) this.#begin()

@@ -18,6 +18,8 @@ export interface LogSettings {
   format: 'json' | 'pretty'
   /** Whether other processes write to the same stdout. */
   isShared?: boolean
+  /** Told of each line that is lost because nobody reads stdout, or its disk is full. */
+  onDropped?: () => void
 }
 
 /**
@@ -37,8 +39,9 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
       plain: (fields: object, message: string) => logger.info(fields, message),
     })
   }
+  const { isShared, onDropped } = settings
   const lines =
-    destination ?? new LineWriter({ fd: STDOUT, maxWriteBytes: settings.isShared ? PIPE_BUF : undefined })
+    destination ?? new LineWriter({ fd: STDOUT, maxWriteBytes: isShared ? PIPE_BUF : undefined, onDropped })
   const logger = pino(options, lines)
   return Object.assign(logger, {
     plain(fields: object, message: string) {

@@ -75,6 +75,11 @@ export function createMetrics(options: { processMetrics: boolean } = { processMe
       help: 'Rejections and exceptions that nobody caught; each is a bug of ours.',
       registers,
     }),
+    droppedLogLines: new Counter({
+      name: 'tollgate_log_lines_dropped_total',
+      help: 'Lines of the log that were lost because nobody reads it, or its disk is full.',
+      registers,
+    }),
     unrecordedExchanges: new Counter({
       name: 'tollgate_unrecorded_exchanges_total',
       help: 'Results of exchanges that could not be written to the database.',

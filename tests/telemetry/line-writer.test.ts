@@ -133,6 +133,27 @@ describe('a writer', () => {
     }
   })
 
+  test('keeps no more than 64 MB for a reader who stands still, and tells of each line beyond that', async () => {
+    const fifo = join(directory, 'still')
+    expect(Bun.spawnSync(['mkfifo', fifo]).exitCode).toBe(0)
+    const fd = openSync(fifo, constants.O_RDWR | constants.O_NONBLOCK)
+    let dropped = 0
+    const writer = new LineWriter({
+      fd,
+      onDropped: () => {
+        dropped += 1
+      },
+    })
+    const line = `${'x'.repeat(1024 * 1024 - 1)}\n`
+    // The first is on its way at once; the one that goes beyond the 64 is still taken.
+    for (let count = 0; count < 1 + 65 + 14; count += 1) writer.write(line)
+    expect(dropped).toBe(14)
+    const reader = Bun.spawn(['sh', '-c', `head -n 66 ${fifo} | wc -l`], { stdout: 'pipe' })
+    expect(Number(await new Response(reader.stdout).text())).toBe(66)
+    writer.flushSync()
+    closeSync(fd)
+  })
+
   test('writes again what could not be written, and nothing twice', async () => {
     const fifo = join(directory, 'fifo')
     expect(Bun.spawnSync(['mkfifo', fifo]).exitCode).toBe(0)
