@@ -130,7 +130,8 @@ class Checks {
       pointer: child(pointer, 'from'),
     }))
     for (const { value, pointer } of days) {
-      if (!isDay(value)) this.#add(pointer, `is ${JSON.stringify(value)} but must be a day, as in 2026-12-01`)
+      if (isDay(value)) continue
+      this.#add(pointer, `is ${this.#quoted({ value, pointer })} but must be a day, as in 2026-12-01`)
     }
     this.#distinct(days, ({ value }) => `a change from ${value} on is already there`)
   }
@@ -193,11 +194,15 @@ class Checks {
     this.issues.push({ line, path, message })
   }
 
-  /** As it is written: what came from a variable is shown as the variable. */
+  /** As it is written: what came from a variable is shown as the variable, and of a whole page its beginning. */
   #quoted({ value, pointer }: Found<string>): string {
-    return JSON.stringify(this.#places.get(pointer)?.written ?? value)
+    const written = this.#places.get(pointer)?.written ?? value
+    return JSON.stringify(written.length > LONGEST_NAME ? `${written.slice(0, LONGEST_NAME)}…` : written)
   }
 }
+
+/** What a name may be long, in characters. */
+const LONGEST_NAME = 200
 
 /** The objects of a list. */
 function members(object: JsonObject, pointer: string, key: string): Found<JsonObject>[] {

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 import { isRange } from '@/net/ip-range.ts'
-import { redactUrl } from './redact.ts'
+import { redactUrl, redactValue } from './redact.ts'
 
 /** Where a listener binds. Port 0 asks the system for a free one. */
 export interface Listener {
@@ -84,7 +84,7 @@ export function readSettings(env: Environment, terminal = false): Settings {
     api: read.listener('HOST', 'PORT', { host: '0.0.0.0', port: 8080 }),
     console: read.listener('CONSOLE_HOST', 'CONSOLE_PORT', { host: '127.0.0.1', port: 8081 }),
     ops: read.listener('OPS_HOST', 'OPS_PORT', { host: '127.0.0.1', port: 9090 }),
-    databaseUrl: read.address('DATABASE_URL', isPostgresAddress, 'a postgres:// address'),
+    databaseUrl: read.databaseUrl('DATABASE_URL'),
     redisUrl: read.address('REDIS_URL', areRedisAddresses, 'a redis:// or rediss:// address'),
     dataDir: read.text('DATA_DIR') ?? './data',
     configFile: read.text('TOLLGATE_CONFIG'),
@@ -160,9 +160,14 @@ function isPostgresAddress(value: string): boolean {
   return head !== '' && hosts.split(',').every(host => isUri(`${head}${host}${tail}`))
 }
 
-/** One address, or those of a cluster's nodes. */
+/** As libpq has them. The client takes any other word for `verify-full`, which is not what somebody meant. */
+const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
+
+/** One address, or those of a cluster's nodes. A path is the number of a database, which the client takes for 0 otherwise. */
 function areRedisAddresses(value: string): boolean {
-  return value.split(',').every(address => /^rediss?:\/\/\S+$/.test(address) && isUri(address))
+  return value
+    .split(',')
+    .every(address => /^rediss?:\/\/[^\s/?#]+(?:\/\d*)?(?:[?#]\S*)?$/.test(address) && isUri(address))
 }
 
 /** As a browser names it: without a path, and of an app's own scheme, too (`app://obsidian.md`). */
@@ -199,14 +204,14 @@ class Reader {
     if (value === undefined) return undefined
     const number = /^\d{1,16}$/.test(value) ? Number(value) : Number.NaN
     if (number >= min && number <= max) return number
-    return this.#wrong(name, JSON.stringify(value), `a whole number from ${min} to ${max}`)
+    return this.#wrong(name, redactValue(value), `a whole number from ${min} to ${max}`)
   }
 
   oneOf<Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const value = this.text(name)
     if (value === undefined) return undefined
     const choice = choices.find(candidate => candidate === value)
-    return choice ?? this.#wrong(name, JSON.stringify(value), `one of ${choices.join(', ')}`)
+    return choice ?? this.#wrong(name, redactValue(value), `one of ${choices.join(', ')}`)
   }
 
   listener(hostName: string, portName: string, preset: Listener): Listener {
@@ -221,11 +226,23 @@ class Reader {
     return this.#wrong(name, redactUrl(value), expected)
   }
 
+  databaseUrl(name: string): string | undefined {
+    const value = this.address(name, isPostgresAddress, 'a postgres:// address')
+    const sslMode = value === undefined ? undefined : /[?&]sslmode=([^&]*)/.exec(value)?.[1]
+    if (sslMode !== undefined && !SSL_MODES.includes(sslMode)) {
+      this.lines.push(
+        `${name} has sslmode=${redactValue(sslMode)} but must have one of ${SSL_MODES.join(', ')}`,
+      )
+    }
+    return value
+  }
+
   httpUrl(name: string): string | undefined {
     const value = this.text(name)
     if (value === undefined) return undefined
     const url = URL.canParse(value) ? new URL(value) : undefined
-    if (url?.protocol === 'http:' || url?.protocol === 'https:') return value.replace(/\/+$/, '')
+    const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
+    if (isHttp && !/\s/.test(value)) return value.replace(/\/+$/, '')
     return this.#wrong(name, redactUrl(value), 'an http:// or https:// address')
   }
 
@@ -240,7 +257,10 @@ class Reader {
   list(name: string, isRight: (entry: string) => boolean, expected: string): readonly string[] {
     const value = this.text(name)
     const entries = value?.split(',').map(entry => entry.trim()) ?? []
-    return entries.every(isRight) ? entries : (this.#wrong(name, JSON.stringify(value), expected) ?? [])
+    const wrong = entries.find(entry => !isRight(entry))
+    if (wrong === undefined) return entries
+    this.lines.push(`${name} has ${redactValue(wrong)} but must be ${expected}`)
+    return []
   }
 
   secret(name: string, minBytes: number): string | undefined {
@@ -256,7 +276,7 @@ class Reader {
     if (value === undefined) return undefined
     const isName = /^[A-Za-z0-9]([A-Za-z0-9.-]{0,252}[A-Za-z0-9])?$/.test(value)
     if (isIP(value) !== 0 || (isName && !/^[\d.]+$/.test(value))) return value
-    return this.#wrong(name, JSON.stringify(value), 'an IP address or a host name')
+    return this.#wrong(name, redactValue(value), 'an IP address or a host name')
   }
 
   #wrong(name: string, was: string, expected: string): undefined {

@@ -148,11 +148,23 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     ],
     [
       { CORS_ORIGINS: 'https://a.example/' },
-      'CORS_ORIGINS is "https://a.example/" but must be *, or origins such as https://app.example.com, with commas between them',
+      'CORS_ORIGINS has "https://a.example/" but must be *, or origins such as https://app.example.com, with commas between them',
     ],
     [
       { TRUSTED_PROXIES: '10.0.0.0/8,balancer' },
-      'TRUSTED_PROXIES is "10.0.0.0/8,balancer" but must be addresses and CIDR ranges, with commas between them',
+      'TRUSTED_PROXIES has "balancer" but must be addresses and CIDR ranges, with commas between them',
+    ],
+    [
+      { DATABASE_URL: 'postgres://db/x?sslmode=verify_full', TOLLGATE_SECRET: SECRET },
+      'DATABASE_URL has sslmode="verify_full" but must have one of disable, allow, prefer, require, verify-ca, verify-full',
+    ],
+    [
+      { REDIS_URL: 'redis://cache/main' },
+      'REDIS_URL is "redis://cache/main" but must be a redis:// or rediss:// address',
+    ],
+    [
+      { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318 ' },
+      'OTEL_EXPORTER_OTLP_ENDPOINT is "http://otel:4318" but must be an http:// or https:// address',
     ],
     [{ LOG_FORMAT: 'text' }, 'LOG_FORMAT is "text" but must be one of json, pretty'],
     [
@@ -199,6 +211,42 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
 
   test('several wrong values are several lines', () => {
     expect(refusal({ PORT: 'x', LOG_LEVEL: 'loud' })).toHaveLength(2)
+  })
+})
+
+/** Every variable that is read. */
+const NAMES = new Set<string>()
+readSettings(
+  new Proxy(
+    {},
+    {
+      get(_, name) {
+        NAMES.add(String(name))
+      },
+    },
+  ),
+)
+/** Any text may be the path of a file; what is wrong with it shows when it is opened. */
+const PATHS: ReadonlySet<string> = new Set(['DATA_DIR', 'TOLLGATE_CONFIG'])
+/** Values that nothing but a path can have. */
+const NONSENSE = [' ', '\n', 'a b', '-1', '{}', '/', ',', '""', '80 MB', 'x://hunter2@h?p=hunter2']
+
+describe.each([...NAMES].filter(name => !PATHS.has(name)))('%s', name => {
+  // Those without which the other would not be read.
+  const others = { TOLLGATE_SECRET: SECRET, REDIS_URL: 'redis://cache' }
+
+  test.each(NONSENSE)('is refused as %j, in one short line that holds no password', value => {
+    const lines = refusal({ ...others, [name]: value })
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(new RegExp(`^${name} (is|has) .* but must `))
+    expect(lines[0]).not.toContain('hunter2')
+  })
+
+  test('is not repeated where somebody has put a whole file or a key', () => {
+    const [line = ''] = refusal({ ...others, [name]: 'hunter2 '.repeat(800) })
+    expect(line).toStartWith(name === 'TOLLGATE_SECRET' ? '' : `${name} `)
+    expect(line).not.toContain('hunter2')
+    expect(line.length).toBeLessThan(200)
   })
 })
 
