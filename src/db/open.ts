@@ -39,12 +39,24 @@ export async function openDatabase(options: OpenOptions): Promise<OpenedDatabase
 /** What the network says of an address where no Postgres is. */
 const UNREACHABLE = /^(?:ECONN\w+|ENOTFOUND|EAI_AGAIN|E(?:HOST|NET)UNREACH|ETIMEDOUT|CONNECT(?:ION)?_\w+)$/
 
-/** What Postgres says to a user or of a database that it does not have, and a pooler of settings that it does not know. */
-const TURNED_AWAY = /^(?:28|3D|08P01)/
+/** What TLS says of a certificate that is another's, has expired, or is signed by somebody unknown. */
+const CERTIFICATE = /CERT|SIGNATURE/
+
+/** What a pooler says of settings that it does not know. */
+const TURNED_AWAY = '08P01'
 
 /** @throws Refusal that names the variable for an address that leads to no database, else the error itself */
 function refuseUnreachable(error: unknown): never {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
-  if (!(error instanceof Error) || !(UNREACHABLE.test(code) || TURNED_AWAY.test(code))) throw error
-  throw new Refusal(`DATABASE_URL cannot be used: ${error.message}`, { cause: error })
+  if (!(error instanceof Error)) throw error
+  const { code = '', severity, syscall } = error as { code?: string; severity?: string; syscall?: string }
+  // Postgres ends a connection so: of a user, a database or a setting that it does not have, or while it starts.
+  const isOfAddress = syscall === 'connect' || UNREACHABLE.test(code) || CERTIFICATE.test(code)
+  if (!isOfAddress && severity !== 'FATAL' && code !== TURNED_AWAY) throw error
+  throw new Refusal(`DATABASE_URL cannot be used: ${error.message}${adviceOn(code, error)}`, { cause: error })
+}
+
+function adviceOn(code: string, { message }: Error): string {
+  if (CERTIFICATE.test(code)) return ' (NODE_EXTRA_CA_CERTS is for authorities of your own)'
+  // A server that speaks no TLS says so in a way that the client takes for the end of the connection.
+  return /before secure TLS/.test(message) ? ' (sslmode asks for TLS, which the server may not have)' : ''
 }

@@ -531,10 +531,21 @@ function elsewhere(name: string): string {
   return url.href
 }
 
+/** The same database, asked for with something more. */
+function withParameter(name: string, value: string): string {
+  const url = new URL(db.url)
+  url.searchParams.set(name, value)
+  return url.href
+}
+
 describe('a database that cannot be had', () => {
   test.each([
     ['where nothing listens', 'postgres://user:hunter2@127.0.0.1:1/x', 'ECONNREFUSED'],
+    ['where no socket is', withParameter('host', '/nowhere'), 'connect ENOENT'],
     ['that the server does not have', elsewhere('nothing_there'), 'does not exist'],
+    ['of which a setting is unknown', withParameter('channel_binding', 'require'), '"channel_binding"'],
+    ['of which a setting is wrong', withParameter('statement_timeout', 'soon'), '"statement_timeout"'],
+    ['that speaks no TLS', withParameter('sslmode', 'require'), 'the server may not have'],
   ])('%s is one line that names the variable', async (_where, url, says) => {
     const child = spawn(['account', 'list'], { ...ENV, DATABASE_URL: url })
     const { exitCode, stdout, stderr } = await finish(child)
