@@ -1,6 +1,10 @@
 import type { Account } from '@/accounts/account.ts'
 import { accountStore } from '@/accounts/store.ts'
+import { type AccountChange, changeAccount, statusOf } from '@/console/account-changes.ts'
+import { administer, COMMAND_LINE } from '@/console/acts.ts'
 import { closeAccount, eraseHolder, reopenAccount } from '@/console/closing.ts'
+import { limitsRow } from '@/console/key-rows.ts'
+import type { Database } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
@@ -16,7 +20,7 @@ import {
 } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { idCommand, type Subject } from './id-command.ts'
-import { limitsCommand, limitsRow } from './limit-options.ts'
+import { limitsCommand } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { list, print, table } from './output.ts'
 
@@ -36,12 +40,13 @@ const createCommand: Command = {
     const account = await withDatabase(io, async db => {
       const creditNano = paid ?? readCredit((await loadDefaults(db)).trialCredit)
       const models = (await resolveModels(db, readList(words.texts['models']))) ?? []
-      return accountStore(db).createAccount({
-        email,
-        creditNano,
-        onTrial: paid === undefined,
-        models,
-        storeAllowed: !words.flags.has('no-store'),
+      return administer({ database: db }, COMMAND_LINE, async tx => {
+        const storeAllowed = !words.flags.has('no-store')
+        const made = { email, creditNano, onTrial: paid === undefined, models, storeAllowed }
+        const result = await accountStore({ orm: tx }).createAccount(made)
+        const after = { email, credit: formatMoney(creditNano), models, store: storeAllowed }
+        const act = { action: 'account.create', target: `account ${result.id}`, before: null, after }
+        return { result, act }
       })
     })
     const { id, balance } = rowOf(account)
@@ -80,10 +85,10 @@ const showCommand = idCommand(SUBJECT, 'show', 'show one account', (db, id) =>
   accountStore(db).findAccount(id),
 )
 const suspendCommand = idCommand(SUBJECT, 'suspend', 'refuse every request of an account', (db, id) =>
-  accountStore(db).suspendAccount(id),
+  change(db, { id, action: 'account.suspend', shown: statusOf, work: store => store.suspendAccount(id) }),
 )
 const resumeCommand = idCommand(SUBJECT, 'resume', 'serve a suspended account again', (db, id) =>
-  accountStore(db).resumeAccount(id),
+  change(db, { id, action: 'account.resume', shown: statusOf, work: store => store.resumeAccount(id) }),
 )
 
 const closeCommand = closing('close', 'end an account: revoke its keys, sign its holder out', closeAccount)
@@ -94,7 +99,7 @@ const eraseCommand = closing(
   eraseHolder,
 )
 
-/** A command that closes an account, reopens it or forgets its holder, and says so in the console's log of acts. */
+/** A command that closes an account, reopens it or forgets its holder. */
 function closing(verb: string, summary: string, act: typeof closeAccount): Command {
   return {
     name: `account ${verb}`,
@@ -105,8 +110,7 @@ function closing(verb: string, summary: string, act: typeof closeAccount): Comma
     async run(args, io) {
       const words = readArguments(args, { reason: 'text' }, ['ID'])
       const order = { id: readId(words.positionals[0] ?? '', 'ID'), reason: required(words, 'reason') }
-      const actor = { userId: null, email: 'command line', ip: undefined }
-      const account = await withDatabase(io, database => act({ database }, actor, order))
+      const account = await withDatabase(io, database => act({ database }, COMMAND_LINE, order))
       show(io, words.json, account)
       return 0
     },
@@ -114,7 +118,12 @@ function closing(verb: string, summary: string, act: typeof closeAccount): Comma
 }
 
 const limitsOfAccount = limitsCommand(SUBJECT, (db, id, changes) =>
-  accountStore(db).changeLimits(id, changes),
+  change(db, {
+    id,
+    action: 'account.limits',
+    shown: account => limitsRow(account.limits),
+    work: store => store.changeLimits(id, changes),
+  }),
 )
 
 const STORE_WORDS = ['allow', 'forbid'] as const
@@ -131,7 +140,14 @@ forbid  such requests are refused; what is kept already stays until it expires`,
     const choice = STORE_WORDS.find(candidate => candidate === word)
     if (choice === undefined) throw new UsageError(`"${word}" is neither ${STORE_WORDS.join(' nor ')}`)
     const id = readId(idWord, 'ID')
-    const account = await withDatabase(io, db => accountStore(db).allowStore(id, choice === 'allow'))
+    const account = await withDatabase(io, db =>
+      change(db, {
+        id,
+        action: 'account.store',
+        shown: ({ storeAllowed }) => ({ store: storeAllowed }),
+        work: store => store.allowStore(id, choice === 'allow'),
+      }),
+    )
     show(io, json, account)
     return 0
   },
@@ -150,6 +166,10 @@ export const accountCommands: readonly Command[] = [
   limitsOfAccount,
   storeCommand,
 ]
+
+function change(database: Database, made: AccountChange): Promise<Account> {
+  return changeAccount({ database }, COMMAND_LINE, made)
+}
 
 function show(io: CommandIo, json: boolean, account: Account): void {
   print(io, json, rowOf(account), () => describe(account))

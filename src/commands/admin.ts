@@ -1,5 +1,5 @@
 import { reachable } from '@/commands/serve/console.ts'
-import { writeAct } from '@/console/acts.ts'
+import { COMMAND_LINE, writeAct } from '@/console/acts.ts'
 import { makeLink } from '@/console/links.ts'
 import { type Command, readArguments, requiredEmail } from './command.ts'
 import { withDatabase } from './deployment.ts'
@@ -22,9 +22,13 @@ const inviteCommand: Command = {
       }
       return orm.transaction(async tx => {
         const link = await makeLink(maker, tx, { kind: 'invite', email, role: 'owner' })
-        const actor = { userId: null, email: 'command line', ip: undefined }
         const after = { email, role: 'owner' }
-        await writeAct(tx, actor, { action: 'user.invite', target: `address ${email}`, before: null, after })
+        await writeAct(tx, COMMAND_LINE, {
+          action: 'user.invite',
+          target: `address ${email}`,
+          before: null,
+          after,
+        })
         return link
       })
     })

@@ -1,6 +1,11 @@
 import type { ApiKey, SpendCap } from '@/accounts/account.ts'
 import { keyStore, type NewKey } from '@/accounts/key-store.ts'
+import { administer, COMMAND_LINE } from '@/console/acts.ts'
+import { changeKey, type KeyChange, limitsOf, revocationOf } from '@/console/key-changes.ts'
+import { limitsRow } from '@/console/key-rows.ts'
+import type { Database } from '@/db/connect.ts'
 import type { CapPeriod } from '@/db/schema.ts'
+import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { isRange } from '@/net/ip-range.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
@@ -16,7 +21,7 @@ import {
 import { withDatabase } from './deployment.ts'
 import { readExpiry } from './expiry.ts'
 import { idCommand, type Subject } from './id-command.ts'
-import { LIMIT_OPTIONS, limitsCommand, limitsRow, readLimits } from './limit-options.ts'
+import { LIMIT_OPTIONS, limitsCommand, readLimits } from './limit-options.ts'
 import { resolveModels } from './model-names.ts'
 import { print, table } from './output.ts'
 
@@ -59,9 +64,16 @@ const createCommand: Command = {
       limits: readLimits(texts),
     } satisfies Omit<NewKey, 'models'>
     const names = readNames(texts['models'], 'models')
-    const { id, key } = await withDatabase(io, async db =>
-      keyStore(db).createKey({ ...input, models: await resolveModels(db, names) }),
-    )
+    const { id, key } = await withDatabase(io, async db => {
+      const models = await resolveModels(db, names)
+      return administer({ database: db }, COMMAND_LINE, async tx => {
+        const result = await keyStore({ orm: tx }).createKey({ ...input, models })
+        // Not what it is called: that is forgotten with the holder, and the log forgets nothing.
+        const after = { account_id: input.accountId }
+        const act = { action: 'key.create', target: `key ${result.id}`, before: null, after }
+        return { result, act }
+      })
+    })
     print(
       io,
       words.json,
@@ -88,14 +100,27 @@ const listCommand: Command = {
 
 const SUBJECT: Subject<ApiKey> = { noun: 'key', show }
 
-const limitsOfKey = limitsCommand(SUBJECT, (db, id, changes) => keyStore(db).changeKeyLimits(id, changes))
+const limitsOfKey = limitsCommand(SUBJECT, (db, id, changes) =>
+  change(db, {
+    id,
+    action: 'key.limits',
+    shown: limitsOf,
+    work: store => store.changeKeyLimits(id, changes),
+  }),
+)
 
 const revokeCommand = idCommand(SUBJECT, 'revoke', 'refuse a key from now on, for good', (db, id) =>
-  keyStore(db).revokeKey(id),
+  change(db, { id, action: 'key.revoke', shown: revocationOf, work: store => store.revokeKey(id) }),
 )
 
 /** `key ...`: an account's API keys. */
 export const keyCommands: readonly Command[] = [createCommand, listCommand, limitsOfKey, revokeCommand]
+
+async function change(database: Database, made: KeyChange): Promise<ApiKey> {
+  const changed = await changeKey({ database }, COMMAND_LINE, made)
+  if (changed === undefined) throw new Refusal(`There is no key ${made.id}`)
+  return changed
+}
 
 function show(io: CommandIo, json: boolean, key: ApiKey): void {
   print(io, json, rowOf(key), () => keyTable([key]))

@@ -1,22 +1,23 @@
+import { postByHand } from '@/console/account-changes.ts'
+import { COMMAND_LINE } from '@/console/acts.ts'
+import { makeCodes } from '@/console/redeem-codes.ts'
 import type { Database } from '@/db/connect.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { type AuditCheck, type AuditReport, audit } from '@/ledger/audit.ts'
-import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
-import type { PostingKind } from '@/ledger/types.ts'
 import { formatMoney, MONEY_BOUNDS, parseMoney } from '@/pricing/money.ts'
-import { type Command, type CommandIo, readArguments, readId, required, UsageError } from './command.ts'
+import { type Command, readArguments, readId, required, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
 import { print, table } from './output.ts'
 
-const creditCommand = posting('credit', 'add to the balance of an account, as paid for', 'topup', 1n)
-const debitCommand = posting('debit', 'take from the balance of an account', 'debit', -1n)
+const creditCommand = posting('credit', 'add to the balance of an account, as paid for')
+const debitCommand = posting('debit', 'take from the balance of an account')
 
 /** A command that posts one entry. */
-function posting(word: string, summary: string, kind: PostingKind, sign: bigint): Command {
+function posting(side: 'credit' | 'debit', summary: string): Command {
   return {
-    name: `account ${word}`,
+    name: `account ${side}`,
     summary,
     usage: 'ID AMOUNT --reason R',
     details: `ID          the number that "account list" shows
@@ -25,13 +26,12 @@ AMOUNT      a decimal amount above 0, as in 5.00
     async run(args, io) {
       const words = readArguments(args, { reason: 'text' }, ['ID', 'AMOUNT'])
       const accountId = readId(words.positionals[0] ?? '', 'ID')
-      const amountNano = sign * readAmount(words.positionals[1] ?? '', 'AMOUNT')
+      const amountNano = readAmount(words.positionals[1] ?? '', 'AMOUNT')
       const reason = required(words, 'reason')
-      const { entryId, balanceNano } = await withDatabase(io, db =>
-        ledgerStore(db).post({ id: newId(io), accountId, kind, amountNano, reason }),
+      const posted = await withDatabase(io, database =>
+        postByHand({ database }, COMMAND_LINE, { accountId, side, amountNano, reason }),
       )
-      const balance = formatMoney(balanceNano)
-      print(io, words.json, { entry_id: entryId, balance }, () => `entry ${entryId}\nbalance ${balance}`)
+      print(io, words.json, posted, () => `entry ${posted.entry_id}\nbalance ${posted.balance}`)
       return 0
     },
   }
@@ -49,8 +49,9 @@ const redeemCreateCommand: Command = {
     const amountNano = readAmount(required(words, 'amount'), '--amount')
     const uses = readCount(words.texts['uses'], '--uses', 1_000_000_000)
     const count = readCount(words.texts['count'], '--count', 10_000)
-    const codes = Array.from({ length: count }, mintCode)
-    await withDatabase(io, db => ledgerStore(db).createCodes(codes.map(hashCode), { amountNano, uses }))
+    const codes = await withDatabase(io, database =>
+      makeCodes({ database }, COMMAND_LINE, { amountNano, uses, count }),
+    )
     print(io, words.json, codes, () => codes.join('\n'))
     return 0
   },
@@ -104,11 +105,6 @@ function readCount(text: string | undefined, what: string, most: number): number
   const number = text === undefined ? 1 : /^\d{1,10}$/.test(text) ? Number(text) : 0
   if (number >= 1 && number <= most) return number
   throw new UsageError(`${what} is "${text}" but must be a whole number from 1 to ${most}`)
-}
-
-/** A UUIDv7 of the time that the command was given. */
-function newId(io: CommandIo): string {
-  return Bun.randomUUIDv7('hex', io.now())
 }
 
 function rowOf({ ok, checks, suspendedAccounts }: AuditReport) {

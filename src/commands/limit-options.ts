@@ -1,4 +1,4 @@
-import type { LimitChanges, Limits } from '@/accounts/account.ts'
+import type { LimitChanges } from '@/accounts/account.ts'
 import type { Database } from '@/db/connect.ts'
 import { type Command, readArguments, readId, UsageError } from './command.ts'
 import { withDatabase } from './deployment.ts'
@@ -62,13 +62,4 @@ function limitChange(
   const limit = /^\d{1,15}$/.test(text) ? Number(text) : 0
   if (limit > 0) return { [name]: limit }
   throw new UsageError(`--${option} is "${text}" but must be a whole number above 0, or "default"`)
-}
-
-/** Limits as `--json` shows them; null is the deployment's default. */
-export function limitsRow({ requestsPerMinute, tokensPerMinute, concurrentRequests }: Limits) {
-  return {
-    requests_per_minute: requestsPerMinute ?? null,
-    tokens_per_minute: tokensPerMinute ?? null,
-    concurrent_requests: concurrentRequests ?? null,
-  }
 }

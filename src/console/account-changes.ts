@@ -3,12 +3,14 @@ import { type AccountStore, accountStore } from '@/accounts/store.ts'
 import { rawSqlOf } from '@/db/connect.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { postEntry } from '@/ledger/store.ts'
-import { formatMoney, parseMoney } from '@/pricing/money.ts'
+import { formatMoney } from '@/pricing/money.ts'
 import { accountRevision } from './account-rows.ts'
 import { type Actor, administer } from './acts.ts'
 import type { Console } from './deployment.ts'
-import { invalid, notFound } from './failure.ts'
+import { notFound } from './failure.ts'
 import { refuseOverwriting } from './revision.ts'
+
+type Where = Pick<Console, 'database'>
 
 /** What is changed about an account, and what the log is told of it. */
 export interface AccountChange {
@@ -23,14 +25,16 @@ export interface AccountChange {
   revision?: string | undefined
 }
 
-/** Changes an account, and writes down what it was before and after. */
+/**
+ * Changes an account, and writes down what it was before and after.
+ * @throws Refusal where there is no such account
+ */
 export async function changeAccount(
-  console: Console,
+  where: Where,
   actor: Actor,
   { id, action, shown, work, reason, revision }: AccountChange,
 ): Promise<Account> {
-  await assertAccount(console, id)
-  return administer(console, actor, async tx => {
+  return administer(where, actor, async tx => {
     const store = accountStore({ orm: tx })
     const before = await store.lockAccount(id)
     refuseOverwriting('account', accountRevision(before), revision)
@@ -46,23 +50,24 @@ export async function changeAccount(
 interface HandPosting {
   accountId: number
   side: 'credit' | 'debit'
-  amount: string
+  /** Above 0. */
+  amountNano: bigint
   reason: string
   /** Two of one account and side with the same are one. */
   once?: string | undefined
 }
 
-/** Posts an entry by hand and writes it down. */
-export async function postByHand(
-  console: Console,
+/**
+ * Posts an entry by hand and writes it down.
+ * @throws Refusal where there is no such account
+ */
+export function postByHand(
+  where: Where,
   actor: Actor,
-  { accountId, side, amount, reason, once }: HandPosting,
+  { accountId, side, reason, once, ...posting }: HandPosting,
 ): Promise<{ entry_id: string; balance: string }> {
-  await assertAccount(console, accountId)
-  const nano = parseMoney(amount)
-  if (nano === undefined || nano <= 0n) throw invalid('amount', 'This is no amount above 0, as in 5.00')
-  const amountNano = side === 'credit' ? nano : -nano
-  return administer(console, actor, async tx => {
+  const amountNano = side === 'credit' ? posting.amountNano : -posting.amountNano
+  return administer(where, actor, async tx => {
     const { entryId, posted, balanceNano } = await postEntry(rawSqlOf(tx), {
       id: Bun.randomUUIDv7(),
       accountId,
@@ -79,8 +84,13 @@ export async function postByHand(
   })
 }
 
+/** As the log shows whether an account is served. */
+export function statusOf({ status }: Account): JsonObject {
+  return { status }
+}
+
 /** @throws ConsoleError `not_found`, where the store would say that the request is refused */
-export async function assertAccount({ database }: Console, id: number): Promise<void> {
+export async function assertAccount({ database }: Where, id: number): Promise<void> {
   const [account] = await accountStore(database).searchAccounts({ before: id + 1, limit: 1 })
   if (account?.id !== id) throw notFound('account')
 }

@@ -12,6 +12,9 @@ export interface Actor {
   ip: string | undefined
 }
 
+/** Whoever runs commands on the deployment's database. */
+export const COMMAND_LINE: Actor = { userId: null, email: 'command line', ip: undefined }
+
 /** What is done. `before` and `after` hold no secret; null: it was not there. */
 export interface Act {
   /** `account.suspend`, `channel.change`... */

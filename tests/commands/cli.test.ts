@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, setDefaultTimeout, test } from '
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { adminAct, apiKey } from '@/db/schema.ts'
 
@@ -68,6 +68,13 @@ async function json(...words: string[]) {
   const { exitCode, stdout, stderr } = await run(...words, '--json')
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: '' })
   return JSON.parse(stdout)
+}
+
+/** What the console's log says was done to something by command, in that order. */
+async function actsOn(target: string) {
+  const { action, after } = adminAct
+  const done = and(eq(adminAct.target, target), eq(adminAct.email, 'command line'))
+  return db.orm.select({ action, after }).from(adminAct).where(done).orderBy(adminAct.id)
 }
 
 beforeAll(async () => {
@@ -200,9 +207,22 @@ describe('account', () => {
     expect((await json('account', 'suspend', `${id}`)).status).toBe('suspended')
     expect((await json('account', 'resume', `${id}`)).status).toBe('active')
     expect(await json('account', 'list')).toContainEqual(expect.objectContaining({ id, email: 'life@x' }))
+    const limits = { requests_per_minute: 5, tokens_per_minute: 100, concurrent_requests: null }
+    expect(await actsOn(`account ${id}`)).toEqual([
+      {
+        action: 'account.create',
+        after: { email: 'life@x', credit: '1.000000000', models: [], store: true },
+      },
+      { action: 'account.limits', after: limits },
+      { action: 'account.limits', after: { ...limits, requests_per_minute: null } },
+      { action: 'account.store', after: { store: false } },
+      { action: 'account.store', after: { store: true } },
+      { action: 'account.suspend', after: { status: 'suspended' } },
+      { action: 'account.resume', after: { status: 'active' } },
+    ])
   })
 
-  test('close, reopen and erase do so, and the log of acts says why', async () => {
+  test('close, reopen and erase do so, and the log says why', async () => {
     const { id } = await json('account', 'create', '--email', 'ending@x', '--credit', '0')
     await json('key', 'create', '--account', `${id}`)
     const keyStates = async () =>
@@ -216,16 +236,12 @@ describe('account', () => {
     const erased = await json('account', 'erase', `${id}`, '--reason', 'law')
     expect(erased).toMatchObject({ id, status: 'closed' })
     expect(erased.email).not.toBe('ending@x')
-    const acts = await db.orm
-      .select()
-      .from(adminAct)
-      .where(eq(adminAct.target, `account ${id}`))
-      .orderBy(adminAct.id)
-    expect(acts.map(({ action, email, after }) => [action, email, after?.['reason']])).toEqual([
-      ['account.close', 'command line', 'moved'],
-      ['account.reopen', 'command line', 'back'],
-      ['account.close', 'command line', 'gone'],
-      ['account.erase', 'command line', 'law'],
+    expect(await actsOn(`account ${id}`)).toEqual([
+      { action: 'account.create', after: expect.objectContaining({ credit: '0.000000000' }) },
+      { action: 'account.close', after: expect.objectContaining({ status: 'closed', reason: 'moved' }) },
+      { action: 'account.reopen', after: expect.objectContaining({ status: 'active', reason: 'back' }) },
+      { action: 'account.close', after: expect.objectContaining({ status: 'closed', reason: 'gone' }) },
+      { action: 'account.erase', after: expect.objectContaining({ status: 'closed', reason: 'law' }) },
     ])
   })
 
@@ -293,6 +309,11 @@ describe('key', () => {
       status: 'revoked',
       revoked_at: expect.any(String),
     })
+    expect(await actsOn(`key ${id}`)).toEqual([
+      { action: 'key.create', after: { account_id: Number(account) } },
+      { action: 'key.limits', after: limited.limits },
+      { action: 'key.revoke', after: { account_id: Number(account), revoked: true } },
+    ])
   })
 
   test('people get the key and a warning, and a table', async () => {

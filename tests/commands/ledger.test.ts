@@ -1,8 +1,10 @@
 import { afterAll, describe, expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { accountStore } from '@/accounts/store.ts'
 import { type Command, type CommandIo, UsageError } from '@/commands/command.ts'
 import { ledgerCommands } from '@/commands/ledger.ts'
+import { adminAct } from '@/db/schema.ts'
 import { hashCode } from '@/ledger/redeem-code.ts'
 import { ledgerStore } from '@/ledger/store.ts'
 
@@ -37,7 +39,7 @@ async function run(words: string) {
 
 const json = async (words: string) => JSON.parse((await run(`${words} --json`)).text)
 
-test('credit and debit post an entry and tell the balance', async () => {
+test('credit and debit post an entry, tell the balance, and are in the log', async () => {
   const id = await newAccount()
   expect(await json(`account credit ${id} 2.50 --reason transfer`)).toEqual({
     entry_id: expect.stringMatching(/^[0-9a-f-]{14}7/),
@@ -47,6 +49,14 @@ test('credit and debit post an entry and tell the balance', async () => {
     balance: '7.499999999',
   })
   expect(await store.findAccount(Number(id))).toMatchObject({ balanceNano: 7_499_999_999n, onTrial: false })
+  const acts = await db.orm
+    .select()
+    .from(adminAct)
+    .where(eq(adminAct.target, `account ${id}`))
+  expect(acts).toMatchObject([
+    { action: 'account.credit', email: 'command line', after: { amount: '2.500000000', reason: 'transfer' } },
+    { action: 'account.debit', email: 'command line', after: { amount: '-0.000000001', reason: 'test' } },
+  ])
 })
 
 test.each([
@@ -71,6 +81,8 @@ test.each(['account credit 999999 5 --reason r', 'audit --account 999999'])('%s 
 test('redeem create prints each code once, and each is worth what was said as often as was said', async () => {
   const codes = await json('redeem create --amount 5.00 --count 3 --uses 2')
   expect(new Set(codes).size).toBe(3)
+  const [act] = await db.orm.select().from(adminAct).where(eq(adminAct.action, 'redeem.create'))
+  expect(act).toMatchObject({ target: '3 codes', after: { amount: '5.000000000', uses: 2, count: 3 } })
   const results: unknown[] = []
   for (const account of [await newAccount(), await newAccount(), await newAccount()]) {
     const code = hashCode(codes[1])

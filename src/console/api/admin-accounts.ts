@@ -1,10 +1,9 @@
 import type { Account } from '@/accounts/account.ts'
 import { accountStore } from '@/accounts/store.ts'
 import type { Transaction } from '@/db/connect.ts'
-import type { JsonObject } from '@/json/json.ts'
 import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
-import { type AccountChange, assertAccount, changeAccount, postByHand } from '../account-changes.ts'
+import { type AccountChange, assertAccount, changeAccount, postByHand, statusOf } from '../account-changes.ts'
 import { accountRow } from '../account-rows.ts'
 import { administer } from '../acts.ts'
 import { closeAccount, eraseHolder, payOut, reopenAccount } from '../closing.ts'
@@ -32,7 +31,24 @@ export function adminAccountsApi(console: Console, listener: Listener) {
   }
 
   async function change(call: Incoming<SignedIn>, made: AccountChange): Promise<AccountRow> {
+    await assertAccount(console, made.id)
     return rowOf(await changeAccount(console, actorOf(call), made))
+  }
+
+  async function post(
+    side: 'credit' | 'debit',
+    {
+      params,
+      body: { amount, ...body },
+      ...call
+    }: Call<(typeof adminAccountRoutes)[`POST /api/admin/accounts/:id/${typeof side}`]>,
+  ) {
+    await assertAccount(console, params.id)
+    const amountNano = parseMoney(amount)
+    if (amountNano === undefined || amountNano <= 0n) {
+      throw invalid('amount', 'This is no amount above 0, as in 5.00')
+    }
+    return postByHand(console, actorOf(call), { ...body, accountId: params.id, side, amountNano })
   }
 
   async function end(
@@ -65,10 +81,8 @@ export function adminAccountsApi(console: Console, listener: Listener) {
       return rowOf(await accounts.findAccount(params.id))
     },
     'POST /api/admin/accounts/:id/invite': ({ params, ...call }) => inviteTo(console, call, params.id),
-    'POST /api/admin/accounts/:id/credit': ({ params, body, ...call }) =>
-      postByHand(console, actorOf(call), { ...body, accountId: params.id, side: 'credit' }),
-    'POST /api/admin/accounts/:id/debit': ({ params, body, ...call }) =>
-      postByHand(console, actorOf(call), { ...body, accountId: params.id, side: 'debit' }),
+    'POST /api/admin/accounts/:id/credit': call => post('credit', call),
+    'POST /api/admin/accounts/:id/debit': call => post('debit', call),
     'POST /api/admin/accounts/:id/suspend': ({ params: { id }, body: { reason }, ...call }) =>
       change(call, {
         id,
@@ -184,10 +198,6 @@ function inviteHolder(
   madeBy: number,
 ): Promise<string> {
   return makeLink(linkMakerOf(console), tx, { kind: 'invite', email, role: null, madeBy })
-}
-
-function statusOf({ status }: Account): JsonObject {
-  return { status }
 }
 
 /** The ids behind names of models. */

@@ -1,10 +1,7 @@
-import type { ApiKey } from '@/accounts/account.ts'
-import { type KeyStore, keyStore } from '@/accounts/key-store.ts'
-import type { JsonObject } from '@/json/json.ts'
-import { administer } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { notFound } from '../failure.ts'
-import { keyRevision, limitChangesOf, limitsRow } from '../key-rows.ts'
+import { changeKey, type KeyChange, limitsOf, revocationOf } from '../key-changes.ts'
+import { keyRevision, limitChangesOf } from '../key-rows.ts'
 import { refuseOverwriting } from '../revision.ts'
 import type { SignedIn } from '../sessions.ts'
 import { adminKeyRoutes } from './contract/admin-accounts.ts'
@@ -14,38 +11,24 @@ import { shown } from './keys.ts'
 
 /** What administrators do about anybody's keys. */
 export function adminKeysApi(console: Console, listener: Listener) {
-  /** Changes a key, and writes down what of it was before and after. */
-  async function change(
-    call: Incoming<SignedIn>,
-    id: number,
-    action: string,
-    shownOf: (key: ApiKey) => JsonObject,
-    work: (store: KeyStore, before: ApiKey) => Promise<ApiKey>,
-  ): Promise<Key> {
-    const changed = await administer(console, actorOf(call), async tx => {
-      const store = keyStore({ orm: tx })
-      const before = await store.lockKey(id)
-      if (before === undefined) throw notFound('key')
-      const after = await work(store, before)
-      const act = { action, target: `key ${id}`, before: shownOf(before), after: shownOf(after) }
-      return { result: after, act }
-    })
+  async function change(call: Incoming<SignedIn>, made: KeyChange): Promise<Key> {
+    const changed = await changeKey(console, actorOf(call), made)
+    if (changed === undefined) throw notFound('key')
     return shown(console, changed)
   }
 
   return controller('console-admin-keys', console, listener, adminKeyRoutes, {
     'POST /api/admin/keys/:id/revoke': ({ params: { id }, ...call }) =>
-      change(call, id, 'key.revoke', revocationOf, store => store.revokeKey(id)),
+      change(call, { id, action: 'key.revoke', shown: revocationOf, work: store => store.revokeKey(id) }),
     'PATCH /api/admin/keys/:id/limits': ({ params: { id }, body: { revision, ...limits }, ...call }) =>
-      change(call, id, 'key.limits', limitsOf, (store, before) => {
-        refuseOverwriting('key', keyRevision(before), revision)
-        return store.changeKeyLimits(id, limitChangesOf(limits))
+      change(call, {
+        id,
+        action: 'key.limits',
+        shown: limitsOf,
+        work: (store, before) => {
+          refuseOverwriting('key', keyRevision(before), revision)
+          return store.changeKeyLimits(id, limitChangesOf(limits))
+        },
       }),
   })
 }
-
-const revocationOf = ({ accountId, revokedAt }: ApiKey) => ({
-  account_id: accountId,
-  revoked: revokedAt !== undefined,
-})
-const limitsOf = ({ limits }: ApiKey) => limitsRow(limits)

@@ -1,14 +1,12 @@
 import { desc, eq, lt, sql } from 'drizzle-orm'
-import { rawSqlOf } from '@/db/connect.ts'
 import { auditRun, redeemCode, refusedSettlement } from '@/db/schema.ts'
 import { audit } from '@/ledger/audit.ts'
-import { hashCode, mintCode } from '@/ledger/redeem-code.ts'
-import { createCodes } from '@/ledger/store.ts'
 import { formatMoney, parseMoney } from '@/pricing/money.ts'
 import { administer, readActs } from '../acts.ts'
 import type { Console } from '../deployment.ts'
 import { ConsoleError, invalid } from '../failure.ts'
 import { cursorHash, cursorId, cursorOf, cursorOfHash, cursorRequest, readPage } from '../paging.ts'
+import { codeId, makeCodes } from '../redeem-codes.ts'
 import { readSystem } from '../system.ts'
 import {
   type Act,
@@ -48,25 +46,15 @@ export function adminLedgerApi(console: Console, listener: Listener) {
     'POST /api/admin/redeem-codes': async ({ body, ...call }) => {
       const amountNano = parseMoney(body.amount)
       if (amountNano === undefined || amountNano <= 0n) throw invalid('amount', 'This is no amount above 0')
-      const uses = body.uses ?? 1
       const expiresAt =
         body.expires_at === undefined || body.expires_at === null ? undefined : new Date(body.expires_at)
       if (expiresAt !== undefined && !(expiresAt.getTime() > console.clock.now())) {
         throw invalid('expires_at', 'This time is over already')
       }
-      const codes = Array.from({ length: body.count ?? 1 }, mintCode)
-      const hashes = codes.map(hashCode)
-      await administer(console, actorOf(call), async tx => {
-        const terms = { amountNano, uses, ...(expiresAt === undefined ? {} : { expiresAt }) }
-        await createCodes(rawSqlOf(tx), hashes, terms)
-        const after = {
-          amount: formatMoney(amountNano),
-          uses,
-          count: codes.length,
-          expires_at: expiresAt?.toISOString() ?? null,
-        }
-        const target = hashes.length === 1 ? `code ${idOf(hashes[0])}` : `${hashes.length} codes`
-        return { result: undefined, act: { action: 'redeem.create', target, before: null, after } }
+      const terms = { amountNano, uses: body.uses ?? 1, count: body.count ?? 1 }
+      const codes = await makeCodes(console, actorOf(call), {
+        ...terms,
+        ...(expiresAt === undefined ? {} : { expiresAt }),
       })
       return { codes }
     },
@@ -168,18 +156,11 @@ function refusedRow(refused: typeof refusedSettlement.$inferSelect): RefusedChar
 
 function codeRow(code: StoredCode): RedeemCode {
   return {
-    id: idOf(code.codeHash),
+    id: codeId(code.codeHash),
     amount: formatMoney(code.amount),
     max_uses: code.maxUses,
     uses: code.uses,
     expires_at: code.expiresAt?.toISOString() ?? null,
     created_at: code.createdAt.toISOString(),
   }
-}
-
-/** As the ledger's entries name it, too. */
-function idOf(hash: Uint8Array | undefined): string {
-  return Buffer.from(hash ?? [])
-    .toString('hex')
-    .slice(0, 16)
 }
