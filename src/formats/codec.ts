@@ -35,6 +35,12 @@ export interface Codec {
    */
   encodeRequest(request: GenerationRequest, target: Target): EncodedRequest
 
+  /**
+   * The most output that `encodeRequest` asks for, where that may be more than the request's own limit: the API takes no
+   * less, or thought comes on top. Undefined: never more.
+   */
+  readonly mostOutput: ((wish: OutputWish, target: Target) => number | undefined) | undefined
+
   /** Reads an upstream's whole answer. Unknown fields and values are carried past, never an error. */
   decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse
 
@@ -172,6 +178,9 @@ export interface PassthroughListening {
   /** Clients of the format die of comments. */
   hidesComments: boolean
 }
+
+/** What of a request decides how much output an upstream is asked for. */
+export type OutputWish = Pick<GenerationRequest, 'maxOutputTokens' | 'reasoning'>
 
 /** What of a call is not in its body in every format. */
 export interface Call {

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { targetOf } from '@/exchange/admission/target.ts'
 import type { Interruption } from '@/exchange/interruption.ts'
 import { type Fetched, type FetchedByUrl, mediaToFetch } from '@/formats/media/media-urls.ts'
 import { CODECS } from '@/formats/registry.ts'
@@ -7,7 +8,6 @@ import type { MediaPart } from '@/generation/part.ts'
 import type { Model, Route } from '@/routing/model.ts'
 import type { MediaFetch } from '@/upstream/media.ts'
 import { isPassthrough } from './passthrough-request.ts'
-import { targetOf } from './preparation.ts'
 
 /** Media that one request may have fetched, and their bytes in all. */
 const MAX_MEDIA = 20

@@ -1,8 +1,9 @@
 import { freeBytes, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { targetOf } from '@/exchange/admission/target.ts'
 import { askedTier } from '@/exchange/billing/service-tier.ts'
 import { estimateTokens } from '@/exchange/billing/token-estimate.ts'
-import type { Codec, DecodeContext, ReplyContext, Target } from '@/formats/codec.ts'
+import type { Codec, DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { inCallersWords, nameLosses, refuseLosses } from '@/formats/lowering/caller-words.ts'
 import { lowerRequest, type Raiser } from '@/formats/lowering/lowering.ts'
 import { type FetchedByUrl, withMedia } from '@/formats/media/media-urls.ts'
@@ -94,12 +95,19 @@ function prepareConversion(prompt: Prompt, model: Model, route: Route, options: 
   const { channel } = route
   const codec = CODECS[channel.format]
   const caller = CODECS[prompt.format]
+  const { outputLimit } = prompt
+  const target = targetOf(model, route)
   const lowered = inCallersWords(caller, prompt.body.json, () =>
     lowerRequest(
-      limited(withMedia(asked(prompt, channel.format), options.media), prompt.outputLimit),
+      limited(withMedia(asked(prompt, channel.format), options.media), outputLimit),
       codec,
-      // Who calls in the format itself says what to keep.
-      { ...targetOf(model, route), cachesPrompts: channel.cachePrompts && caller !== codec },
+      {
+        ...target,
+        // What the balance pays for is all that there is, also for thought.
+        maxOutputTokens: outputLimit ?? target.maxOutputTokens,
+        // Who calls in the format itself says what to keep.
+        cachesPrompts: channel.cachePrompts && caller !== codec,
+      },
       channel,
     ),
   )
@@ -152,11 +160,6 @@ const NO_BYTES = new Uint8Array(0)
 export function forgetAsked(preparation: Preparation, prompt: Prompt): void {
   preparation.body = NO_BYTES
   prompt.forget()
-}
-
-/** What codecs need to know of the upstream's model. */
-export function targetOf(model: Model, { channel, upstreamModel }: Route): Target {
-  return { model: upstreamModel, vendor: channel.vendor, maxOutputTokens: model.maxOutputTokens }
 }
 
 /** What the model is asked: the caller's request, or for a summary. */

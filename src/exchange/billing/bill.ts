@@ -251,7 +251,7 @@ export class Bill {
   }
 
   #denied(reason: DenialReason, affordable: number | undefined, result: HoldResult): GatewayError {
-    return denied(reason, affordable && this.#ofEach(affordable), result.resetsAt, this.#options.now())
+    return denied(reason, affordable && this.quote.statable(affordable), result.resetsAt, this.#options.now())
   }
 
   async #hold(amountNano: bigint): Promise<HoldResult> {

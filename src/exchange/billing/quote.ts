@@ -2,6 +2,8 @@ import type { Caller } from '@/accounts/account.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { mentions, outlineOf, textsOf } from '@/exchange/admission/body.ts'
 import type { Prompt } from '@/exchange/admission/prompt.ts'
+import { targetOf } from '@/exchange/admission/target.ts'
+import { CODECS } from '@/formats/registry.ts'
 import type { Format } from '@/generation/format.ts'
 import type { Rates, TokenRateName } from '@/generation/rates.ts'
 import { escapesOf, mayBeEscaped } from '@/json/escapes.ts'
@@ -50,6 +52,8 @@ export interface Quote {
    * cheaper by a shorter answer.
    */
   affordable(availableNano: bigint): number | undefined
+  /** The largest limit of each answer that a caller may state where so much output is paid for; 0: none. */
+  statable(outputTokens: number): number
 }
 
 /**
@@ -71,10 +75,11 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
   const stated = statedMaxOutput(prompt.format, body)
   const answers = statedAnswers(prompt.format, body)
   const statedOutput = stated === undefined ? undefined : answers * stated
+  const mostAsked = conversionsOf(prompt, model, body)
   const ofEach =
     stated === undefined
-      ? (model.maxOutputTokens ?? UNKNOWN_MAX_OUTPUT)
-      : Math.min(stated, model.maxOutputTokens ?? UNKNOWN_STATED_OUTPUT)
+      ? (model.maxOutputTokens ?? Math.max(UNKNOWN_MAX_OUTPUT, mostAsked(undefined)))
+      : Math.min(Math.max(stated, mostAsked(stated)), model.maxOutputTokens ?? UNKNOWN_STATED_OUTPUT)
   const maxOutput = answers * ofEach + predictedOutput(prompt)
   // What cannot be cut, and whoever has not paid yet, sets all of it aside.
   const isWhole = !prompt.stream || caller.onTrial
@@ -98,7 +103,40 @@ export function quote(prompt: Prompt, model: Model, caller: Caller): Quote {
           return tokens === undefined ? 0 : Number(tokens < BigInt(maxOutput) ? tokens : BigInt(maxOutput))
         }),
       ),
+    statable: outputTokens => {
+      const each = Math.floor(outputTokens / answers)
+      return mostAsked(each) > each ? 0 : each
+    },
   }
+}
+
+/**
+ * What channels of other formats are asked for where the caller states this limit, or none: more than the caller does
+ * where thought comes on top of it. 0: none of them is ever asked for more.
+ */
+function conversionsOf(
+  prompt: Prompt,
+  model: Model,
+  body: JsonObject,
+): (limit: number | undefined) => number {
+  const routes = model.routes.filter(
+    ({ channel: { format } }) => format !== prompt.format && CODECS[format].mostOutput !== undefined,
+  )
+  if (routes.length === 0) return () => 0
+  const reasoning = namesThought(prompt.format, body) ? prompt.generation().reasoning : undefined
+  return maxOutputTokens => {
+    const wish = { maxOutputTokens, reasoning }
+    return Math.max(
+      ...routes.map(route => CODECS[route.channel.format].mostOutput?.(wish, targetOf(model, route)) ?? 0),
+    )
+  }
+}
+
+/** Whether a request may say how much thought it wants: else it need not be decoded to know. */
+function namesThought(format: Format, body: JsonObject): boolean {
+  return [body, ...settingsOf(format, body)].some(settings =>
+    Object.keys(settings).some(name => /reason|think|effort/.test(name)),
+  )
 }
 
 /** Output that a caller of OpenAI foretells; what of it turns out otherwise is charged as output all the same. */
@@ -137,6 +175,7 @@ export function quoteOperation({ work, ceiling: most }: OperationPrice, model: M
     firstOutput: ceiling.outputTokens,
     bound: () => roundUp(boundOf(ceiling, rates)),
     affordable: () => undefined,
+    statable: outputTokens => outputTokens,
   }
 }
 

@@ -8,6 +8,7 @@ import { encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
+import { mostOutput } from './thinking-encode.ts'
 import { tokenCount } from './token-count.ts'
 import { DATA_KEYS, FORMAT } from './wire.ts'
 
@@ -59,6 +60,7 @@ export const anthropicMessages: Codec = {
   format: FORMAT,
   decodeRequest,
   encodeRequest,
+  mostOutput,
   decodeResponse,
   reportedUsage,
   servedTier,

@@ -1,8 +1,8 @@
-import type { Target } from '@/formats/codec.ts'
+import type { OutputWish, Target } from '@/formats/codec.ts'
 import { type Effort, type GenerationRequest, limitsEffort, type Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { Losses } from './losses.ts'
-import { type ModelTraits, nearestEffort } from './models.ts'
+import { Losses } from './losses.ts'
+import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
 
 /** The API's smallest budget. */
 const MIN_BUDGET = 1024
@@ -29,7 +29,7 @@ export interface ThinkingConditions {
 
 /** What the model can do of what the caller wishes; the rest is a loss. */
 export function encodeThinking(
-  request: GenerationRequest,
+  request: OutputWish,
   target: Target,
   model: ModelTraits,
   conditions: ThinkingConditions,
@@ -52,6 +52,12 @@ export function encodeThinking(
   return isAdaptive
     ? { maxTokens, ...adaptive(request.reasoning, model) }
     : budgeted(request.reasoning, maxTokens, limit, losses)
+}
+
+/** The most that a request is given: with all the thought that it wishes for. */
+export function mostOutput(wish: OutputWish, target: Target): number {
+  const free = { forced: false, thoughtMissing: false }
+  return encodeThinking(wish, target, modelTraits(target.model), free, new Losses()).maxTokens
 }
 
 function maxTokensOf(asked: number | undefined, limit: number | undefined, losses: Losses): number {

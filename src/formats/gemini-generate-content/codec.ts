@@ -65,6 +65,7 @@ export const geminiGenerateContent: Codec = {
   format: FORMAT,
   decodeRequest,
   encodeRequest,
+  mostOutput: undefined,
   decodeResponse,
   reportedUsage,
   servedTier,

@@ -18,6 +18,7 @@ export const openaiChatCompletions: Codec = {
   format: FORMAT,
   decodeRequest,
   encodeRequest,
+  mostOutput: undefined,
   decodeResponse,
   reportedUsage,
   servedTier,

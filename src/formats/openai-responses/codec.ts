@@ -6,7 +6,7 @@ import { hasMark } from '@/json/mark.ts'
 import { encodeErrorEvent } from './error.ts'
 import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
-import { encodeCountRequest, encodeRequest } from './request-encode.ts'
+import { encodeCountRequest, encodeLimit, encodeRequest } from './request-encode.ts'
 import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
@@ -18,6 +18,7 @@ export const openaiResponses: Codec = {
   format: 'openai-responses',
   decodeRequest,
   encodeRequest,
+  mostOutput: ({ maxOutputTokens }, target) => encodeLimit(maxOutputTokens, target),
   decodeResponse,
   reportedUsage,
   servedTier,

@@ -243,7 +243,8 @@ function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined 
   }
 }
 
-function encodeLimit(limit: number | undefined, target: Target): number | undefined {
+/** The limit as the API takes it. */
+export function encodeLimit(limit: number | undefined, target: Target): number | undefined {
   if (limit === undefined) return undefined
   return Math.max(MIN_OUTPUT_TOKENS, Math.min(limit, target.maxOutputTokens ?? limit))
 }

@@ -39,6 +39,7 @@ async function openBill() {
       firstOutput: 2048,
       bound: tokens => BigInt(tokens),
       affordable: nano => Number(nano),
+      statable: tokens => tokens,
     },
     exchange: { id: 'x', accountId: 1, keyId: 1 },
     now: () => 0,
