@@ -34,7 +34,7 @@ const LEAF_ROW = 5
 /** The same within exchange/: what is nearer to the caller, and the kinds of exchanges, above what serves them. */
 const EXCHANGE_ROWS: readonly (readonly string[])[] = [
   ['responses', 'idempotency', 'videos', 'count-tokens.ts'],
-  ['exchange.ts'],
+  ['exchange.ts', 'attendance.ts'],
   ['call.ts'],
   ['operations'],
   ['relay'],

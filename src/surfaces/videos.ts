@@ -2,12 +2,12 @@ import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
+import { attendWork } from '@/exchange/attendance.ts'
 import type { Listener, OperationCall } from '@/exchange/call.ts'
 import { runOperation } from '@/exchange/exchange.ts'
 import { isForm, readForm } from '@/exchange/operations/form.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
-import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/content.ts'
 import { forget, lookAt } from '@/exchange/videos/look.ts'
 import type { VideoGateway, VideoJob } from '@/exchange/videos/store.ts'
@@ -23,8 +23,8 @@ const SURFACE = 'videos'
 export function videos(gateway: VideoGateway, listener: Listener) {
   const order = (request: Request, read: OperationCall['read']) =>
     runOperation(gateway, { request, listener, surface: SURFACE, read })
-  const about = (request: Request, act: Parameters<typeof attend>[2]) =>
-    attend(gateway, { request, listener, surface: SURFACE }, act)
+  const about = (request: Request, act: Parameters<typeof attendWork>[2]) =>
+    attendWork(gateway, { request, listener, surface: SURFACE }, act)
   return new Elysia({ name: 'videos' })
     .post('/v1/videos', ({ request }) => order(request, orderReader(gateway)), { parse: 'none' })
     .get('/v1/videos', ({ request }) =>

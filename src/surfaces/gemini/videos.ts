@@ -1,6 +1,6 @@
+import { attendWork } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
-import { attend } from '@/exchange/videos/attendance.ts'
 import { videoContent } from '@/exchange/videos/content.ts'
 import type { VideoGateway } from '@/exchange/videos/store.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/view.ts'
@@ -19,7 +19,7 @@ export function showOperation(
   request: Request,
   id: string,
 ): Promise<Response> {
-  return attend(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
+  return attendWork(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
     const job = await fresh(gateway, await findVideo(gateway, caller.accountId, readOperationId(id)))
     const body = viewOf(job, 'gemini', originOf(gateway, request))
     return Response.json(body, { headers: identityHeaders(record.id, 'gemini') })
@@ -35,7 +35,7 @@ export function downloadFile(
 ): Response | Promise<Response> {
   const [, name] = /^([^/:]+)(?::|%3A)download$/i.exec(rest) ?? []
   if (name === undefined) return unknownPath(request, gateway.newRequestId())
-  return attend(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
+  return attendWork(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
     const file = readFileId(name)
     const job = await findVideo(gateway, caller.accountId, file?.id)
     return videoContent(gateway, record, { request, job, index: file?.index ?? 0, variant: undefined })

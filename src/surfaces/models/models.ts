@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia'
 import type { Caller } from '@/accounts/account.ts'
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { admitCaller, modelNotFound, reaches } from '@/exchange/admission/admission.ts'
-import { authenticateCaller } from '@/exchange/admission/authentication.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { modelNotFound, reaches } from '@/exchange/admission/admission.ts'
 import { broughtAsGoogle } from '@/exchange/admission/credentials.ts'
+import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { errorResponse, identityHeaders } from '@/exchange/relay/reply.ts'
+import { identityHeaders } from '@/exchange/relay/reply.ts'
 import type { VideoGateway } from '@/exchange/videos/store.ts'
 import type { Model } from '@/routing/model.ts'
 import { readOperationPath, showOperation } from '@/surfaces/gemini/videos.ts'
@@ -44,24 +44,19 @@ export function models(gateway: VideoGateway, listener: Listener) {
   return app
 }
 
-async function respond(
+function respond(
   gateway: Gateway,
   listener: Listener,
   request: Request,
   read: (models: readonly Model[], shape: Shape, query: URLSearchParams) => object,
 ): Promise<Response> {
-  const requestId = gateway.newRequestId()
   const { pathname, searchParams } = new URL(request.url)
   const isGoogle = !pathname.startsWith('/v1/') || broughtAsGoogle(request, searchParams)
   const surface = clientSurface(request, isGoogle)
-  try {
-    const caller = await authenticateCaller(gateway.authenticate, request)
-    admitCaller(caller, () => listener.addressOf(request))
+  return attend(gateway, { request, listener, surface }, ({ caller, record }) => {
     const body = read(visibleModels(gateway, caller), isGoogle ? 'gemini' : 'openai', searchParams)
-    return Response.json(body, { headers: identityHeaders(requestId, surface) })
-  } catch (error) {
-    return errorResponse(asGatewayError(error), requestId, surface)
-  }
+    return Response.json(body, { headers: identityHeaders(record.id, surface) })
+  })
 }
 
 /** Clients of the three vendors share the path: whose headers and errors an answer has follows whose client it is. */

@@ -1,9 +1,8 @@
 import { Elysia } from 'elysia'
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { admitCaller } from '@/exchange/admission/admission.ts'
-import { authenticateCaller } from '@/exchange/admission/authentication.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
+import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
-import { errorResponse, identityHeaders } from '@/exchange/relay/reply.ts'
+import { identityHeaders } from '@/exchange/relay/reply.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { eventResponse } from '@/exchange/responses/response-events.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
@@ -20,24 +19,14 @@ interface StoredCall {
 
 /** The responses that were stored: to be fetched, followed, cancelled, deleted, their input listed. */
 export function storedResponses(gateway: ResponseGateway, listener: Listener) {
-  async function serve(
-    request: Request,
-    id: string,
-    act: (call: StoredCall) => Promise<Response>,
-  ): Promise<Response> {
-    const requestId = gateway.newRequestId()
-    try {
-      const caller = await authenticateCaller(gateway.authenticate, request)
-      admitCaller(caller, () => listener.addressOf(request))
-      return await act({
+  const serve = (request: Request, id: string, act: (call: StoredCall) => Promise<Response>) =>
+    attend(gateway, { request, listener, surface: 'responses' }, ({ caller, record }) =>
+      act({
         key: { accountId: caller.accountId, id },
         query: new URL(request.url).searchParams,
-        headers: identityHeaders(requestId, 'responses'),
-      })
-    } catch (error) {
-      return errorResponse(readable(error), requestId, 'responses')
-    }
-  }
+        headers: identityHeaders(record.id, 'responses'),
+      }).catch(orAway),
+    )
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
     .delete('/v1/responses/:id', ({ request, params }) =>
@@ -54,12 +43,12 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
 }
 
 /** A database that is away is no fault of the gateway's. */
-function readable(error: unknown): GatewayError {
-  if (error instanceof GatewayError) return error
+function orAway(error: unknown): never {
   const isDatabase = error instanceof Error && /connect|timeout|terminat/i.test(error.message)
-  return isDatabase
-    ? new GatewayError('overloaded', 'The database does not answer, try again in a moment', { cause: error })
-    : asGatewayError(error)
+  if (error instanceof GatewayError || !isDatabase) throw error
+  throw new GatewayError('overloaded', 'The database does not answer, try again in a moment', {
+    cause: error,
+  })
 }
 
 async function show(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {

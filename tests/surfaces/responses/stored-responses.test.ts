@@ -437,3 +437,20 @@ describe('refuses', () => {
     })
   })
 })
+
+test('a call that fails within is in the log under the id that its caller was told', async () => {
+  const { store } = gateway.server.gateway.responses
+  const { find } = store
+  store.find = async () => {
+    throw new Error('the reason within')
+  }
+  try {
+    const headers = { authorization: `Bearer ${gateway.key}` }
+    const answer = await fetch(`${gateway.url}/v1/responses/resp_x`, { headers })
+    expect(answer.status).toBe(500)
+    const id = answer.headers.get('x-request-id') ?? 'none'
+    expect(gateway.logLines.filter(line => line.includes(id)).join()).toContain('the reason within')
+  } finally {
+    store.find = find
+  }
+})

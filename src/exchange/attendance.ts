@@ -2,11 +2,11 @@ import type { Caller } from '@/accounts/account.ts'
 import { asGatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
-import type { Call } from '@/exchange/call.ts'
-import type { Gateway } from '@/exchange/gateway.ts'
-import { callerLeft } from '@/exchange/interruption.ts'
-import { type ExchangeRecord, openRecord } from '@/exchange/record.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
+import type { Call } from './call.ts'
+import type { Gateway } from './gateway.ts'
+import { callerLeft } from './interruption.ts'
+import { type ExchangeRecord, openRecord } from './record.ts'
 
 /** Who asks about something that their account has. */
 export interface Attendance {
@@ -15,23 +15,29 @@ export interface Attendance {
   record: ExchangeRecord
 }
 
+type Act = (attendance: Attendance) => Promise<Response> | Response
+
 /**
  * A call about what an account has: nothing is made, so there is nothing to pay and no result to keep. Whoever may not
  * call gets an error in the surface's shape, as does what `act` throws.
  */
-export async function attend(
-  gateway: Gateway,
-  call: Call,
-  act: (attendance: Attendance) => Promise<Response>,
-): Promise<Response> {
-  const { request, listener, surface } = call
+export function attend(gateway: Gateway, call: Call, act: Act): Promise<Response> {
+  return answer(gateway, call, act, () => undefined)
+}
+
+/** The same where an upstream may have to be asked, which is work that a process can have too much of. */
+export function attendWork(gateway: Gateway, call: Call, act: Act): Promise<Response> {
+  return answer(gateway, call, act, () => admitWork(gateway))
+}
+
+async function answer(gateway: Gateway, call: Call, act: Act, admit: () => void): Promise<Response> {
+  const { request, surface } = call
   const record = openRecord(gateway.newRequestId(), surface, gateway.clock)
   try {
-    admitWork(gateway)
-    const caller = await authenticateCaller(gateway.authenticate, request)
-    record.caller = caller
-    admitCaller(caller, () => listener.addressOf(request))
-    return await act({ caller, record })
+    admit()
+    record.caller = await authenticateCaller(gateway.authenticate, request)
+    admitCaller(record.caller, () => call.listener.addressOf(request))
+    return await act({ caller: record.caller, record })
   } catch (error) {
     const failure = callerLeft(request.signal) ?? asGatewayError(error)
     const { kind, message, detail } = failure
