@@ -102,7 +102,7 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
   await using opened = new AsyncDisposableStack()
   const pool = openPool(databaseUrl, timings, clock, options.onConnectionsLost)
   opened.defer(() => pool.close())
-  const presence = await register({ store: pool.store, address: options.address })
+  const presence = await register(pool.store, options.address)
   const spill =
     options.journalDirectory === undefined
       ? undefined
@@ -163,10 +163,10 @@ export async function openLedger(options: LedgerOptions): Promise<Ledger> {
       if (running.note(settlement)) spill?.notes.add(settlement)
     },
     async giveBack(exchanges, reason) {
-      for (const { id: ref, ...due } of await pool.store().notGivenBack(exchanges)) {
+      for (const { id: ref, ...due } of await pool.store.notGivenBack(exchanges)) {
         const posting = { ...due, id: Bun.randomUUIDv7(), kind: 'usage_refund', ref, reason } as const
         // Refused: another process gave it back this moment.
-        await pool.store().post(posting).catch(unlessRefused)
+        await pool.store.post(posting).catch(unlessRefused)
       }
     },
     healthy: () =>

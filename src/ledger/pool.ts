@@ -8,7 +8,7 @@ const CONNECTIONS = 4
 
 /** The connections of one process's ledger. */
 export interface LedgerPool {
-  store(): LedgerStore
+  store: LedgerStore
   /** Gives up all connections where the statements of `act` get no answer, or a server that takes no writes. */
   guard<Result>(act: (store: LedgerStore) => Promise<Result>): Promise<Result>
   close(): Promise<void>
@@ -35,5 +35,5 @@ export function openPool(
     silenceMs: timings.connectionTimeoutMs,
     ...(onRenew === undefined ? {} : { onRenew }),
   })
-  return { store: () => store, guard: act => guard(() => act(store)), close: () => database.close() }
+  return { store, guard: act => guard(() => act(store)), close: () => database.close() }
 }

@@ -10,22 +10,18 @@ export interface Presence {
   leave(): Promise<void>
 }
 
-/** Who this process is to the others. */
-export interface PresenceOptions {
-  store(): LedgerStore
-  /** Where the process runs, for people. */
-  address: string
-}
-
-/** Tells the database of this process. Fails if it does not answer. */
-export async function register(options: PresenceOptions): Promise<Presence> {
+/**
+ * Tells the database of this process. Fails if it does not answer.
+ * @param address where the process runs, for people
+ */
+export async function register(store: LedgerStore, address: string): Promise<Presence> {
   let owner = await enter()
   let alive = 1
 
   /** The id counts only once it is stored. */
   async function enter(): Promise<string> {
     const id = Bun.randomUUIDv7()
-    await options.store().register(id, options.address)
+    await store.register(id, address)
     return id
   }
 
@@ -33,10 +29,10 @@ export async function register(options: PresenceOptions): Promise<Presence> {
     owner: () => owner,
     alive: () => alive,
     async beat() {
-      const found = await options.store().heartbeat(owner)
+      const found = await store.heartbeat(owner)
       if (found > 0) alive = found
       else owner = await enter()
     },
-    leave: () => options.store().leave(owner),
+    leave: () => store.leave(owner),
   }
 }

@@ -100,14 +100,14 @@ export class Upkeep {
 
   async #reap(): Promise<void> {
     const { pool, timings, log } = this.#options
-    const reaped = await reap(pool.store(), timings.deadAfterMs)
+    const reaped = await reap(pool.store, timings.deadAfterMs)
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }
 
   /** Partitions, expiry of credit, daily totals, what processes that are gone have left, what was refused. */
   async maintain(): Promise<void> {
     const { pool, adopt, settleRefused } = this.#options
-    const store = pool.store()
+    const store = pool.store
     await eachByItself([
       () => store.makePartitions(MONTHS_AHEAD),
       () => this.#expireCredit(),
@@ -119,7 +119,7 @@ export class Upkeep {
 
   async #expireCredit(): Promise<void> {
     const { pool } = this.#options
-    const store = pool.store()
+    const store = pool.store
     const accounts = await store.accountsWithExpiredCredit(ACCOUNTS_AT_ONCE)
     await eachByItself(accounts.map(account => () => store.expireCredit(account)))
   }

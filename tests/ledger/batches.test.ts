@@ -17,7 +17,7 @@ let presence: Presence
 
 beforeAll(async () => {
   pool = openPool(fixture.database.url, TIMINGS, manualClock())
-  presence = await register({ store: pool.store, address: 'test' })
+  presence = await register(pool.store, 'test')
 })
 afterAll(async () => {
   await pool.close()
@@ -53,7 +53,7 @@ const failureOf = (promise: Promise<unknown>) =>
     (error: unknown) => error,
   )
 
-const balanceOf = ({ accountId }: Payer) => pool.store().balance(accountId)
+const balanceOf = ({ accountId }: Payer) => pool.store.balance(accountId)
 
 test('a hold that was refused because it came too late, and is committed after all, is freed', async () => {
   const payer = await fixture.payer(100n)
