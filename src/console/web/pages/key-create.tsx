@@ -3,6 +3,7 @@ import type { ConsoleOutput } from '../../api/contract/api.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
 import { wrong } from '../api/failure.ts'
+import { fieldsOf, useTexts } from '../api/form-state.ts'
 import { type Query, useQuery } from '../api/query.ts'
 import { NO_LIMITS, readLimits } from '../format/limit-texts.ts'
 import { readList } from '../format/number.ts'
@@ -66,30 +67,33 @@ function KeyForm({
   onCancel(): void
   onCreated(created: Created): void
 }) {
-  const [name, setName] = useState('')
+  const [texts, change] = useTexts(() => ({
+    name: '',
+    expires_at: '',
+    cap: '',
+    period: 'month' as Period,
+    allow_ips: '',
+  }))
   const [isNarrowed, setNarrowed] = useState(false)
   const [chosen, setChosen] = useState<string[]>([])
-  const [expires, setExpires] = useState('')
-  const [cap, setCap] = useState('')
-  const [period, setPeriod] = useState<Period>('month')
-  const [ips, setIps] = useState('')
   const [limits, setLimits] = useState(NO_LIMITS)
   const create = useAction(async () => {
-    const amount = optionalAmount(cap, 'cap')
+    const amount = optionalAmount(texts.cap, 'cap')
     if (isNarrowed && chosen.length === 0) wrong('models', 'Choose at least one model, or allow all of them.')
     onCreated(
       await call('POST /api/keys', {
         body: {
-          name: name.trim(),
+          name: texts.name.trim(),
           limits: readLimits(limits, 'limits.'),
           models: isNarrowed ? chosen : undefined,
-          expires_at: readLocalTime(expires),
-          cap: amount === undefined ? undefined : { amount, period },
-          allow_ips: ips.trim() === '' ? undefined : readList(ips),
+          expires_at: readLocalTime(texts.expires_at),
+          cap: amount === undefined ? undefined : { amount, period: texts.period },
+          allow_ips: texts.allow_ips.trim() === '' ? undefined : readList(texts.allow_ips),
         },
       }),
     )
   })
+  const field = fieldsOf(texts, change, create.errorOf)
   return (
     <Form action={create} verb="Create key" onCancel={onCancel}>
       <TextField
@@ -97,9 +101,7 @@ function KeyForm({
         autoFocus
         placeholder="for example: laptop"
         hint="So that you know it again in the log."
-        value={name}
-        onValue={setName}
-        error={create.errorOf('name')}
+        {...field('name')}
       />
       <details>
         <summary>Narrow what it may do</summary>
@@ -126,20 +128,16 @@ function KeyForm({
               optional
               inputMode="decimal"
               placeholder="5.00"
-              value={cap}
-              onValue={setCap}
-              error={create.errorOf('cap')}
+              {...field('cap')}
             />
-            <SelectField label="Cap is for" value={period} options={PERIODS} onValue={setPeriod} />
+            <SelectField label="Cap is for" options={PERIODS} {...field('period')} />
           </div>
           <TextField
             label="Expires"
             optional
             type="datetime-local"
             hint="In your own time zone."
-            value={expires}
-            onValue={setExpires}
-            error={create.errorOf('expires_at')}
+            {...field('expires_at')}
           />
           <TextArea
             label="Allowed addresses"
@@ -148,9 +146,7 @@ function KeyForm({
             spellcheck={false}
             placeholder="203.0.113.7, 2001:db8::/32"
             hint="Addresses and ranges, separated by commas or lines."
-            value={ips}
-            onValue={setIps}
-            error={create.errorOf('allow_ips')}
+            {...field('allow_ips')}
           />
           <LimitFields
             value={limits}

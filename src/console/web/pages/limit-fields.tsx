@@ -11,32 +11,18 @@ export function LimitFields({
   onValue(value: LimitTexts): void
   errorOf(field: string): string | undefined
 }) {
+  const field = (name: keyof LimitTexts, said: string) => ({
+    optional: true,
+    inputMode: 'numeric' as const,
+    value: value[name],
+    onValue: (text: string) => onValue({ ...value, [name]: text }),
+    error: limitError(value[name]) ?? errorOf(said),
+  })
   return (
     <div class="columns">
-      <TextField
-        label="Requests a minute"
-        optional
-        inputMode="numeric"
-        value={value.requests}
-        onValue={requests => onValue({ ...value, requests })}
-        error={limitError(value.requests) ?? errorOf('requests_per_minute')}
-      />
-      <TextField
-        label="Tokens a minute"
-        optional
-        inputMode="numeric"
-        value={value.tokens}
-        onValue={tokens => onValue({ ...value, tokens })}
-        error={limitError(value.tokens) ?? errorOf('tokens_per_minute')}
-      />
-      <TextField
-        label="Requests at once"
-        optional
-        inputMode="numeric"
-        value={value.concurrent}
-        onValue={concurrent => onValue({ ...value, concurrent })}
-        error={limitError(value.concurrent) ?? errorOf('concurrent_requests')}
-      />
+      <TextField label="Requests a minute" {...field('requests', 'requests_per_minute')} />
+      <TextField label="Tokens a minute" {...field('tokens', 'tokens_per_minute')} />
+      <TextField label="Requests at once" {...field('concurrent', 'concurrent_requests')} />
     </div>
   )
 }

@@ -1,4 +1,5 @@
 import type { Channel } from '../../../api/contract/admin-catalog.ts'
+import { fieldsOf } from '../../api/form-state.ts'
 import type { ChannelTexts } from '../../format/channel-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { CheckField, type Option, SelectField, TextArea, TextField } from '../../parts/field.tsx'
@@ -45,32 +46,17 @@ export function MoreFields({
   set(changes: Partial<ChannelTexts>): void
   errorOf(field: string): string | undefined
 }) {
+  const field = fieldsOf(texts, set, errorOf)
   return (
     <div class="stack">
       <div class="columns">
-        <TextField
-          label="Priority"
-          inputMode="numeric"
-          hint="Lower is tried first."
-          value={texts.priority}
-          onValue={priority => set({ priority })}
-          error={errorOf('priority')}
-        />
-        <TextField
-          label="Weight"
-          inputMode="numeric"
-          hint="Its share among equals."
-          value={texts.weight}
-          onValue={weight => set({ weight })}
-          error={errorOf('weight')}
-        />
+        <TextField label="Priority" inputMode="numeric" hint="Lower is tried first." {...field('priority')} />
+        <TextField label="Weight" inputMode="numeric" hint="Its share among equals." {...field('weight')} />
         <TextField
           label="Most at once"
           optional
           inputMode="numeric"
-          value={texts.maxConcurrent}
-          onValue={maxConcurrent => set({ maxConcurrent })}
-          error={errorOf('max_concurrent')}
+          {...field('maxConcurrent', 'max_concurrent')}
         />
       </div>
       <div class="columns">
@@ -78,25 +64,19 @@ export function MoreFields({
           label="Connect, ms"
           optional
           inputMode="numeric"
-          value={texts.connectMs}
-          onValue={connectMs => set({ connectMs })}
-          error={errorOf('timeouts.connect_ms')}
+          {...field('connectMs', 'timeouts.connect_ms')}
         />
         <TextField
           label="First byte, ms"
           optional
           inputMode="numeric"
-          value={texts.firstByteMs}
-          onValue={firstByteMs => set({ firstByteMs })}
-          error={errorOf('timeouts.first_byte_ms')}
+          {...field('firstByteMs', 'timeouts.first_byte_ms')}
         />
         <TextField
           label="Silence, ms"
           optional
           inputMode="numeric"
-          value={texts.idleMs}
-          onValue={idleMs => set({ idleMs })}
-          error={errorOf('timeouts.idle_ms')}
+          {...field('idleMs', 'timeouts.idle_ms')}
         />
       </div>
       <TextArea
@@ -106,9 +86,7 @@ export function MoreFields({
         spellcheck={false}
         placeholder="x-team: gateway"
         hint="One a line; added to every request. No secrets: those are keys."
-        value={texts.headers}
-        onValue={headers => set({ headers })}
-        error={errorOf('headers')}
+        {...field('headers')}
       />
       <CheckField
         label="Accepts function tools only"

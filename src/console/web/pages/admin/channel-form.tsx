@@ -3,7 +3,7 @@ import type { Channel, Vendor } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { useRevision, useTexts } from '../../api/form-state.ts'
+import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
 import type { Query } from '../../api/query.ts'
 import { channelTexts, readChannelTexts } from '../../format/channel-texts.ts'
 import { Dialog } from '../../parts/dialog.tsx'
@@ -75,6 +75,7 @@ function ChannelForm({
           })
     onDone(saved, vendor)
   })
+  const field = fieldsOf(texts, set, save.errorOf)
   return (
     <Form action={save} verb={channel === undefined ? 'Add channel' : 'Save'} onCancel={onClose}>
       {channel === undefined ? (
@@ -104,20 +105,11 @@ function ChannelForm({
         autoComplete="off"
         spellcheck={false}
         hint="Several keys, one a line, form a pool. They are encrypted at rest and never shown again."
-        value={texts.secrets}
-        onValue={secrets => set({ secrets })}
-        error={save.errorOf('api_keys')}
+        {...field('secrets', 'api_keys')}
       />
       <div class="columns">
         {channel === undefined ? (
-          <TextField
-            label="Name"
-            hint="What you call this channel."
-            spellcheck={false}
-            value={texts.name}
-            onValue={name => set({ name })}
-            error={save.errorOf('name')}
-          />
+          <TextField label="Name" hint="What you call this channel." spellcheck={false} {...field('name')} />
         ) : null}
         <SelectField
           label="Format"
@@ -133,9 +125,7 @@ function ChannelForm({
         spellcheck={false}
         placeholder="https://api.example.com"
         hint="Without /v1, unless the vendor's version is another."
-        value={texts.baseUrl}
-        onValue={baseUrl => set({ baseUrl })}
-        error={save.errorOf('base_url')}
+        {...field('baseUrl', 'base_url')}
       />
       <details>
         <summary>Order, timeouts and more</summary>

@@ -3,7 +3,7 @@ import type { Channel, Model } from '../../../api/contract/admin-catalog.ts'
 import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { useRevision, useTexts } from '../../api/form-state.ts'
+import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
 import type { Query } from '../../api/query.ts'
 import { modelTexts, readModelTexts, routeTexts } from '../../format/model-texts.ts'
 import { priceTexts } from '../../format/price-texts.ts'
@@ -60,6 +60,7 @@ function ModelForm({
           })
     onDone(saved.model)
   })
+  const field = fieldsOf(texts, set, save.errorOf)
   return (
     <Form action={save} verb={model === undefined ? 'Add model' : 'Save model'} onCancel={onClose}>
       <div class="columns">
@@ -69,26 +70,16 @@ function ModelForm({
             autoFocus
             spellcheck={false}
             hint="What callers send; matched exactly."
-            value={texts.id}
-            onValue={id => set({ id })}
-            error={save.errorOf('id')}
+            {...field('id')}
           />
         ) : null}
-        <TextField
-          label="Display name"
-          optional
-          value={texts.displayName}
-          onValue={displayName => set({ displayName })}
-          error={save.errorOf('display_name')}
-        />
+        <TextField label="Display name" optional {...field('displayName', 'display_name')} />
         <TextField
           label="Aliases"
           optional
           spellcheck={false}
           hint="Other names, separated by commas."
-          value={texts.aliases}
-          onValue={aliases => set({ aliases })}
-          error={save.errorOf('aliases')}
+          {...field('aliases')}
         />
       </div>
       <Routes routes={routes} channels={channels} onValue={setRoutes} error={save.errorOf('channels')} />
@@ -101,25 +92,15 @@ function ModelForm({
               label="Context tokens"
               optional
               inputMode="numeric"
-              value={texts.contextTokens}
-              onValue={contextTokens => set({ contextTokens })}
-              error={save.errorOf('context_tokens')}
+              {...field('contextTokens', 'context_tokens')}
             />
             <TextField
               label="Most output tokens"
               optional
               inputMode="numeric"
-              value={texts.maxOutputTokens}
-              onValue={maxOutputTokens => set({ maxOutputTokens })}
-              error={save.errorOf('max_output_tokens')}
+              {...field('maxOutputTokens', 'max_output_tokens')}
             />
-            <TextField
-              label="Made by"
-              optional
-              value={texts.ownedBy}
-              onValue={ownedBy => set({ ownedBy })}
-              error={save.errorOf('owned_by')}
-            />
+            <TextField label="Made by" optional {...field('ownedBy', 'owned_by')} />
           </div>
           <CheckField
             label="Every account may use it"

@@ -1,4 +1,5 @@
 import type { Channel } from '../../../api/contract/admin-catalog.ts'
+import { fieldsOf } from '../../api/form-state.ts'
 import { type RouteTexts, routeTexts } from '../../format/model-texts.ts'
 import { Button } from '../../parts/button.tsx'
 import { SelectField, TextField } from '../../parts/field.tsx'
@@ -20,40 +21,30 @@ export function Routes({
   return (
     <fieldset class="stack tight">
       <legend class="legend">Served by</legend>
-      {routes.map((route, index) => (
-        <div key={index} class="route-row">
-          <SelectField
-            label="Channel"
-            value={route.channel}
-            options={channels.map(({ name }) => ({ value: name, label: name }))}
-            onValue={channel => set(index, { channel })}
-          />
-          <TextField
-            label="Its name there"
-            optional
-            spellcheck={false}
-            value={route.model}
-            onValue={model => set(index, { model })}
-          />
-          <TextField
-            label="Priority"
-            inputMode="numeric"
-            value={route.priority}
-            onValue={priority => set(index, { priority })}
-          />
-          <TextField
-            label="Weight"
-            inputMode="numeric"
-            value={route.weight}
-            onValue={weight => set(index, { weight })}
-          />
-          {routes.length < 2 ? null : (
-            <Button kind="quiet" onClick={() => onValue(routes.filter((_, at) => at !== index))}>
-              Remove<span class="unseen"> route {index + 1}</span>
-            </Button>
-          )}
-        </div>
-      ))}
+      {routes.map((route, index) => {
+        const field = fieldsOf(
+          route,
+          changes => set(index, changes),
+          () => undefined,
+        )
+        return (
+          <div key={index} class="route-row">
+            <SelectField
+              label="Channel"
+              options={channels.map(({ name }) => ({ value: name, label: name }))}
+              {...field('channel')}
+            />
+            <TextField label="Its name there" optional spellcheck={false} {...field('model')} />
+            <TextField label="Priority" inputMode="numeric" {...field('priority')} />
+            <TextField label="Weight" inputMode="numeric" {...field('weight')} />
+            {routes.length < 2 ? null : (
+              <Button kind="quiet" onClick={() => onValue(routes.filter((_, at) => at !== index))}>
+                Remove<span class="unseen"> route {index + 1}</span>
+              </Button>
+            )}
+          </div>
+        )
+      })}
       {error === undefined ? null : <span class="error">{error}</span>}
       <div>
         <Button small onClick={() => onValue([...routes, ...routeTexts(undefined, channels)])}>

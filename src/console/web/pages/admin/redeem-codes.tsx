@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import type { RedeemCode } from '../../../api/contract/admin-ledger.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
+import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { counted, wholeNumber } from '../../format/number.ts'
 import { readLocalTime } from '../../format/time.ts'
@@ -85,23 +86,21 @@ const COLUMNS: readonly Column<RedeemCode>[] = [
 
 function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const currency = useCurrency()
-  const [amount, setAmount] = useState('')
-  const [count, setCount] = useState('1')
-  const [uses, setUses] = useState('1')
-  const [expires, setExpires] = useState('')
+  const [texts, change] = useTexts(() => ({ amount: '', count: '1', uses: '1', expires_at: '' }))
   const [codes, setCodes] = useState<string[]>()
   const create = useAction(async () => {
     const made = await call('POST /api/admin/redeem-codes', {
       body: {
-        amount: typedAmount(amount, 'amount'),
-        count: typedCount(count, 'count'),
-        uses: typedCount(uses, 'uses'),
-        expires_at: readLocalTime(expires),
+        amount: typedAmount(texts.amount, 'amount'),
+        count: typedCount(texts.count, 'count'),
+        uses: typedCount(texts.uses, 'uses'),
+        expires_at: readLocalTime(texts.expires_at),
       },
     })
     setCodes(made.codes)
     onCreated()
   })
+  const field = fieldsOf(texts, change, create.errorOf)
   if (codes !== undefined) {
     return (
       <Dialog title={counted(codes.length, 'code')} held="shown-once" onClose={onClose}>
@@ -126,35 +125,23 @@ function Create({ onClose, onCreated }: { onClose(): void; onCreated(): void }) 
             autoFocus
             inputMode="decimal"
             placeholder="5.00"
-            value={amount}
-            onValue={setAmount}
-            error={create.errorOf('amount')}
+            {...field('amount')}
           />
-          <TextField
-            label="How many codes"
-            inputMode="numeric"
-            value={count}
-            onValue={setCount}
-            error={create.errorOf('count')}
-          />
+          <TextField label="How many codes" inputMode="numeric" {...field('count')} />
         </div>
         <div class="columns">
           <TextField
             label="Uses of each"
             inputMode="numeric"
             hint="Each account can use a code once."
-            value={uses}
-            onValue={setUses}
-            error={create.errorOf('uses')}
+            {...field('uses')}
           />
           <TextField
             label="Expires"
             optional
             type="datetime-local"
             hint="In your own time zone."
-            value={expires}
-            onValue={setExpires}
-            error={create.errorOf('expires_at')}
+            {...field('expires_at')}
           />
         </div>
       </Form>
