@@ -4,12 +4,12 @@ import { call } from '../api/client.ts'
 import { useQuery } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { FailureNotice } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
+import { PasswordField } from './gate/fields.tsx'
 
 /** Asks an administrator to close the account, or takes that back. */
 export function CloseAccount() {
@@ -71,10 +71,8 @@ function Ask({ onClose, onAsked }: { onClose(): void; onAsked(): void }) {
     <Dialog title="Close the account?" onClose={onClose}>
       <Form action={ask} verb="Ask for it to be closed" onCancel={onClose}>
         <p>You can take it back until an administrator has closed it.</p>
-        <TextField
+        <PasswordField
           label="Your password"
-          type="password"
-          autoComplete="current-password"
           autoFocus
           value={password}
           onValue={setPassword}

@@ -2,14 +2,14 @@ import { generate } from 'lean-qr'
 import { useMemo, useState } from 'preact/hooks'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
+import { fieldsOf, useTexts } from '../api/form-state.ts'
 import { Button } from '../parts/button.tsx'
 import { Code } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { Badge, Notice } from '../parts/notice.tsx'
 import { useSession, useUser } from '../session.tsx'
-import { CodeField } from './gate/fields.tsx'
+import { CodeField, PasswordField } from './gate/fields.tsx'
 
 /** Whether a code is asked for beside the password; turning it on and off. */
 export function SecondFactor() {
@@ -77,7 +77,13 @@ function BeginFactor({ onClose }: { onClose(): void }) {
     <Dialog title="Turn on the second factor" onClose={onClose}>
       {begun === undefined ? (
         <Form action={begin} verb="Continue" onCancel={onClose}>
-          <OwnPassword value={password} onValue={setPassword} error={begin.errorOf('password')} />
+          <PasswordField
+            label="Your password"
+            autoFocus
+            value={password}
+            onValue={setPassword}
+            error={begin.errorOf('password')}
+          />
         </Form>
       ) : (
         <Form action={confirm} verb="Turn on" onCancel={onClose}>
@@ -120,41 +126,19 @@ function QrCode({ text }: { text: string }) {
 function RemoveFactor({ onClose }: { onClose(): void }) {
   const user = useUser()
   const { become } = useSession()
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
+  const [texts, change] = useTexts(() => ({ password: '', code: '' }))
   const remove = useAction(async () => {
-    await call('POST /api/me/totp/remove', { body: { password, code: code.trim() } })
+    await call('POST /api/me/totp/remove', { body: { password: texts.password, code: texts.code.trim() } })
     become({ ...user, totp: false })
     onClose()
   })
+  const field = fieldsOf(texts, change, remove.errorOf)
   return (
     <Dialog title="Turn off the second factor" onClose={onClose}>
       <Form action={remove} verb="Turn off" onCancel={onClose}>
-        <OwnPassword value={password} onValue={setPassword} error={remove.errorOf('password')} />
-        <CodeField value={code} onValue={setCode} error={remove.errorOf('code')} />
+        <PasswordField label="Your password" {...field('password')} autoFocus />
+        <CodeField {...field('code')} />
       </Form>
     </Dialog>
-  )
-}
-
-function OwnPassword({
-  value,
-  onValue,
-  error,
-}: {
-  value: string
-  onValue(value: string): void
-  error: string | undefined
-}) {
-  return (
-    <TextField
-      label="Your password"
-      type="password"
-      autoComplete="current-password"
-      autoFocus
-      value={value}
-      onValue={onValue}
-      error={error}
-    />
   )
 }

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 import type { ConsoleOutput } from '../../api/contract/api.ts'
 import { useAction } from '../api/action.ts'
 import { call } from '../api/client.ts'
+import { fieldsOf, useTexts } from '../api/form-state.ts'
 import { useQuery } from '../api/query.ts'
 import { Button } from '../parts/button.tsx'
 import { Confirm } from '../parts/confirm.tsx'
-import { TextField } from '../parts/field.tsx'
 import { Form } from '../parts/form.tsx'
 import { Badge, FailureNotice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
@@ -14,7 +14,7 @@ import { useToast } from '../parts/toast.tsx'
 import { When } from '../parts/when.tsx'
 import { useSession, useUser } from '../session.tsx'
 import { CloseAccount } from './close-account.tsx'
-import { NewPasswordField } from './gate/fields.tsx'
+import { NewPasswordField, PasswordField } from './gate/fields.tsx'
 import { SecondFactor } from './second-factor.tsx'
 
 type SessionRow = ConsoleOutput<'GET /api/sessions'>['items'][number]
@@ -36,32 +36,19 @@ export function SettingsPage() {
 
 function Password() {
   const toast = useToast()
-  const [current, setCurrent] = useState('')
-  const [password, setPassword] = useState('')
+  const [texts, set] = useTexts(() => ({ current: '', password: '' }))
   const change = useAction(async () => {
-    await call('PUT /api/me/password', { body: { current, password } })
-    setCurrent('')
-    setPassword('')
+    await call('PUT /api/me/password', { body: texts })
+    set({ current: '', password: '' })
     toast('Your password is changed, and you are signed out everywhere else')
   })
+  const field = fieldsOf(texts, set, change.errorOf)
   return (
     <section class="card" aria-labelledby="password-title">
       <h2 id="password-title">Password</h2>
       <Form action={change} verb="Change password">
-        <TextField
-          label="Current password"
-          type="password"
-          autoComplete="current-password"
-          value={current}
-          onValue={setCurrent}
-          error={change.errorOf('current')}
-        />
-        <NewPasswordField
-          label="New password"
-          value={password}
-          onValue={setPassword}
-          error={change.errorOf('password')}
-        />
+        <PasswordField label="Current password" {...field('current')} />
+        <NewPasswordField label="New password" {...field('password')} />
       </Form>
     </section>
   )

@@ -9,12 +9,14 @@ interface FormProps {
   /** What no field says of its failure is said above the button. */
   action: Pick<Action<[]>, 'run' | 'busy' | 'failure' | 'isSaidByField'>
   verb: string
+  /** It destroys something. */
+  danger?: boolean
   onCancel?: () => void
   children: ComponentChildren
 }
 
 /** A form that sends itself on Enter and puts the focus on the first field that is wrong. */
-export function Form({ action, verb, onCancel, children }: FormProps) {
+export function Form({ action, verb, danger = false, onCancel, children }: FormProps) {
   const form = useRef<HTMLFormElement>(null)
   useHeldOpen(action.busy)
   useEffect(() => {
@@ -44,7 +46,7 @@ export function Form({ action, verb, onCancel, children }: FormProps) {
             Cancel
           </Button>
         )}
-        <Button type="submit" kind="primary" busy={action.busy}>
+        <Button type="submit" kind={danger ? 'danger primary' : 'primary'} busy={action.busy}>
           {verb}
         </Button>
       </div>

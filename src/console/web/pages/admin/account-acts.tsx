@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { useRevision } from '../../api/form-state.ts'
+import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
 import { onceId } from '../../api/once.ts'
 import { useQuery } from '../../api/query.ts'
 import { limitTexts, readLimits } from '../../format/limit-texts.ts'
@@ -13,22 +13,18 @@ import { Empty } from '../../parts/notice.tsx'
 import { Answer } from '../../parts/page.tsx'
 import { LimitFields } from '../limit-fields.tsx'
 import { ModelChoice } from '../model-choice.tsx'
-import { Close, Erase, PayOut, Reopen } from './account-closing.tsx'
-import { type ActProps, ReasonField, typedReason } from './act-parts.tsx'
 import { LinkMade } from './link-made.tsx'
+import {
+  type ActProps,
+  PayOut,
+  Reasoned,
+  type ReasonedAct,
+  ToldReason,
+  typedReason,
+} from './reasoned-acts.tsx'
 
 /** What an administrator may do about an account. */
-export type Act =
-  | 'credit'
-  | 'debit'
-  | 'status'
-  | 'limits'
-  | 'models'
-  | 'invite'
-  | 'close'
-  | 'reopen'
-  | 'erase'
-  | 'pay-out'
+export type Act = 'credit' | 'debit' | 'limits' | 'models' | 'invite' | 'pay-out' | ReasonedAct
 
 /** The dialog of one of them; `onDone` is told what to say of it. */
 export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
@@ -36,81 +32,35 @@ export function ActDialog({ act, ...rest }: ActProps & { act: Act }) {
     case 'credit':
     case 'debit':
       return <Post {...rest} side={act} />
-    case 'status':
-      return <ChangeStatus {...rest} />
     case 'limits':
       return <ChangeLimits {...rest} />
     case 'models':
       return <ChangeModels {...rest} />
     case 'invite':
       return <Invite {...rest} />
-    case 'close':
-      return <Close {...rest} />
-    case 'reopen':
-      return <Reopen {...rest} />
-    case 'erase':
-      return <Erase {...rest} />
     case 'pay-out':
       return <PayOut {...rest} />
+    default:
+      return <Reasoned {...rest} act={act} />
   }
 }
 
 function Post({ account, side, onDone, onClose }: ActProps & { side: 'credit' | 'debit' }) {
-  const [text, setText] = useState('')
-  const [reason, setReason] = useState('')
+  const [texts, change] = useTexts(() => ({ amount: '', reason: '' }))
   // However often it is tried, after an answer that was lost: it is posted once.
   const [once] = useState(onceId)
   const post = useAction(async () => {
-    const amount = typedAmount(text, 'amount')
-    const input = { params: { id: account.id }, body: { amount, reason: typedReason(reason), once } }
-    await (side === 'credit'
-      ? call('POST /api/admin/accounts/:id/credit', input)
-      : call('POST /api/admin/accounts/:id/debit', input))
+    const amount = typedAmount(texts.amount, 'amount')
+    const body = { amount, reason: typedReason(texts.reason), once }
+    await call(`POST /api/admin/accounts/:id/${side}`, { params: { id: account.id }, body })
     onDone(side === 'credit' ? 'The credit is given' : 'The debit is taken')
   })
+  const field = fieldsOf(texts, change, post.errorOf)
   return (
     <Dialog title={side === 'credit' ? 'Give credit' : 'Take a debit'} onClose={onClose}>
       <Form action={post} verb={side === 'credit' ? 'Give credit' : 'Take debit'} onCancel={onClose}>
-        <TextField
-          label="Amount"
-          autoFocus
-          inputMode="decimal"
-          placeholder="5.00"
-          value={text}
-          onValue={setText}
-          error={post.errorOf('amount')}
-        />
-        <TextField
-          label="Reason"
-          hint="The account holder sees it, and so does the audit log."
-          value={reason}
-          onValue={setReason}
-          error={post.errorOf('reason')}
-        />
-      </Form>
-    </Dialog>
-  )
-}
-
-function ChangeStatus({ account, onDone, onClose }: ActProps) {
-  const isActive = account.status === 'active'
-  const [reason, setReason] = useState('')
-  const change = useAction(async () => {
-    const input = { params: { id: account.id }, body: { reason: typedReason(reason) } }
-    await (isActive
-      ? call('POST /api/admin/accounts/:id/suspend', input)
-      : call('POST /api/admin/accounts/:id/resume', input))
-    onDone(isActive ? 'The account is suspended' : 'The account is active again')
-  })
-  return (
-    <Dialog title={isActive ? 'Suspend this account?' : 'Resume this account?'} onClose={onClose}>
-      <Form action={change} verb={isActive ? 'Suspend account' : 'Resume account'} onCancel={onClose}>
-        <p>
-          {isActive
-            ? 'Its keys are refused at once and its running answers end. Nothing is lost: it can be resumed.'
-            : 'Its keys work again at once.'}
-        </p>
-        <ReasonField value={reason} onValue={setReason} error={change.errorOf('reason')} />
+        <TextField label="Amount" autoFocus inputMode="decimal" placeholder="5.00" {...field('amount')} />
+        <ToldReason {...field('reason')} />
       </Form>
     </Dialog>
   )

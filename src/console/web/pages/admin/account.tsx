@@ -100,7 +100,10 @@ function Actions({ account, onAct }: { account: Account; onAct(act: Act): void }
       <Button onClick={() => onAct('limits')}>Limits</Button>
       <Button onClick={() => onAct('models')}>Models</Button>
       {account.user === null ? <Button onClick={() => onAct('invite')}>Invite</Button> : null}
-      <Button kind={account.status === 'active' ? 'danger' : 'primary'} onClick={() => onAct('status')}>
+      <Button
+        kind={account.status === 'active' ? 'danger' : 'primary'}
+        onClick={() => onAct(account.status === 'active' ? 'suspend' : 'resume')}
+      >
         {account.status === 'active' ? 'Suspend' : 'Resume'}
       </Button>
       <Button kind="danger" onClick={() => onAct('close')}>

@@ -3,6 +3,7 @@ import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { useAction } from '../../api/action.ts'
 import { useAddressState, useSettled } from '../../api/address.ts'
 import { call } from '../../api/client.ts'
+import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { useCursorList } from '../../api/query.ts'
 import { optionalAmount } from '../../format/typed.ts'
 import { Button } from '../../parts/button.tsx'
@@ -115,17 +116,17 @@ const COLUMNS: readonly Column<Account>[] = [
 
 function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): void }) {
   const { deployment } = useSession()
-  const [email, setEmail] = useState('')
-  const [credit, setCredit] = useState('')
+  const [texts, change] = useTexts(() => ({ email: '', credit: '' }))
   const [isInvited, setInvited] = useState(true)
   const [made, setMade] = useState<{ email: string; id: number; url: string | null }>()
   const create = useAction(async () => {
     const { account, url } = await call('POST /api/admin/accounts', {
-      body: { email: email.trim(), invite: isInvited, credit: optionalAmount(credit, 'credit') },
+      body: { email: texts.email.trim(), invite: isInvited, credit: optionalAmount(texts.credit, 'credit') },
     })
     setMade({ email: account.email, id: account.id, url })
     onCreated()
   })
+  const field = fieldsOf(texts, change, create.errorOf)
   if (made !== undefined) {
     return (
       <LinkMade
@@ -144,24 +145,14 @@ function CreateAccount({ onClose, onCreated }: { onClose(): void; onCreated(): v
   return (
     <Dialog title="New account" onClose={onClose}>
       <Form action={create} verb="Create account" onCancel={onClose}>
-        <TextField
-          label="Email"
-          type="email"
-          autoFocus
-          autoComplete="off"
-          value={email}
-          onValue={setEmail}
-          error={create.errorOf('email')}
-        />
+        <TextField label="Email" type="email" autoFocus autoComplete="off" {...field('email')} />
         <TextField
           label={`Credit in ${deployment.currency}`}
           optional
           inputMode="decimal"
           placeholder={deployment.trial_credit}
           hint={`Left empty: the trial credit of ${deployment.trial_credit}.`}
-          value={credit}
-          onValue={setCredit}
-          error={create.errorOf('credit')}
+          {...field('credit')}
         />
         <CheckField
           label="Make a link with which they choose a password"

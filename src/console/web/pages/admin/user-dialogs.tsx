@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { ConsoleUser } from '../../../api/contract/admin-users.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
-import { useRevision } from '../../api/form-state.ts'
+import { fieldsOf, useRevision, useTexts } from '../../api/form-state.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
 import { Dialog, useHeldOpen } from '../../parts/dialog.tsx'
@@ -25,34 +25,25 @@ export const ROLES: readonly Option<Role>[] = [
 
 /** Invites somebody who administers. */
 export function InviteUser({ onClose }: { onClose(): void }) {
-  const [email, setEmail] = useState('')
-  const [role, setRole] = useState<Role>('admin')
+  const [texts, change] = useTexts(() => ({ email: '', role: 'admin' as Role }))
   const [link, setLink] = useState<{ url: string; mailed: boolean }>()
   const invite = useAction(async () => {
-    setLink(await call('POST /api/admin/users/invite', { body: { email: email.trim(), role } }))
+    const body = { email: texts.email.trim(), role: texts.role }
+    setLink(await call('POST /api/admin/users/invite', { body }))
   })
+  const field = fieldsOf(texts, change, invite.errorOf)
   if (link !== undefined) {
     return <LinkMade title="Invitation" url={link.url} mailed={link.mailed} onClose={onClose} />
   }
   return (
     <Dialog title="Invite an administrator" onClose={onClose}>
       <Form action={invite} verb="Make the link" onCancel={onClose}>
-        <TextField
-          label="Email"
-          type="email"
-          autoFocus
-          autoComplete="off"
-          value={email}
-          onValue={setEmail}
-          error={invite.errorOf('email')}
-        />
+        <TextField label="Email" type="email" autoFocus autoComplete="off" {...field('email')} />
         <SelectField
           label="Role"
           hint="Read only sees everything and changes nothing; only an owner says who is an administrator."
-          value={role}
           options={ROLES}
-          onValue={setRole}
-          error={invite.errorOf('role')}
+          {...field('role')}
         />
       </Form>
     </Dialog>

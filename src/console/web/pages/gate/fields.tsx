@@ -23,6 +23,31 @@ export function EmailField({ value, onValue, error, hint }: FieldOf & { hint?: s
   )
 }
 
+/** The address of somebody who is known, for their password manager to see. */
+export function KnownEmail({ email }: { email: string }) {
+  return (
+    <TextField
+      label="Email"
+      type="email"
+      name="email"
+      autoComplete="username"
+      readOnly
+      value={email}
+      onValue={() => {}}
+    />
+  )
+}
+
+/** A password that somebody has. */
+export function PasswordField({
+  label = 'Password',
+  ...field
+}: FieldOf & { label?: string; autoFocus?: boolean }) {
+  return (
+    <TextField label={label} type="password" name="password" autoComplete="current-password" {...field} />
+  )
+}
+
 /** Six digits from an authenticator, or a recovery code. Takes the focus, since it is all that is asked for now. */
 export function CodeField({
   value,

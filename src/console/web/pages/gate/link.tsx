@@ -4,12 +4,12 @@ import type { ConsoleOutput } from '../../../api/contract/api.ts'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
 import { asFailure } from '../../api/failure.ts'
+import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { useQuery } from '../../api/query.ts'
-import { TextField } from '../../parts/field.tsx'
 import { Form } from '../../parts/form.tsx'
 import { FailureNotice, Waiting } from '../../parts/notice.tsx'
 import { useSession } from '../../session.tsx'
-import { CodeField, EmailField, NewPasswordField } from './fields.tsx'
+import { CodeField, EmailField, KnownEmail, NewPasswordField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 
 type Link = ConsoleOutput<'POST /api/links/inspect'>
@@ -69,17 +69,15 @@ const WORDS: Record<Link['kind'], { title: string; lead: string; verb: string }>
 function AcceptLink({ token, link }: { token: string; link: Link }) {
   const { become } = useSession()
   const { route } = useLocation()
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
+  const [texts, change] = useTexts(() => ({ email: '', password: '', code: '' }))
   const [needsCode, setNeedsCode] = useState(false)
   const accept = useAction(async () => {
     try {
       const body = {
         token,
-        password,
-        email: link.email === null ? email.trim() : undefined,
-        code: needsCode ? code.trim() : undefined,
+        password: texts.password,
+        email: link.email === null ? texts.email.trim() : undefined,
+        code: needsCode ? texts.code.trim() : undefined,
       }
       const { user } = await call('POST /api/links/accept', { body })
       become(user)
@@ -89,30 +87,18 @@ function AcceptLink({ token, link }: { token: string; link: Link }) {
       setNeedsCode(true)
     }
   })
+  const field = fieldsOf(texts, change, accept.errorOf)
   const words = WORDS[link.kind]
   return (
     <Gate title={words.title} lead={words.lead}>
       <Form action={accept} verb={words.verb}>
         {link.email === null ? (
-          <EmailField
-            hint="You sign in with it."
-            value={email}
-            onValue={setEmail}
-            error={accept.errorOf('email')}
-          />
+          <EmailField hint="You sign in with it." {...field('email')} />
         ) : (
-          <TextField
-            label="Email"
-            type="email"
-            name="email"
-            autoComplete="username"
-            readOnly
-            value={link.email}
-            onValue={() => {}}
-          />
+          <KnownEmail email={link.email} />
         )}
-        <NewPasswordField value={password} onValue={setPassword} error={accept.errorOf('password')} />
-        {needsCode ? <CodeField value={code} onValue={setCode} error={accept.errorOf('code')} /> : null}
+        <NewPasswordField {...field('password')} />
+        {needsCode ? <CodeField {...field('code')} /> : null}
       </Form>
     </Gate>
   )

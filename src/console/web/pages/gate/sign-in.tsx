@@ -1,18 +1,16 @@
-import { useState } from 'preact/hooks'
-import { TextField } from '../../parts/field.tsx'
+import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { Form } from '../../parts/form.tsx'
 import { useSession } from '../../session.tsx'
-import { CodeField, EmailField } from './fields.tsx'
+import { CodeField, EmailField, PasswordField } from './fields.tsx'
 import { Gate } from './gate.tsx'
 import { useSignIn } from './use-sign-in.ts'
 
 /** Where one signs in. */
 export function SignInPage() {
   const { deployment } = useSession()
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
-  const [code, setCode] = useState('')
-  const { signIn, needsCode } = useSignIn({ email, password, code })
+  const [texts, change] = useTexts(() => ({ email: '', password: '', code: '' }))
+  const { signIn, needsCode } = useSignIn(texts)
+  const field = fieldsOf(texts, change, signIn.errorOf)
   return (
     <Gate
       title="Sign in"
@@ -30,17 +28,9 @@ export function SignInPage() {
       }
     >
       <Form action={signIn} verb="Sign in">
-        <EmailField value={email} onValue={setEmail} error={signIn.errorOf('email')} />
-        <TextField
-          label="Password"
-          type="password"
-          name="password"
-          autoComplete="current-password"
-          value={password}
-          onValue={setPassword}
-          error={signIn.errorOf('password')}
-        />
-        {needsCode ? <CodeField value={code} onValue={setCode} error={signIn.errorOf('code')} /> : null}
+        <EmailField {...field('email')} />
+        <PasswordField {...field('password')} />
+        {needsCode ? <CodeField {...field('code')} /> : null}
         <p>
           <a href="/forgotten">Forgotten your password?</a>
         </p>

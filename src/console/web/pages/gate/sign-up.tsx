@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { useAction } from '../../api/action.ts'
 import { call } from '../../api/client.ts'
+import { fieldsOf, useTexts } from '../../api/form-state.ts'
 import { isZero, shortMoney } from '../../format/money.ts'
 import { Form } from '../../parts/form.tsx'
 import { Notice } from '../../parts/notice.tsx'
@@ -11,15 +12,15 @@ import { Gate } from './gate.tsx'
 /** Where a visitor makes an account, if visitors may. */
 export function SignUpPage() {
   const { deployment, become } = useSession()
-  const [email, setEmail] = useState('')
-  const [password, setPassword] = useState('')
+  const [texts, change] = useTexts(() => ({ email: '', password: '' }))
   const [isSent, setSent] = useState(false)
   const signUp = useAction(async () => {
-    const body = { email: email.trim(), password: deployment.mail ? undefined : password }
+    const body = { email: texts.email.trim(), password: deployment.mail ? undefined : texts.password }
     const { next, user } = await call('POST /api/signup', { body })
     if (next === 'signed_in') become(user)
     else setSent(true)
   })
+  const field = fieldsOf(texts, change, signUp.errorOf)
   const back = (
     <p>
       Have an account? <a href="/sign-in">Sign in</a>
@@ -36,7 +37,8 @@ export function SignUpPage() {
     return (
       <Gate title="Look at your mail" foot={back}>
         <p role="status">
-          If {email} can have an account, a link to finish is on its way. It works once, and only for a while.
+          If {texts.email} can have an account, a link to finish is on its way. It works once, and only for a
+          while.
         </p>
       </Gate>
     )
@@ -51,10 +53,8 @@ export function SignUpPage() {
       foot={back}
     >
       <Form action={signUp} verb="Create account">
-        <EmailField value={email} onValue={setEmail} error={signUp.errorOf('email')} />
-        {deployment.mail ? null : (
-          <NewPasswordField value={password} onValue={setPassword} error={signUp.errorOf('password')} />
-        )}
+        <EmailField {...field('email')} />
+        {deployment.mail ? null : <NewPasswordField {...field('password')} />}
       </Form>
     </Gate>
   )
