@@ -4,8 +4,8 @@ import { useQuery } from '../api/query.ts'
 import { isPositive } from '../format/money.ts'
 import { wholeNumber } from '../format/number.ts'
 import { ZONE } from '../format/time.ts'
+import { MoneyFigure } from '../parts/figures.tsx'
 import { Meter } from '../parts/meter.tsx'
-import { Money } from '../parts/money.tsx'
 import { Badge, Empty, Notice } from '../parts/notice.tsx'
 import { Answer, Page } from '../parts/page.tsx'
 import { FirstSteps } from './first-steps.tsx'
@@ -43,28 +43,23 @@ export function OverviewPage() {
 }
 
 function Figures({ overview }: { overview: Overview }) {
-  const figures = [
-    { name: 'Available', amount: overview.available, note: 'what the next request may spend' },
-    {
-      name: 'Balance',
-      amount: overview.balance,
-      note: overview.on_trial ? 'trial credit' : 'put in, less taken out',
-    },
-    { name: 'Held', amount: overview.held, note: 'set aside by running requests' },
-    { name: 'Spent today', amount: overview.spent_today, note: 'since midnight' },
-    { name: 'Spent in 30 days', amount: overview.spent_30_days, note: 'today included' },
-  ]
   return (
     <dl class="columns figures">
-      {figures.map(({ name, amount, note }) => (
-        <div key={name} class="card figure">
-          <dt>{name}</dt>
-          <dd>
-            <Money amount={amount} style="short" />
-          </dd>
-          <dd class="note">{note}</dd>
-        </div>
-      ))}
+      <MoneyFigure
+        name="Available"
+        amount={overview.available}
+        note="what the next request may spend"
+        isCard
+      />
+      <MoneyFigure
+        name="Balance"
+        amount={overview.balance}
+        note={overview.on_trial ? 'trial credit' : 'put in, less taken out'}
+        isCard
+      />
+      <MoneyFigure name="Held" amount={overview.held} note="set aside by running requests" isCard />
+      <MoneyFigure name="Spent today" amount={overview.spent_today} note="since midnight" isCard />
+      <MoneyFigure name="Spent in 30 days" amount={overview.spent_30_days} note="today included" isCard />
     </dl>
   )
 }

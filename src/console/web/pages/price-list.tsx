@@ -1,6 +1,7 @@
 import type { PriceSet, PriceTier } from '../../api/contract/words.ts'
 import { wholeNumber } from '../format/number.ts'
 import { TOKEN_PRICES, UNIT_PRICES } from '../format/price-texts.ts'
+import { Fact } from '../parts/facts.tsx'
 import { Money } from '../parts/money.tsx'
 
 /** The two prices that everybody asks for first. */
@@ -23,32 +24,23 @@ export function FullPrices({ prices }: { prices: PriceSet }) {
       {TOKEN_PRICES.map(({ name, label }) => {
         const price = prices[name]
         return price === undefined ? null : (
-          <>
-            <dt>{label}</dt>
-            <dd>
-              <Money amount={price} /> <span class="soft">per M tokens</span>
-            </dd>
-          </>
+          <Fact key={name} name={label}>
+            <Money amount={price} /> <span class="soft">per M tokens</span>
+          </Fact>
         )
       })}
       {UNIT_PRICES.map(({ name, label, unit }) => {
         const price = prices[name]
         return price === undefined ? null : (
-          <>
-            <dt>{label}</dt>
-            <dd>
-              <Money amount={price} /> <span class="soft">{unit}</span>
-            </dd>
-          </>
+          <Fact key={name} name={label}>
+            <Money amount={price} /> <span class="soft">{unit}</span>
+          </Fact>
         )
       })}
       {Object.entries(per_image).map(([size, price]) => (
-        <>
-          <dt>Image {size}</dt>
-          <dd>
-            <Money amount={price} /> <span class="soft">each</span>
-          </dd>
-        </>
+        <Fact key={size} name={`Image ${size}`}>
+          <Money amount={price} /> <span class="soft">each</span>
+        </Fact>
       ))}
       {tiers.map(tier => (
         <OtherPrices key={tier.above_input_tokens} of={longPrompts(tier)} prices={tier} />
@@ -72,20 +64,15 @@ function longPrompts({ above_input_tokens }: PriceTier): string {
 /** Token prices that hold in place of the model's own. */
 function OtherPrices({ of, prices }: { of: string; prices: Omit<PriceTier, 'above_input_tokens'> }) {
   return (
-    <>
-      <dt>{of}</dt>
-      <dd>
-        {TOKEN_PRICES.flatMap(({ name, label }) => {
-          const price = prices[name]
-          return price === undefined
-            ? []
-            : [
-                <div key={name}>
-                  {label} <Money amount={price} />
-                </div>,
-              ]
-        })}
-      </dd>
-    </>
+    <Fact name={of}>
+      {TOKEN_PRICES.map(({ name, label }) => {
+        const price = prices[name]
+        return price === undefined ? null : (
+          <div key={name}>
+            {label} <Money amount={price} />
+          </div>
+        )
+      })}
+    </Fact>
   )
 }

@@ -7,6 +7,7 @@ import { wholeNumber } from '../format/number.ts'
 import { duration } from '../format/time.ts'
 import { CopyButton } from '../parts/copy.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Fact } from '../parts/facts.tsx'
 import { Money } from '../parts/money.tsx'
 import { Badge } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
@@ -88,7 +89,7 @@ function Whole({ receipt }: { receipt: Receipt }) {
         </dd>
       </dl>
       <Lines receipt={receipt} />
-      <Facts facts={factsOf(receipt)} />
+      <Facts receipt={receipt} />
       {receipt.losses.length === 0 ? null : (
         <section class="stack tight">
           <h3>Left out</h3>
@@ -107,46 +108,47 @@ function Whole({ receipt }: { receipt: Receipt }) {
   )
 }
 
-type Fact = [name: string, value: ComponentChildren]
-
-function Facts({ facts }: { facts: readonly Fact[] }) {
+function Facts({ receipt }: { receipt: Receipt }) {
   return (
     <dl class="facts">
-      {facts.map(([name, value]) => (
-        <>
-          <dt key={name}>{name}</dt>
-          <dd key={`${name} value`}>{value}</dd>
-        </>
-      ))}
+      <Fact name="End">
+        <EndState state={receipt.end_state} />
+      </Fact>
+      {receipt.status === null ? null : (
+        <Fact name="Status">
+          {receipt.status} {receipt.error_code}
+        </Fact>
+      )}
+      <Fact name="Model">{receipt.model ?? 'unknown'}</Fact>
+      {receipt.channel === null ? null : <Fact name="Channel">{receipt.channel}</Fact>}
+      <Fact name="Key">{receipt.key_name ?? 'unknown'}</Fact>
+      {receipt.surface === null ? null : (
+        <Fact name="Surface">
+          {receipt.surface}
+          {receipt.streamed ? ', streamed' : ''}
+        </Fact>
+      )}
+      {receipt.started_at === null ? null : (
+        <Fact name="Started">
+          <When iso={receipt.started_at} />
+        </Fact>
+      )}
+      {receipt.first_byte_ms === null ? null : (
+        <Fact name="First byte">{duration(receipt.first_byte_ms)}</Fact>
+      )}
+      {receipt.total_ms === null ? null : <Fact name="Took">{duration(receipt.total_ms)}</Fact>}
+      {receipt.attempts === null ? null : <Fact name="Attempts">{receipt.attempts}</Fact>}
+      {receipt.usage_source === null ? null : (
+        <Fact name="Tokens are">{USAGE_SOURCES[receipt.usage_source]}</Fact>
+      )}
+      <Fact name="Request id">
+        <span class="row">
+          <code>{receipt.request_id}</code>
+          <CopyButton text={receipt.request_id} what="the request id" />
+        </span>
+      </Fact>
     </dl>
   )
-}
-
-function factsOf(receipt: Receipt): Fact[] {
-  const facts: (Fact | false)[] = [
-    ['End', <EndState key="end" state={receipt.end_state} />],
-    receipt.status !== null && [
-      'Status',
-      receipt.error_code === null ? receipt.status : `${receipt.status} ${receipt.error_code}`,
-    ],
-    ['Model', receipt.model ?? 'unknown'],
-    receipt.channel !== null && ['Channel', receipt.channel],
-    ['Key', receipt.key_name ?? 'unknown'],
-    receipt.surface !== null && ['Surface', `${receipt.surface}${receipt.streamed ? ', streamed' : ''}`],
-    receipt.started_at !== null && ['Started', <When key="started" iso={receipt.started_at} />],
-    receipt.first_byte_ms !== null && ['First byte', duration(receipt.first_byte_ms)],
-    receipt.total_ms !== null && ['Took', duration(receipt.total_ms)],
-    receipt.attempts !== null && ['Attempts', receipt.attempts],
-    receipt.usage_source !== null && ['Tokens are', USAGE_SOURCES[receipt.usage_source]],
-    [
-      'Request id',
-      <span key="id" class="row">
-        <code>{receipt.request_id}</code>
-        <CopyButton text={receipt.request_id} what="the request id" />
-      </span>,
-    ],
-  ]
-  return facts.filter(fact => fact !== false)
 }
 
 const USAGE_SOURCES = {

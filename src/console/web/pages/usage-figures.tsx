@@ -1,35 +1,30 @@
 import type { Usage } from '../../api/contract/usage.ts'
 import { exactMoney, shortMoney } from '../format/money.ts'
 import { compactNumber, wholeNumber } from '../format/number.ts'
+import { Figure } from '../parts/figures.tsx'
 import { useCurrency } from '../session.tsx'
 import { drawnValues, MEASURE_NAMES, type Measure, type Series } from './usage-series.ts'
 
 /** The sums of all that was used. */
 export function UsageTotals({ usage: { totals } }: { usage: Usage }) {
   const currency = useCurrency()
-  const figures: [string, string, string][] = [
-    ['Spend', shortMoney(totals.spend, currency), exactMoney(totals.spend, currency)],
-    [
-      'Requests',
-      wholeNumber(totals.requests),
-      totals.failed === 0 ? 'all complete' : `${wholeNumber(totals.failed)} did not complete`,
-    ],
-    [
-      'Input tokens',
-      compactNumber(totals.input_tokens),
-      `${compactNumber(totals.cached_tokens)} read from cache`,
-    ],
-    ['Output tokens', compactNumber(totals.output_tokens), wholeNumber(totals.output_tokens)],
-  ]
   return (
     <dl class="columns figures">
-      {figures.map(([name, value, note]) => (
-        <div key={name} class="figure">
-          <dt>{name}</dt>
-          <dd>{value}</dd>
-          <dd class="note">{note}</dd>
-        </div>
-      ))}
+      <Figure name="Spend" note={exactMoney(totals.spend, currency)}>
+        {shortMoney(totals.spend, currency)}
+      </Figure>
+      <Figure
+        name="Requests"
+        note={totals.failed === 0 ? 'all complete' : `${wholeNumber(totals.failed)} did not complete`}
+      >
+        {wholeNumber(totals.requests)}
+      </Figure>
+      <Figure name="Input tokens" note={`${compactNumber(totals.cached_tokens)} read from cache`}>
+        {compactNumber(totals.input_tokens)}
+      </Figure>
+      <Figure name="Output tokens" note={wholeNumber(totals.output_tokens)}>
+        {compactNumber(totals.output_tokens)}
+      </Figure>
     </dl>
   )
 }

@@ -1,6 +1,7 @@
 import type { Account } from '../../../api/contract/admin-accounts.ts'
 import { limitsInWords } from '../../format/limit-texts.ts'
-import { Money } from '../../parts/money.tsx'
+import { Fact } from '../../parts/facts.tsx'
+import { MoneyFigure } from '../../parts/figures.tsx'
 import { Badge } from '../../parts/notice.tsx'
 import { When } from '../../parts/when.tsx'
 import { AccountStatus } from './accounts.tsx'
@@ -11,50 +12,29 @@ export function AccountFacts({ account }: { account: Account }) {
     <section class="columns wide" aria-label="The account">
       <div class="card">
         <dl class="columns figures">
-          <div class="figure">
-            <dt>Balance</dt>
-            <dd data-testid="balance">
-              <Money amount={account.balance} style="short" />
-            </dd>
-          </div>
-          <div class="figure">
-            <dt>Available</dt>
-            <dd>
-              <Money amount={account.available} style="short" />
-            </dd>
-          </div>
-          <div class="figure">
-            <dt>Held</dt>
-            <dd>
-              <Money amount={account.held} style="short" />
-            </dd>
-          </div>
+          <MoneyFigure name="Balance" amount={account.balance} testId="balance" />
+          <MoneyFigure name="Available" amount={account.available} />
+          <MoneyFigure name="Held" amount={account.held} />
         </dl>
       </div>
       <div class="card">
         <dl class="facts">
-          <dt>Status</dt>
-          <dd>
+          <Fact name="Status">
             <AccountStatus account={account} />
-          </dd>
+          </Fact>
           {account.close_requested_at === null ? null : (
-            <>
-              <dt>Asks to be closed</dt>
-              <dd>
-                <When iso={account.close_requested_at} />
-              </dd>
-            </>
+            <Fact name="Asks to be closed">
+              <When iso={account.close_requested_at} />
+            </Fact>
           )}
-          <dt>Made</dt>
-          <dd>
+          <Fact name="Made">
             <When iso={account.created_at} />
-          </dd>
-          <dt>Signs in</dt>
-          <dd>{account.user === null ? 'nobody yet' : `user ${account.user.id}, ${account.user.status}`}</dd>
-          <dt>Limits</dt>
-          <dd>{limitsInWords(account.limits)}</dd>
-          <dt>Extra models</dt>
-          <dd>
+          </Fact>
+          <Fact name="Signs in">
+            {account.user === null ? 'nobody yet' : `user ${account.user.id}, ${account.user.status}`}
+          </Fact>
+          <Fact name="Limits">{limitsInWords(account.limits)}</Fact>
+          <Fact name="Extra models">
             {account.models.length === 0 ? (
               'none beside those of everybody'
             ) : (
@@ -66,7 +46,7 @@ export function AccountFacts({ account }: { account: Account }) {
                 ))}
               </span>
             )}
-          </dd>
+          </Fact>
         </dl>
       </div>
     </section>

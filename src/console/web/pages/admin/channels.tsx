@@ -7,6 +7,7 @@ import { counted } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Fact } from '../../parts/facts.tsx'
 import { Icon } from '../../parts/icon.tsx'
 import { Badge, type BadgeKind, Empty } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
@@ -178,25 +179,20 @@ function ChannelCard({ channel }: { channel: Channel }) {
         <BreakerState breaker={health.breaker} />
       </div>
       <dl class="facts">
-        <dt>Format</dt>
-        <dd>{channel.format}</dd>
-        <dt>Address</dt>
-        <dd>
+        <Fact name="Format">{channel.format}</Fact>
+        <Fact name="Address">
           <code>{channel.base_url}</code>
-        </dd>
-        <dt>Order</dt>
-        <dd>
+        </Fact>
+        <Fact name="Order">
           priority {channel.priority}, weight {channel.weight}
           {channel.max_concurrent === null ? '' : `, at most ${channel.max_concurrent} at once`}
-        </dd>
-        <dt>Lately</dt>
-        <dd>
+        </Fact>
+        <Fact name="Lately">
           {counted(health.breaker.succeeded, 'success', 'successes')},{' '}
           {counted(health.breaker.failed, 'failure')}
           {health.first_byte_ms === null ? '' : `, first byte after ${duration(health.first_byte_ms)}`}
-        </dd>
-        <dt>Keys</dt>
-        <dd>
+        </Fact>
+        <Fact name="Keys">
           {channel.api_keys.length === 0 ? (
             <span class="soft">none</span>
           ) : (
@@ -208,9 +204,8 @@ function ChannelCard({ channel }: { channel: Channel }) {
               ))}
             </ul>
           )}
-        </dd>
-        <dt>Models</dt>
-        <dd>
+        </Fact>
+        <Fact name="Models">
           {channel.models.length === 0 ? (
             <a href="/admin/models?import=yes">none yet: choose some</a>
           ) : (
@@ -219,7 +214,7 @@ function ChannelCard({ channel }: { channel: Channel }) {
               {channel.models.length > 4 ? ` and ${channel.models.length - 4} more` : ''}
             </span>
           )}
-        </dd>
+        </Fact>
       </dl>
     </>
   )

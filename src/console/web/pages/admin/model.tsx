@@ -7,6 +7,7 @@ import { useQuery } from '../../api/query.ts'
 import { wholeNumber } from '../../format/number.ts'
 import { Button } from '../../parts/button.tsx'
 import { Confirm } from '../../parts/confirm.tsx'
+import { Fact } from '../../parts/facts.tsx'
 import { Badge, Notice } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -194,22 +195,21 @@ function Facts({ model }: { model: Model }) {
     <section class="card" aria-labelledby="facts-title">
       <h2 id="facts-title">{model.display_name}</h2>
       <dl class="facts">
-        <dt>Aliases</dt>
-        <dd>{model.aliases.length === 0 ? <span class="soft">none</span> : model.aliases.join(', ')}</dd>
-        <dt>Made by</dt>
-        <dd>{model.owned_by}</dd>
-        <dt>For</dt>
-        <dd>{model.enabled_by_default ? 'everybody' : 'accounts that were given it'}</dd>
-        <dt>Surfaces</dt>
-        <dd>{model.surfaces === null ? 'all that its channels can serve' : model.surfaces.join(', ')}</dd>
-        <dt>Context</dt>
-        <dd>{model.context_tokens === null ? 'unknown' : `${wholeNumber(model.context_tokens)} tokens`}</dd>
-        <dt>Most output</dt>
-        <dd>
+        <Fact name="Aliases">
+          {model.aliases.length === 0 ? <span class="soft">none</span> : model.aliases.join(', ')}
+        </Fact>
+        <Fact name="Made by">{model.owned_by}</Fact>
+        <Fact name="For">{model.enabled_by_default ? 'everybody' : 'accounts that were given it'}</Fact>
+        <Fact name="Surfaces">
+          {model.surfaces === null ? 'all that its channels can serve' : model.surfaces.join(', ')}
+        </Fact>
+        <Fact name="Context">
+          {model.context_tokens === null ? 'unknown' : `${wholeNumber(model.context_tokens)} tokens`}
+        </Fact>
+        <Fact name="Most output">
           {model.max_output_tokens === null ? 'unknown' : `${wholeNumber(model.max_output_tokens)} tokens`}
-        </dd>
-        <dt>Served by</dt>
-        <dd>
+        </Fact>
+        <Fact name="Served by">
           <ul class="stack tight">
             {model.channels.map(route => (
               <li key={`${route.channel} ${route.model}`}>
@@ -220,7 +220,7 @@ function Facts({ model }: { model: Model }) {
               </li>
             ))}
           </ul>
-        </dd>
+        </Fact>
       </dl>
     </section>
   )

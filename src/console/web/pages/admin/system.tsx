@@ -4,7 +4,8 @@ import { call } from '../../api/client.ts'
 import { useQuery } from '../../api/query.ts'
 import { byteCount, wholeNumber } from '../../format/number.ts'
 import { duration } from '../../format/time.ts'
-import { Money } from '../../parts/money.tsx'
+import { Fact } from '../../parts/facts.tsx'
+import { Figure, MoneyFigure } from '../../parts/figures.tsx'
 import { Badge, type BadgeKind } from '../../parts/notice.tsx'
 import { Answer, Page } from '../../parts/page.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
@@ -63,21 +64,15 @@ function Parts({ health }: { health: SystemHealth }) {
     <section class="card" aria-labelledby="parts-title">
       <h2 id="parts-title">Parts</h2>
       <dl class="facts">
-        <dt>Tollgate</dt>
-        <dd>
+        <Fact name="Tollgate">
           {health.version} <span class="soft">on {health.runtime}</span>
-        </dd>
-        <dt>Running since</dt>
-        <dd>
+        </Fact>
+        <Fact name="Running since">
           <When iso={health.started_at} />
-        </dd>
-        <dt>Memory</dt>
-        <dd>{byteCount(health.memory_bytes)}</dd>
-        <dt>Database</dt>
-        <dd class="stack tight">
-          <span>
-            <Badge kind={database.ok ? 'good' : 'bad'}>{database.ok ? 'Answers' : 'Away'}</Badge>
-          </span>
+        </Fact>
+        <Fact name="Memory">{byteCount(health.memory_bytes)}</Fact>
+        <Fact name="Database">
+          <Badge kind={database.ok ? 'good' : 'bad'}>{database.ok ? 'Answers' : 'Away'}</Badge>{' '}
           <span class="soft">
             {[
               database.version,
@@ -87,11 +82,10 @@ function Parts({ health }: { health: SystemHealth }) {
               .filter(Boolean)
               .join(', ')}
           </span>
-        </dd>
-        <dt>Redis</dt>
-        <dd>
+        </Fact>
+        <Fact name="Redis">
           <Badge kind={REDIS[redis].kind}>{REDIS[redis].name}</Badge>
-        </dd>
+        </Fact>
       </dl>
     </section>
   )
@@ -114,18 +108,13 @@ function Ledger({ health: { ledger } }: { health: SystemHealth }) {
         <Badge kind={ledger.healthy ? 'good' : 'bad'}>{ledger.healthy ? 'Healthy' : 'Unwell'}</Badge>
       </div>
       <dl class="facts">
-        <dt>Open holds</dt>
-        <dd>{wholeNumber(ledger.open_holds)}</dd>
-        <dt>Wait for a hold</dt>
-        <dd>{duration(ledger.hold_wait_ms)}</dd>
-        <dt>Last failed hold</dt>
-        <dd>
+        <Fact name="Open holds">{wholeNumber(ledger.open_holds)}</Fact>
+        <Fact name="Wait for a hold">{duration(ledger.hold_wait_ms)}</Fact>
+        <Fact name="Last failed hold">
           {ledger.hold_failure_ago_ms === null ? 'none' : `${duration(ledger.hold_failure_ago_ms)} ago`}
-        </dd>
-        <dt>Settlements waiting</dt>
-        <dd>{wholeNumber(ledger.settlements_waiting)}</dd>
-        <dt>Journal</dt>
-        <dd>{JOURNALS[ledger.journal]}</dd>
+        </Fact>
+        <Fact name="Settlements waiting">{wholeNumber(ledger.settlements_waiting)}</Fact>
+        <Fact name="Journal">{JOURNALS[ledger.journal]}</Fact>
       </dl>
     </section>
   )
@@ -134,22 +123,11 @@ function Ledger({ health: { ledger } }: { health: SystemHealth }) {
 function Sums({ health }: { health: SystemHealth }) {
   return (
     <dl class="columns figures">
-      <div class="card figure">
-        <dt>Accounts</dt>
-        <dd>{wholeNumber(health.accounts)}</dd>
-      </div>
-      <div class="card figure">
-        <dt>Balances in all</dt>
-        <dd>
-          <Money amount={health.balances} style="short" />
-        </dd>
-      </div>
-      <div class="card figure">
-        <dt>Held in all</dt>
-        <dd>
-          <Money amount={health.held} style="short" />
-        </dd>
-      </div>
+      <Figure name="Accounts" isCard>
+        {wholeNumber(health.accounts)}
+      </Figure>
+      <MoneyFigure name="Balances in all" amount={health.balances} isCard />
+      <MoneyFigure name="Held in all" amount={health.held} isCard />
     </dl>
   )
 }
