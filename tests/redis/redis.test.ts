@@ -134,6 +134,25 @@ if (!hasRedisServer) {
   }
   withServer('limits work on a cluster: no call needs two slots', onCluster, 'cluster')
 
+  test('what is asked before a server has answered at all fails at once, and is never sent', async () => {
+    let heard = ''
+    const silent = createServer(socket => {
+      socket.on('error', () => socket.destroy())
+      socket.on('data', chunk => {
+        heard += chunk.toString()
+      })
+    })
+    await new Promise<void>(resolve => silent.listen(0, '127.0.0.1', resolve))
+    const address = silent.address()
+    const url = `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`
+    const redis = openRedis(url, { commandTimeoutMs: 10_000 })
+    await until(() => heard.toLowerCase().includes('info'))
+    await expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow('writeable')
+    await redis.close()
+    silent.close()
+    expect(heard.toLowerCase()).not.toContain('eval')
+  })
+
   test('says so when there is nothing to connect to', async () => {
     const redis = openRedis('redis://127.0.0.1:1')
     expect(await redis.whenReady(50)).toBe(false)

@@ -64,6 +64,17 @@ describe.skipIf(redis === undefined)('health over Redis', () => {
     await Promise.all([one, other, stranger].map(({ close }) => close()))
   })
 
+  test('what a process said itself tells it nothing when it comes back: it may know better by then', async () => {
+    const [one, other] = await Promise.all([member(url, namespace, 'one'), member(url, namespace, 'other')])
+    one.attempt(1, REFUSED)
+    one.attempt(1, { kind: 'ok' })
+    await until(() => other.standing(1) === 'paused')
+    other.attempt(2, REFUSED)
+    await until(() => one.standing(2) === 'paused')
+    expect(one.standing(1)).toBe('ready')
+    await Promise.all([one.close(), other.close()])
+  })
+
   test.each(['', 'no json', '[]', '{"channel":1}', '{"channel":"1","pauseMs":1,"cause":"refused"}'])(
     'survives the message %p',
     async message => {
