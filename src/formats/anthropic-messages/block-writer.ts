@@ -86,6 +86,7 @@ export class BlockWriter {
       case 'reasoning-end':
         return this.#endThought(event.signature, emit)
       case 'media':
+        if (event.media.signature !== undefined) this.#signatureBefore(event.media.signature, emit)
         return this.#whole(
           { type: 'text', text: '', citations: null },
           { type: 'text_delta', text: mediaWords(event.media) },
@@ -201,7 +202,7 @@ export class BlockWriter {
     const current = this.#current
     if (current?.kind !== 'tool') return
     if (!current.shown) {
-      if (signature !== undefined) this.#callSignature(signature, emit)
+      if (signature !== undefined) this.#signatureBefore(signature, emit)
       const { tool, held } = current
       const input = tool === 'custom' ? JSON.stringify(toolInput(tool, held)) : held
       this.#showTool(current, input.trim() === '' ? '{}' : input, emit)
@@ -215,8 +216,8 @@ export class BlockWriter {
     this.#partialJson(input, emit)
   }
 
-  /** A call's own signature (Gemini's) has no field in `tool_use`: it travels in an empty thought before it. */
-  #callSignature(signature: Signature, emit: Emit): void {
+  /** A signature of Gemini's on a call or an image has no field in their blocks: it travels in an empty thought before them. */
+  #signatureBefore(signature: Signature, emit: Emit): void {
     if (!this.#sealThoughts) return
     this.#startBlock(THINKING_BLOCK, emit)
     this.#delta({ type: 'signature_delta', signature: replySignature(signature) }, emit)

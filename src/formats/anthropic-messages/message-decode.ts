@@ -1,4 +1,5 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { withoutMediaWords } from '@/formats/media/media-words.ts'
 import { type Part, type TextPart, textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -39,7 +40,7 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
       return { role: 'user', parts: resultsFirst(parts) }
     case 'assistant':
       refuseKind(parts, 'tool-result', `${path}.content`, 'tool_result blocks stand in user messages')
-      return { role: 'assistant', parts }
+      return { role: 'assistant', parts: parts.map(withoutMediaWords) }
     // Claude Code writes system text in the middle of the talk.
     case 'system':
       return { role: 'system', parts }

@@ -3,7 +3,7 @@ import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
-import type { Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
+import type { MediaPart, Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
@@ -135,9 +135,9 @@ function encodeAnswerPart(part: Part, context: ReplyContext): JsonObject[] {
     case 'reasoning':
       return encodeThought(part, context)
     case 'tool-call':
-      return [...encodeCallSignature(part, context), encodeToolUse(part)]
+      return [...signatureBefore(part, context), encodeToolUse(part)]
     case 'media':
-      return [{ type: 'text', text: mediaWords(part), citations: null }]
+      return [...signatureBefore(part, context), { type: 'text', text: mediaWords(part), citations: null }]
     case 'opaque':
       return part.format === FORMAT && isJsonObject(part.value) ? [part.value] : []
     case 'tool-result':
@@ -166,10 +166,10 @@ function encodeThought(part: ReasoningPart, context: ReplyContext): JsonObject[]
   return [{ type: 'thinking', thinking: text, signature: replySignature(part.signature) }]
 }
 
-/** A call's own signature (Gemini's) has no field in `tool_use`: it travels in an empty thought before it. */
-function encodeCallSignature(part: ToolCallPart, context: ReplyContext): JsonObject[] {
-  if (part.signature === undefined || thoughtDisplay(context.request) === 'hidden') return []
-  return [{ type: 'thinking', thinking: '', signature: replySignature(part.signature) }]
+/** A signature of Gemini's on a call or an image has no field in their blocks: it travels in an empty thought before them. */
+function signatureBefore({ signature }: ToolCallPart | MediaPart, context: ReplyContext): JsonObject[] {
+  if (signature === undefined || thoughtDisplay(context.request) === 'hidden') return []
+  return [{ type: 'thinking', thinking: '', signature: replySignature(signature) }]
 }
 
 function encodeToolUse(part: ToolCallPart): JsonObject {

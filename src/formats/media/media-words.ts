@@ -1,4 +1,4 @@
-import type { MediaPart } from '@/generation/part.ts'
+import type { MediaPart, Part } from '@/generation/part.ts'
 import { dataUri } from './data-uri.ts'
 
 /**
@@ -30,4 +30,26 @@ const UNKNOWN_TYPE = 'application/octet-stream'
 
 function link(part: MediaPart, address: string): string {
   return part.kind === 'image' ? `![image](${address})` : `[${part.kind}](${address})`
+}
+
+/** The words of an image that is in them. */
+const IMAGE = /^!\[image\]\(data:(image\/[\w.+-]+);base64,([\w+/=]+)\)$/
+
+/** A text that a caller sends back is the image whose words it is: as text it would be thousands of tokens of base64. */
+export function withoutMediaWords(part: Part): Part {
+  const [, mediaType, data = ''] = (part.type === 'text' && IMAGE.exec(part.text)) || []
+  if (mediaType === undefined) return part
+  return {
+    type: 'media',
+    kind: 'image',
+    mediaType,
+    source: { type: 'base64', data },
+    filename: undefined,
+    title: undefined,
+    context: undefined,
+    citable: false,
+    signature: undefined,
+    detail: undefined,
+    cache: part.type === 'text' ? part.cache : undefined,
+  }
 }
