@@ -43,7 +43,8 @@ export const openaiChatCompletions: Codec = {
     instructions: 'messages',
     tools: ['tools', 'functions'],
     toolChoice: ['tool_choice', 'function_call'],
-    parallelToolCalls: 'parallel_tool_calls',
+    // Who speaks of functions has room for one call.
+    parallelToolCalls: ['parallel_tool_calls', 'functions'],
     output: 'response_format',
     verbosity: 'verbosity',
     reasoning: ['reasoning_effort', 'reasoning'],
@@ -76,7 +77,7 @@ export const openaiChatCompletions: Codec = {
     citations: 'annotations',
     media: 'messages.content',
     mediaAddress: 'messages.content',
-    reasoningHistory: 'messages.reasoning_content',
+    reasoningHistory: ['messages.reasoning_content', 'messages.reasoning'],
     toolResultError: 'messages.tool',
   },
   // Arguments are text, as OpenAI defines it; some vendors write the object.

@@ -23,7 +23,7 @@ const OTHERS: Record<Format, Target> = {
 const NEEDS_NO_WORD: readonly RegExp[] = [
   // The gateway does it itself, or it is about the caller's own answer.
   /^stop$|^stop_sequences$|stopSequences$/,
-  /^thinking\.enabled\.display$|includeThoughts$/,
+  /^thinking\.enabled\.display$|includeThoughts$|^reasoning\.exclude$/,
   // Tools are there at once, and their input streams anyway.
   /defer_loading$|eager_input_streaming$/,
   // Both are the operator's words.
@@ -48,10 +48,15 @@ const ALSO_MEANS: Readonly<Record<string, string>> = {
   'contents.parts.thoughtSignature': 'contents.parts.text',
   'generationConfig.responseLogprobs': 'generationConfig.logprobs',
   'reasoning.encrypted_content': 'input.reasoning',
+  'messages.content.thinking': 'messages.content.redacted_thinking',
+  'messages.content': 'messages.images',
   logprobs: 'top_logprobs',
   top_logprobs: 'include',
   thinking: 'output_config.effort',
 }
+
+/** What is lost of a request that does not say it: who speaks of functions has room for one call. */
+const UNSAID: readonly string[] = ['functions']
 
 /** What an upstream is sent for a request, and what of it the caller is told is lost. */
 interface Outcome {
@@ -97,7 +102,9 @@ function misreported(from: Format, target: [Format, Target], said: Said): Misrep
   }
   return {
     silent,
-    untrue: outcome.losses.filter(name => !unseen.some(variable => isNamed(variable, [name]))),
+    untrue: outcome.losses.filter(
+      name => !UNSAID.includes(name) && !unseen.some(variable => isNamed(variable, [name])),
+    ),
   }
 }
 

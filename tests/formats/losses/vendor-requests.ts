@@ -152,6 +152,96 @@ const chatAgent = object(
   },
 )
 
+const MP3 = ['SUQzBAAA', 'SUQzBAAB'] as const
+const chatMedia = object(
+  {
+    model: 'm',
+    messages: list(
+      object({
+        role: 'user',
+        content: several(
+          chatText,
+          object({
+            type: 'input_audio',
+            input_audio: object({ data: oneOf(...MP3), format: oneOf('mp3', 'wav') }),
+          }),
+          object({ type: 'video_url', video_url: object({ url: address('mp4') }) }),
+          object({ type: 'file', file: object({ file_id: oneOf('file-1', 'file-2') }) }),
+          object({
+            type: 'file',
+            file: object({ file_data: address('pdf') }, { filename: text('file') }),
+          }),
+        ),
+      }),
+      object(
+        { role: 'assistant' },
+        { content: text('said'), audio: object({ id: oneOf('audio_1', 'audio_2') }) },
+      ),
+      object({ role: 'user', content: text('question') }),
+    ),
+  },
+  { modalities: oneOf(['text'], ['text', 'audio']) },
+)
+const legacyFunction = object({ name: 'weather', parameters: schema }, { description: text('function') })
+const chatLegacy = object(
+  {
+    model: 'm',
+    messages: list(
+      object({ role: 'user', content: text('question') }),
+      object(
+        {
+          role: 'assistant',
+          function_call: object({ name: 'weather', arguments: oneOf('{"city":"Bonn"}', '{"city":"Ulm"}') }),
+        },
+        { content: text('said') },
+      ),
+      object({ role: 'function', name: 'weather', content: text('result') }),
+    ),
+    functions: list(legacyFunction),
+  },
+  {
+    function_call: oneOf('auto', 'none', { name: 'weather' }),
+    max_tokens: oneOf(2000, 3000),
+  },
+)
+// OpenRouter's additions, and those of vLLM and others.
+const chatRouter = object(
+  {
+    model: 'm',
+    messages: list(
+      object({ role: 'user', content: text('question') }),
+      object(
+        { role: 'assistant', content: text('said') },
+        {
+          reasoning: text('thought'),
+          images: list(object({ type: 'image_url', image_url: object({ url: dataUri('image/png', PNG) }) })),
+        },
+      ),
+      object({ role: 'user', content: text('more') }),
+    ),
+  },
+  {
+    reasoning: object(
+      {},
+      { effort: oneOf('low', 'medium', 'high'), max_tokens: oneOf(2000, 9000), exclude: flag },
+    ),
+    provider: object({ order: list(text('provider')) }, { allow_fallbacks: flag }),
+    transforms: list(oneOf('middle-out', 'other')),
+    models: list(text('model')),
+    route: oneOf('fallback', 'other'),
+    usage: object({ include: flag }),
+    plugins: list(object({ id: oneOf('web', 'file-parser') })),
+    include_reasoning: flag,
+    min_p: amount,
+    top_a: amount,
+    top_k: oneOf(10, 20),
+    repetition_penalty: amount,
+    chat_template_kwargs: object({ thinking: flag }),
+    thinking: object({ type: oneOf('enabled', 'disabled') }),
+    enable_thinking: flag,
+  },
+)
+
 // OpenAI's Responses.
 
 const inputText = object({ type: 'input_text', text: text('text') }, breakpoint)
@@ -375,6 +465,42 @@ const responsesAgent = object(
   },
 )
 
+const responsesMedia = object(
+  {
+    model: 'm',
+    input: list(
+      object({
+        role: 'user',
+        content: several(
+          inputText,
+          object({ type: 'input_image', image_url: address('png') }),
+          object({ type: 'input_image', file_id: oneOf('file-1', 'file-2') }),
+          object({ type: 'input_file', file_id: oneOf('file-1', 'file-2') }),
+          object({ type: 'input_file', file_url: address('pdf') }),
+          object({
+            type: 'input_audio',
+            input_audio: object({ data: oneOf(...MP3), format: oneOf('mp3', 'wav') }),
+          }),
+        ),
+      }),
+      object({
+        type: 'image_generation_call',
+        id: 'ig_1',
+        status: 'completed',
+        result: oneOf(...PNG),
+      }),
+      object({ role: 'user', content: text('question') }),
+    ),
+  },
+  {
+    prompt: object({ id: oneOf('pmpt_1', 'pmpt_2') }, { variables: object({ city: text('city') }) }),
+    tools: list(
+      object({ type: 'image_generation' }, { size: oneOf('1024x1024', 'auto') }),
+      object({ type: 'mcp', server_label: text('label'), server_url: address('mcp') }),
+    ),
+  },
+)
+
 // Anthropic's Messages.
 
 const mark = { cache_control: object({ type: 'ephemeral' }, { ttl: oneOf('5m', '1h') }) }
@@ -515,6 +641,38 @@ const messagesAgent = object(
     tools: messagesTools,
   },
   { tool_choice: object({ type: oneOf('auto', 'any') }, { disable_parallel_tool_use: flag }) },
+)
+
+const messagesMedia = object(
+  {
+    model: 'm',
+    max_tokens: 9000,
+    messages: list(
+      object({
+        role: 'user',
+        content: several(
+          block,
+          object({ type: 'image', source: object({ type: 'url', url: address('png') }) }),
+          object({ type: 'image', source: object({ type: 'file', file_id: oneOf('file_1', 'file_2') }) }),
+          documentSource(object({ type: 'url', url: address('pdf') })),
+          documentSource(object({ type: 'file', file_id: oneOf('file_1', 'file_2') })),
+          object({ type: 'container_upload', file_id: oneOf('file_1', 'file_2') }),
+        ),
+      }),
+      object({
+        role: 'assistant',
+        content: list(
+          object({ type: 'redacted_thinking', data: text('cipher') }),
+          object({
+            type: 'text',
+            text: oneOf(...PNG.map(data => `![image](data:image/png;base64,${data})`)),
+          }),
+        ),
+      }),
+      object({ role: oneOf('system', 'user'), content: text('in the middle') }),
+    ),
+  },
+  { container: text('container') },
 )
 
 // Google's Gemini.
@@ -684,10 +842,45 @@ const geminiAgent = object(
   },
 )
 
+const geminiMedia = object({
+  contents: list(
+    object({
+      role: 'user',
+      parts: several(
+        object({ text: text('text') }),
+        object({ inlineData: object({ mimeType: oneOf('audio/mp3', 'audio/wav'), data: oneOf(...MP3) }) }),
+        object(
+          { fileData: object({ fileUri: address('mp4'), mimeType: 'video/mp4' }) },
+          { videoMetadata: object({ startOffset: oneOf('1s', '2s') }, { fps: oneOf(1, 2) }) },
+        ),
+        object({
+          fileData: object({
+            fileUri: oneOf(
+              'https://generativelanguage.googleapis.com/v1beta/files/a',
+              'https://generativelanguage.googleapis.com/v1beta/files/b',
+            ),
+            mimeType: 'application/pdf',
+          }),
+        }),
+      ),
+    }),
+    object({
+      role: 'model',
+      parts: list(
+        object({ executableCode: object({ language: 'PYTHON', code: text('code') }) }),
+        object({ codeExecutionResult: object({ outcome: 'OUTCOME_OK', output: text('output') }) }),
+        object({ inlineData }, { thoughtSignature: oneOf('c2lnbmF0dXJl', 'c2lnbmVk') }),
+        object({ text: text('said') }),
+      ),
+    }),
+    object({ role: 'user', parts: list(object({ text: text('more') })) }),
+  ),
+})
+
 /** Requests that a vendor's documentation allows: many fields at once, and an agent's history. */
 export const REQUESTS: Readonly<Record<Format, readonly Saying[]>> = {
-  'openai-chat-completions': [chat, chatAgent],
-  'openai-responses': [responses, responsesAgent],
-  'anthropic-messages': [messages, messagesAgent],
-  'gemini-generate-content': [gemini, geminiAgent],
+  'openai-chat-completions': [chat, chatAgent, chatMedia, chatLegacy, chatRouter],
+  'openai-responses': [responses, responsesAgent, responsesMedia],
+  'anthropic-messages': [messages, messagesAgent, messagesMedia],
+  'gemini-generate-content': [gemini, geminiAgent, geminiMedia],
 }
