@@ -28,6 +28,12 @@ const MAX_VALUE_BYTES = 1024 * 1024
 const MAX_PARTS = 1000
 
 /**
+ * How much the parser is given at once. It holds back 64 KiB of a part that it passes over (one without a disposition, say),
+ * and waits for ever where such a part has more and ends within the same write.
+ */
+const WRITE_BYTES = 16 * 1024
+
+/**
  * A multipart body, read once: values in memory, files on disk until its exchange ends, so that it can be sent as often as
  * candidates are tried.
  */
@@ -108,13 +114,16 @@ async function parse(
   /** Files follow one another on disk, each after the one before it. */
   let copied: Promise<void> = Promise.resolve()
   reader.on('file', (name, stream, filename, _encoding, mediaType) => {
+    if (isNameless(name)) reader.destroy(invalidRequest('body', 'a part has no name'))
     const file: FileOnDisk = new FileOnDisk(spool, filename, mediaType)
     parts.push({ name, file })
     copied = copied.then(() => file.take(stream))
     copied.catch(error => reader.destroy(error))
   })
   reader.on('field', (name, value, isNameCut, isValueCut) => {
-    if (isNameCut || isValueCut) reader.destroy(invalidRequest(name.slice(0, 100), 'too long for a value'))
+    if (isNameless(name)) reader.destroy(invalidRequest('body', 'a part has no name'))
+    else if (isNameCut || isValueCut)
+      reader.destroy(invalidRequest(name.slice(0, 100), 'too long for a value'))
     parts.push({ name, value })
   })
   reader.on('partsLimit', () => reader.destroy(invalidRequest('body', `more than ${MAX_PARTS} parts`)))
@@ -125,7 +134,11 @@ async function parse(
   ended.catch(() => undefined)
   try {
     for await (const chunk of body) {
-      if (!reader.write(chunk)) await Promise.race([drained(reader), ended])
+      for (let at = 0; at < chunk.length; at += WRITE_BYTES) {
+        const hasRoom = reader.write(chunk.subarray(at, at + WRITE_BYTES))
+        // What is passed over is let go in between.
+        await (hasRoom ? undefined : Promise.race([drained(reader), ended]))
+      }
     }
     reader.end()
     await ended
@@ -147,6 +160,11 @@ function createReader(contentType: string) {
   } catch (error) {
     throw asInvalid(error)
   }
+}
+
+/** The parser's types promise a name. */
+function isNameless(name: string | undefined): boolean {
+  return name === undefined
 }
 
 function drained(reader: NodeJS.WritableStream): Promise<void> {

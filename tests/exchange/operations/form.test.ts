@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'bun:test'
 import { mkdtempSync, readdirSync, rmdirSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { bodyTerms } from '#tests/support/body-terms.ts'
 import { temporaryFiles } from '#tests/support/temporary-files.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
@@ -54,6 +55,23 @@ const noise = (bytes: number) => {
 }
 
 describe('a form', () => {
+  test('has parts passed over that have no disposition of a form, however long they are', async () => {
+    const skipped = ['X: y', 'Content-Disposition: attachment; name="a"'].map(
+      head => `--b\r\n${head}\r\n\r\n${'x'.repeat(70_000)}\r\n`,
+    )
+    const kept = '--b\r\nContent-Disposition: form-data; name="n"\r\n\r\n1\r\n--b--\r\n'
+    const form = await readForm(raw(skipped.join('') + kept), bodyTerms(MAX), { releases })
+    expect(form.parts).toEqual([{ name: 'n', value: '1' }])
+  })
+
+  test.each(['', '; filename="a.png"'])('has names for its parts (form-data%s)', async file => {
+    const text = `--b\r\nContent-Disposition: form-data${file}\r\n\r\n1\r\n--b--\r\n`
+    expect(await errorOf(readForm(raw(text), bodyTerms(MAX), { releases }))).toMatchObject({
+      kind: 'invalid_request',
+      message: expect.stringContaining('no name'),
+    })
+  })
+
   test('is sent on in its order, file for file, with nothing changed but the values that are named', async () => {
     const one = noise(300_000)
     const two = noise(5)
@@ -134,6 +152,48 @@ test.skipIf(process.platform !== 'linux')(
     await until(() => temporaryFiles() <= before)
   },
 )
+
+const HEADS = [
+  'Content-Disposition: form-data; name="n"',
+  'Content-Disposition: form-data; name="f"; filename="a.png"\r\nContent-Type: image/png',
+  'Content-Disposition: form-data; name="f"; filename=""\r\nContent-Type: multipart/mixed; boundary=b',
+  "Content-Disposition: form-data; name*=UTF-8''f; filename*=UTF-8''%E2%82%AC.png",
+  'Content-Disposition: form-data; name="a\r\n b"',
+  'Content-Disposition: form-data',
+  'Content-Disposition: attachment; name="n"',
+  'Content-Type: application/json',
+  `X: ${'y'.repeat(90_000)}`,
+  '',
+]
+
+/** Parts of all kinds and sizes, wrong in places, and where the whole is cut or broken. */
+const broken = fc.record({
+  parts: fc.array(
+    fc.record({ head: fc.constantFrom(...HEADS), size: fc.constantFrom(0, 1, 16_384, 65_536, 200_000) }),
+    { maxLength: 4 },
+  ),
+  boundary: fc.constantFrom('b', 'B', 'b--', ''),
+  end: fc.constantFrom('--b--\r\n', '--b--', '--b--\r\nmore', ''),
+  cut: fc.double({ min: 0.5, max: 1, noNaN: true }),
+  flips: fc.array(fc.tuple(fc.nat(2000), fc.nat(255)), { maxLength: 3 }),
+})
+
+test('a form that is wrong anywhere is read or refused, and holds nobody up', async () => {
+  await fc.assert(
+    fc.asyncProperty(broken, async ({ parts, boundary, end, cut, flips }) => {
+      const text = parts.map(({ head, size }) => `--b\r\n${head}\r\n\r\n${'x'.repeat(size)}\r\n`).join('')
+      const whole = Buffer.from(text + end)
+      for (const [at, byte] of flips) if (at < whole.length) whole[at] = byte
+      const body = new Uint8Array(whole.subarray(0, Math.ceil(whole.length * cut)))
+      const request = raw(body, { 'content-type': `multipart/form-data; boundary=${boundary}` })
+      const form = await readForm(request, bodyTerms(MAX), { releases }).catch((error: unknown) => error)
+      endExchange()
+      if (form instanceof GatewayError) expect(form.kind).toBe('invalid_request')
+      else expect(form).toMatchObject({ parts: expect.any(Array) })
+    }),
+    { numRuns: 150 },
+  )
+})
 
 describe('what is no form is a 400 that echoes nothing', () => {
   const part = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nsecret'
