@@ -29,8 +29,9 @@ export function processOptions(cluster: Cluster) {
   return { cwd: cluster.directory, env, ...cluster.user }
 }
 
-/** The line of a program's output that says what went wrong. */
-export function faultIn(text: string): string {
+/** The lines of a program's output that say what went wrong; its last one where none does. */
+export function faultsIn(text: string): string[] {
   const lines = text.trim().split('\n')
-  return (lines.findLast(line => /\b(FATAL|PANIC|ERROR|error):/.test(line)) ?? lines.at(-1) ?? '').trim()
+  const faults = lines.filter(line => /\b(FATAL|PANIC|ERROR|error):/.test(line))
+  return (faults.length > 0 ? faults : lines.slice(-1)).map(line => line.trim())
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import { Refusal } from '@/errors/refusal.ts'
-import { type Cluster, DATABASE, faultIn, pathForServer, processOptions, USER } from './cluster.ts'
+import { type Cluster, DATABASE, faultsIn, pathForServer, processOptions, USER } from './cluster.ts'
 
 /** Makes a cluster in the empty directory. Collation is built into Postgres, so no locale of the system matters. */
 export async function initialise(cluster: Cluster): Promise<void> {
@@ -14,7 +14,7 @@ export async function initialise(cluster: Cluster): Promise<void> {
     '--builtin-locale=C.UTF-8',
     '--no-instructions',
   ])
-  if (exitCode !== 0) throw new Refusal(`The embedded Postgres could not be made: ${faultIn(output)}`)
+  if (exitCode !== 0) throw notMade(output)
   await createDatabase(cluster)
 }
 
@@ -28,7 +28,12 @@ async function createDatabase(cluster: Cluster): Promise<void> {
     `create database ${DATABASE}\n`,
   )
   if (exitCode === 0 && !/\b(ERROR|FATAL):/.test(output)) return
-  throw new Refusal(`The embedded Postgres could not be made: ${faultIn(output)}`)
+  throw notMade(output)
+}
+
+/** What went wrong first; a full disk is followed by a panic about something else. */
+export function notMade(output: string): Refusal {
+  return new Refusal(`The embedded Postgres could not be made: ${faultsIn(output)[0]}`)
 }
 
 async function run(cluster: Cluster, program: string, args: string[], input = '') {

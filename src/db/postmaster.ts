@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync, readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Refusal } from '@/errors/refusal.ts'
-import { type Cluster, faultIn, pathForServer, processOptions } from './cluster.ts'
+import { type Cluster, faultsIn, pathForServer, processOptions } from './cluster.ts'
 
 /**
  * No TCP. The socket is in the data directory, which only its owner and root can enter, and they could read the files
@@ -46,7 +46,9 @@ export async function start(cluster: Cluster): Promise<number> {
     const said = `${readFileSync(cluster.log).subarray(logged)}\n${started.failure}`
     // The children of a server that was killed need a moment to notice and leave its shared memory.
     if (!said.includes('is still in use') || Date.now() > deadline) {
-      throw new Refusal(`The embedded Postgres does not start: ${faultIn(said)} (more in ${cluster.log})`)
+      throw new Refusal(
+        `The embedded Postgres does not start: ${faultsIn(said).at(-1)} (more in ${cluster.log})`,
+      )
     }
     await Bun.sleep(200)
   }
