@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { regularly } from '@/clock/regularly.ts'
 import type { SettleAll, Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
@@ -53,20 +54,16 @@ export class Upkeep {
   }
 
   start(): void {
-    const { clock, timings } = this.#options
+    const { clock, log, timings } = this.#options
+    const begin = (what: string, ms: number, act: () => Promise<void>) =>
+      regularly(ms, act, {
+        clock,
+        onFailure: err => log.error({ err }, `the ledger's ${what} failed`),
+      })
     this.#cancels.push(
-      clock.every(
-        timings.heartbeatMs,
-        this.#attempt('heartbeat', () => this.beat()),
-      ),
-      clock.every(
-        timings.maintenanceMs,
-        this.#attempt('maintenance', () => this.maintain()),
-      ),
-      clock.every(
-        timings.auditMs,
-        this.#attempt('audit', () => this.inspect()),
-      ),
+      begin('heartbeat', timings.heartbeatMs, () => this.beat()),
+      begin('maintenance', timings.maintenanceMs, () => this.maintain()),
+      begin('audit', timings.auditMs, () => this.inspect()),
     )
   }
 
@@ -137,19 +134,6 @@ export class Upkeep {
     else {
       const suspended = report.suspendedAccounts
       log.error({ findings, broken: report.brokenAccounts, suspended }, 'audit: THE LEDGER DOES NOT HOLD')
-    }
-  }
-
-  #attempt(what: string, act: () => Promise<void>): () => void {
-    let busy = false
-    return () => {
-      if (busy) return
-      busy = true
-      act()
-        .catch(error => this.#options.log.error({ err: error }, `the ledger's ${what} failed`))
-        .finally(() => {
-          busy = false
-        })
     }
   }
 }

@@ -1,4 +1,5 @@
 import type { Clock } from '@/clock/clock.ts'
+import { regularly } from '@/clock/regularly.ts'
 import { within } from '@/clock/wait.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Compactions } from '@/stored-responses/compaction.ts'
@@ -59,15 +60,13 @@ export class KeptResponses {
     this.storesUnasked = storesUnasked
     this.#log = log
     this.#clock = clock
+    const told = {
+      clock,
+      onFailure: (err: unknown) => log.warn({ err }, 'stored responses could not be looked after'),
+    }
     this.#stops = [
-      clock.every(
-        BEAT_MS,
-        guarded(() => this.beat(), log),
-      ),
-      clock.every(
-        SWEEP_MS,
-        guarded(async () => void (await store.sweep()), log),
-      ),
+      regularly(BEAT_MS, () => this.beat(), told),
+      regularly(SWEEP_MS, () => store.sweep(), told),
     ]
   }
 
@@ -126,19 +125,5 @@ export class KeptResponses {
 
   #announce(id: string): void {
     for (const resolve of this.#waiting.get(id) ?? []) resolve()
-  }
-}
-
-/** One at a time; what fails is told and tried again the next time. */
-function guarded(act: () => Promise<void>, log: Log): () => void {
-  let busy = false
-  return () => {
-    if (busy) return
-    busy = true
-    act()
-      .catch(error => log.warn({ err: error }, 'stored responses could not be looked after'))
-      .finally(() => {
-        busy = false
-      })
   }
 }
