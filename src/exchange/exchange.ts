@@ -43,12 +43,9 @@ export function runExchange(gateway: Gateway, call: ConversationCall): Promise<R
       call.state?.chain,
     )
     const { state } = call
-    if (state === undefined) {
-      return await billed(gateway, record, reservation, onEnd => relay(conversation, onEnd))
-    }
-    return await billed(gateway, record, reservation, async onEnd => {
-      await state.admitted?.(record, reservation)
-      return relay(conversation, onEnd)
+    return await billed(gateway, record, reservation, onEnd => {
+      const stored = state?.admitted?.(record, reservation)
+      return stored === undefined ? relay(conversation, onEnd) : stored.then(() => relay(conversation, onEnd))
     })
   })
 }

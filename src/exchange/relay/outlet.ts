@@ -60,8 +60,7 @@ export class Outlet {
   #events: AnswerEvents | undefined
   #concluded = false
   #isOpen = false
-  /** True once output of an attempt was let through. */
-  #committed = false
+  /** When output of an attempt was let through; undefined: none was. */
   #firstOutputAt: number | undefined
   #closed = false
   #abandoned = false
@@ -100,7 +99,7 @@ export class Outlet {
 
   /** True once output of an attempt reached the caller: no other attempt may follow. */
   get committed(): boolean {
-    return this.#committed
+    return this.#firstOutputAt !== undefined
   }
 
   /** Whether a head is to be sent now; true as well when the caller has left, and it no longer matters. */
@@ -155,7 +154,7 @@ export class Outlet {
     if (this.#abandoned) return this.#drain(body, pipeline)
     this.#conclude(pipeline, cause)
     const { error } = pipeline.meter
-    if (error !== undefined && !this.#committed) {
+    if (error !== undefined && !this.committed) {
       this.#held = []
       this.#heldBytes = 0
       throw error
@@ -261,7 +260,7 @@ export class Outlet {
 
   readonly #emit = (bytes: Uint8Array): void => {
     // Counts as written when it was read, so that the clock is looked at once for each read.
-    if (this.#committed) return this.#write(bytes, this.#lastRead)
+    if (this.committed) return this.#write(bytes, this.#lastRead)
     this.#held.push(bytes)
     this.#heldBytes += bytes.byteLength
   }
@@ -279,7 +278,7 @@ export class Outlet {
     }
     const { meter } = pipeline
     if (meter.error !== undefined || pipeline.done) this.#cancel()
-    else if (!this.#committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
+    else if (!this.committed && (meter.output || this.#heldBytes > MAX_HELD_BYTES)) this.#commit()
     if (this.#concluded || !meter.isConclusive) return
     this.#concluded = true
     this.#events?.onConclusion()
@@ -326,8 +325,7 @@ export class Outlet {
   }
 
   #commit(): void {
-    if (this.#committed) return
-    this.#committed = true
+    if (this.committed) return
     this.#firstOutputAt = this.#options.clock.elapsed()
     this.#events?.onFirstOutput()
     this.#open()
