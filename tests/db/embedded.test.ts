@@ -5,8 +5,10 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   statSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -102,6 +104,25 @@ describe('sharing one data directory', () => {
     expect(findPostmaster(directory)).toBeGreaterThan(0)
     await command.finish()
     expect(findPostmaster(directory)).toBeUndefined()
+  }, 120_000)
+
+  test('a log of Postgres that has grown over the years is begun anew', async () => {
+    const log = join(dataDir, 'postgres.log')
+    truncateSync(log, 5 << 20)
+    const command = await launch('command')
+    expect(await command.said()).toBe('ready')
+    expect(statSync(log).size).toBeLessThan(1 << 20)
+    await command.finish()
+  }, 120_000)
+
+  test('a Postgres that does not start is one line of what it said, and where there is more', async () => {
+    const control = join(directory, 'global/pg_control')
+    renameSync(control, `${control}.away`)
+    const opening = openEmbedded({ dataDir, role: 'command' }).catch(String)
+    const said = await opening.finally(() => renameSync(`${control}.away`, control))
+    expect(said).toMatch(
+      /^Refusal: The embedded Postgres does not start: .*pg_control.* \(more in .+postgres\.log\)$/,
+    )
   }, 120_000)
 
   test('a server that comes while a command runs keeps the database when the command leaves', async () => {
