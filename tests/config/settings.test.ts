@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'bun:test'
+import { join } from 'node:path'
 import { type Environment, readSettings, SettingsError } from '@/config/settings.ts'
 
 const SECRET = 'x'.repeat(32)
@@ -226,6 +227,13 @@ readSettings(
     },
   ),
 )
+
+const README = await Bun.file(join(import.meta.dir, '../../README.md')).text()
+
+test.each([...NAMES])('README says what %s means', name => {
+  expect(README).toMatch(new RegExp(`^\\|[^|]*\`${name}\``, 'm'))
+})
+
 /** Any text may be the path of a file; what is wrong with it shows when it is opened. */
 const PATHS: ReadonlySet<string> = new Set(['DATA_DIR', 'TOLLGATE_CONFIG'])
 /** Values that nothing but a path can have. */
