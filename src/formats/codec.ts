@@ -175,7 +175,7 @@ export interface PassthroughListening {
   hidesUsage: boolean
   /** Several answers at once, of which each may begin and end at any time: no event may go by unread. */
   readsAll: boolean
-  /** Clients of the format die of comments. */
+  /** Clients of the format die of comments, and of `[DONE]`. */
   hidesComments: boolean
 }
 

@@ -31,7 +31,7 @@ export interface PassthroughOptions {
   hidesUsage: boolean
   /** True: several answers are interleaved, so that an event that looks like the last one may begin another answer. */
   readsAll: boolean
-  /** True: comments do not survive the format's clients. */
+  /** True: the format's clients die of comments, and of the `[DONE]` that some gateways put at the end of every format. */
   hidesComments: boolean
   framer: StreamMachine<string, string> | undefined
 }
@@ -144,6 +144,11 @@ export class PassthroughPipeline implements Pipeline {
     return this.#options.hidesComments && hasComment(bytes)
   }
 
+  /** Whether an event is the end of another format's streams, which the caller does not get. */
+  #isForeignEnd({ data }: SseEvent): boolean {
+    return this.#options.hidesComments && data.trim() === '[DONE]'
+  }
+
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
   #unreadIn(run: Uint8Array): number | undefined {
     const { codec, hidesComments, framer, readsAll } = this.#options
@@ -218,7 +223,8 @@ export class PassthroughPipeline implements Pipeline {
     this.#hasParsed = true
     for (const one of parsed) {
       this.#decode(one)
-      if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one))) return false
+      if (this.#missingEnd !== '' || (hidesUsage && isUsageChunk(one)) || this.#isForeignEnd(one))
+        return false
     }
     if (this.#gaveMore) this.#sample = undefined
     else if (this.#gaveText) this.#sampleOf(bytes, start, end)
@@ -296,6 +302,7 @@ export class PassthroughPipeline implements Pipeline {
     if (events.length === 0 || !events.every(isComplete)) return
     for (const event of events) this.#decode(event)
     if (this.meter.error !== undefined || this.#missingEnd !== '') return
+    if (events.some(event => this.#isForeignEnd(event))) return
     // Without its empty line a client would not take it for an event, and for some it is the one that ends the answer.
     this.#pass(Buffer.concat([rest, missingLineEnds(rest)]))
   }

@@ -103,6 +103,21 @@ describe('a read of whole events is passed on as if it had come in pieces', () =
   }
 })
 
+test.each(['data: [DONE]\n\n', 'data: [DONE] \r\n\r\n', 'data: [DONE]'])(
+  'Gemini clients are not given %j, of which they die, though an upstream ends in it',
+  end => {
+    const [{ stream } = { stream: Buffer.alloc(0) }] = recordings('gemini-generate-content')
+    for (const reads of [[stream, Buffer.from(end)], [Buffer.concat([stream, Buffer.from(end)])]]) {
+      const written: Buffer[] = []
+      const pipeline = pipelineOf('gemini-generate-content', undefined, true)
+      for (const read of reads) pipeline.push(read, bytes => written.push(Buffer.from(bytes)))
+      pipeline.end(bytes => written.push(Buffer.from(bytes)))
+      expect(Buffer.concat(written).toString()).toBe(stream.toString())
+      expect(pipeline.meter.error).toBeUndefined()
+    }
+  },
+)
+
 /** What may stand in front of an event. */
 const ODDITIES = [
   '\n',
