@@ -1,3 +1,5 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors'
+
 /** What Postgres said was wrong with a statement. */
 export interface SqlError {
   /** SQLSTATE, five characters. */
@@ -13,9 +15,16 @@ export const FOREIGN_KEY_VIOLATION = '23503'
 export function sqlErrorOf(error: unknown): SqlError | undefined {
   if (!(error instanceof Error)) return undefined
   const code = 'code' in error && typeof error.code === 'string' ? error.code : ''
-  if (!/^[0-9A-Z]{5}$/.test(code)) return sqlErrorOf(error.cause)
+  // An SQLSTATE has a digit, which EPIPE has not.
+  if (!/^(?=.*\d)[0-9A-Z]{5}$/.test(code)) return sqlErrorOf(error.cause)
   const constraint = 'constraint_name' in error ? error.constraint_name : undefined
   return { code, constraint: typeof constraint === 'string' ? constraint : undefined }
+}
+
+/** Whether the database could not be asked, or gave up on all that it was asked: it is away, stops, or has no room. */
+export function isAway(error: unknown): boolean {
+  const code = sqlErrorOf(error)?.code
+  return code === undefined ? error instanceof DrizzleQueryError : /^(?:08|53|57)/.test(code)
 }
 
 /** Whether the rows are at fault, so that the same statement would fail again (values out of range, constraints). */

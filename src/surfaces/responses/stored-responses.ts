@@ -1,4 +1,6 @@
 import { Elysia } from 'elysia'
+import { inTime, Late } from '@/db/in-time.ts'
+import { isAway } from '@/db/sql-error.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
@@ -21,11 +23,14 @@ interface StoredCall {
 export function storedResponses(gateway: ResponseGateway, listener: Listener) {
   const serve = (request: Request, id: string, act: (call: StoredCall) => Promise<Response>) =>
     attend(gateway, { request, listener, surface: 'responses' }, ({ caller, record }) =>
-      act({
-        key: { accountId: caller.accountId, id },
-        query: new URL(request.url).searchParams,
-        headers: identityHeaders(record.id, 'responses'),
-      }).catch(orAway),
+      inTime(
+        act({
+          key: { accountId: caller.accountId, id },
+          query: new URL(request.url).searchParams,
+          headers: identityHeaders(record.id, 'responses'),
+        }),
+        gateway.clock,
+      ).catch(orAway),
     )
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
@@ -44,8 +49,7 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
 
 /** A database that is away is no fault of the gateway's. */
 function orAway(error: unknown): never {
-  const isDatabase = error instanceof Error && /connect|timeout|terminat/i.test(error.message)
-  if (error instanceof GatewayError || !isDatabase) throw error
+  if (!(error instanceof Late || isAway(error))) throw error
   throw new GatewayError('overloaded', 'The database does not answer, try again in a moment', {
     cause: error,
   })

@@ -1,10 +1,12 @@
 import { beforeAll, beforeEach, describe, expect, test } from 'bun:test'
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import OpenAI from 'openai'
 import type { Response as ModelResponse, ResponseStreamEvent } from 'openai/resources/responses/responses'
 import { rejectionOf } from '#tests/sdk/rejection.ts'
 import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
+import { Late } from '@/db/in-time.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 
 const { gateway, upstream } = await scriptedGateway()
@@ -453,4 +455,23 @@ test('a call that fails within is in the log under the id that its caller was to
   } finally {
     store.find = find
   }
+})
+
+test.each([
+  [
+    'whose connection broke',
+    new DrizzleQueryError('select 1', [], Object.assign(new Error('no'), { code: 'EPIPE' })),
+  ],
+  ['that stops', new DrizzleQueryError('select 1', [], Object.assign(new Error('bye'), { code: '57P01' }))],
+  ['that gives no answer', new Late('nothing came')],
+])('a database %s is a 503 to who asks for a response, and to be tried again', async (_what, error) => {
+  const { store } = gateway.server.gateway.responses
+  const { find } = store
+  store.find = () => Promise.reject(error)
+  const answer = await fetch(`${gateway.url}/v1/responses/resp_1`, {
+    headers: { authorization: `Bearer ${gateway.key}` },
+  })
+  store.find = find
+  expect(answer.status).toBe(503)
+  expect(answer.headers.get('retry-after')).not.toBeNull()
 })
