@@ -4,6 +4,7 @@ import { ApiFailure } from '@/console/web/api/failure.ts'
 import { headerLines, readHeaderLines } from '@/console/web/format/header-lines.ts'
 import {
   byteCount,
+  COUNT_STEPS,
   compactNumber,
   counted,
   percent,
@@ -15,6 +16,17 @@ import { typedFutureDay, withChange, withoutChange } from '@/console/web/format/
 import { priceTexts, readPriceTexts } from '@/console/web/format/price-texts.ts'
 import { stacked } from '@/console/web/format/stack.ts'
 import { duration, readDays, readLocalTime, sinceTime, typedDay, utcTime } from '@/console/web/format/time.ts'
+
+test('an axis of counts says each of its ticks as it is, and none is a fraction', () => {
+  const worth = { '': 1, K: 1e3, M: 1e6, B: 1e9, T: 1e12 }
+  for (const step of COUNT_STEPS) {
+    expect(Number.isInteger(step)).toBe(true)
+    for (const tick of Array.from({ length: 11 }, (_, index) => index * step)) {
+      const [, digits = '', unit = ''] = /^([\d.]+)([KMBT]?)$/.exec(compactNumber(tick)) ?? []
+      expect(Math.round(Number(digits) * worth[unit as keyof typeof worth])).toBe(tick)
+    }
+  }
+})
 
 describe('times', () => {
   const now = Date.parse('2026-11-20T21:04:05.000Z')

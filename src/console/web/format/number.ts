@@ -13,6 +13,11 @@ export function compactNumber(value: number): string {
   return COMPACT.format(value)
 }
 
+/** Steps of an axis of counts: whole, and `compactNumber` says every multiple that an axis shows without rounding it. */
+export const COUNT_STEPS = Array.from({ length: 15 }, (_, power) =>
+  [1, 2, 5].map(step => step * 10 ** power),
+).flat()
+
 /** `131.8 MB` */
 export function byteCount(bytes: number): string {
   const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1)

@@ -30,6 +30,7 @@ export function UsageChart({ usage, measure }: { usage: Usage; measure: Measure 
         times={times}
         series={series}
         isDaily={isDaily}
+        isCount={measure !== 'spend'}
         zone={usage.zone}
         valueText={valueText}
         tickTexts={tickTexts}

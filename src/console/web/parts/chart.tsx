@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import uPlot from 'uplot'
+import { COUNT_STEPS } from '../format/number.ts'
 import { stacked } from '../format/stack.ts'
 import { THEME_EVENT } from './theme-button.tsx'
 
@@ -18,6 +19,8 @@ interface ChartProps {
   series: readonly ChartSeries[]
   /** The buckets are days. */
   isDaily: boolean
+  /** The values are counts: nothing is half. */
+  isCount: boolean
   /** Whose clocks and days are meant. */
   zone: string
   valueText(value: number): string
@@ -87,7 +90,7 @@ function colourOf(index: number): string {
 
 function paint(
   element: HTMLElement,
-  { times, series, isDaily, zone, tickTexts }: ChartProps,
+  { times, series, isDaily, isCount, zone, tickTexts }: ChartProps,
   onTip: (tip: { index: number; left: number } | undefined) => void,
 ): uPlot {
   const ink = resolveColour(element, '--ink-faint')
@@ -117,7 +120,13 @@ function paint(
         ...(isDaily ? { incrs: DAYS } : {}),
         values: (_, ticks) => ticks.map(momentTexts(zone, isDaily)),
       },
-      { ...axis, size: 64, grid: { stroke: line, width: 1 }, values: (_, ticks) => tickTexts(ticks) },
+      {
+        ...axis,
+        size: 64,
+        grid: { stroke: line, width: 1 },
+        ...(isCount ? { incrs: COUNT_STEPS } : {}),
+        values: (_, ticks) => tickTexts(ticks),
+      },
     ],
     series: [
       {},
