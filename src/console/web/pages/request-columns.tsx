@@ -9,22 +9,32 @@ import { EndState } from './end-state.tsx'
 /** What the log tells of each request; `isForAll` for those who see every account. */
 export function requestColumns(isForAll: boolean, onOpen: (id: string) => void): Column<RequestLine>[] {
   const forAll: Column<RequestLine>[] = [
-    { label: 'Account', cell: line => <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a> },
-    { label: 'Channel', cell: line => line.channel ?? <span class="soft">none</span> },
+    {
+      label: 'Account',
+      kind: 'wide',
+      cell: line => <a href={`/admin/accounts/${line.account_id}`}>{line.account_id}</a>,
+    },
+    { label: 'Channel', kind: 'wide', cell: line => line.channel ?? <span class="soft">none</span> },
   ]
   return [
     {
       label: 'Model',
       kind: 'primary-cell',
       cell: line => (
-        <button type="button" class="link-button" onClick={() => onOpen(line.id)}>
-          {line.model ?? 'Unknown model'} <span class="unseen">receipt</span>
-        </button>
+        <>
+          <button type="button" class="link-button" onClick={() => onOpen(line.id)}>
+            {line.model ?? 'Unknown model'} <span class="unseen">receipt</span>
+          </button>
+          <small class="narrow soft">
+            {isForAll ? `account ${line.account_id}, ${line.channel ?? 'no channel'}, ` : ''}
+            {line.key_name}
+          </small>
+        </>
       ),
     },
     { label: 'Time', kind: 'nowrap', cell: line => <When iso={line.started_at} /> },
     ...(isForAll ? forAll : []),
-    { label: 'Key', cell: line => line.key_name },
+    { label: 'Key', kind: 'wide', cell: line => line.key_name },
     {
       label: 'End',
       kind: 'nowrap',

@@ -9,7 +9,8 @@ export interface Column<Row> {
   /** Empty for a column of buttons. */
   label: string
   cell(row: Row): ComponentChildren
-  kind?: 'primary-cell' | 'number' | 'nowrap' | 'fit' | 'bare' | 'fit bare'
+  /** `wide`: only where there is room; elsewhere its first cell says it, as `narrow`. */
+  kind?: 'primary-cell' | 'wide' | 'number' | 'nowrap' | 'fit' | 'bare' | 'fit bare'
 }
 
 interface TableProps<Row> {

@@ -50,6 +50,7 @@ export function AuditPage() {
       }
     >
       <FailureNotice failure={run.failure} />
+      <RefusedCharges />
       <Answer query={runs} what="audits">
         {items =>
           last === undefined ? (
@@ -84,7 +85,6 @@ export function AuditPage() {
           )
         }
       </Answer>
-      <RefusedCharges />
     </Page>
   )
 }

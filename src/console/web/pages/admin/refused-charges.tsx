@@ -1,43 +1,28 @@
 import type { RefusedCharge } from '../../../api/contract/admin-ledger.ts'
 import { call } from '../../api/client.ts'
 import { useCursorList } from '../../api/query.ts'
+import { ListTable } from '../../parts/list-table.tsx'
 import { Money } from '../../parts/money.tsx'
 import { Notice } from '../../parts/notice.tsx'
-import { Answer } from '../../parts/page.tsx'
-import { type Column, Table } from '../../parts/table.tsx'
+import type { Column } from '../../parts/table.tsx'
 import { When } from '../../parts/when.tsx'
 
 const idOf = (charge: RefusedCharge) => charge.request_id
 
-/** What the database refuses to charge, and why. */
+/** What the database refuses to charge, and why; nothing where it refuses nothing. */
 export function RefusedCharges() {
   const charges = useCursorList('refused', idOf, (cursor, signal) =>
     call('GET /api/admin/refused-charges', { query: { cursor } }, signal),
   )
+  if (charges.failure === undefined && (charges.data ?? []).length === 0) return null
   return (
     <section class="stack" aria-labelledby="refused-title">
       <h2 id="refused-title">Refused charges</h2>
-      <Answer query={charges} what="refused charges">
-        {items =>
-          items.length === 0 ? (
-            <p class="soft">None: every charge could be posted.</p>
-          ) : (
-            <>
-              <Notice kind="bad">
-                The database refuses these for the reason beside each. Nothing is lost: what was set aside
-                stays so, and each is tried again every minute until it is posted.
-              </Notice>
-              <Table
-                label="Refused charges"
-                columns={COLUMNS}
-                rows={items}
-                keyOf={idOf}
-                more={charges.more}
-              />
-            </>
-          )
-        }
-      </Answer>
+      <Notice kind="bad">
+        The database refuses these, each for the reason beside it. Nothing is lost: what was set aside stays
+        so, and each is tried again every minute until it is posted.
+      </Notice>
+      <ListTable label="Refused charges" list={charges} columns={COLUMNS} empty={null} />
     </section>
   )
 }
