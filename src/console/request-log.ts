@@ -1,10 +1,11 @@
-import { and, desc, eq, gte, lt, type SQL, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, ne, type SQL, sql } from 'drizzle-orm'
 import { keyStore } from '@/accounts/key-store.ts'
 import type { Rows } from '@/db/connect.ts'
-import { type EndState, exchange } from '@/db/schema.ts'
+import { exchange } from '@/db/schema.ts'
 import { inputTokens, outputTokens } from '@/generation/usage.ts'
 import { formatMoney } from '@/pricing/money.ts'
 import type { RequestLine } from './api/contract/requests.ts'
+import type { EndFilter } from './api/contract/words.ts'
 
 /** A request that is over, as it is stored. */
 export type StoredExchange = typeof exchange.$inferSelect
@@ -21,7 +22,7 @@ export interface LogQuery {
   keyId?: number | undefined
   /** `200`, or `4xx`. */
   status?: string | undefined
-  endState?: EndState | undefined
+  endState?: EndFilter | undefined
   /** The beginning of a request id. */
   idPrefix?: string | undefined
   from?: Date | undefined
@@ -55,7 +56,9 @@ export async function readLog(rows: Rows, query: LogQuery, lookedAt = LOOKED_AT)
     of(query.model, model => eq(exchange.model, model)),
     of(query.channel, channel => eq(exchange.channel, channel)),
     of(query.keyId, id => eq(exchange.keyId, id)),
-    of(query.endState, state => eq(exchange.endState, state)),
+    of(query.endState, end =>
+      end === 'incomplete' ? ne(exchange.endState, 'complete') : eq(exchange.endState, end),
+    ),
     of(query.status, hasStatus),
   )
   const ids = rows.select({ id: exchange.id }).from(exchange).where(range).orderBy(desc(exchange.id))

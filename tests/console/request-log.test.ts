@@ -13,7 +13,7 @@ await database.sql`
     started_at, total_ms, attempts)
   select (left(replace(id::text, '-', ''), 12) || '7000' || '8000' || lpad(to_hex(n), 12, '0'))::uuid, 1 + n % 2, 1,
     case when n % 90 = 0 then 'rare' else 'often' end, 'x', 'chat', true, 'reported', case when n % 7 = 0 then 429 else 200 end,
-    'complete', now(), 1, 1
+    case when n % 7 = 0 then 'refused' else 'complete' end, now(), 1, 1
   from unnest(${Array.from({ length: ROWS }, (_, n) => firstIdAt(new Date(START + n * 1000)))}::uuid[])
     with ordinality as made (id, n)`
 
@@ -24,6 +24,7 @@ test('a search that is given up goes on where it was: each request that matches 
         accountId: fc.constantFrom(undefined, 1, 2),
         model: fc.constantFrom(undefined, 'rare', 'often', 'none'),
         status: fc.constantFrom(undefined, '4xx', '200'),
+        endState: fc.constantFrom(undefined, 'refused', 'incomplete'),
         from: fc.constantFrom(undefined, new Date(START + 100_000)),
         to: fc.constantFrom(undefined, new Date(START + 250_000)),
       }),
@@ -52,6 +53,13 @@ test('a search that nothing matches looks at so many requests and says how far i
   expect(rows).toEqual([])
   // Every other request is of another account.
   expect(momentOf(reached).getTime()).toBe(START + (ROWS - 1 - 98) * 1000)
+})
+
+test('what did not end well is every end but the good one', async () => {
+  const query = { accountId: undefined, before: undefined, limit: ROWS, endState: 'incomplete' } as const
+  const { rows } = await readLog(database.orm, query)
+  expect(rows).toHaveLength(Math.floor(ROWS / 7))
+  expect(rows.every(({ status }) => status === 429)).toBe(true)
 })
 
 test('a page without a search is never given up', async () => {

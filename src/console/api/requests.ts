@@ -7,7 +7,8 @@ import { loadReceipt, receiptRow } from '../receipt.ts'
 import { downloadLog } from '../request-csv.ts'
 import { keyNamesOf, type LogQuery, lineOf, momentOf, readLog } from '../request-log.ts'
 import { isStillSignedIn, type SignedIn } from '../sessions.ts'
-import { type Receipt, type RequestLine, type RequestPage, requestRoutes } from './contract/requests.ts'
+import { type Receipt, type RequestPage, requestRoutes } from './contract/requests.ts'
+import type { EndFilter } from './contract/words.ts'
 import { controller, type Incoming, type Listener } from './controller.ts'
 
 /** What the filters of a request log are called in a query. */
@@ -17,7 +18,7 @@ interface LogParameters {
   model?: string
   key_id?: number
   status?: string
-  end_state?: RequestLine['end_state']
+  end_state?: EndFilter
   id?: string
   from?: string
   to?: string

@@ -6,7 +6,7 @@ import { startTestGateway, type TestGateway } from '#tests/support/gateway/gatew
 import { firstIdAt } from '@/console/request-log.ts'
 import { excessOf, faultsOf } from './faults.ts'
 
-describe.skipIf(!HAS_BROWSER)('usage between two dates', () => {
+describe.skipIf(!HAS_BROWSER)('usage and requests between two dates', () => {
   let gateway: TestGateway
   let site: TestConsole
   let browser: Browser
@@ -66,6 +66,15 @@ describe.skipIf(!HAS_BROWSER)('usage between two dates', () => {
       expect(lines.at(-1)).toEndWith('0.000001000,USD')
       await page.getByText('7 days', { exact: true }).click()
       expect(new URL(page.url()).search).toBe('')
+      await page.goto('/requests')
+      await page.getByLabel('Time').selectOption('Dates')
+      await page.getByLabel('First day').fill('2026-10-10')
+      await page.getByLabel('Last day').fill('2026-10-10')
+      await page.getByRole('row').nth(3).waitFor({ state: 'detached' })
+      await page.getByRole('row').nth(2).waitFor()
+      await page.getByLabel('End', { exact: true }).selectOption('All but complete')
+      await page.getByText('No request matches', { exact: true }).waitFor()
+      expect(await excessOf(page, 320)).toEqual([])
       expect(faults).toEqual([])
     },
     BROWSER_TIMEOUT_MS,

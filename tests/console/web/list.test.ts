@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { appendPage } from '@/console/web/api/page.ts'
-import { beginningOf, type LineFilter, matchesFilter } from '@/console/web/stream/line-filter.ts'
+import { type LineFilter, matchesFilter, timeOf } from '@/console/web/stream/line-filter.ts'
 
 const idOf = (item: { id: number }) => item.id
 
@@ -53,6 +53,8 @@ describe('a live line', () => {
     account: '',
     channel: '',
     since: '',
+    first: '',
+    last: '',
   }
 
   test('passes where nothing is asked', () => {
@@ -69,6 +71,11 @@ describe('a live line', () => {
     [{ status: '5xx' }, false],
     [{ end: 'refused' }, true],
     [{ end: 'complete' }, false],
+    [{ end: 'incomplete' }, true],
+    [{ since: 'hour' }, true],
+    [{ since: 'days', first: '2026-11-19', last: '2026-11-22' }, true],
+    [{ since: 'days', first: '2026-11-17', last: '2026-11-18' }, false],
+    [{ since: 'days', first: '', last: '' }, true],
     [{ id: '019A0000' }, true],
     [{ id: 'ffff' }, false],
     [{ account: '1' }, true],
@@ -81,10 +88,10 @@ describe('a live line', () => {
 })
 
 test.each([
-  ['hour', '2026-11-20T11:00:00.000Z'],
-  ['month', '2026-10-21T12:00:00.000Z'],
-  ['', undefined],
-  ['constructor', undefined],
-])('a log since %p begins at %p', (since, from) => {
-  expect(beginningOf(since, Date.parse('2026-11-20T12:00:00Z'))).toBe(from)
+  ['hour', { from: '2026-11-20T11:00:00.000Z' }],
+  ['month', { from: '2026-10-21T12:00:00.000Z' }],
+  ['', {}],
+  ['constructor', {}],
+])('a log since %p is of %p', (since, time) => {
+  expect(timeOf({ since, first: '', last: '' }, Date.parse('2026-11-20T12:00:00Z'))).toEqual(time)
 })

@@ -4,6 +4,7 @@ import { contracts } from './route.ts'
 import {
   byRequest,
   closed,
+  endFilter,
   endState,
   id,
   moment,
@@ -111,7 +112,7 @@ export const requestFilters = {
   key_id: Type.Optional(id),
   /** `200`, or `4xx`. */
   status: Type.Optional(Type.String({ pattern: '^([1-5]\\d\\d|[1-5]xx)$' })),
-  end_state: Type.Optional(endState),
+  end_state: Type.Optional(endFilter),
   /** The beginning of a request id; four characters or more. */
   id: Type.Optional(
     Type.String({

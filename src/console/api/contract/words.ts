@@ -1,4 +1,4 @@
-import { type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TProperties, type TSchema, Type } from '@sinclair/typebox'
 import { FORMATS } from '@/generation/format.ts'
 import type { ServiceTier } from '@/generation/service-tier.ts'
 import { SURFACES } from '@/generation/surface.ts'
@@ -70,14 +70,19 @@ export const role = oneOf(['read_only', 'admin', 'owner'])
 export const accountStatus = oneOf(['active', 'suspended', 'closed'])
 export const format = oneOf(FORMATS)
 export const surface = oneOf(SURFACES)
-export const endState = oneOf([
+const END_STATES = [
   'complete',
   'client_gone',
   'upstream_cut',
   'upstream_error',
   'stalled',
   'refused',
-])
+] as const
+/** How an exchange ended. */
+export const endState = oneOf(END_STATES)
+/** What a log is searched by; `incomplete` is every end but `complete`. */
+export const endFilter = oneOf([...END_STATES, 'incomplete'])
+export type EndFilter = Static<typeof endFilter>
 /** How long a spending cap counts before it begins anew, in UTC. */
 export const capPeriod = oneOf(['day', 'week', 'month', 'total'])
 

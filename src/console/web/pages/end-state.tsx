@@ -1,4 +1,6 @@
 import type { Receipt, RequestLine } from '../../api/contract/requests.ts'
+import type { EndFilter } from '../../api/contract/words.ts'
+import type { Option } from '../parts/field.tsx'
 import { Badge, type BadgeKind } from '../parts/notice.tsx'
 
 interface Look {
@@ -7,7 +9,7 @@ interface Look {
 }
 
 /** What each is called, and how it is coloured. */
-export const END_STATES: Record<RequestLine['end_state'], Look> = {
+const END_STATES: Record<RequestLine['end_state'], Look> = {
   complete: { name: 'Complete', kind: 'good' },
   client_gone: { name: 'Client left', kind: 'warn' },
   upstream_cut: { name: 'Upstream cut', kind: 'bad' },
@@ -16,6 +18,12 @@ export const END_STATES: Record<RequestLine['end_state'], Look> = {
   refused: { name: 'Refused', kind: 'warn' },
 }
 
+/** The ends to search by. */
+export const ENDS: readonly Option<EndFilter>[] = [
+  { value: 'incomplete', label: 'All but complete' },
+  ...namesOf(END_STATES).map(value => ({ value, label: END_STATES[value].name })),
+]
+
 /** Of a request without an end. */
 const LOOKS: Record<Receipt['end_state'], Look> = {
   ...END_STATES,
@@ -23,13 +31,13 @@ const LOOKS: Record<Receipt['end_state'], Look> = {
   expired: { name: 'Process died', kind: 'bad' },
 }
 
-/** The end of that name; undefined: there is none. */
-export function endStateOf(name: string): RequestLine['end_state'] | undefined {
-  return Object.hasOwn(END_STATES, name) ? (name as RequestLine['end_state']) : undefined
-}
-
 /** How an exchange ended, in the words of the console. */
 export function EndState({ state }: { state: Receipt['end_state'] }) {
   const { kind, name } = LOOKS[state]
   return <Badge kind={kind}>{name}</Badge>
+}
+
+/** Safe because the record has no others. */
+function namesOf<Name extends string>(record: Record<Name, unknown>): Name[] {
+  return Object.keys(record) as Name[]
 }

@@ -1,6 +1,7 @@
 import { type Option, SelectField, TextField } from '../parts/field.tsx'
-import { type LineFilter, SPANS } from '../stream/line-filter.ts'
-import { END_STATES } from './end-state.tsx'
+import { DAYS, type LineFilter, SPANS } from '../stream/line-filter.ts'
+import { DayFields, lastWeek } from './day-fields.tsx'
+import { ENDS } from './end-state.tsx'
 
 /** What there is to choose from. */
 export interface FilterChoices {
@@ -65,8 +66,19 @@ export function RequestFilters({
         options={STATUSES}
         onValue={status => change({ status })}
       />
-      <SelectField label="End" value={filter.end} options={ENDS} onValue={end => change({ end })} />
-      <SelectField label="Time" value={filter.since} options={TIMES} onValue={since => change({ since })} />
+      <SelectField
+        label="End"
+        value={filter.end}
+        options={[{ value: '', label: 'Any' }, ...ENDS]}
+        onValue={end => change({ end })}
+      />
+      <SelectField
+        label="Time"
+        value={filter.since}
+        options={TIMES}
+        onValue={since => change({ since, ...(since === DAYS ? lastWeek() : { first: '', last: '' }) })}
+      />
+      {filter.since === DAYS ? <DayFields {...filter} change={change} /> : null}
     </search>
   )
 }
@@ -79,14 +91,10 @@ const STATUSES: readonly Option<string>[] = [
   })),
 ]
 
-const ENDS: readonly Option<string>[] = [
-  { value: '', label: 'Any' },
-  ...Object.entries(END_STATES).map(([value, { name }]) => ({ value, label: name })),
-]
-
 const TIMES: readonly Option<string>[] = [
   { value: '', label: 'Any' },
   ...Object.entries(SPANS).map(([value, { name }]) => ({ value, label: name })),
+  { value: DAYS, label: 'Dates' },
 ]
 
 /** The names to choose from, and the chosen one even if it is no more among them. */

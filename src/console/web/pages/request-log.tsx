@@ -35,6 +35,8 @@ const NO_FILTER: LineFilter & { receipt: string } = {
   account: '',
   channel: '',
   since: '',
+  first: '',
+  last: '',
   receipt: '',
 }
 

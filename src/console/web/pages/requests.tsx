@@ -3,8 +3,8 @@ import { useQuery } from '../api/query.ts'
 import { readCount } from '../format/number.ts'
 import { Empty } from '../parts/notice.tsx'
 import { Page } from '../parts/page.tsx'
-import { beginningOf, type LineFilter } from '../stream/line-filter.ts'
-import { endStateOf } from './end-state.tsx'
+import { type LineFilter, timeOf } from '../stream/line-filter.ts'
+import { ENDS } from './end-state.tsx'
 import { RequestLog } from './request-log.tsx'
 
 /** A holder's requests. */
@@ -56,13 +56,8 @@ function receipt(id: string, signal: AbortSignal) {
 }
 
 /** The conditions that are set, as the API names them. */
-export function filterQuery({ model, key, status, id, end, since }: LineFilter) {
-  return {
-    model,
-    key_id: readCount(key),
-    status,
-    id,
-    end_state: endStateOf(end),
-    from: beginningOf(since, Date.now()),
-  }
+export function filterQuery(filter: LineFilter) {
+  const { model, key, status, id, end } = filter
+  const end_state = ENDS.find(({ value }) => value === end)?.value
+  return { model, key_id: readCount(key), status, id, end_state, ...timeOf(filter, Date.now()) }
 }

@@ -2,10 +2,11 @@ import type { ComponentChildren } from 'preact'
 import type { Usage } from '../../api/contract/usage.ts'
 import { useAddressState } from '../api/address.ts'
 import { useQuery } from '../api/query.ts'
-import { daysBefore, readDays, typedDay, ZONE } from '../format/time.ts'
-import { type Option, Segments, TextField } from '../parts/field.tsx'
+import { daysBefore, readDays, ZONE } from '../format/time.ts'
+import { type Option, Segments } from '../parts/field.tsx'
 import { Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
+import { DayFields, lastWeek } from './day-fields.tsx'
 import { UsageChart } from './usage-chart.tsx'
 import { MEASURE_NAMES, type Measure } from './usage-series.ts'
 
@@ -74,7 +75,7 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
             label="Range"
             value={range}
             options={RANGES}
-            onValue={value => change(value === 'days' ? lastWeek() : { range: value, from: '', to: '' })}
+            onValue={value => change(value === 'days' ? otherDates() : { range: value, from: '', to: '' })}
           />
         </div>
       </div>
@@ -84,14 +85,11 @@ export function UsageCard<By extends string>({ groups, ask, csv, empty }: UsageC
         )}
         {range === 'days' ? (
           <div class="row">
-            <TextField
-              label="First day"
-              type="date"
-              value={state.from}
-              onValue={from => change({ from })}
-              error={isUnread ? 'A day, and none after the last.' : undefined}
+            <DayFields
+              first={state.from}
+              last={state.to}
+              change={({ first: from = state.from, last: to = state.to }) => change({ from, to })}
             />
-            <TextField label="Last day" type="date" value={state.to} onValue={to => change({ to })} />
           </div>
         ) : null}
         {by === undefined || isUnread ? null : (
@@ -117,9 +115,9 @@ function startOf(range: Range): string {
 }
 
 /** What one begins with who wants other dates. */
-function lastWeek() {
-  const today = new Date()
-  return { range: 'days', from: typedDay(daysBefore(today, DAYS.week - 1)), to: typedDay(today) }
+function otherDates() {
+  const { first, last } = lastWeek()
+  return { range: 'days', from: first, to: last }
 }
 
 /** Nothing was asked yet: what to do about it. */
