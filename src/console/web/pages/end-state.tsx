@@ -20,7 +20,7 @@ const END_STATES: Record<RequestLine['end_state'], Look> = {
 
 /** The ends to search by. */
 export const ENDS: readonly Option<EndFilter>[] = [
-  { value: 'incomplete', label: 'All but complete' },
+  { value: 'incomplete', label: 'Not complete' },
   ...namesOf(END_STATES).map(value => ({ value, label: END_STATES[value].name })),
 ]
 

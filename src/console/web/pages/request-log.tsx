@@ -4,12 +4,13 @@ import type { RequestLine } from '../../api/contract/requests.ts'
 import { useAddressState, useSettled } from '../api/address.ts'
 import type { Page as ListPage } from '../api/page.ts'
 import { useCursorList } from '../api/query.ts'
+import { readDays } from '../format/time.ts'
 import { Button } from '../parts/button.tsx'
 import { CheckField } from '../parts/field.tsx'
 import { Badge, Empty } from '../parts/notice.tsx'
 import { Answer } from '../parts/page.tsx'
 import { MoreButton, Table } from '../parts/table.tsx'
-import { type LineFilter, matchesFilter } from '../stream/line-filter.ts'
+import { DAYS, type LineFilter, matchesFilter } from '../stream/line-filter.ts'
 import { useLiveTail } from '../stream/live-tail.ts'
 import { ReceiptDrawer, type ReceiptProps, type ReceiptSource } from './receipt.tsx'
 import { requestColumns } from './request-columns.tsx'
@@ -60,6 +61,8 @@ export function RequestLog(props: RequestLogProps) {
     [key, prepend],
   )
   const isConnected = useLiveTail(isLive ? liveAddress : undefined, onLine, reload)
+  // Days that are none are no condition: what is shown of them would be everything.
+  const isUnread = now.since === DAYS && readDays(now.first, now.last) === undefined
   const isFiltered = Object.values(now).some(value => value !== '')
   return (
     <>
@@ -80,27 +83,29 @@ export function RequestLog(props: RequestLogProps) {
           Download CSV
         </a>
       </div>
-      <Answer query={list} what="requests">
-        {items =>
-          items.length > 0 ? (
-            <Table
-              label="Requests"
-              columns={requestColumns(isForAll, id => open({ receipt: id }))}
-              rows={items}
-              keyOf={idOf}
-              more={list.more}
-            />
-          ) : list.more !== undefined ? (
-            <Empty title="No request matches so far" action={<MoreButton more={list.more} />}>
-              The newest were searched. A time narrows it down.
-            </Empty>
-          ) : isFiltered ? (
-            <Empty title="No request matches">Widen the filters, or clear them.</Empty>
-          ) : (
-            empty
-          )
-        }
-      </Answer>
+      {isUnread ? null : (
+        <Answer query={list} what="requests">
+          {items =>
+            items.length > 0 ? (
+              <Table
+                label="Requests"
+                columns={requestColumns(isForAll, id => open({ receipt: id }))}
+                rows={items}
+                keyOf={idOf}
+                more={list.more}
+              />
+            ) : list.more !== undefined ? (
+              <Empty title="No request matches so far" action={<MoreButton more={list.more} />}>
+                The newest were searched. A time narrows it down.
+              </Empty>
+            ) : isFiltered ? (
+              <Empty title="No request matches">Widen the filters, or clear them.</Empty>
+            ) : (
+              empty
+            )
+          }
+        </Answer>
+      )}
       {shown === '' ? null : (
         <ReceiptDrawer id={shown} source={receipt} acts={acts} onClose={() => change({ receipt: '' })} />
       )}
