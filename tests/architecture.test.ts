@@ -74,6 +74,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
     'described-schema.ts',
     'invalid.ts',
     'json-in-words.ts',
+    'losses.ts',
     'model-edit.ts',
     'one-piece.ts',
     'spelling.ts',

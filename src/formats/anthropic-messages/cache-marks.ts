@@ -1,6 +1,6 @@
+import type { Losses } from '@/formats/losses.ts'
 import type { CacheMark } from '@/generation/part.ts'
 import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
-import type { Losses } from './losses.ts'
 
 /** The API's limit for one request. */
 const MAX_MARKS = 4

@@ -1,9 +1,9 @@
 import { unsayable } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
-import type { Losses } from './losses.ts'
 import { FORMAT } from './wire.ts'
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])

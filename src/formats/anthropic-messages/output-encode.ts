@@ -1,9 +1,9 @@
 import { describedSchema } from '@/formats/described-schema.ts'
 import { jsonInWords } from '@/formats/json-in-words.ts'
+import type { Losses } from '@/formats/losses.ts'
 import type { OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
-import type { Losses } from './losses.ts'
 import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 

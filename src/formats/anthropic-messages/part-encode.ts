@@ -1,4 +1,5 @@
 import type { Target } from '@/formats/codec.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import type {
@@ -12,7 +13,6 @@ import type {
 import type { JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { encodeCitationHistory } from './citation.ts'
-import type { Losses } from './losses.ts'
 import { encodeMedia } from './media-encode.ts'
 import { ownSignature } from './reasoning-history.ts'
 import { toolInput } from './tool-input.ts'

@@ -1,7 +1,7 @@
 import type { OutputWish, Target } from '@/formats/codec.ts'
+import { Losses } from '@/formats/losses.ts'
 import { type Effort, type GenerationRequest, limitsEffort, type Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { Losses } from './losses.ts'
 import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
 
 /** The API's smallest budget. */

@@ -1,11 +1,11 @@
 import { unsayable } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
-import type { Losses } from './losses.ts'
 import type { ModelTraits } from './models.ts'
 import { canBeClosed } from './schema-limits.ts'
 import { FORMAT } from './wire.ts'
@@ -102,7 +102,7 @@ function encodeHosted(tool: HostedTool, model: ModelTraits, losses: Losses): Jso
 function webSearch(tool: HostedTool, losses: Losses): JsonObject {
   const { maxUses, allowedDomains, blockedDomains, userLocation } = tool.webSearch ?? NO_SETTINGS
   const list = allowedDomains.length > 0 ? 'allowedDomains' : 'blockedDomains'
-  for (const { field, name } of lostSettings(tool, ['maxUses', 'userLocation', list])) losses.add(field, name)
+  losses.addAll(lostSettings(tool, ['maxUses', 'userLocation', list]))
   return {
     type: 'web_search_20250305',
     name: 'web_search',

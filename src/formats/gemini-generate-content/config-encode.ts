@@ -1,12 +1,12 @@
 import { describedSchema } from '@/formats/described-schema.ts'
 import { unsayable } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import {
   type GenerationRequest,
   limitsEffort,
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
-import type { Losses } from './losses.ts'
 import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
 import { lowerSchema } from './schema.ts'
 import { present, type WireGenerationConfig } from './wire.ts'

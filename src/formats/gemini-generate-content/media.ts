@@ -1,9 +1,9 @@
 import { unsayable } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { MediaPart, MediaSource } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject } from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
-import type { Losses } from './losses.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'
 
 /** A part that is `inlineData` or `fileData` as media; undefined for other parts. */

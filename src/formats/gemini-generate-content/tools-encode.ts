@@ -1,8 +1,8 @@
 import { unsayable } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
 import type { JsonObject } from '@/json/json.ts'
-import type { Losses } from './losses.ts'
 import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
 import { FORMAT, present, type WireTool, type WireToolConfig } from './wire.ts'
@@ -79,7 +79,7 @@ function encodeBuiltIn(
   if (tool.format === FORMAT) return [tool.wire]
   const name = BUILT_IN[tool.kind]
   if (name === undefined) return undefined
-  for (const { field, name: setting } of lostSettings(tool, [])) losses.add(field, setting)
+  losses.addAll(lostSettings(tool, []))
   return [{ [name]: {} }]
 }
 

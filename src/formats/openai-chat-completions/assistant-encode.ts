@@ -57,7 +57,7 @@ function refusalField(parts: readonly Part[], rules: TargetRules): JsonObject {
 function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: TargetRules): JsonObject {
   const thoughts = parts.filter(part => part.type === 'reasoning')
   if (rules.vendor.isOpenai) {
-    if (thoughts.length > 0) rules.lose('reasoningHistory')
+    if (thoughts.length > 0) rules.losses.add('reasoningHistory')
     return {}
   }
   const details = thoughts.flatMap(thought => ownEntries(thought, rules))
@@ -79,7 +79,7 @@ function reasoningFields(parts: readonly Part[], isCalling: boolean, rules: Targ
   if (text === '' && !rules.vendor.needsReasoning) return {}
   const { reasoningField } = rules.vendor
   if (reasoningField !== undefined) return { [reasoningField]: text }
-  rules.lose('reasoningHistory')
+  rules.losses.add('reasoningHistory')
   return {}
 }
 
@@ -126,11 +126,11 @@ function otherFields(parts: readonly Part[], rules: TargetRules): JsonObject {
       const image = rules.vendor.isOpenrouter
         ? imageEntry({ ...part, signature: undefined }, images.length)
         : undefined
-      if (image === undefined) rules.lose('media')
+      if (image === undefined) rules.losses.add('media')
       else images.push(image)
     } else if (part.type === 'opaque') {
       if (part.format === FORMAT && part.name === 'audio') fields['audio'] = part.value
-      else rules.lose('extension', part.name)
+      else rules.losses.add('extension', part.name)
     }
   }
   if (images.length > 0) fields['images'] = images
@@ -138,7 +138,7 @@ function otherFields(parts: readonly Part[], rules: TargetRules): JsonObject {
 }
 
 function encodeCall(call: ToolCallPart, carried: string | undefined, rules: TargetRules): JsonObject {
-  if (call.cache !== undefined) rules.lose('cacheMark')
+  if (call.cache !== undefined) rules.losses.add('cacheMark')
   const id = rules.vendor.fitCallId(call.callId)
   if (call.kind === 'custom') return { id, type: 'custom', custom: { name: call.name, input: call.input } }
   const value = carried ?? ownSignature(call.signature, rules)

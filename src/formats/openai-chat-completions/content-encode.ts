@@ -13,7 +13,7 @@ export function encodeTexts(
 ): string | JsonObject[] {
   const isMarked = texts.some(part => part.cache !== undefined)
   if (isMarked && rules.hasCacheMarks) return texts.map(part => encodeText(part, rules))
-  if (isMarked) rules.lose('cacheMark')
+  if (isMarked) rules.losses.add('cacheMark')
   return texts.map(part => part.text).join(gap)
 }
 
@@ -37,7 +37,7 @@ function encodePart(part: Part, rules: TargetRules): JsonObject[] {
       if (part.format === FORMAT && typeof part.value === 'object' && part.value !== null) {
         return Array.isArray(part.value) ? [] : [part.value]
       }
-      rules.lose('extension', part.name)
+      rules.losses.add('extension', part.name)
       return []
     case 'reasoning':
     case 'tool-call':
@@ -96,13 +96,13 @@ function locate(part: MediaPart, defaultType: string): string {
 
 /** Plain text is written as such, with its title before it; other documents as files. */
 function encodeDocument(part: MediaPart, rules: TargetRules): JsonObject {
-  if (part.citable) rules.lose('citations')
+  if (part.citable) rules.losses.add('citations')
   const text = documentText(part)
   if (text !== undefined) {
     const lines = [part.title ?? part.filename, part.context, text].filter(line => line !== undefined)
     return { type: 'text', text: lines.join('\n') }
   }
-  if (part.context !== undefined) rules.lose('documentContext')
+  if (part.context !== undefined) rules.losses.add('documentContext')
   return { type: 'file', file: encodeFile(part, rules) }
 }
 

@@ -35,8 +35,8 @@ export function encodeMessages(
 /** System text is all that a system message takes. */
 function systemText(part: Part, rules: TargetRules): TextPart[] {
   if (part.type === 'text') return part.text === '' ? [] : [part]
-  if (part.type === 'opaque') rules.lose('extension', part.name)
-  else if (part.type === 'media') rules.lose('media')
+  if (part.type === 'opaque') rules.losses.add('extension', part.name)
+  else if (part.type === 'media') rules.losses.add('media')
   return []
 }
 

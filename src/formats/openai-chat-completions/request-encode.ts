@@ -23,7 +23,7 @@ const MAX_STOPS = 4
 export function encodeRequest(full: GenerationRequest, target: Target): EncodedRequest {
   const rules = new TargetRules(target)
   const { request, losses } = dropHostedTools(full, tool => canServe(tool, rules))
-  rules.losses.push(...losses)
+  rules.losses.addAll(losses)
   const { model: _, stream, instructions, turns, tools, toolChoice, parallelToolCalls, ...shaping } = request
   const { output, verbosity, reasoning, maxOutputTokens, modalities, stop, ...hinting } = shaping
   const { temperature, topP, topK, seed, presencePenalty, frequencyPenalty, logitBias, ...asking } = hinting
@@ -75,7 +75,7 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
   const own = ownExtensions(extensions, rules)
   return {
     body: own === undefined ? said : withoutUndefined({ ...own, ...said }, body),
-    losses: rules.losses,
+    losses: rules.losses.list,
     headers: {},
     emulate: { stop: emulatedStop, outputTool: undefined },
   }
@@ -88,7 +88,7 @@ function ownExtensions(
 ): JsonObject | undefined {
   if (own === undefined || shared === undefined || rules.vendor.isOpenai) return own
   const hints = Object.keys(own).filter(isSharedHint)
-  for (const name of hints) rules.lose('extension', name)
+  for (const name of hints) rules.losses.add('extension', name)
   return Object.fromEntries(Object.entries(own).filter(([name]) => !hints.includes(name)))
 }
 
@@ -143,7 +143,7 @@ function encodeLength(max: number | undefined, target: Target, rules: TargetRule
 function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Effort | undefined {
   const effort = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens)
   if (reasoning === undefined || effort === undefined) return undefined
-  if (limitsEffort(reasoning)) rules.lose('reasoningBudget')
+  if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
   return rules.take('reasoning', nearestEffort(effort, rules.model.efforts ?? rules.vendor.efforts), 'none')
 }
 
@@ -205,6 +205,6 @@ function encodeTier(tier: string | undefined): string | undefined {
 /** Only OpenAI keeps answers; elsewhere not keeping them goes without saying. */
 function encodeStore(store: boolean | undefined, rules: TargetRules): boolean | undefined {
   if (rules.vendor.isOpenai) return store
-  if (store === true) rules.lose('store')
+  if (store === true) rules.losses.add('store')
   return undefined
 }

@@ -1,5 +1,6 @@
 import type { Target } from '@/formats/codec.ts'
-import type { Loss, RequestField } from '@/generation/loss.ts'
+import { Losses } from '@/formats/losses.ts'
+import type { RequestField } from '@/generation/loss.ts'
 import type { CacheMark } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
@@ -11,18 +12,12 @@ export class TargetRules {
   readonly vendor: VendorTraits
   /** Who this upstream is, for signatures. */
   readonly vendorName: string
-  readonly losses: Loss[] = []
+  readonly losses = new Losses()
 
   constructor(target: Target) {
     this.model = modelTraits(target.model)
     this.vendor = vendorTraits(target.vendor)
     this.vendorName = target.vendor
-  }
-
-  /** Records a loss, once. */
-  lose(field: RequestField | 'extension', name?: string): void {
-    if (this.losses.some(loss => loss.field === field && loss.name === name)) return
-    this.losses.push({ field, name })
   }
 
   refuses(field: RequestField): boolean {
@@ -35,7 +30,7 @@ export class TargetRules {
    */
   take<T>(field: RequestField, value: T | undefined, neutral?: T): T | undefined {
     if (value === undefined || !this.refuses(field)) return value
-    if (value !== neutral) this.lose(field)
+    if (value !== neutral) this.losses.add(field)
     return undefined
   }
 
@@ -49,7 +44,7 @@ export class TargetRules {
       const ttl = mark.ttl === undefined ? {} : { ttl: mark.ttl === '1h' ? '12h' : '30m' }
       return { prompt_cache_breakpoint: { mode: 'explicit', ...ttl } }
     }
-    this.lose('cacheMark')
+    this.losses.add('cacheMark')
     return {}
   }
 

@@ -25,7 +25,7 @@ export function encodeTools(tools: readonly Tool[], rules: TargetRules): JsonObj
         return tool.format === FORMAT && tool.wireType !== SEARCH_OPTIONS ? [tool.wire] : []
       case 'client':
         // Lowered to a function before, else nobody upstream would know what to call.
-        rules.lose('tools', tool.wireType)
+        rules.losses.add('tools', tool.wireType)
         return []
       default:
         return tool satisfies never
@@ -51,7 +51,7 @@ function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
 }
 
 function lostMark(tool: FunctionTool, rules: TargetRules): JsonObject {
-  if (tool.cache !== undefined) rules.lose('cacheMark')
+  if (tool.cache !== undefined) rules.losses.add('cacheMark')
   return {}
 }
 
@@ -76,7 +76,7 @@ export function searchOptions(tools: readonly Tool[], rules: TargetRules): JsonO
   const search = tools.find(tool => tool.type === 'hosted' && tool.kind === 'web_search')
   if (search?.type !== 'hosted' || !rules.model.isSearch) return undefined
   if (search.format === FORMAT) return search.wireType === SEARCH_OPTIONS ? search.wire : undefined
-  for (const { field, name } of lostSettings(search, ['userLocation', 'contextSize'])) rules.lose(field, name)
+  rules.losses.addAll(lostSettings(search, ['userLocation', 'contextSize']))
   const { contextSize, userLocation } = search.webSearch ?? NO_SETTINGS
   const { type: _, ...location } = userLocation ?? {}
   const approximate = asObject(location['approximate']) ?? location

@@ -1,8 +1,8 @@
 import type { Target } from '@/formats/codec.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
-import type { Loss, RequestField } from '@/generation/loss.ts'
 import type {
   MediaPart,
   Part,
@@ -35,7 +35,7 @@ export interface HistoryOptions {
 export function encodeHistory(
   request: GenerationRequest,
   options: HistoryOptions,
-  losses: Loss[],
+  losses: Losses,
 ): JsonObject[] {
   return new HistoryWriter(request.turns, options, losses).write()
 }
@@ -57,7 +57,7 @@ interface OpenMessage {
 class HistoryWriter {
   readonly #turns: readonly Turn[]
   readonly #options: HistoryOptions
-  readonly #losses: Loss[]
+  readonly #losses: Losses
   readonly #items: JsonObject[] = []
   /** The ids that are taken: the API takes an id once in a conversation. */
   readonly #taken = new Set<string>()
@@ -70,7 +70,7 @@ class HistoryWriter {
   /** The calls that were made or answered since calls were last given up for lost, by their own id. */
   readonly #touched = new Set<string>()
 
-  constructor(turns: readonly Turn[], options: HistoryOptions, losses: Loss[]) {
+  constructor(turns: readonly Turn[], options: HistoryOptions, losses: Losses) {
     this.#turns = turns
     this.#options = options
     this.#losses = losses
@@ -119,7 +119,7 @@ class HistoryWriter {
       case 'tool-result':
         return this.#orphan(part, turn)
       case 'reasoning':
-        this.#lose('reasoningHistory')
+        this.#losses.add('reasoningHistory')
         return []
       default:
         // A call is the model's, in whatever turn it stands; opaque items were written before.
@@ -193,7 +193,7 @@ class HistoryWriter {
     if (signature === undefined || signature.value === '' || phaseOf(signature) !== undefined) return false
     const encrypted = signatureFor(signature, 'openai-responses', this.#options.target.vendor)
     const last = this.#items.at(-1)
-    if (encrypted === undefined) this.#lose('reasoningHistory')
+    if (encrypted === undefined) this.#losses.add('reasoningHistory')
     if (encrypted === undefined || isEmptyText(part) || last?.['encrypted_content'] === encrypted)
       return false
     this.#items.push({ type: 'reasoning', summary: [], encrypted_content: encrypted })
@@ -203,18 +203,18 @@ class HistoryWriter {
   #assistantContent(part: Part): JsonObject | undefined {
     if (part.type === 'refusal' && part.text !== '') return { type: 'refusal', refusal: part.text }
     if (part.type !== 'text' || part.text === '') return undefined
-    if (part.cache !== undefined) this.#lose('cacheMark')
+    if (part.cache !== undefined) this.#losses.add('cacheMark')
     const annotations = part.citations.flatMap(({ wire }): JsonObject[] =>
       wire?.format === 'openai-responses' ? [wire.value] : [],
     )
-    if (annotations.length < part.citations.length) this.#lose('citations')
+    if (annotations.length < part.citations.length) this.#losses.add('citations')
     return { type: 'output_text', text: part.text, ...(annotations.length === 0 ? {} : { annotations }) }
   }
 
   /** Only its maker can read it, and only in front of what it led to. */
   #reasoning(part: ReasoningPart, leads: boolean): void {
     const encrypted = signatureFor(part.signature, 'openai-responses', this.#options.target.vendor)
-    if (encrypted === undefined || !leads) return this.#lose('reasoningHistory')
+    if (encrypted === undefined || !leads) return this.#losses.add('reasoningHistory')
     const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
     this.#items.push({
       type: 'reasoning',
@@ -231,7 +231,7 @@ class HistoryWriter {
     const ofThisTurn = waiting.findIndex(call => call.turn >= turn)
     const lost = waiting.splice(0, ofThisTurn < 0 ? waiting.length : ofThisTurn)
     for (const call of lost) this.#answer(noResult(call.part), call)
-    if (part.cache !== undefined) this.#lose('cacheMark')
+    if (part.cache !== undefined) this.#losses.add('cacheMark')
     const callId = this.#freeId(fitCallId(part.callId, CALL_ID))
     waiting.push({ callId, part, turn })
     this.#open.set(part.callId, waiting)
@@ -264,7 +264,7 @@ class HistoryWriter {
     const isMarked = content.some(piece => piece.cache !== undefined)
     const plain = texts.length === content.length && !(isMarked && this.#options.cacheBreakpoints)
     // An empty result has no part for its mark.
-    if (plain && (isMarked || part.cache !== undefined)) this.#lose('cacheMark')
+    if (plain && (isMarked || part.cache !== undefined)) this.#losses.add('cacheMark')
     return {
       type,
       call_id: callId,
@@ -276,13 +276,13 @@ class HistoryWriter {
 
   #opaque(part: Extract<Part, { type: 'opaque' }>): void {
     const item = part.format === 'openai-responses' ? itemOf(part.value) : undefined
-    if (item === undefined) this.#losses.push({ field: 'extension', name: part.name })
+    if (item === undefined) this.#losses.add('extension', part.name)
     else this.#items.push(item)
   }
 
   /** An image that the model made. Anything else it made has no item. */
   #image(part: MediaPart): void {
-    if (part.kind !== 'image' || part.source.type !== 'base64') return this.#lose('media')
+    if (part.kind !== 'image' || part.source.type !== 'base64') return this.#losses.add('media')
     const { data } = part.source
     const hash = new Bun.CryptoHasher('sha256').update(data).digest('hex').slice(0, 32)
     const id = this.#freeId(`ig_${hash}`)
@@ -300,12 +300,8 @@ class HistoryWriter {
   #cacheMark(mark: TextPart['cache']): JsonObject {
     if (mark === undefined) return {}
     if (this.#options.cacheBreakpoints) return { prompt_cache_breakpoint: encodeCacheMark(mark) }
-    this.#lose('cacheMark')
+    this.#losses.add('cacheMark')
     return {}
-  }
-
-  #lose(field: RequestField): void {
-    this.#losses.push({ field, name: undefined })
   }
 }
 

@@ -1,6 +1,6 @@
 import { unsayable } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
-import type { Loss } from '@/generation/loss.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 
@@ -9,7 +9,7 @@ import type { JsonObject } from '@/json/json.ts'
  * @throws GatewayError `unsupported_parameter` for media that the format has no place for: without it the model
  * would answer another question.
  */
-export function encodeMedia(part: MediaPart, losses: Loss[]): JsonObject {
+export function encodeMedia(part: MediaPart, losses: Losses): JsonObject {
   switch (part.kind) {
     case 'image':
       return { type: 'input_image', ...imageSource(part), detail: part.detail ?? 'auto' }
@@ -40,13 +40,13 @@ function imageSource(part: MediaPart): JsonObject {
   }
 }
 
-function encodeDocument(part: MediaPart, losses: Loss[]): JsonObject {
+function encodeDocument(part: MediaPart, losses: Losses): JsonObject {
   const { source } = part
   const name = part.filename ?? part.title
   if (part.context !== undefined && source.type !== 'text') {
-    losses.push({ field: 'documentContext', name: undefined })
+    losses.add('documentContext')
   }
-  if (part.citable) losses.push({ field: 'citations', name: undefined })
+  if (part.citable) losses.add('citations')
   switch (source.type) {
     case 'base64': {
       const type = part.mediaType ?? 'application/pdf'

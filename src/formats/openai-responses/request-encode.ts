@@ -1,6 +1,7 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import type { Loss, RequestField } from '@/generation/loss.ts'
+import { Losses } from '@/formats/losses.ts'
+import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
 import { effortOf } from './effort.ts'
@@ -17,7 +18,7 @@ const MAX_HINT = 64
 
 /** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
-  const losses: Loss[] = []
+  const losses = new Losses()
   const traits = modelTraits(target.model)
   const {
     model: _model,
@@ -82,8 +83,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   // A choice without any tools says nothing.
   const choice = encodeToolChoice(tools.length === 0 ? undefined : toolChoice, wireTools, losses)
   const format = encodeText(output, verbosity, asObject(textExtras), traits, losses)
-  if (instructions.some(part => part.cache !== undefined))
-    losses.push({ field: 'cacheMark', name: undefined })
+  if (instructions.some(part => part.cache !== undefined)) losses.add('cacheMark')
   const system = instructions.flatMap(part => (part.text === '' ? [] : part.text)).join('\n\n')
   const history = encodeHistory(request, { target, cacheBreakpoints: traits.cacheBreakpoints }, losses)
   const include = includes(
@@ -111,7 +111,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     store: false,
     stream,
   }
-  return { body, losses: distinct(losses), headers: {}, emulate: { stop, outputTool: undefined } }
+  return { body, losses: losses.list, headers: {}, emulate: { stop, outputTool: undefined } }
 }
 
 /** What the user says where nobody says anything. */
@@ -162,15 +162,15 @@ function encodeReasoning(
   reasoning: GenerationRequest['reasoning'],
   extended: JsonObject | undefined,
   traits: ModelTraits,
-  losses: Loss[],
+  losses: Losses,
 ): JsonObject | undefined {
   const effort = reasoning === undefined ? undefined : effortOf(reasoning, traits.efforts)
   const summary = reasoning?.summary
   if (reasoning !== undefined && limitsEffort(reasoning)) {
-    losses.push({ field: 'reasoningBudget', name: undefined })
+    losses.add('reasoningBudget')
   }
   if (traits.reasons === false) {
-    if (effort !== undefined && effort !== 'none') losses.push({ field: 'reasoning', name: undefined })
+    if (effort !== undefined && effort !== 'none') losses.add('reasoning')
     return undefined
   }
   const wire = {
@@ -185,7 +185,7 @@ function encodeReasoning(
 function encodeSampling(
   asked: Pick<GenerationRequest, 'temperature' | 'topP' | 'logprobs'>,
   traits: ModelTraits,
-  losses: Loss[],
+  losses: Losses,
 ): { fields: JsonObject; logprobs: boolean } {
   const { temperature, topP, logprobs } = asked
   if (!traits.samples) {
@@ -209,7 +209,7 @@ function encodeText(
   verbosity: GenerationRequest['verbosity'],
   extended: JsonObject | undefined,
   traits: ModelTraits,
-  losses: Loss[],
+  losses: Losses,
 ): JsonObject | undefined {
   // Models that do not reason know no verbosity but the default.
   const refused = traits.reasons === false && verbosity !== 'medium'
@@ -260,10 +260,10 @@ const TIERS: ReadonlySet<string> = new Set([
 ])
 
 /** The ordinary tier has a name of its own at each vendor. */
-function encodeTier(tier: string | undefined, losses: Loss[]): string | undefined {
+function encodeTier(tier: string | undefined, losses: Losses): string | undefined {
   if (tier === undefined || TIERS.has(tier)) return tier
   if (tier === 'standard_only' || tier === 'standard') return 'default'
-  losses.push({ field: 'serviceTier', name: undefined })
+  losses.add('serviceTier')
   return undefined
 }
 
@@ -284,13 +284,8 @@ function shortHint(text: string): string {
   return text.length <= MAX_HINT ? text : new Bun.CryptoHasher('sha256').update(text).digest('hex')
 }
 
-function lose(losses: Loss[], field: RequestField, value: unknown, harmless?: unknown): void {
-  if (value !== undefined && value !== harmless) losses.push({ field, name: undefined })
-}
-
-function distinct(losses: readonly Loss[]): Loss[] {
-  const known = new Map(losses.map(loss => [`${loss.field} ${loss.name ?? ''}`, loss]))
-  return [...known.values()]
+function lose(losses: Losses, field: RequestField, value: unknown, harmless?: unknown): void {
+  if (value !== undefined && value !== harmless) losses.add(field)
 }
 
 /** A field that is left out when it has no value. */

@@ -1,5 +1,5 @@
 import { invalidRequest, unsayable } from '@/formats/invalid.ts'
-import type { Loss } from '@/generation/loss.ts'
+import type { Losses } from '@/formats/losses.ts'
 import type { Tool, ToolChoice } from '@/generation/tool.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { hostedKind } from './tools.ts'
@@ -74,7 +74,7 @@ function decodeNamed(choice: JsonObject, kind: 'function' | 'custom', tools: rea
 export function encodeToolChoice(
   choice: ToolChoice | undefined,
   tools: readonly JsonObject[],
-  losses: Loss[],
+  losses: Losses,
 ): JsonValue | undefined {
   if (choice === undefined) return undefined
   if (tools.length === 0) {
@@ -118,7 +118,7 @@ function encodeNamed(
 function encodeAllowed(
   choice: Extract<ToolChoice, { type: 'allowed' }>,
   tools: readonly JsonObject[],
-  losses: Loss[],
+  losses: Losses,
 ): JsonValue {
   const named = placesBy('name', tools)
   const typed = placesBy('type', tools)
@@ -132,7 +132,7 @@ function encodeAllowed(
     return [tool['name'] === undefined ? { type } : { type, name }]
   })
   if (allowed.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools: allowed }
-  losses.push({ field: 'toolChoice', name: undefined })
+  losses.add('toolChoice')
   return choice.mode
 }
 

@@ -1,7 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import type { Losses } from '@/formats/losses.ts'
 import { functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, placeOf } from '@/formats/tools/web-search.ts'
-import type { Loss } from '@/generation/loss.ts'
 import type {
   ClientTool,
   CustomTool,
@@ -155,7 +155,7 @@ function strings(value: JsonValue | undefined): string[] {
 }
 
 /** The tools as this format writes them; groups are put together again. What it has no word for is a loss. */
-export function encodeTools(tools: readonly Tool[], losses: Loss[]): JsonObject[] {
+export function encodeTools(tools: readonly Tool[], losses: Losses): JsonObject[] {
   const written: JsonObject[] = []
   const groups = new Map<string, JsonObject[]>()
   for (const tool of tools) {
@@ -177,10 +177,10 @@ export function encodeTools(tools: readonly Tool[], losses: Loss[]): JsonObject[
   return written
 }
 
-function encodeTool(tool: Tool, losses: Loss[]): JsonObject | undefined {
+function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
   switch (tool.type) {
     case 'function':
-      if (tool.cache !== undefined) losses.push({ field: 'cacheMark', name: undefined })
+      if (tool.cache !== undefined) losses.add('cacheMark')
       return {
         type: 'function',
         name: tool.name,
@@ -198,7 +198,7 @@ function encodeTool(tool: Tool, losses: Loss[]): JsonObject | undefined {
       }
     case 'client':
       if (tool.format === 'openai-responses') return tool.wire
-      losses.push({ field: 'tools', name: tool.wireType })
+      losses.add('tools', tool.wireType)
       return undefined
     case 'hosted':
       return encodeHosted(tool, losses)
@@ -207,20 +207,20 @@ function encodeTool(tool: Tool, losses: Loss[]): JsonObject | undefined {
   }
 }
 
-function encodeHosted(tool: HostedTool, losses: Loss[]): JsonObject | undefined {
+function encodeHosted(tool: HostedTool, losses: Losses): JsonObject | undefined {
   if (tool.format === 'openai-responses') return tool.wire
   if (tool.kind === 'web_search') return encodeWebSearch(tool, losses)
   if (tool.kind === 'code_execution') {
-    losses.push(...lostSettings(tool, []))
+    losses.addAll(lostSettings(tool, []))
     return { type: 'code_interpreter', container: { type: 'auto' } }
   }
-  losses.push({ field: 'tools', name: tool.wireType })
+  losses.add('tools', tool.wireType)
   return undefined
 }
 
-function encodeWebSearch(tool: HostedTool, losses: Loss[]): JsonObject {
+function encodeWebSearch(tool: HostedTool, losses: Losses): JsonObject {
   const search = tool.webSearch
-  losses.push(...lostSettings(tool, ['allowedDomains', 'userLocation', 'contextSize']))
+  losses.addAll(lostSettings(tool, ['allowedDomains', 'userLocation', 'contextSize']))
   return {
     type: 'web_search',
     ...(search === undefined || search.allowedDomains.length === 0

@@ -8,4 +8,8 @@ export class Losses {
     if (this.list.some(loss => loss.field === field && loss.name === name)) return
     this.list.push({ field, name })
   }
+
+  addAll(losses: readonly Loss[]): void {
+    for (const { field, name } of losses) this.add(field, name)
+  }
 }
