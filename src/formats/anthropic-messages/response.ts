@@ -3,13 +3,13 @@ import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
+import { Collector } from '@/generation/collect.ts'
 import type { MediaPart, Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
-import { textPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
-import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { decodeOpaque } from './block-decode.ts'
-import { decodeCitations, encodeCitation } from './citation.ts'
+import { asArray, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { closeBlock, openBlock } from './block-reader.ts'
+import { encodeCitation } from './citation.ts'
 import { decodeFinish, encodeFinish, type Written } from './finish.ts'
 import { CALL_ID } from './part-encode.ts'
 import { DIRECT_CALLER, REPLY_NULLS, replyId, replySignature, thoughtDisplay } from './reply.ts'
@@ -18,33 +18,33 @@ import { encodeMessageUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
 /**
- * Reads an upstream's whole answer.
+ * Reads an upstream's whole answer, each of its blocks as one that is streamed in its first event alone.
  * @throws GatewayError when the body is an error that came with status 200, or no message at all.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
-  if (isFault(body)) {
-    throw faultError(decodeFaultValue(200, body))
-  }
+  if (isFault(body)) throw faultError(decodeFaultValue(200, body))
   if (!isMessage(body)) {
     throw new GatewayError('upstream_error', "The upstream's answer is not a message", {
       retry: 'next-channel',
     })
   }
+  const collector = new Collector()
+  const emit = collector.push.bind(collector)
+  const { id, model } = body
   const usage = asObject(body['usage'])
-  const blocks = asArray(body['content']).filter(isJsonObject)
-  return {
-    id: asString(body['id']),
-    model: asString(body['model']),
-    candidates: [
-      {
-        parts: blocks.map(block => decodeAnswerBlock(block, context)),
-        finish: decodeFinish(body),
-        logprobs: [],
-      },
-    ],
-    usage: readUsage(usage),
+  emit({
+    type: 'start',
+    id: asString(id),
+    model: asString(model),
     serviceTier: asString(usage?.['service_tier']),
+  })
+  for (const [index, block] of asArray(body['content']).filter(isJsonObject).entries()) {
+    closeBlock(openBlock(block, index, context, emit), context, emit)
   }
+  const told = readUsage(usage)
+  if (told !== undefined) emit({ type: 'usage', usage: told })
+  emit({ type: 'finish', candidate: 0, finish: decodeFinish(body) })
+  return collector.response()
 }
 
 /** See Codec. */
@@ -65,43 +65,6 @@ function isFault(body: JsonObject): boolean {
 function isMessage(body: JsonObject): boolean {
   const content = body['content'] ?? null
   return Array.isArray(content) || (content === null && body['type'] === 'message')
-}
-
-function decodeAnswerBlock(block: JsonObject, context: DecodeContext): Part {
-  switch (block['type']) {
-    case 'text':
-      return { ...textPart(asString(block['text']) ?? ''), citations: decodeCitations(block['citations']) }
-    case 'thinking': {
-      const text = asString(block['thinking']) ?? ''
-      return thought(text === '' ? [] : [text], false, block['signature'], context)
-    }
-    case 'redacted_thinking':
-      return thought([], true, block['data'], context)
-    case 'tool_use':
-      return {
-        type: 'tool-call',
-        kind: 'function',
-        callId: asString(block['id']) ?? context.newId(),
-        name: asString(block['name']) ?? '',
-        namespace: undefined,
-        input: JSON.stringify(block['input'] ?? {}),
-        signature: undefined,
-        cache: undefined,
-      }
-    default:
-      return decodeOpaque(block)
-  }
-}
-
-function thought(
-  texts: string[],
-  redacted: boolean,
-  secret: JsonValue | undefined,
-  context: DecodeContext,
-): ReasoningPart {
-  const value = asString(secret) ?? ''
-  const signature = value === '' ? undefined : { format: FORMAT, vendor: context.vendor, value }
-  return { type: 'reasoning', texts, raw: false, redacted, signature, id: undefined } as const
 }
 
 /** Writes a whole answer for the caller. This format has one candidate. */

@@ -7,9 +7,10 @@ import { encodeErrorEvent } from './error.ts'
 import { passthrough } from './passthrough.ts'
 import { decodeRequest } from './request-decode.ts'
 import { encodeCountRequest, encodeLimit, encodeRequest } from './request-encode.ts'
-import { decodeResponse, encodeResponse, reportedUsage, servedTier } from './response.ts'
+import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
+import { servedTier } from './usage.ts'
 
 const TELLING = [Buffer.from('"response"'), Buffer.from('"error"')]
 

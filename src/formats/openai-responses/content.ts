@@ -11,19 +11,16 @@ export function decodeContent(
   part: JsonObject,
   phase: JsonValue | undefined,
 ): TextPart | RefusalPart | MediaPart | undefined {
+  if (isText(part)) {
+    return {
+      type: 'text',
+      text: asString(part['text']) ?? '',
+      cache: decodeCacheMark(part),
+      citations: asArray(part['annotations']).flatMap(decodeAnnotation),
+      signature: phaseSignature(phase),
+    }
+  }
   switch (part['type']) {
-    case 'input_text':
-    case 'output_text':
-    case 'text':
-    case 'summary_text':
-    case 'reasoning_text':
-      return {
-        type: 'text',
-        text: asString(part['text']) ?? '',
-        cache: decodeCacheMark(part),
-        citations: asArray(part['annotations']).flatMap(decodeAnnotation),
-        signature: phaseSignature(phase),
-      }
     case 'refusal':
       return { type: 'refusal', text: asString(part['refusal']) ?? '' }
     case 'input_image':
@@ -36,6 +33,19 @@ export function decodeContent(
     default:
       return undefined
   }
+}
+
+const TEXTS: ReadonlySet<unknown> = new Set([
+  'input_text',
+  'output_text',
+  'text',
+  'summary_text',
+  'reasoning_text',
+])
+
+/** Whether a content part is text, under any of the names that it has. */
+export function isText(part: JsonObject): boolean {
+  return TEXTS.has(part['type'])
 }
 
 /** An annotation as a citation; its own words go back to a caller of the same format. */

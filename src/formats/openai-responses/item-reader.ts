@@ -1,12 +1,12 @@
+import type { DecodeContext } from '@/formats/codec.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Seen } from './finish.ts'
-import type { ItemSource } from './items.ts'
 
 type Emit = (event: GenerationEvent) => void
 
 /** What every reader of a stream shares. */
-export interface StreamSource extends ItemSource {
+export interface StreamSource extends DecodeContext {
   /** Numbers the next part of the answer. */
   nextBlock: () => number
   /** What the answer held so far. */

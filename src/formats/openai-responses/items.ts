@@ -1,53 +1,13 @@
 import { mediaTypeOf } from '@/formats/openai/image-type.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
-import type { MediaPart, OpaquePart, Part, ReasoningPart, ToolCallPart } from '@/generation/part.ts'
+import type { MediaPart, OpaquePart, ReasoningPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { callInput, callKind, callName, linkOf } from './calls.ts'
-import { decodeContent, media } from './content.ts'
-
-/** Who made an item and who makes ids for it; the same for a whole answer and for its stream. */
-export interface ItemSource {
-  vendor: string
-  newId: () => string
-}
-
-/** The parts of one item of an answer. Unknown items are carried as they are. */
-export function decodeItem(item: JsonObject, source: ItemSource): Part[] {
-  const type = asString(item['type'])
-  if (type === 'message') return decodeMessage(item)
-  if (type === 'reasoning') {
-    const part = decodeReasoning(item, source.vendor)
-    return part === undefined ? [] : [part]
-  }
-  if (type === 'image_generation_call') return [decodeImageCall(item)]
-  const kind = callKind(item)
-  if (kind === undefined) return type === undefined ? [] : [opaqueItem(item, type)]
-  const call: ToolCallPart = {
-    type: 'tool-call',
-    kind,
-    callId: linkOf(item) ?? source.newId(),
-    name: callName(item, kind),
-    namespace: asString(item['namespace']),
-    input: callInput(item, kind),
-    signature: undefined,
-    cache: undefined,
-  }
-  return [call]
-}
+import { media } from './content.ts'
 
 /** A message's content parts; some backends write its text in their place. */
 export function messageContents(item: JsonObject): readonly JsonValue[] {
   const { content } = item
   return typeof content === 'string' ? [{ type: 'output_text', text: content }] : asArray(content)
-}
-
-function decodeMessage(item: JsonObject): Part[] {
-  return messageContents(item).flatMap(value => {
-    const part = asObject(value)
-    if (part === undefined) return []
-    const known = decodeContent(part, item['phase'])
-    return [known === undefined || known.type === 'media' ? strangeContent(part) : known]
-  })
 }
 
 /** Content of a kind that no message of an answer has today. It is no item, and so has nothing to be written as. */

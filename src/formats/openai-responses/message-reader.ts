@@ -2,7 +2,7 @@ import { phaseSignature } from '@/formats/signatures/phase.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { OpaquePart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { decodeAnnotation } from './content.ts'
+import { decodeAnnotation, isText } from './content.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
 import { messageContents, strangeContent } from './items.ts'
 
@@ -199,7 +199,7 @@ function placeAs(kind: OpenText['kind'], index: number): number {
 
 function contentKind(part: JsonObject): OpenText['kind'] | undefined {
   if (part['type'] === 'refusal') return 'refusal'
-  return part['type'] === 'output_text' || part['type'] === 'text' ? 'text' : undefined
+  return isText(part) ? 'text' : undefined
 }
 
 function textOf(part: JsonObject): string | undefined {

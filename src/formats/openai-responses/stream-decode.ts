@@ -13,8 +13,7 @@ import type { ItemReader } from './item-reader.ts'
 import { MessageReader } from './message-reader.ts'
 import { createPairJoiner } from './pairs.ts'
 import { ReasoningReader } from './reasoning-reader.ts'
-import { servedTier, serviceTierOf } from './response.ts'
-import { decodeUsage } from './usage.ts'
+import { decodeUsage, servedTier, serviceTierOf } from './usage.ts'
 import { WholeReader } from './whole-reader.ts'
 import type { StreamEventType } from './wire.ts'
 
@@ -42,7 +41,8 @@ const PLAIN: PlainShape = {
   usage: undefined,
 }
 
-class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
+/** Reads the events of one response. */
+export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   readonly #context: DecodeContext
   readonly #items = new Map<number, ItemReader>()
   readonly #seen: Seen = { calls: false, refusal: false }
@@ -126,7 +126,7 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.completed':
       case 'response.incomplete':
       case 'response.done':
-        return this.#finish(asObject(event['response']) ?? {}, name, emit)
+        return this.finish(asObject(event['response']) ?? {}, emit, name === 'response.incomplete')
       case 'response.failed':
       case 'response.cancelled':
         return this.#fail(responseError({ status: name.slice(9), ...asObject(event['response']) }), emit)
@@ -295,7 +295,8 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     return place
   }
 
-  #finish(response: JsonObject, name: StreamEventType, emit: Emit): void {
+  /** Ends the answer with the whole response, and tells what of that was not streamed. */
+  finish(response: JsonObject, emit: Emit, isIncomplete = false): void {
     const status = response['status']
     if (status === 'failed' || status === 'cancelled') return this.#fail(responseError(response), emit)
     this.#start(response, emit)
@@ -304,7 +305,7 @@ class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     this.#ended = true
     const usage = decodeUsage(response)
     if (usage !== undefined) emit({ type: 'usage', usage })
-    const named = name === 'response.incomplete' ? { ...response, status: 'incomplete' } : response
+    const named = isIncomplete ? { ...response, status: 'incomplete' } : response
     emit({ type: 'finish', candidate: 0, finish: decodeFinish(named, this.#seen) })
   }
 

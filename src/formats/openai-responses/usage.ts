@@ -7,7 +7,7 @@ import {
   type Usage,
   untoldTokens,
 } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
  * Usage of a response object. Its totals include what was cached and what was reasoned.
@@ -54,6 +54,20 @@ const COUNTS = {
 /** One side by the total and the other. */
 function restOf(wire: JsonObject, other: string): number {
   return count(wire['total_tokens']) - count(wire[other])
+}
+
+/** See Codec. */
+export function servedTier(response: JsonObject): string | undefined {
+  return asString(response['service_tier'])
+}
+
+/**
+ * The tier that served the answer; undefined for the ordinary one. A stream begins by saying `auto` and ends by
+ * saying `default`, which both mean it.
+ */
+export function serviceTierOf(response: JsonObject): string | undefined {
+  const tier = servedTier(response)
+  return tier === 'auto' || tier === 'default' ? undefined : tier
 }
 
 /** Usage as a response object has it; `null` while there is none. */
