@@ -72,6 +72,7 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['unsaid.ts'],
   [
     'described-schema.ts',
+    'effort.ts',
     'invalid.ts',
     'json-in-words.ts',
     'losses.ts',

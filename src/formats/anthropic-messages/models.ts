@@ -1,4 +1,4 @@
-import { EFFORTS, type Effort } from '@/generation/request.ts'
+import type { Effort } from '@/generation/request.ts'
 
 /** What a model of this format takes and refuses, as far as requests depend on it. */
 export interface ModelTraits {
@@ -107,11 +107,4 @@ function row(family: string, major: string | undefined, minor: string | undefine
   const version = Number(major ?? 0) * 100 + Number(minor ?? 0)
   const found = ROWS.find(row => row.from <= version && row.families.test(family))
   return found?.is ?? FIRST
-}
-
-/** The strongest effort the model takes that is not above the one asked for; its weakest when all are above. */
-export function nearestEffort(asked: Effort, taken: readonly Effort[]): Effort {
-  const limit = EFFORTS.indexOf(asked)
-  const below = taken.filter(effort => EFFORTS.indexOf(effort) <= limit)
-  return below.at(-1) ?? taken[0] ?? asked
 }

@@ -1,8 +1,9 @@
 import type { OutputWish, Target } from '@/formats/codec.ts'
+import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { Losses } from '@/formats/losses.ts'
 import { type Effort, type GenerationRequest, limitsEffort, type Reasoning } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { type ModelTraits, modelTraits, nearestEffort } from './models.ts'
+import { type ModelTraits, modelTraits } from './models.ts'
 
 /** The API's smallest budget. */
 const MIN_BUDGET = 1024
@@ -91,10 +92,9 @@ function off(model: ModelTraits, losses: Losses, unasked = false): Omit<EncodedT
 }
 
 function adaptive(reasoning: Reasoning, model: ModelTraits): Omit<EncodedThinking, 'maxTokens'> {
-  const { effort, budgetTokens = -1, summary } = reasoning
-  const wanted = effort ?? (budgetTokens > 0 ? effortOfBudget(budgetTokens) : undefined)
+  const wanted = wantedEffort(reasoning)
   return {
-    thinking: { type: 'adaptive', ...display(summary) },
+    thinking: { type: 'adaptive', ...display(reasoning.summary) },
     effort: wanted === undefined ? undefined : nearestEffort(wanted, model.efforts),
     on: true,
   }
@@ -156,13 +156,6 @@ function budgetOfEffort(effort: Effort, limit: number | undefined): number {
     default:
       return effort satisfies never
   }
-}
-
-function effortOfBudget(budget: number): Effort {
-  if (budget < MIN_BUDGET) return 'minimal'
-  if (budget <= 4096) return 'low'
-  if (budget <= 12_288) return 'medium'
-  return budget <= 24_576 ? 'high' : 'xhigh'
 }
 
 /** `temperature`, `top_p` and `top_k`, as far as the model takes them beside this thinking. */

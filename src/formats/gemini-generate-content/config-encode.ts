@@ -1,4 +1,5 @@
 import { describedSchema } from '@/formats/described-schema.ts'
+import { wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import {
@@ -7,7 +8,7 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
-import { budgetEffort, EFFORT_BUDGET, levelFor, type ModelTraits } from './models.ts'
+import { EFFORT_BUDGET, levelFor, type ModelTraits, type ThinkingLevel } from './models.ts'
 import { lowerSchema } from './schema.ts'
 import { present, type WireGenerationConfig } from './wire.ts'
 
@@ -121,7 +122,7 @@ function thinkingBudget(
   return Math.min(Math.max(wanted, range.min), range.max)
 }
 
-function thinkingLevel({ effort, budgetTokens }: Reasoning, levels: Parameters<typeof levelFor>[1]) {
-  const wanted = effort ?? (budgetTokens === undefined ? undefined : budgetEffort(budgetTokens))
+function thinkingLevel(reasoning: Reasoning, levels: readonly ThinkingLevel[]) {
+  const wanted = wantedEffort(reasoning)
   return wanted === undefined ? undefined : levelFor(wanted, levels)
 }

@@ -110,16 +110,6 @@ export const EFFORT_BUDGET: Readonly<Record<Effort, number>> = {
   max: Number.MAX_SAFE_INTEGER,
 }
 
-/** The effort that a budget stands for; undefined for -1, the vendor's own choice. */
-export function budgetEffort(tokens: number): Effort | undefined {
-  if (tokens < 0) return undefined
-  if (tokens === 0) return 'none'
-  if (tokens < 1024) return 'minimal'
-  if (tokens <= 4096) return 'low'
-  if (tokens <= 12_288) return 'medium'
-  return tokens <= 24_576 ? 'high' : 'xhigh'
-}
-
 const LEVEL_OF_EFFORT: Readonly<Record<Effort, ThinkingLevel>> = {
   none: 'MINIMAL',
   minimal: 'MINIMAL',

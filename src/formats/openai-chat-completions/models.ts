@@ -62,15 +62,3 @@ function effortsOf(version: number | undefined): readonly Effort[] {
   if (version < 600) return ['none', 'low', 'medium', 'high', 'xhigh']
   return EFFORTS
 }
-
-/**
- * The effort itself or the nearest lower one of those that are known; the weakest when none is lower. Who is to think a
- * little at least is not told to think of nothing, where there is another effort.
- */
-export function nearestEffort(effort: Effort, efforts: readonly Effort[] | undefined): Effort {
-  if (efforts === undefined) return effort
-  const rank = EFFORTS.indexOf(effort)
-  const nearest = efforts.findLast(known => EFFORTS.indexOf(known) <= rank) ?? efforts[0]
-  const isSilenced = nearest === 'none' && rank >= EFFORTS.indexOf('low')
-  return (isSilenced ? efforts[1] : nearest) ?? effort
-}

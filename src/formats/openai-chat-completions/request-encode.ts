@@ -1,8 +1,10 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
+  EFFORTS,
   type Effort,
   type GenerationRequest,
   limitsEffort,
@@ -11,7 +13,6 @@ import {
 } from '@/generation/request.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeMessages } from './message-encode.ts'
-import { nearestEffort } from './models.ts'
 import { TargetRules } from './target-rules.ts'
 import { canServe, encodeToolChoice, encodeTools, searchOptions } from './tools-encode.ts'
 import { FORMAT } from './wire.ts'
@@ -141,20 +142,18 @@ function encodeLength(max: number | undefined, target: Target, rules: TargetRule
 }
 
 function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Effort | undefined {
-  const effort = reasoning?.effort ?? effortOfBudget(reasoning?.budgetTokens)
-  if (reasoning === undefined || effort === undefined) return undefined
+  if (reasoning === undefined) return undefined
+  const wanted = wantedEffort(reasoning)
+  if (wanted === undefined) return undefined
   if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
-  return rules.take('reasoning', nearestEffort(effort, rules.model.efforts ?? rules.vendor.efforts), 'none')
+  const efforts = rules.model.efforts ?? rules.vendor.efforts
+  return rules.take('reasoning', efforts === undefined ? wanted : takenEffort(wanted, efforts), 'none')
 }
 
-/** The effort that a budget stands for; a budget that the model chooses is its default. */
-function effortOfBudget(budget: number | undefined): Effort | undefined {
-  if (budget === undefined || budget === -1) return undefined
-  if (budget <= 0) return 'none'
-  if (budget < 1024) return 'minimal'
-  if (budget <= 4096) return 'low'
-  if (budget <= 12_288) return 'medium'
-  return budget <= 24_576 ? 'high' : 'xhigh'
+/** Who is to think a little at least is not told to think of nothing, where there is another effort. */
+function takenEffort(wanted: Effort, efforts: readonly Effort[]): Effort {
+  const thinks = EFFORTS.indexOf(wanted) >= EFFORTS.indexOf('low')
+  return nearestEffort(wanted, thinks ? efforts.filter(effort => effort !== 'none') : efforts)
 }
 
 function encodeStop(stop: readonly string[], rules: TargetRules): string[] | undefined {

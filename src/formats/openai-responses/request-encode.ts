@@ -1,10 +1,16 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
+import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import type { RequestField } from '@/generation/loss.ts'
-import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
+import {
+  type Effort,
+  type GenerationRequest,
+  limitsEffort,
+  type OutputFormat,
+  type Reasoning,
+} from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject } from '@/json/json.ts'
-import { effortOf } from './effort.ts'
 import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
@@ -164,7 +170,7 @@ function encodeReasoning(
   traits: ModelTraits,
   losses: Losses,
 ): JsonObject | undefined {
-  const effort = reasoning === undefined ? undefined : effortOf(reasoning, traits.efforts)
+  const effort = reasoning && takenEffort(reasoning, traits)
   const summary = reasoning?.summary
   if (reasoning !== undefined && limitsEffort(reasoning)) {
     losses.add('reasoningBudget')
@@ -179,6 +185,13 @@ function encodeReasoning(
     ...given('summary', summary === 'none' ? undefined : summary),
   }
   return Object.keys(wire).length === 0 ? undefined : wire
+}
+
+/** Some thought never becomes none. */
+function takenEffort(reasoning: Reasoning, { efforts }: ModelTraits): Effort | undefined {
+  const wanted = wantedEffort(reasoning)
+  if (wanted === undefined || efforts === undefined) return wanted
+  return nearestEffort(wanted, wanted === 'none' ? efforts : efforts.filter(effort => effort !== 'none'))
 }
 
 /** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */

@@ -1,0 +1,17 @@
+import { EFFORTS, type Effort, type Reasoning } from '@/generation/request.ts'
+
+/** The effort that is asked for: the stated one, or what a stated budget amounts to; undefined is the model's own choice. */
+export function wantedEffort({ effort, budgetTokens = -1 }: Reasoning): Effort | undefined {
+  if (effort !== undefined || budgetTokens < 0) return effort
+  if (budgetTokens === 0) return 'none'
+  if (budgetTokens < 1024) return 'minimal'
+  if (budgetTokens <= 4096) return 'low'
+  if (budgetTokens <= 12_288) return 'medium'
+  return budgetTokens <= 24_576 ? 'high' : 'xhigh'
+}
+
+/** The strongest effort that a model takes and that is not above the wanted one; its weakest when all are above. */
+export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort {
+  const limit = EFFORTS.indexOf(wanted)
+  return taken.findLast(effort => EFFORTS.indexOf(effort) <= limit) ?? taken[0] ?? wanted
+}
