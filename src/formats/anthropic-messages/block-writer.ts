@@ -119,7 +119,7 @@ export class BlockWriter {
     if (current.kind === 'thinking' && (current.redacted || !this.#showThoughts)) return undefined
     if (current.kind === 'tool' && current.tool === 'custom') return undefined
     return {
-      before: `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${DELTA_STARTS[current.kind]}"`,
+      before: `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${PIECES[current.kind]}"`,
       numbered: undefined,
       after: '"}}\n\n',
       held: undefined,
@@ -130,7 +130,7 @@ export class BlockWriter {
   #text(text: string, emit: Emit): void {
     const current = this.#current
     if (text === '' || current?.kind !== 'text') return
-    if (current.shown) return this.#textDelta(text, emit)
+    if (current.shown) return this.#piece('text', text, emit)
     if (text.trim() === '') current.held += text
     else this.#showText(current, text, emit)
   }
@@ -140,13 +140,7 @@ export class BlockWriter {
     this.#show(current, TEXT_BLOCK, emit)
     const begun = current.held + text
     current.held = ''
-    if (begun !== '') this.#textDelta(begun, emit)
-  }
-
-  #textDelta(text: string, emit: Emit): void {
-    emit(
-      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"text_delta","text":${JSON.stringify(text)}}}\n\n`,
-    )
+    if (begun !== '') this.#piece('text', begun, emit)
   }
 
   #paragraph(current: Extract<Current, { kind: 'thinking' }>, emit: Emit): void {
@@ -158,9 +152,7 @@ export class BlockWriter {
     const current = this.#current
     if (text === '' || !this.#showThoughts || current?.kind !== 'thinking' || current.redacted) return
     if (!current.shown) this.#show(current, THINKING_BLOCK, emit)
-    emit(
-      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"thinking_delta","thinking":${JSON.stringify(text)}}}\n\n`,
-    )
+    this.#piece('thinking', text, emit)
   }
 
   #endThought(signature: Signature | undefined, emit: Emit): void {
@@ -195,7 +187,7 @@ export class BlockWriter {
       return
     }
     if (!current.shown) this.#showTool(current, current.held, emit)
-    this.#partialJson(text, emit)
+    this.#piece('tool', text, emit)
   }
 
   #endTool(signature: Signature | undefined, emit: Emit): void {
@@ -213,7 +205,7 @@ export class BlockWriter {
 
   #showTool(current: Extract<Current, { kind: 'tool' }>, input: string, emit: Emit): void {
     this.#show(current, current.start, emit)
-    this.#partialJson(input, emit)
+    this.#piece('tool', input, emit)
   }
 
   /** A signature of Gemini's on a call or an image has no field in their blocks: it travels in an empty thought before them. */
@@ -224,9 +216,10 @@ export class BlockWriter {
     this.#stop(emit)
   }
 
-  #partialJson(text: string, emit: Emit): void {
+  /** A piece of the text that a block has. */
+  #piece(kind: Current['kind'], text: string, emit: Emit): void {
     emit(
-      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{"type":"input_json_delta","partial_json":${JSON.stringify(text)}}}\n\n`,
+      `event: content_block_delta\ndata: {"type":"content_block_delta","index":${this.#index},"delta":{${PIECES[kind]}${JSON.stringify(text)}}}\n\n`,
     )
   }
 
@@ -264,8 +257,8 @@ export class BlockWriter {
   }
 }
 
-/** How the delta of a block begins, up to its text. */
-const DELTA_STARTS = {
+/** What each kind of block calls its deltas, and the text in them. */
+const PIECES = {
   text: '"type":"text_delta","text":',
   thinking: '"type":"thinking_delta","thinking":',
   tool: '"type":"input_json_delta","partial_json":',

@@ -1,4 +1,4 @@
-import { endsInHalfPair } from '@/formats/surrogates.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -25,7 +25,7 @@ interface OpenCall {
   block: number | undefined
   input: string
   /** The first half of a surrogate pair at the end of the last delta. */
-  half: string
+  held: string
   signature: Signature | undefined
   ended: boolean
 }
@@ -76,8 +76,8 @@ export class CallsReader {
     const { name, arguments: input, ...others } = asObject(body) ?? {}
     const isMore = [name, ...Object.values(more), ...Object.values(others)].some(value => !isEmpty(value))
     if (isMore || type === 'custom' || typeof input !== 'string' || this.#last === undefined) return false
-    const { block, half, ended } = this.#last
-    return block !== undefined && half === '' && !ended
+    const { block, held, ended } = this.#last
+    return block !== undefined && held === '' && !ended
   }
 
   /** Takes note of input of that call that came past `push`. */
@@ -90,7 +90,7 @@ export class CallsReader {
     for (const call of this.#calls) {
       if (call.ended) continue
       call.ended = true
-      const rest = call.block === undefined ? call.input : call.half
+      const rest = call.block === undefined ? call.input : call.held
       const block = this.#begin(call, emit)
       // A call without arguments may come with none, with "", with "{}": one spelling for all.
       const isEmptyCall = call.kind === 'function' && call.input.trim() === ''
@@ -125,7 +125,7 @@ export class CallsReader {
       kind: 'function',
       block: undefined,
       input: '',
-      half: '',
+      held: '',
       signature: undefined,
       ended: false,
     }
@@ -136,18 +136,15 @@ export class CallsReader {
 
   #append(call: OpenCall, piece: string, emit: Emit): void {
     call.input += piece
-    let text = call.half + piece
-    call.half = ''
+    let text = piece
     if (call.block === undefined) {
       if (call.name === '' || (call.kind === 'function' && call.input.trim() === '')) return
       text = call.input
       this.#begin(call, emit)
     }
-    if (endsInHalfPair(text)) {
-      call.half = text.slice(-1)
-      text = text.slice(0, -1)
-    }
-    if (text !== '' && call.block !== undefined) emit({ type: 'tool-input-delta', block: call.block, text })
+    const whole = joinPairs(call, text)
+    if (whole !== '' && call.block !== undefined)
+      emit({ type: 'tool-input-delta', block: call.block, text: whole })
   }
 
   /** Starts a call, and before it those that came first but have no input yet, so that their order stays. */

@@ -1,5 +1,5 @@
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
-import { endsInHalfPair } from '@/formats/surrogates.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
@@ -15,7 +15,8 @@ interface WrittenCall {
   /** Its number among the answer's calls. */
   index: number
   input: string
-  half: string
+  /** The first half of a surrogate pair, waiting for the other. */
+  held: string
   /** False while it is held back. */
   isStarted: boolean
   /** How it ended, if it did while it waited for the one before it. */
@@ -69,7 +70,7 @@ export class CallsWriter {
       start: event,
       index,
       input: '',
-      half: '',
+      held: '',
       isStarted: false,
       ended: undefined,
       around: this.#around(event, index),
@@ -135,15 +136,15 @@ export class CallsWriter {
       }
       this.#delta({ tool_calls: [entry] }, emit)
     }
-    if (call.half !== '') this.#emitPiece(call, call.half, emit)
-    call.half = ''
+    if (call.held !== '') this.#emitPiece(call, call.held, emit)
+    call.held = ''
   }
 
   /** See StreamEncoder. */
   plainText(block: number): PlainWriter | undefined {
     const call = this.#calls[block]
     if (call?.isStarted !== true || this.#held !== undefined) return undefined
-    if (call.half !== '' || call.input === '' || !this.#isWritten(call)) return undefined
+    if (call.held !== '' || call.input === '' || !this.#isWritten(call)) return undefined
     return {
       before: `${call.around.before}"`,
       numbered: undefined,
@@ -193,15 +194,7 @@ export class CallsWriter {
   }
 
   #write(call: WrittenCall, delta: string, emit: Emit): void {
-    let text = delta
-    if (call.half !== '') {
-      text = call.half + text
-      call.half = ''
-    }
-    if (endsInHalfPair(text)) {
-      call.half = text.slice(-1)
-      text = text.slice(0, -1)
-    }
+    const text = joinPairs(call, delta)
     if (text !== '') this.#emitPiece(call, text, emit)
   }
 

@@ -1,5 +1,5 @@
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
-import { endsInHalfPair } from '@/formats/surrogates.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
@@ -33,7 +33,7 @@ export class CandidateDecoder {
   /** The last text that began. */
   #text: number | undefined
   /** The first half of a surrogate pair at the end of the last delta. */
-  #half = ''
+  readonly #half = { held: '' }
   /** Whether the open reasoning has text already, and so its paragraph. */
   #hasParagraph = false
   /** Reasoning came as plain text; then the text in `reasoning_details` is the same once more. */
@@ -71,7 +71,7 @@ export class CandidateDecoder {
 
   /** True when the next text of this kind continues the open block as it comes. */
   isIn(kind: 'text' | 'reasoning'): boolean {
-    return this.#open === kind && this.#half === ''
+    return this.#open === kind && this.#half.held === ''
   }
 
   /** True when the next input like this continues the open call as it comes. */
@@ -252,15 +252,7 @@ export class CandidateDecoder {
   #write(kind: 'text' | 'refusal' | 'reasoning', piece: string, emit: Emit): void {
     if (piece === '') return
     if (this.#open !== kind) this.#begin(kind, emit)
-    let text = piece
-    if (this.#half !== '') {
-      text = this.#half + text
-      this.#half = ''
-    }
-    if (endsInHalfPair(text)) {
-      this.#half = text.slice(-1)
-      text = text.slice(0, -1)
-    }
+    const text = joinPairs(this.#half, piece)
     if (text !== '') this.#emitDelta(kind, text, emit)
   }
 
@@ -296,8 +288,8 @@ export class CandidateDecoder {
     const kind = this.#open
     if (kind === undefined) return
     const block = this.#block
-    if (this.#half !== '') this.#emitDelta(kind, this.#half, emit)
-    this.#half = ''
+    if (this.#half.held !== '') this.#emitDelta(kind, this.#half.held, emit)
+    this.#half.held = ''
     this.#open = undefined
     if (kind === 'refusal') emit({ type: 'refusal-end', block })
     else if (kind === 'text') {

@@ -1,7 +1,7 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
-import { endsInHalfPair } from '@/formats/surrogates.ts'
+import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
@@ -29,7 +29,7 @@ interface OpenText {
   /** How much of it is written. */
   length: number
   /** The first half of a surrogate pair, waiting for the other. */
-  half: string
+  held: string
 }
 
 /** A thought on its way, with its text so far in case a signature follows. */
@@ -98,7 +98,7 @@ export class CandidateEncoder {
       case 'refusal-start':
         this.#role('', emit)
         this.#hasRefused ||= event.type === 'refusal-start'
-        this.#texts[event.block] = { offset: this.#contentLength, length: 0, half: '' }
+        this.#texts[event.block] = { offset: this.#contentLength, length: 0, held: '' }
         return
       case 'text-citation':
         return this.#cite(event, emit)
@@ -116,7 +116,7 @@ export class CandidateEncoder {
         this.#thoughts[event.block] = {
           offset: 0,
           length: 0,
-          half: '',
+          held: '',
           start: event,
           text: '',
           paragraphs: 0,
@@ -147,7 +147,7 @@ export class CandidateEncoder {
     if (this.#thoughts[block] !== undefined) return this.#plainThought(this.#thoughts[block])
     const open = this.#texts[block]
     if (open === undefined) return this.#calls.plainText(block)
-    if (open.half !== '') return undefined
+    if (open.held !== '') return undefined
     return {
       before: `${this.#content.before}"`,
       numbered: undefined,
@@ -165,7 +165,7 @@ export class CandidateEncoder {
 
   #plainThought(open: OpenReasoning): PlainWriter | undefined {
     // The first words may stand behind those of another thought.
-    if (open.half !== '' || open.text === '' || this.#isReasoningHidden) return undefined
+    if (open.held !== '' || open.text === '' || this.#isReasoningHidden) return undefined
     return {
       before: `${this.#reasoning.before}"`,
       numbered: undefined,
@@ -219,23 +219,15 @@ export class CandidateEncoder {
 
   #write(open: OpenText | undefined, delta: string, around: Around, emit: Emit): void {
     if (open === undefined) return
-    let text = delta
-    open.length += text.length
-    if (open.half !== '') {
-      text = open.half + text
-      open.half = ''
-    }
-    if (endsInHalfPair(text)) {
-      open.half = text.slice(-1)
-      text = text.slice(0, -1)
-    }
+    open.length += delta.length
+    const text = joinPairs(open, delta)
     if (text !== '') emit(`${around.before}${JSON.stringify(text)}${around.after}`)
   }
 
   #flush(open: OpenText | undefined, around: Around, emit: Emit): void {
-    if (open === undefined || open.half === '') return
-    emit(`${around.before}${JSON.stringify(open.half)}${around.after}`)
-    open.half = ''
+    if (open === undefined || open.held === '') return
+    emit(`${around.before}${JSON.stringify(open.held)}${around.after}`)
+    open.held = ''
   }
 
   #cite(event: EventOf<'text-citation'>, emit: Emit): void {

@@ -1,3 +1,5 @@
+import { endsInHalfPair } from '@/formats/surrogates.ts'
+
 /**
  * Decodes the inside of a JSON string that arrives in pieces, cut anywhere. What it gives is never cut inside a
  * surrogate pair. Lenient where models are: a raw control character and an unknown escape stand for themselves.
@@ -7,12 +9,8 @@ export class JsonStringDecoder {
   #escape = ''
   /** A high surrogate that waits for its other half. */
   #high = ''
-  #closed = false
-
   /** True once the closing quote was read; whatever comes after it is ignored. */
-  get closed(): boolean {
-    return this.#closed
-  }
+  #closed = false
 
   push(piece: string): string {
     let out = this.#high
@@ -30,7 +28,7 @@ export class JsonStringDecoder {
       else if (piece[next] === '\\') this.#escape = '\\'
       at = next + 1
     }
-    this.#high = !this.#closed && endsInHighSurrogate(out) ? out.slice(-1) : ''
+    this.#high = !this.#closed && endsInHalfPair(out) ? out.slice(-1) : ''
     return this.#high === '' ? out : out.slice(0, -1)
   }
 
@@ -59,9 +57,4 @@ function nextSpecial(text: string, from: number): number {
   let at = from
   while (at < text.length && text[at] !== '"' && text[at] !== '\\') at += 1
   return at
-}
-
-function endsInHighSurrogate(text: string): boolean {
-  const last = text.charCodeAt(text.length - 1)
-  return last >= 0xd800 && last <= 0xdbff
 }
