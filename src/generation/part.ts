@@ -160,3 +160,19 @@ export type Part =
 export function textPart(text: string): TextPart {
   return { type: 'text', text, cache: undefined, citations: [], signature: undefined }
 }
+
+/** A media part of which nothing is known but this. */
+export function mediaPart(known: Pick<MediaPart, 'kind' | 'source'> & Partial<MediaPart>): MediaPart {
+  return {
+    type: 'media',
+    mediaType: undefined,
+    filename: undefined,
+    title: undefined,
+    context: undefined,
+    citable: false,
+    signature: undefined,
+    detail: undefined,
+    cache: undefined,
+    ...known,
+  }
+}

@@ -4,6 +4,7 @@ import {
   type CacheMark,
   type MediaPart,
   type MediaSource,
+  mediaPart,
   type OpaquePart,
   type Part,
   type ReasoningPart,
@@ -88,19 +89,15 @@ function media(
   source: MediaSource,
   block: JsonObject,
 ): MediaPart {
-  return {
-    type: 'media',
+  return mediaPart({
     kind,
     mediaType,
     source,
-    filename: undefined,
     title: asString(block['title']),
     context: asString(block['context']),
     citable: asObject(block['citations'])?.['enabled'] === true,
-    signature: undefined,
-    detail: undefined,
     cache: cacheMark(block),
-  }
+  })
 }
 
 function decodeSource(source: JsonObject, path: string): MediaSource {

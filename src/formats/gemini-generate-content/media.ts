@@ -1,19 +1,19 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
-import type { MediaPart, MediaSource } from '@/generation/part.ts'
-import { asObject, asString, type JsonObject } from '@/json/json.ts'
+import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
+import { asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
 import { FORMAT, present, type WirePart } from './wire.ts'
 
 /** A part that is `inlineData` or `fileData` as media; undefined for other parts. */
 export function decodeMedia(part: JsonObject): MediaPart | undefined {
   const { inlineData: blob, fileData: file } = part
-  if (isData(blob)) {
+  if (isJsonObject(blob)) {
     const source: MediaSource = { type: 'base64', data: standardBase64(asString(blob['data']) ?? '') }
     return media(blob, source, kindOfType(asString(blob['mimeType'])))
   }
-  if (!isData(file)) return undefined
+  if (!isJsonObject(file)) return undefined
   const uri = asString(file['fileUri']) ?? ''
   const type = asString(file['mimeType']) ?? typeByExtension(uri)
   return media(file, urlSource(uri), VIDEO_SITE.test(uri) ? 'video' : kindOfType(type))
@@ -36,24 +36,9 @@ function transcript({ audioTranscription }: JsonObject): string | undefined {
   return audioTranscription === undefined ? undefined : asString(asObject(audioTranscription)?.['text'])
 }
 
-function isData(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function media(data: JsonObject, source: MediaSource, kind: MediaPart['kind']): MediaPart {
-  return {
-    type: 'media',
-    kind,
-    mediaType: asString(data['mimeType']),
-    source,
-    filename: kind === 'document' ? asString(data['displayName']) : undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: undefined,
-  }
+  const filename = kind === 'document' ? asString(data['displayName']) : undefined
+  return mediaPart({ kind, mediaType: asString(data['mimeType']), source, filename })
 }
 
 function kindOfType(mediaType: string | undefined): MediaPart['kind'] {

@@ -1,3 +1,5 @@
+import type { MediaPart } from '@/generation/part.ts'
+
 /** What a data URI holds. */
 export interface DataUri {
   mediaType: string
@@ -22,6 +24,14 @@ export function parseDataUri(uri: string): DataUri | undefined {
       ? plainBase64(payload)
       : Buffer.from(unescapePercent(payload), 'utf8').toString('base64'),
   }
+}
+
+/** What an address of media stands for: the bytes in a data URI, else itself. */
+export function locateMedia(url: string): Pick<MediaPart, 'mediaType' | 'source'> {
+  const inline = parseDataUri(url)
+  return inline === undefined
+    ? { mediaType: undefined, source: { type: 'url', url } }
+    : { mediaType: inline.mediaType, source: { type: 'base64', data: inline.base64 } }
 }
 
 /** Bytes as a data URI. */

@@ -1,4 +1,4 @@
-import type { MediaPart, Part } from '@/generation/part.ts'
+import { type MediaPart, mediaPart, type Part } from '@/generation/part.ts'
 import { dataUri } from './data-uri.ts'
 
 /**
@@ -39,17 +39,6 @@ const IMAGE = /^!\[image\]\(data:(image\/[\w.+-]+);base64,([\w+/=]+)\)$/
 export function withoutMediaWords(part: Part): Part {
   const [, mediaType, data = ''] = (part.type === 'text' && IMAGE.exec(part.text)) || []
   if (mediaType === undefined) return part
-  return {
-    type: 'media',
-    kind: 'image',
-    mediaType,
-    source: { type: 'base64', data },
-    filename: undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: part.type === 'text' ? part.cache : undefined,
-  }
+  const cache = part.type === 'text' ? part.cache : undefined
+  return mediaPart({ kind: 'image', mediaType, source: { type: 'base64', data }, cache })
 }

@@ -1,14 +1,16 @@
 import { invalidRequest } from '@/formats/invalid.ts'
+import { locateMedia } from '@/formats/media/data-uri.ts'
 import {
   type CacheMark,
   type MediaPart,
+  mediaPart,
   type OpaquePart,
   type Part,
   type TextPart,
   textPart,
 } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { imagePart, locateMedia, mediaPart } from './media-decode.ts'
+import { imagePart } from './media-decode.ts'
 import { FORMAT } from './wire.ts'
 
 /** Reads a message's content: text, parts or nothing. @param path where it stands, for complaints. */
@@ -61,12 +63,12 @@ function decodeAudio(part: JsonObject, path: string): MediaPart {
   if (data === undefined) throw invalidRequest(`${path}.input_audio`, 'required')
   const format = asString(audio?.['format']) ?? 'wav'
   const located = locateMedia(data)
-  return {
-    ...mediaPart('audio'),
+  return mediaPart({
+    kind: 'audio',
     mediaType: located.mediaType ?? (format === 'mp3' ? 'audio/mpeg' : `audio/${format}`),
     source: located.source.type === 'base64' ? located.source : { type: 'base64', data },
     cache: cacheMark(part),
-  }
+  })
 }
 
 function decodeFile(part: JsonObject, path: string): MediaPart {
@@ -74,19 +76,30 @@ function decodeFile(part: JsonObject, path: string): MediaPart {
   const id = asString(file?.['file_id'])
   const data = asString(file?.['file_data'])
   if (id === undefined && data === undefined) throw invalidRequest(`${path}.file`, 'has neither data nor id')
-  const shared = { ...mediaPart('document'), filename: asString(file?.['filename']), cache: cacheMark(part) }
-  if (data === undefined) return { ...shared, source: { type: 'file-id', id: id ?? '', format: FORMAT } }
-  if (/^https?:\/\//i.test(data)) return { ...shared, source: { type: 'url', url: data } }
+  const located = data === undefined ? storedFile(id ?? '') : locateFile(data)
+  return mediaPart({
+    kind: 'document',
+    ...located,
+    filename: asString(file?.['filename']),
+    cache: cacheMark(part),
+  })
+}
+
+function storedFile(id: string): Pick<MediaPart, 'source'> {
+  return { source: { type: 'file-id', id, format: FORMAT } }
+}
+
+/** The API also takes the bytes without the data URI around them; only PDF is documented. */
+function locateFile(data: string): Pick<MediaPart, 'mediaType' | 'source'> {
   const located = locateMedia(data)
-  if (located.source.type === 'base64') return { ...shared, ...located }
-  // The API also takes the bytes without the data URI around them; only PDF is documented.
-  return { ...shared, mediaType: 'application/pdf', source: { type: 'base64', data } }
+  const isLocated = located.source.type === 'base64' || /^https?:\/\//i.test(data)
+  return isLocated ? located : { mediaType: 'application/pdf', source: { type: 'base64', data } }
 }
 
 function decodeVideo(part: JsonObject, path: string): MediaPart {
   const url = asString(asObject(part['video_url'])?.['url'] ?? part['video_url'])
   if (url === undefined) throw invalidRequest(`${path}.video_url`, 'required')
-  return { ...mediaPart('video'), ...locateMedia(url), cache: cacheMark(part) }
+  return mediaPart({ kind: 'video', ...locateMedia(url), cache: cacheMark(part) })
 }
 
 /** OpenAI's `prompt_cache_breakpoint`, or the `cache_control` of OpenRouter and others, on a part or a tool. */

@@ -1,6 +1,13 @@
-import { parseDataUri } from '@/formats/media/data-uri.ts'
+import { locateMedia, parseDataUri } from '@/formats/media/data-uri.ts'
 import { phaseSignature } from '@/formats/signatures/phase.ts'
-import type { CacheMark, Citation, MediaPart, RefusalPart, TextPart } from '@/generation/part.ts'
+import {
+  type CacheMark,
+  type Citation,
+  type MediaPart,
+  mediaPart,
+  type RefusalPart,
+  type TextPart,
+} from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /**
@@ -100,70 +107,39 @@ export function encodeCacheMark(mark: CacheMark): JsonObject {
 const DETAILS = ['auto', 'low', 'high', 'original'] as const
 
 function decodeImage(part: JsonObject): MediaPart | undefined {
-  const url = asString(part['image_url'])
-  const rest = {
-    filename: undefined,
-    detail: DETAILS.find(level => level === part['detail']),
-    cache: decodeCacheMark(part),
-  }
-  if (url !== undefined && url !== '') return { ...mediaAt('image', url), ...rest }
-  return fileId('image', part, rest)
+  const located = addressed(part['image_url']) ?? storedFile(part)
+  const detail = DETAILS.find(level => level === part['detail'])
+  return located && mediaPart({ kind: 'image', ...located, detail, cache: decodeCacheMark(part) })
 }
 
 function decodeFile(part: JsonObject): MediaPart | undefined {
-  const rest = { filename: asString(part['filename']), detail: undefined, cache: decodeCacheMark(part) }
-  const data = asString(part['file_data'])
-  if (data !== undefined && data !== '') {
-    const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: 'application/pdf', base64: data }
-    return { ...media('document', mediaType, { type: 'base64', data: base64 }), ...rest }
-  }
-  const url = asString(part['file_url'])
-  if (url !== undefined && url !== '') return { ...mediaAt('document', url), ...rest }
-  return fileId('document', part, rest)
+  const located = inlined(part) ?? addressed(part['file_url']) ?? storedFile(part)
+  const filename = asString(part['filename'])
+  return located && mediaPart({ kind: 'document', ...located, filename, cache: decodeCacheMark(part) })
 }
 
 function decodeAudio(part: JsonObject): MediaPart | undefined {
   const audio = asObject(part['input_audio']) ?? part
   const data = asString(audio['data'])
   if (data === undefined) return undefined
-  return media('audio', `audio/${asString(audio['format']) ?? 'wav'}`, { type: 'base64', data })
+  const mediaType = `audio/${asString(audio['format']) ?? 'wav'}`
+  return mediaPart({ kind: 'audio', mediaType, source: { type: 'base64', data } })
 }
 
-function fileId(
-  kind: MediaPart['kind'],
-  part: JsonObject,
-  rest: Pick<MediaPart, 'filename' | 'detail' | 'cache'>,
-): MediaPart | undefined {
-  const id = asString(part['file_id'])
-  if (id === undefined || id === '') return undefined
-  return { ...media(kind, undefined, { type: 'file-id', id, format: 'openai-responses' }), ...rest }
+/** Where the bytes of a part are, in the ways that the API has for it. */
+type Located = Pick<MediaPart, 'mediaType' | 'source'>
+
+function inlined({ file_data: data }: JsonObject): Located | undefined {
+  if (typeof data !== 'string' || data === '') return undefined
+  const { mediaType, base64 } = parseDataUri(data) ?? { mediaType: 'application/pdf', base64: data }
+  return { mediaType, source: { type: 'base64', data: base64 } }
 }
 
-/** What a URL points to; a data URI holds it. */
-function mediaAt(kind: MediaPart['kind'], url: string): MediaPart {
-  const inline = parseDataUri(url)
-  return inline === undefined
-    ? media(kind, undefined, { type: 'url', url })
-    : media(kind, inline.mediaType, { type: 'base64', data: inline.base64 })
+function addressed(url: JsonValue | undefined): Located | undefined {
+  return typeof url === 'string' && url !== '' ? locateMedia(url) : undefined
 }
 
-/** A media part with nothing but its bytes. */
-export function media(
-  kind: MediaPart['kind'],
-  mediaType: string | undefined,
-  source: MediaPart['source'],
-): MediaPart {
-  return {
-    type: 'media',
-    kind,
-    mediaType,
-    source,
-    filename: undefined,
-    title: undefined,
-    context: undefined,
-    citable: false,
-    signature: undefined,
-    detail: undefined,
-    cache: undefined,
-  }
+function storedFile({ file_id: id }: JsonObject): Located | undefined {
+  if (typeof id !== 'string' || id === '') return undefined
+  return { mediaType: undefined, source: { type: 'file-id', id, format: 'openai-responses' } }
 }

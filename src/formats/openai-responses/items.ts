@@ -1,8 +1,7 @@
 import { mediaTypeOf } from '@/formats/openai/image-type.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
-import type { MediaPart, OpaquePart, ReasoningPart } from '@/generation/part.ts'
+import { type MediaPart, mediaPart, type OpaquePart, type ReasoningPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { media } from './content.ts'
 
 /** A message's content parts; some backends write its text in their place. */
 export function messageContents(item: JsonObject): readonly JsonValue[] {
@@ -59,7 +58,8 @@ export function reasoningTexts(item: JsonObject, raw: boolean): string[] {
 export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
   const result = asString(item['result'])
   if (result === undefined || result === '') return opaqueItem(item, 'image_generation_call')
-  return media('image', mediaTypeOf(asString(item['output_format'])), { type: 'base64', data: result })
+  const mediaType = mediaTypeOf(asString(item['output_format']))
+  return mediaPart({ kind: 'image', mediaType, source: { type: 'base64', data: result } })
 }
 
 /** An item that only this format knows. */

@@ -1,4 +1,4 @@
-import type { MediaPart } from '@/generation/part.ts'
+import { type MediaPart, mediaPart } from '@/generation/part.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 
 /** How the bytes of a WAV begin; what comes in a stream has no head. */
@@ -24,18 +24,11 @@ export class AudioDeltas {
     if (pieces.length === 0) return transcript === '' ? undefined : transcript
     const bytes = pieces.map(piece => Buffer.from(piece, 'base64'))
     const data = pieces.length === 1 ? (pieces[0] ?? '') : Buffer.concat(bytes).toString('base64')
-    return {
-      type: 'media',
+    return mediaPart({
       kind: 'audio',
       mediaType: data.startsWith(WAV) ? 'audio/wav' : PCM,
       source: { type: 'base64', data },
-      filename: undefined,
-      title: undefined,
       context: transcript === '' ? undefined : transcript,
-      citable: false,
-      signature: undefined,
-      detail: undefined,
-      cache: undefined,
-    }
+    })
   }
 }

@@ -2,10 +2,11 @@ import { describe, expect, test } from 'bun:test'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { EncodedRequest } from '@/formats/codec.ts'
 import { openaiResponses } from '@/formats/openai-responses/codec.ts'
-import { media } from '@/formats/openai-responses/content.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import {
+  type MediaPart,
+  mediaPart,
   type Part,
   type ReasoningPart,
   type ToolCallPart,
@@ -15,6 +16,12 @@ import {
 import type { GenerationRequest } from '@/generation/request.ts'
 import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { request } from './support.ts'
+
+const media = (
+  kind: MediaPart['kind'],
+  mediaType: string | undefined,
+  source: MediaPart['source'],
+): MediaPart => mediaPart({ kind, mediaType, source })
 
 const TARGET = { model: 'gpt-5.1', vendor: 'openai', maxOutputTokens: undefined }
 
