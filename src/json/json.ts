@@ -43,6 +43,17 @@ export function asBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
+/** The object without its undefined keys (it is changed in place), so that what is compared and counted is what will be written. */
+export function present<T extends JsonObject>(object: T): T {
+  for (const key of Object.keys(object)) if (object[key] === undefined) delete object[key]
+  return object
+}
+
+/** The object without its null fields, where null is a field that is not there. */
+export function withoutNulls(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== null))
+}
+
 /** Deeper than anything that is meant: what takes a value apart or writes it may recurse. */
 export const MAX_LEVELS = 1000
 

@@ -19,6 +19,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  withoutNulls,
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
 import { decodeToolChoice, decodeTools } from './tools-decode.ts'
@@ -112,10 +113,6 @@ export function decodeRequest(wire: JsonObject, call: Call): GenerationRequest {
     extensions: decodeExtensions(body),
     unsaid: unsaidFields(body),
   }
-}
-
-function withoutNulls(body: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
 }
 
 /**

@@ -3,7 +3,7 @@ import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
 import { modelTraits } from './models.ts'
@@ -43,7 +43,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     ...encodeSystem([...request.instructions, ...head, ...spoken]),
     messages: encodeMessages(turns, context),
     ...toolFields(offered.tools, offered.choice, output.tool),
-    ...present('thinking', thinking.thinking),
+    ...present({ thinking: thinking.thinking }),
     ...outputConfig(thinking.effort, output.format, ownExtensions(request)['output_config']),
     ...encodeSampling(request, thinking.on, model, losses),
     ...(stop.length > 0 && { stop_sequences: stop }),
@@ -98,7 +98,7 @@ function toolFields(
     return { tools: [outputTool], tool_choice: forced }
   }
   if (tools.length === 0) return {}
-  return { tools: [...tools], ...present('tool_choice', choice) }
+  return present({ tools: [...tools], tool_choice: choice })
 }
 
 function outputConfig(
@@ -106,12 +106,8 @@ function outputConfig(
   format: JsonObject | undefined,
   extension: JsonValue | undefined,
 ): JsonObject {
-  const config = { ...present('effort', effort), ...present('format', format), ...asObject(extension) }
+  const config = { ...present({ effort, format }), ...asObject(extension) }
   return Object.keys(config).length === 0 ? {} : { output_config: config }
-}
-
-function present(key: string, value: JsonValue | undefined): JsonObject {
-  return value === undefined ? {} : { [key]: value }
 }
 
 /** `default` is the neutral word for what is `standard_only` here; a wish for priority is `auto`. */

@@ -8,9 +8,10 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
+import { present } from '@/json/json.ts'
 import { EFFORT_BUDGET, levelFor, type ModelTraits, type ThinkingLevel } from './models.ts'
 import { lowerSchema } from './schema.ts'
-import { present, type WireGenerationConfig } from './wire.ts'
+import type { WireGenerationConfig } from './wire.ts'
 
 /** Most stop sequences of a request. */
 const MAX_STOPS = 5

@@ -1,10 +1,11 @@
 import type { MediaPart, Part, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { isSilent, type Turn } from '@/generation/request.ts'
+import { present } from '@/json/json.ts'
 import { encodeResult, resultText } from './function-response.ts'
 import { encodeMedia } from './media.ts'
 import { encodeModelParts, encodeUserPart, type PartDestination } from './parts-encode.ts'
 import { matchResults } from './result-matching.ts'
-import { present, type WireContent, type WirePart } from './wire.ts'
+import type { WireContent, WirePart } from './wire.ts'
 
 /** What stands for a tool result that the history lost: Gemini refuses calls and results of different number. */
 const NO_RESULT = { result: 'No result was recorded for this call.' }

@@ -1,6 +1,6 @@
 import type { Citation } from '@/generation/part.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
-import { FORMAT, present } from './wire.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
 
 /** A text of a candidate so far. */
 export interface SaidText {

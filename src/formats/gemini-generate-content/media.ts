@@ -2,9 +2,9 @@ import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
-import { asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
-import { FORMAT, present, type WirePart } from './wire.ts'
+import { FORMAT, type WirePart } from './wire.ts'
 
 /** A part that is `inlineData` or `fileData` as media; undefined for other parts. */
 export function decodeMedia(part: JsonObject): MediaPart | undefined {

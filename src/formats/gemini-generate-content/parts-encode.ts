@@ -3,12 +3,12 @@ import { carrierOf, mayBeSigned } from '@/formats/signatures/carried-signature.t
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
-import { isJsonObject } from '@/json/json.ts'
+import { isJsonObject, present } from '@/json/json.ts'
 import { encodeArgs } from './arguments.ts'
 import { encodeMedia } from './media.ts'
 import type { ModelTraits } from './models.ts'
 import { SIGNATURE_BYPASS } from './signature-bypass.ts'
-import { FORMAT, present, type WirePart } from './wire.ts'
+import { FORMAT, type WirePart } from './wire.ts'
 
 /** What parts are written for. */
 export interface PartDestination {

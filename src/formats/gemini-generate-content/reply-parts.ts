@@ -2,7 +2,8 @@ import type { ReplyContext } from '@/formats/codec.ts'
 import { wrapSignature, wrapThoughts } from '@/formats/signatures/signature.ts'
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
 import { parseExactObject } from '@/json/exact.ts'
-import { FORMAT, present, type WireFunctionCall, type WirePart } from './wire.ts'
+import { present } from '@/json/json.ts'
+import { FORMAT, type WireFunctionCall, type WirePart } from './wire.ts'
 
 /** True when the caller asked to see thoughts (`includeThoughts`); Google sends none unasked. */
 export function showsThoughts(context: ReplyContext): boolean {

@@ -2,12 +2,12 @@ import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.
 import { jsonInWords } from '@/formats/json-in-words.ts'
 import { Losses } from '@/formats/losses.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
-import { asObject, type JsonObject } from '@/json/json.ts'
+import { asObject, type JsonObject, present } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'
 import { encodeContents } from './contents-encode.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeTools } from './tools-encode.ts'
-import { FORMAT, present } from './wire.ts'
+import { FORMAT } from './wire.ts'
 
 /** Writes a request for a Gemini upstream; the model and the wish to stream stand in its path (Codec.encodeRequest). */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {

@@ -4,7 +4,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { decodeFinishReason, encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
 import { encodeLogprobs } from './logprobs.ts'
@@ -19,7 +19,7 @@ import {
 } from './reply-parts.ts'
 import { GeminiDecoder } from './stream-decode.ts'
 import { encodeUsage, readUsage, tierIn } from './usage.ts'
-import { FORMAT, present, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
+import { FORMAT, type WireCandidate, type WirePart, type WireResponse } from './wire.ts'
 
 /**
  * Reads a whole answer: a stream of one chunk, but that it is complete even where it gives no reason to end.

@@ -1,4 +1,12 @@
-import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asObject,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 import {
   annotations,
   count,
@@ -11,7 +19,7 @@ import {
 } from './schema-keywords.ts'
 import { mergeSchemas } from './schema-merge.ts'
 import { resolveRef } from './schema-ref.ts'
-import { present, type WireSchema } from './wire.ts'
+import type { WireSchema } from './wire.ts'
 
 /** Deeper levels become a bare type, so that no schema can exhaust the stack. */
 const MAX_DEPTH = 32

@@ -21,6 +21,7 @@ import {
   isJsonObject,
   type JsonObject,
   parseJson,
+  present,
 } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { decodeOpaque } from './contents-decode.ts'
@@ -30,7 +31,7 @@ import { decodeLogprobs } from './logprobs.ts'
 import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
 import { readUsage, tierIn } from './usage.ts'
-import { DATA_KEYS, FORMAT, present } from './wire.ts'
+import { DATA_KEYS, FORMAT } from './wire.ts'
 
 type Emit = (event: GenerationEvent) => void
 

@@ -6,7 +6,7 @@ import type { Citation, ReasoningPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
-import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeErrorEvent } from './error.ts'
 import { encodeBlockReason, encodeFinishReason } from './finish.ts'
 import { type CitedText, encodeGrounding } from './grounding.ts'
@@ -21,7 +21,7 @@ import {
   travelsOnCall,
 } from './reply-parts.ts'
 import { encodeUsage } from './usage.ts'
-import { FORMAT, present, type WireCandidate, type WireContent, type WireResponse } from './wire.ts'
+import { FORMAT, type WireCandidate, type WireContent, type WireResponse } from './wire.ts'
 
 type Emit = (text: string) => void
 type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>

@@ -2,10 +2,10 @@ import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { lostSettings } from '@/formats/tools/web-search.ts'
 import type { FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import type { ModelTraits } from './models.ts'
 import { isEmptyObjectSchema, lowerSchema } from './schema.ts'
-import { FORMAT, present, type WireTool, type WireToolConfig } from './wire.ts'
+import { FORMAT, type WireTool, type WireToolConfig } from './wire.ts'
 
 /** The tool part of a request. */
 export interface EncodedTools {

@@ -6,8 +6,15 @@ import {
   possible,
   type Usage,
 } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { present } from './wire.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 
 /**
  * `usageMetadata` in disjoint buckets. The prompt count includes cached tokens and lacks those of

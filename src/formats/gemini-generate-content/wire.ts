@@ -10,7 +10,7 @@ import type {
   Tool,
   ToolConfig,
 } from '@google/genai'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
+import type { JsonValue } from '@/json/json.ts'
 
 /** This format's name, for signatures and extensions. */
 export const FORMAT = 'gemini-generate-content'
@@ -45,9 +45,3 @@ export type WireResponse = Wire<
 
 /** Two values are in the public proto but not in the SDK: https://ai.google.dev/api/generate-content#FinishReason */
 export type WireFinishReason = `${FinishReason}` | 'MODEL_ARMOR' | 'MISSING_THOUGHT_SIGNATURE'
-
-/** The object without its undefined keys, so that what is compared and counted is what will be written. */
-export function present<T extends JsonObject>(object: T): T {
-  for (const key of Object.keys(object)) if (object[key] === undefined) delete object[key]
-  return object
-}

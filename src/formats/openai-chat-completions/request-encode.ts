@@ -1,7 +1,7 @@
 import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
-import { isSharedHint } from '@/formats/openai/shared-fields.ts'
+import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
   EFFORTS,
@@ -11,7 +11,7 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeMessages } from './message-encode.ts'
 import { TargetRules } from './target-rules.ts'
 import { canServe, encodeToolChoice, encodeTools, searchOptions } from './tools-encode.ts'
@@ -72,10 +72,10 @@ export function encodeRequest(full: GenerationRequest, target: Target): EncodedR
     service_tier: rules.take('serviceTier', encodeTier(serviceTier)),
     store: encodeStore(store, rules),
   }
-  const said = withoutUndefined(body)
   const own = ownExtensions(extensions, rules)
   return {
-    body: own === undefined ? said : withoutUndefined({ ...own, ...said }, body),
+    // What only this format has a word for stands in for what says nothing, in the same place.
+    body: present({ ...body, ...own, ...present({ ...body }) }),
     losses: rules.losses.list,
     headers: {},
     emulate: { stop: emulatedStop, outputTool: undefined },
@@ -91,19 +91,6 @@ function ownExtensions(
   const hints = Object.keys(own).filter(isSharedHint)
   for (const name of hints) rules.losses.add('extension', name)
   return Object.fromEntries(Object.entries(own).filter(([name]) => !hints.includes(name)))
-}
-
-/** The fields that say something, in the order of `body`, then those that only `fields` has. */
-function withoutUndefined(fields: JsonObject, body: JsonObject = fields): JsonObject {
-  const entries: [string, JsonValue][] = []
-  for (const name of Object.keys(body)) {
-    const value = fields[name]
-    if (value !== undefined) entries.push([name, value])
-  }
-  for (const [name, value] of fields === body ? [] : Object.entries(fields)) {
-    if (value !== undefined && !Object.hasOwn(body, name)) entries.push([name, value])
-  }
-  return Object.fromEntries(entries)
 }
 
 function encodeChoices(
@@ -125,12 +112,12 @@ function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined 
   const name = (output.name ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
   return {
     type: 'json_schema',
-    json_schema: {
+    json_schema: present({
       name: name === '' ? 'response' : name,
-      ...(description === undefined ? {} : { description }),
+      description,
       schema: output.schema,
-      ...(strict === undefined ? {} : { strict }),
-    },
+      strict,
+    }),
   }
 }
 
@@ -182,12 +169,6 @@ function encodeModalities(
     ? { audio: voice ?? { voice: 'alloy', format: stream ? 'pcm16' : 'wav' } }
     : {}
   return { modalities: [...modalities], ...audio }
-}
-
-/** OpenAI refuses keys over 64 characters; a hash tells callers apart as well. */
-function fitKey(key: string | undefined): string | undefined {
-  if (key === undefined || key.length <= 64) return key
-  return new Bun.CryptoHasher('sha256').update(key).digest('hex')
 }
 
 /** Other formats' words for a tier. */

@@ -1,7 +1,7 @@
 import { functionParameters } from '@/formats/openai/parameters.ts'
 import { lostSettings, NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { CustomTool, FunctionTool, HostedTool, Tool, ToolChoice } from '@/generation/tool.ts'
-import { asObject, type JsonObject } from '@/json/json.ts'
+import { asObject, type JsonObject, present } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'
 import { FORMAT } from './wire.ts'
 
@@ -37,14 +37,12 @@ function functionTool(tool: FunctionTool, rules: TargetRules): JsonObject {
   const { name, description, parameters, strict } = tool
   return {
     type: 'function',
-    function: {
+    function: present({
       name,
-      ...(description === undefined ? {} : { description }),
-      ...(parameters === undefined
-        ? {}
-        : { parameters: rules.vendor.isOpenai ? functionParameters(parameters) : parameters }),
-      ...(strict === undefined ? {} : { strict }),
-    },
+      description,
+      parameters: parameters && rules.vendor.isOpenai ? functionParameters(parameters) : parameters,
+      strict,
+    }),
     // OpenAI's breakpoints stand on content parts only.
     ...(rules.vendor.isOpenrouter ? rules.cacheFields(tool.cache) : lostMark(tool, rules)),
   }
@@ -59,15 +57,7 @@ function customTool(tool: CustomTool): JsonObject {
   const { name, description, grammar } = tool
   return {
     type: 'custom',
-    custom: {
-      name,
-      ...(description === undefined ? {} : { description }),
-      ...(grammar === undefined
-        ? {}
-        : {
-            format: { type: 'grammar', grammar: { syntax: grammar.syntax, definition: grammar.definition } },
-          }),
-    },
+    custom: present({ name, description, format: grammar && { type: 'grammar', grammar: { ...grammar } } }),
   }
 }
 
@@ -80,10 +70,11 @@ export function searchOptions(tools: readonly Tool[], rules: TargetRules): JsonO
   const { contextSize, userLocation } = search.webSearch ?? NO_SETTINGS
   const { type: _, ...location } = userLocation ?? {}
   const approximate = asObject(location['approximate']) ?? location
-  return {
-    ...(contextSize === undefined ? {} : { search_context_size: contextSize }),
-    ...(Object.keys(approximate).length === 0 ? {} : { user_location: { type: 'approximate', approximate } }),
-  }
+  const isPlaced = Object.keys(approximate).length > 0
+  return present({
+    search_context_size: contextSize,
+    user_location: isPlaced ? { type: 'approximate', approximate } : undefined,
+  })
 }
 
 /** Writes `tool_choice`; undefined where the format has no word for it. */

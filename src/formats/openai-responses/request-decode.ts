@@ -15,6 +15,7 @@ import {
   isJsonObject,
   type JsonObject,
   type JsonValue,
+  withoutNulls,
 } from '@/json/json.ts'
 import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
@@ -97,10 +98,6 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     },
     unsaid: unsaidFields(body),
   }
-}
-
-function withoutNulls(body: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
 }
 
 /** Text or a list of objects; a schema's union could not say which of its items is wrong. */

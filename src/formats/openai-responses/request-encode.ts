@@ -2,6 +2,7 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
+import { fitKey } from '@/formats/openai/shared-fields.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import {
   type Effort,
@@ -10,7 +11,7 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
-import { asArray, asObject, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject, present } from '@/json/json.ts'
 import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
@@ -18,9 +19,6 @@ import { encodeTools } from './tools.ts'
 
 /** The API's least; smaller limits are raised to it. */
 const MIN_OUTPUT_TOKENS = 16
-
-/** The longest of OpenAI's hint strings (`user`, `prompt_cache_key`); a longer one would be refused. */
-const MAX_HINT = 64
 
 /** Writes a request for a Responses upstream. Nothing is stored there: each request holds the whole conversation. */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
@@ -98,26 +96,31 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     sampling.logprobs,
   )
 
-  const body: JsonObject = {
-    ...extended,
+  const hasTools = wireTools.length > 0
+  const said = present({
     model: target.model,
     ...encodePrompt(system, history),
-    ...(wireTools.length === 0 ? {} : { tools: wireTools }),
-    ...given('tool_choice', choice),
-    ...(wireTools.length === 0 ? {} : given('parallel_tool_calls', parallelToolCalls)),
-    ...given('reasoning', thinking),
-    ...given('text', format),
-    ...given('max_output_tokens', encodeLimit(maxOutputTokens, target)),
+    tools: hasTools ? wireTools : undefined,
+    tool_choice: choice,
+    parallel_tool_calls: hasTools ? parallelToolCalls : undefined,
+    reasoning: thinking,
+    text: format,
+    max_output_tokens: encodeLimit(maxOutputTokens, target),
     ...sampling.fields,
-    ...given('metadata', metadata),
-    ...given('user', user === undefined ? undefined : shortHint(user)),
-    ...given('prompt_cache_key', promptCacheKey === undefined ? undefined : shortHint(promptCacheKey)),
-    ...given('service_tier', encodeTier(serviceTier, losses)),
-    ...(include.length === 0 ? {} : { include }),
+    metadata,
+    user: fitKey(user),
+    prompt_cache_key: fitKey(promptCacheKey),
+    service_tier: encodeTier(serviceTier, losses),
+    include: include.length > 0 ? include : undefined,
     store: false,
     stream,
+  })
+  return {
+    body: { ...extended, ...said },
+    losses: losses.list,
+    headers: {},
+    emulate: { stop, outputTool: undefined },
   }
-  return { body, losses: losses.list, headers: {}, emulate: { stop, outputTool: undefined } }
 }
 
 /** What the user says where nobody says anything. */
@@ -181,8 +184,7 @@ function encodeReasoning(
   }
   const wire = {
     ...extended,
-    ...given('effort', effort),
-    ...given('summary', summary === 'none' ? undefined : summary),
+    ...present({ effort, summary: summary === 'none' ? undefined : summary }),
   }
   return Object.keys(wire).length === 0 ? undefined : wire
 }
@@ -208,11 +210,7 @@ function encodeSampling(
     return { fields: {}, logprobs: false }
   }
   return {
-    fields: {
-      ...given('temperature', temperature),
-      ...given('top_p', topP),
-      ...given('top_logprobs', logprobs?.top),
-    },
+    fields: present({ temperature, top_p: topP, top_logprobs: logprobs?.top }),
     logprobs: logprobs !== undefined,
   }
 }
@@ -229,8 +227,7 @@ function encodeText(
   if (refused) lose(losses, 'verbosity', verbosity)
   const text = {
     ...extended,
-    ...given('format', encodeFormat(output)),
-    ...given('verbosity', refused ? undefined : verbosity),
+    ...present({ format: encodeFormat(output), verbosity: refused ? undefined : verbosity }),
   }
   return Object.keys(text).length === 0 ? undefined : text
 }
@@ -244,13 +241,13 @@ function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined 
     case 'json':
       return { type: 'json_object' }
     case 'json-schema':
-      return {
+      return present({
         type: 'json_schema',
         name: (output.name ?? '').replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'response',
-        ...given('description', output.description),
+        description: output.description,
         schema: output.schema,
         strict: output.strict ?? false,
-      }
+      })
     default:
       return output satisfies never
   }
@@ -292,16 +289,6 @@ function includes(
   ]
 }
 
-/** A hint that the API would refuse for its length keeps its one use: being the same for the same caller. */
-function shortHint(text: string): string {
-  return text.length <= MAX_HINT ? text : new Bun.CryptoHasher('sha256').update(text).digest('hex')
-}
-
 function lose(losses: Losses, field: RequestField, value: unknown, harmless?: unknown): void {
   if (value !== undefined && value !== harmless) losses.add(field)
-}
-
-/** A field that is left out when it has no value. */
-function given<T extends JsonObject[string]>(key: string, value: T | undefined): JsonObject {
-  return value === undefined ? {} : { [key]: value }
 }

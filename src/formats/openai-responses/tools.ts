@@ -1,7 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { functionParameters } from '@/formats/openai/parameters.ts'
-import { lostSettings, placeOf } from '@/formats/tools/web-search.ts'
+import { lostSettings, NO_SETTINGS, placeOf } from '@/formats/tools/web-search.ts'
 import type {
   ClientTool,
   CustomTool,
@@ -10,7 +10,15 @@ import type {
   HostedToolKind,
   Tool,
 } from '@/generation/tool.ts'
-import { asArray, asBoolean, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asBoolean,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 
 /**
  * The tools of a `tools` array; groups (`namespace`) are flattened, their members keep the group's name.
@@ -181,21 +189,21 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
   switch (tool.type) {
     case 'function':
       if (tool.cache !== undefined) losses.add('cacheMark')
-      return {
+      return present({
         type: 'function',
         name: tool.name,
-        ...(tool.description === undefined ? {} : { description: tool.description }),
+        description: tool.description,
         parameters: functionParameters(tool.parameters ?? {}),
         // Silence means true here and false in every other format.
         strict: tool.strict ?? false,
-      }
+      })
     case 'custom':
-      return {
+      return present({
         type: 'custom',
         name: tool.name,
-        ...(tool.description === undefined ? {} : { description: tool.description }),
+        description: tool.description,
         format: tool.grammar === undefined ? { type: 'text' } : { type: 'grammar', ...tool.grammar },
-      }
+      })
     case 'client':
       if (tool.format === 'openai-responses') return tool.wire
       losses.add('tools', tool.wireType)
@@ -219,14 +227,12 @@ function encodeHosted(tool: HostedTool, losses: Losses): JsonObject | undefined 
 }
 
 function encodeWebSearch(tool: HostedTool, losses: Losses): JsonObject {
-  const search = tool.webSearch
+  const { allowedDomains, userLocation, contextSize } = tool.webSearch ?? NO_SETTINGS
   losses.addAll(lostSettings(tool, ['allowedDomains', 'userLocation', 'contextSize']))
-  return {
+  return present({
     type: 'web_search',
-    ...(search === undefined || search.allowedDomains.length === 0
-      ? {}
-      : { filters: { allowed_domains: [...search.allowedDomains] } }),
-    ...(search?.userLocation === undefined ? {} : { user_location: search.userLocation }),
-    ...(search?.contextSize === undefined ? {} : { search_context_size: search.contextSize }),
-  }
+    filters: allowedDomains.length > 0 ? { allowed_domains: [...allowedDomains] } : undefined,
+    user_location: userLocation,
+    search_context_size: contextSize,
+  })
 }

@@ -21,3 +21,12 @@ function isShared(name: string, body: JsonObject): boolean {
   const options = name === 'prompt_cache_options' ? asObject(body[name]) : {}
   return options !== undefined && Object.keys(options).every(key => OPTIONS.has(key))
 }
+
+/** The longest that `user` and `prompt_cache_key` may be. */
+const MAX_KEY = 64
+
+/** A key that OpenAI would refuse for its length keeps its one use as a hash: being the same for the same caller. */
+export function fitKey(key: string | undefined): string | undefined {
+  if (key === undefined || key.length <= MAX_KEY) return key
+  return new Bun.CryptoHasher('sha256').update(key).digest('hex')
+}
