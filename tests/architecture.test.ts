@@ -44,6 +44,7 @@ const EXCHANGE_ROWS: readonly (readonly string[])[] = [
   ['pass.ts'],
   ['billing'],
   ['admission'],
+  ['failure.ts'],
   [
     'record.ts',
     'interruption.ts',

@@ -23,9 +23,14 @@ export function sqlErrorOf(error: unknown): SqlError | undefined {
 
 /** Whether the database could not be asked, or gave up on all that it was asked: it is away, stops, or has no room. */
 export function isAway(error: unknown): boolean {
-  const code = sqlErrorOf(error)?.code
-  return code === undefined ? error instanceof DrizzleQueryError : /^(?:08|53|57)/.test(code)
+  const state = sqlErrorOf(error)?.code
+  if (state !== undefined) return /^(?:08|53|57)/.test(state)
+  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  return error instanceof DrizzleQueryError || UNCONNECTED.test(code)
 }
+
+/** What the client says of a connection that ended, and the network of one that could not be made. */
+const UNCONNECTED = /^(?:CONNECT|ECONN|EPIPE$)/
 
 /** Whether the rows are at fault, so that the same statement would fail again (values out of range, constraints). */
 export function isDataError(error: unknown): boolean {

@@ -1,11 +1,10 @@
 import type { Caller } from '@/accounts/account.ts'
-import { asGatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
 import type { Call } from './call.ts'
+import { failureOf } from './failure.ts'
 import type { Gateway } from './gateway.ts'
-import { callerLeft } from './interruption.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 
 /** Who asks about something that their account has. */
@@ -39,7 +38,7 @@ async function answer(gateway: Gateway, call: Call, act: Act, admit: () => void)
     admitCaller(record.caller, () => call.listener.addressOf(request))
     return await act({ caller: record.caller, record })
   } catch (error) {
-    const failure = callerLeft(request.signal) ?? asGatewayError(error)
+    const failure = failureOf(error, request.signal)
     const { kind, message, detail } = failure
     const line = {
       request_id: record.id,

@@ -19,8 +19,9 @@ import type { Candidate } from '@/routing/order.ts'
 import type { ConversationCall } from './call.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
 import { readPrompt, receive } from './exchange.ts'
+import { failureOf } from './failure.ts'
 import type { Gateway } from './gateway.ts'
-import { callerLeft, interruptionBy } from './interruption.ts'
+import { interruptionBy } from './interruption.ts'
 import { admitFree } from './pass.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 
@@ -59,7 +60,7 @@ export async function countTokens(gateway: Gateway, call: ConversationCall): Pro
       },
     })
   } catch (error) {
-    record.error = callerLeft(signal) ?? asGatewayError(error)
+    record.error = failureOf(error, signal)
     record.status = record.error.status
     report(gateway, record, 'nobody')
     return errorResponse(record.error, record.id, record.surface, limitsOf(record, gateway.clock.now()))

@@ -1,4 +1,4 @@
-import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import { admitCaller, admitModel, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { readBody } from '@/exchange/admission/body.ts'
@@ -19,6 +19,7 @@ import { answerReader } from '@/exchange/relay/whole-answer.ts'
 import type { Model } from '@/routing/model.ts'
 import type { Call, ConversationCall, OperationCall } from './call.ts'
 import { type Conversation, converse } from './conversation.ts'
+import { failureOf } from './failure.ts'
 import type { Gateway } from './gateway.ts'
 import { callerLeft, type Interruption, interruptionBy } from './interruption.ts'
 import { admitPaid } from './pass.ts'
@@ -101,7 +102,7 @@ async function withRecord(
   try {
     return await serve(record)
   } catch (error) {
-    return refuse(gateway, record, callerLeft(signalOf(call)) ?? asGatewayError(error))
+    return refuse(gateway, record, failureOf(error, signalOf(call)))
   }
 }
 

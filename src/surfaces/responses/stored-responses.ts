@@ -1,6 +1,5 @@
 import { Elysia } from 'elysia'
-import { inTime, Late } from '@/db/in-time.ts'
-import { isAway } from '@/db/sql-error.ts'
+import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
@@ -30,7 +29,7 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
           headers: identityHeaders(record.id, 'responses'),
         }),
         gateway.clock,
-      ).catch(orAway),
+      ),
     )
   return new Elysia({ name: 'stored-responses' })
     .get('/v1/responses/:id', ({ request, params }) => serve(request, params.id, call => show(gateway, call)))
@@ -45,14 +44,6 @@ export function storedResponses(gateway: ResponseGateway, listener: Listener) {
     .get('/v1/responses/:id/input_items', ({ request, params }) =>
       serve(request, params.id, call => listInput(gateway, call)),
     )
-}
-
-/** A database that is away is no fault of the gateway's. */
-function orAway(error: unknown): never {
-  if (!(error instanceof Late || isAway(error))) throw error
-  throw new GatewayError('overloaded', 'The database does not answer, try again in a moment', {
-    cause: error,
-  })
 }
 
 async function show(gateway: ResponseGateway, { key, query, headers }: StoredCall): Promise<Response> {

@@ -462,16 +462,26 @@ test.each([
     'whose connection broke',
     new DrizzleQueryError('select 1', [], Object.assign(new Error('no'), { code: 'EPIPE' })),
   ],
+  ['that ended the connection', Object.assign(new Error('no'), { code: 'CONNECTION_ENDED' })],
   ['that stops', new DrizzleQueryError('select 1', [], Object.assign(new Error('bye'), { code: '57P01' }))],
   ['that gives no answer', new Late('nothing came')],
-])('a database %s is a 503 to who asks for a response, and to be tried again', async (_what, error) => {
-  const { store } = gateway.server.gateway.responses
-  const { find } = store
-  store.find = () => Promise.reject(error)
-  const answer = await fetch(`${gateway.url}/v1/responses/resp_1`, {
-    headers: { authorization: `Bearer ${gateway.key}` },
-  })
-  store.find = find
-  expect(answer.status).toBe(503)
-  expect(answer.headers.get('retry-after')).not.toBeNull()
-})
+])(
+  'a database %s is a 503 to who asks for a response or goes on from one, and to be tried again',
+  async (_what, error) => {
+    const { store } = gateway.server.gateway.responses
+    const { find, conversation } = store
+    const fail = () => Promise.reject(error)
+    Object.assign(store, { find: fail, conversation: fail })
+    const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' }
+    const body = JSON.stringify({ model: 'responses/echo', input: 'on', previous_response_id: 'resp_1' })
+    const asked = [
+      await fetch(`${gateway.url}/v1/responses/resp_1`, { headers }),
+      await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body }),
+    ]
+    Object.assign(store, { find, conversation })
+    for (const answer of asked) {
+      expect(answer.status).toBe(503)
+      expect(answer.headers.get('retry-after')).not.toBeNull()
+    }
+  },
+)
