@@ -41,9 +41,9 @@ export interface PassthroughOptions {
  * listening on the side.
  *
  * Until the first text every event is decoded. After it an event is decoded only if it begins differently from the last
- * one with text, or may hold usage, the end or an error; how much text the others hold is known from their length. Most
- * reads hold whole events of the latter kind: they are searched, and handed on as they are. Where every event holds usage
- * (Gemini), plain text events are listened to without being parsed.
+ * one with text, or may hold usage, the end or an error, or if that last one is long ago; how much text the others hold is
+ * known from their length. Most reads hold whole events of the latter kind: they are searched, and handed on as they are.
+ * Where every event holds usage (Gemini), plain text events are listened to without being parsed.
  */
 export class PassthroughPipeline implements Pipeline {
   readonly meter = new Meter(
@@ -70,6 +70,9 @@ export class PassthroughPipeline implements Pipeline {
   #isPadded = false
   /** How the last event with text began, while those like it are counted by their length; undefined: parse the next. */
   #sample: Buffer | undefined
+  /** For how many events a sample is good, and still is: what surrounds a text may grow, or be longer for some. */
+  #sampleLife = 7
+  #sampleLeft = 0
   /** What the upstream left out at the end of its answer. */
   #missingEnd = ''
 
@@ -157,13 +160,16 @@ export class PassthroughPipeline implements Pipeline {
     // Events whose lines end otherwise are looked at one by one.
     if (!isPassed || this.#sample === undefined || codec.isTelling(run) || run.includes(CR)) return undefined
     let textBytes = 0
+    let left = this.#sampleLeft
     for (let start = 0, end = 0; start < run.length; start = end) {
       const mark = indexOfMark(run, EMPTY_LINE, start)
       end = mark + EMPTY_LINE.length
       const bytes = mark < 0 ? undefined : this.#textBytesIn(run, start, end)
-      if (bytes === undefined) return undefined
+      if (bytes === undefined || left === 0) return undefined
       textBytes += bytes
+      left -= 1
     }
+    this.#sampleLeft = left
     return textBytes
   }
 
@@ -200,9 +206,10 @@ export class PassthroughPipeline implements Pipeline {
     if (this.meter.error !== undefined) return false
     const { codec, hidesUsage, readsAll } = this.#options
     const isTelling = codec.isTelling(viewOf(bytes, start, end))
-    const isRead = !this.meter.output || readsAll || isTelling
+    const isRead = !this.meter.output || readsAll || isTelling || this.#sampleLeft === 0
     const unread = isRead ? undefined : this.#textBytesIn(bytes, start, end)
     if (unread !== undefined) {
+      this.#sampleLeft -= 1
       this.meter.addUnread(unread)
       return true
     }
@@ -239,6 +246,8 @@ export class PassthroughPipeline implements Pipeline {
     this.#envelope -= padding ?? 0
     this.#isPadded = padding !== undefined
     this.#sample = Buffer.from(viewOf(bytes, start, Math.min(end, start + SAMPLE_BYTES)))
+    this.#sampleLeft = this.#sampleLife
+    this.#sampleLife = Math.min(2 * this.#sampleLife + 1, MAX_SAMPLE_LIFE)
   }
 
   /** Has an event decoded that may be the last of the answer, whose end may lack something. */
@@ -254,7 +263,7 @@ export class PassthroughPipeline implements Pipeline {
     if (this.#delta === undefined && isPlainDelta(event)) this.#delta = event
     else if (event.type !== 'usage') this.#gaveMore = true
     if ('text' in event) {
-      this.#envelope -= Buffer.byteLength(event.text)
+      this.#envelope -= Buffer.byteLength(JSON.stringify(event.text)) - 2
       this.#gaveText = true
     }
     this.meter.observe(event)
@@ -366,6 +375,9 @@ function paddingIn(bytes: Uint8Array, start: number, end: number): number | unde
   const closing = opening < 0 ? -1 : indexOfMark(bytes, QUOTE, opening + 1)
   return closing < 0 || closing >= end ? undefined : closing - opening - 1
 }
+
+/** Seldom enough to cost nothing that counts. */
+const MAX_SAMPLE_LIFE = 127
 
 /** As long as it takes to tell what kind of event it is, in formats that say so at its beginning. */
 const SAMPLE_BYTES = 40
