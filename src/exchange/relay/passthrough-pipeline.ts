@@ -71,7 +71,7 @@ export class PassthroughPipeline implements Pipeline {
   /** How the last event with text began, while those like it are counted by their length; undefined: parse the next. */
   #sample: Buffer | undefined
   /** For how many events a sample is good, and still is: what surrounds a text may grow, or be longer for some. */
-  #sampleLife = 7
+  #sampleLife = 15
   #sampleLeft = 0
   /** What the upstream left out at the end of its answer. */
   #missingEnd = ''
