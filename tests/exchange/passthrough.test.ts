@@ -205,6 +205,16 @@ describe('the answer on its way down', () => {
     }
   })
 
+  test('has the usage chunk when it was asked for in the words of OpenRouter', async () => {
+    upstream.answer = () => eventStream(inPieces(() => 3))
+    const response = await post(
+      '/v1/chat/completions',
+      '{"model":"same","stream":true,"messages":[],"usage":{"include":true}}',
+    )
+    expect(await response.text()).toBe(STREAM.join(''))
+    expect(lastBody()).toEndWith('"usage":{"include":true},"stream_options":{"include_usage":true}}')
+  })
+
   test('lacks the usage chunk, and nothing else, when the caller did not ask for it; usage is metered all the same', async () => {
     upstream.answer = () => eventStream(inPieces(() => 3))
     const response = await post('/v1/chat/completions', '{"model":"same","stream":true,"messages":[]}')

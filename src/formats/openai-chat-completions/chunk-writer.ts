@@ -25,7 +25,7 @@ export class ChunkWriter {
       ...openaiTier(serviceTier),
     }
     this.#start = `data: ${JSON.stringify(head).slice(0, -1)},"choices":[`
-    this.#end = wantsUsage(context) ? '],"usage":null}\n\n' : ']}\n\n'
+    this.#end = wantsUsage(context.wire) ? '],"usage":null}\n\n' : ']}\n\n'
   }
 
   around(index: number, before: string, after: string): Around {

@@ -4,6 +4,7 @@ import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue 
 import type { Texts } from '@/json/outline.ts'
 import type { JsonEdit } from '@/json/splice.ts'
 import { modelTraits } from './models.ts'
+import { asksOpenaiForUsage, wantsUsage } from './reply.ts'
 import { type VendorTraits, vendorTraits } from './vendors.ts'
 
 /** See PassthroughCodec. */
@@ -13,7 +14,7 @@ export const passthrough: PassthroughCodec = {
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),
   listening: body => ({
-    hidesUsage: !asksForUsage(body),
+    hidesUsage: !wantsUsage(body),
     readsAll: (asNumber(body['n']) ?? 1) > 1,
     hidesComments: false,
   }),
@@ -32,7 +33,7 @@ function edits({ json, texts }: PassedBody, passage: Passage): JsonEdit[] {
   // Usage is wanted of every stream; who does not know the field sends it unasked.
   if (!vendor.takesStreamOptions) {
     if (json['stream_options'] !== undefined) found.push({ path: ['stream_options'], remove: true })
-  } else if (stream && !asksForUsage(json)) {
+  } else if (stream && !asksOpenaiForUsage(json)) {
     found.push({ path: ['stream_options', 'include_usage'], value: true })
   }
   if (outputLimit !== undefined) {
@@ -76,11 +77,6 @@ function reasoningEdits(json: JsonObject, texts: Texts, field: VendorTraits['rea
     return found
   })
   return { edits, isLossy }
-}
-
-/** Whether the caller wants the usage chunk itself; the gateway asks the upstream for it always. */
-function asksForUsage(json: JsonObject): boolean {
-  return asObject(json['stream_options'])?.['include_usage'] === true
 }
 
 /** Another upstream may have named the calls of earlier turns in a way that this one refuses. */

@@ -16,9 +16,14 @@ export function isLegacyCaller(context: ReplyContext): boolean {
   return isLegacyRequest(context.wire)
 }
 
-/** True when the caller asked for the usage chunk of a stream. */
-export function wantsUsage(context: ReplyContext): boolean {
-  return asBoolean(asObject(context.wire['stream_options'])?.['include_usage']) === true
+/** True when a request asks for the usage chunk of a stream, in OpenAI's words or in OpenRouter's (`usage.include`). */
+export function wantsUsage(body: JsonObject): boolean {
+  return asksOpenaiForUsage(body) || asBoolean(asObject(body['usage'])?.['include']) === true
+}
+
+/** The same in the words that all upstreams know. */
+export function asksOpenaiForUsage(body: JsonObject): boolean {
+  return asBoolean(asObject(body['stream_options'])?.['include_usage']) === true
 }
 
 /** True when the caller asked not to see thoughts. */

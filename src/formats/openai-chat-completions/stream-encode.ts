@@ -85,7 +85,7 @@ class ChunkEncoder implements StreamEncoder {
     }
     this.#isOver = true
     for (const [index, finish] of this.#finishes) this.#candidate(index).finish(finish, emit)
-    if (wantsUsage(this.#context) && this.#usage !== undefined) {
+    if (wantsUsage(this.#context.wire) && this.#usage !== undefined) {
       emit(this.#chunks().usage(encodeUsage(this.#usage)))
     }
     emit('data: [DONE]\n\n')

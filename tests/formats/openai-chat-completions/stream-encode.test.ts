@@ -97,18 +97,19 @@ describe('the stream', () => {
     }
   })
 
-  test('has a usage chunk without choices only if asked for, and null before', () => {
-    const asked = dataOf(
-      encodeEvents([START, USAGE, ...text(0, 'a'), finish()], { stream_options: { include_usage: true } }),
-    )
-    expect(asked.at(-1)).toMatchObject({
-      choices: [],
-      usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
-    })
-    expect(asked.slice(0, -1).map(data => data['usage'])).toEqual(asked.slice(1).map(() => null))
-    const unasked = dataOf(encodeEvents([START, USAGE, ...text(0, 'a'), finish()]))
-    expect(unasked.every(data => !('usage' in data) && asArray(data['choices']).length === 1)).toBe(true)
-  })
+  test.each([{ stream_options: { include_usage: true } }, { usage: { include: true } }])(
+    'has a usage chunk without choices only if asked for, and null before: %j',
+    asking => {
+      const asked = dataOf(encodeEvents([START, USAGE, ...text(0, 'a'), finish()], asking))
+      expect(asked.at(-1)).toMatchObject({
+        choices: [],
+        usage: { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 },
+      })
+      expect(asked.slice(0, -1).map(data => data['usage'])).toEqual(asked.slice(1).map(() => null))
+      const unasked = dataOf(encodeEvents([START, USAGE, ...text(0, 'a'), finish()]))
+      expect(unasked.every(data => !('usage' in data) && asArray(data['choices']).length === 1)).toBe(true)
+    },
+  )
 
   test('with an empty answer still has role, finish and end', () => {
     expect(deltasOf(encodeEvents([START, finish()]))).toEqual([
