@@ -1,3 +1,4 @@
+import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
 import { asArray, asObject, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
@@ -45,8 +46,8 @@ export async function resolveReferences(
   if (named.size > MAX_REFERENCES) {
     throw invalidRequest('input', `refers to more than ${MAX_REFERENCES} items by their ids`)
   }
-  const { maxBodyBytes } = gateway
-  const found = await gateway.responses.store.items(accountId, named, maxBodyBytes)
+  const { responses, maxBodyBytes, clock } = gateway
+  const found = await inTime(responses.store.items(accountId, named, maxBodyBytes), clock)
   if (found === 'too-large') throw tooLarge(maxBodyBytes)
   const readable = new Map([...found].filter(([, item]) => isReadable(item)))
   let room = maxBodyBytes

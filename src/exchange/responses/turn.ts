@@ -1,3 +1,4 @@
+import { inTime } from '@/db/in-time.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
@@ -208,14 +209,15 @@ async function earlierItems(
 ): Promise<readonly string[]> {
   const remembered = memory?.find(id)
   if (remembered !== undefined) return remembered
-  const turns = await gateway.responses.store.conversation({ accountId, id }, gateway.maxBodyBytes)
+  const { responses, maxBodyBytes, clock } = gateway
+  const turns = await inTime(responses.store.conversation({ accountId, id }, maxBodyBytes), clock)
   switch (turns) {
     case 'missing':
       throw notFound(id)
     case 'running':
       throw invalidRequest('previous_response_id', `the response '${id}' has not ended yet`)
     case 'too-large':
-      throw tooLarge(gateway.maxBodyBytes)
+      throw tooLarge(maxBodyBytes)
     default:
       return turns.flatMap(itemsOf)
   }

@@ -6,7 +6,6 @@ import { rejectionOf } from '#tests/sdk/rejection.ts'
 import { UPSTREAMS } from '#tests/support/gateway/gateway.ts'
 import { scriptedGateway } from '#tests/support/gateway/scripted-gateway.ts'
 import { simulated } from '#tests/support/upstreams/simulated.ts'
-import { Late } from '@/db/in-time.ts'
 import { asArray, asObject, type JsonObject, parseObject } from '@/json/json.ts'
 
 const { gateway, upstream } = await scriptedGateway()
@@ -457,28 +456,42 @@ test('a call that fails within is in the log under the id that its caller was to
   }
 })
 
+const failing = (error: Error) => () => Promise.reject(error)
+
 test.each([
   [
     'whose connection broke',
-    new DrizzleQueryError('select 1', [], Object.assign(new Error('no'), { code: 'EPIPE' })),
+    failing(new DrizzleQueryError('select 1', [], Object.assign(new Error('no'), { code: 'EPIPE' }))),
   ],
-  ['that ended the connection', Object.assign(new Error('no'), { code: 'CONNECTION_ENDED' })],
-  ['that stops', new DrizzleQueryError('select 1', [], Object.assign(new Error('bye'), { code: '57P01' }))],
-  ['that gives no answer', new Late('nothing came')],
+  ['that ended the connection', failing(Object.assign(new Error('no'), { code: 'CONNECTION_ENDED' }))],
+  [
+    'that stops',
+    failing(new DrizzleQueryError('select 1', [], Object.assign(new Error('bye'), { code: '57P01' }))),
+  ],
+  ['that gives no answer', () => new Promise(() => {})],
 ])(
   'a database %s is a 503 to who asks for a response or goes on from one, and to be tried again',
-  async (_what, error) => {
-    const { store } = gateway.server.gateway.responses
-    const { find, conversation } = store
-    const fail = () => Promise.reject(error)
-    Object.assign(store, { find: fail, conversation: fail })
+  async (_what, read) => {
+    const { responses, clock } = gateway.server.gateway
+    const { store } = responses
+    const { find, conversation, items } = store
+    Object.assign(store, { find: read, conversation: read, items: read })
+    const after: typeof clock.after = (ms, task) => clock.after(ms === 2_000 ? 0 : ms, task)
+    gateway.server.gateway.clock = { ...clock, after }
     const headers = { authorization: `Bearer ${gateway.key}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ model: 'responses/echo', input: 'on', previous_response_id: 'resp_1' })
+    const post = (more: object) =>
+      fetch(`${gateway.url}/v1/responses`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model: 'responses/echo', ...more }),
+      })
     const asked = [
       await fetch(`${gateway.url}/v1/responses/resp_1`, { headers }),
-      await fetch(`${gateway.url}/v1/responses`, { method: 'POST', headers, body }),
+      await post({ input: 'on', previous_response_id: 'resp_1' }),
+      await post({ input: [{ type: 'item_reference', id: 'msg_1' }], store: true }),
     ]
-    Object.assign(store, { find, conversation })
+    Object.assign(store, { find, conversation, items })
+    gateway.server.gateway.clock = clock
     for (const answer of asked) {
       expect(answer.status).toBe(503)
       expect(answer.headers.get('retry-after')).not.toBeNull()
