@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { systemClock } from '@/clock/clock.ts'
 import type { ResponseGateway } from '@/exchange/responses/kept-responses.ts'
 import { resolveReferences } from '@/exchange/responses/references.ts'
 
@@ -6,6 +7,7 @@ const ITEM = JSON.stringify({ id: 'msg_1', type: 'message', content: 'x'.repeat(
 
 /** A gateway that has one item, and room for two of it. */
 const gateway = {
+  clock: systemClock,
   maxBodyBytes: 1_000,
   responses: { store: { items: async () => new Map([['msg_1', ITEM]]) } },
 } as unknown as ResponseGateway
