@@ -1,3 +1,4 @@
+import { lookup } from 'node:dns/promises'
 import { type Listener, SettingsError } from '@/config/settings.ts'
 import { Refusal } from '@/errors/refusal.ts'
 
@@ -17,16 +18,34 @@ export function bind<Server>(names: AddressNames, { host, port }: Listener, serv
     return serve()
   } catch (cause) {
     const code = cause instanceof Error && 'code' in cause ? String(cause.code) : ''
-    if (HOST_ERRORS.has(code)) {
-      const expected = 'an address of this machine, or a name of one'
-      throw new SettingsError([`${names.host} is ${JSON.stringify(host)} but must be ${expected}`])
-    }
+    if (code === 'EADDRNOTAVAIL') throw new SettingsError([noAddress(names.host, host)])
     if (!PORT_ERRORS.has(code)) throw cause
     const reason = code === 'EACCES' ? 'this process may not take it' : 'something else listens there'
     throw new Refusal(`${names.port} ${port} on ${host} cannot be used: ${reason}`, { cause })
   }
 }
 
-/** Of another machine, and of none at all: Bun says EINVAL of a name that leads nowhere. */
-const HOST_ERRORS: ReadonlySet<string> = new Set(['EADDRNOTAVAIL', 'EINVAL'])
+/**
+ * Looks the hosts of listeners up before anything is opened: where a name leads nowhere, Bun's own error is whatever
+ * went wrong last in the process.
+ * @param hosts by what names them
+ * @throws SettingsError naming each that leads nowhere
+ */
+export async function requireKnownHosts(hosts: Readonly<Record<string, string>>): Promise<void> {
+  const found = await Promise.all(
+    Object.entries(hosts).map(([name, host]) =>
+      lookup(host).then(
+        () => [],
+        () => [noAddress(name, host)],
+      ),
+    ),
+  )
+  const wrong = found.flat()
+  if (wrong.length > 0) throw new SettingsError(wrong)
+}
+
+function noAddress(name: string, host: string): string {
+  return `${name} is ${JSON.stringify(host)} but must be an address of this machine, or a name of one`
+}
+
 const PORT_ERRORS: ReadonlySet<string> = new Set(['EADDRINUSE', 'EACCES'])

@@ -1,4 +1,5 @@
 import { systemClock } from '@/clock/clock.ts'
+import { requireKnownHosts } from '@/commands/bind.ts'
 import { startConsole } from '@/commands/serve/console.ts'
 import { firstStart, type Welcome } from '@/commands/serve/first-start.ts'
 import { greet } from '@/commands/serve/greeting.ts'
@@ -79,6 +80,8 @@ async function serve({ settings, io, log, metrics }: Serving): Promise<void> {
   onHangup(() => undefined)
   // Before anything is made or opened: the environment may name a file that is not there.
   const file = configFileOf(settings)
+  const hosts = { HOST: settings.api.host, OPS_HOST: settings.ops.host, CONSOLE_HOST: settings.console.host }
+  await requireKnownHosts(hosts)
   const journalDirectory = stateDirectory(settings.dataDir, 'journal')
   const database = await openDatabase({ ...settings, role: 'serve' })
   try {

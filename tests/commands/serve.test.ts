@@ -102,6 +102,23 @@ test.each([
   expect(code).toBe(2)
 })
 
+test('hosts that lead nowhere are named together, before anything is made', async () => {
+  const dataDir = join(tmpdir(), `tollgate-nowhere-${crypto.randomUUID()}`)
+  const { said, code } = await failedStart({
+    DATA_DIR: dataDir,
+    DATABASE_URL: '',
+    HOST: 'nowhere.invalid',
+    OPS_HOST: 'localhost',
+    CONSOLE_HOST: 'not-there-either.invalid',
+  })
+  expect(said.trimEnd().split('\n')).toEqual([
+    'HOST is "nowhere.invalid" but must be an address of this machine, or a name of one',
+    'CONSOLE_HOST is "not-there-either.invalid" but must be an address of this machine, or a name of one',
+  ])
+  expect(code).toBe(2)
+  expect(existsSync(dataDir)).toBe(false)
+})
+
 test('DATA_DIR that cannot be written, beside a database: says so before anything is opened', async () => {
   const { said, code } = await failedStart({ DATA_DIR: join(import.meta.path, 'data') })
   expect(said).toStartWith(
