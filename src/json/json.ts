@@ -23,9 +23,29 @@ export function asArray(value: JsonValue | undefined): JsonValue[] {
   return Array.isArray(value) ? value : []
 }
 
+/** The objects of an array; what else stands in it is left out. */
+export function asObjects(value: JsonValue | undefined): JsonObject[] {
+  return asArray(value).filter(isJsonObject)
+}
+
+/** The strings of an array; what else stands in it is left out. */
+export function asStrings(value: JsonValue | undefined): string[] {
+  return asArray(value).filter(item => typeof item === 'string')
+}
+
 /** The value as a string, or undefined when it is anything else. */
 export function asString(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined
+}
+
+/** The value as a string that is not empty, or undefined when it is anything else. */
+export function asNonEmpty(value: unknown): string | undefined {
+  return asString(value) || undefined
+}
+
+/** The value as one of these words, or undefined when it is anything else. */
+export function asWord<Word extends string>(words: readonly Word[], value: unknown): Word | undefined {
+  return words.find(word => word === value)
 }
 
 /** The value as a finite number, or undefined when it is anything else. */

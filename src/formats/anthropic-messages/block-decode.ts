@@ -13,7 +13,15 @@ import {
   type ToolResultPart,
   textPart,
 } from '@/generation/part.ts'
-import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asObject,
+  asObjects,
+  asString,
+  isJsonObject,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { decodeCitations } from './citation.ts'
 import { FORMAT } from './wire.ts'
 
@@ -74,7 +82,7 @@ function decodeDocument(block: JsonObject, path: string): Part[] {
   }
   // A document of blocks: its text as one document, its images after it.
   const content = source['content']
-  const blocks = asArray(content).filter(isJsonObject)
+  const blocks = asObjects(content)
   const text = asString(content) ?? blocks.flatMap(inner => asString(inner['text']) ?? []).join('\n\n')
   const images = blocks.filter(inner => inner['type'] === 'image')
   return [

@@ -1,11 +1,11 @@
 import { unwrapSignature, wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
-import { asArray, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObjects, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
 /** The citations of a text block. (A document's `citations: {enabled}` is a setting and no list.) */
 export function decodeCitations(value: JsonValue | undefined): Citation[] {
-  return asArray(value).filter(isJsonObject).map(decodeCitation)
+  return asObjects(value).map(decodeCitation)
 }
 
 /** Every kind of location: of a web page, a search result, or a passage of a document. */

@@ -1,12 +1,12 @@
-import { asArray, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** A schema as `input_schema` wants it: an object at the top, without a choice between several there. */
 export function objectSchema(schema: JsonObject | undefined): JsonObject {
   if (schema === undefined) return { type: 'object', properties: {} }
-  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap(key => asArray(schema[key]).filter(isJsonObject))
+  const branches = ['anyOf', 'oneOf', 'allOf'].flatMap(key => asObjects(schema[key]))
   if (branches.length === 0) return schema['type'] === 'object' ? schema : { ...schema, type: 'object' }
   const { anyOf: _anyOf, oneOf: _oneOf, allOf, ...rest } = schema
-  const every = asArray(allOf).filter(isJsonObject)
+  const every = asObjects(allOf)
   const required = [rest, ...every].flatMap(branch => asArray(branch['required']))
   return {
     ...rest,

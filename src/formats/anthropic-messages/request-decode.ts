@@ -3,22 +3,18 @@ import { Type } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { Call } from '@/formats/codec.ts'
 import { assertShape } from '@/formats/invalid.ts'
-import {
-  EFFORTS,
-  type Effort,
-  type GenerationRequest,
-  type OutputFormat,
-  type Reasoning,
-} from '@/generation/request.ts'
+import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
 import {
   asArray,
   asBoolean,
+  asNonEmpty,
   asNumber,
   asObject,
   asString,
+  asStrings,
+  asWord,
   isJsonObject,
   type JsonObject,
-  type JsonValue,
   withoutNulls,
 } from '@/json/json.ts'
 import { decodeMessages, decodeSystem } from './message-decode.ts'
@@ -97,7 +93,7 @@ export function decodeRequest(wire: JsonObject, call: Call): GenerationRequest {
     topP: asNumber(body['top_p']),
     topK: asNumber(body['top_k']),
     // An empty one ends nothing.
-    stop: asArray(body['stop_sequences']).flatMap(stop => asString(stop) || []),
+    stop: asStrings(body['stop_sequences']).filter(Boolean),
     seed: undefined,
     presencePenalty: undefined,
     frequencyPenalty: undefined,
@@ -105,7 +101,7 @@ export function decodeRequest(wire: JsonObject, call: Call): GenerationRequest {
     logprobs: undefined,
     candidates: undefined,
     modalities: [],
-    user: asString(asObject(body['metadata'])?.['user_id']) || undefined,
+    user: asNonEmpty(asObject(body['metadata'])?.['user_id']),
     metadata: undefined,
     promptCacheKey: undefined,
     serviceTier: decodeTier(asString(body['service_tier'])),
@@ -143,7 +139,7 @@ function decodeReasoning(
   thinking: JsonObject | undefined,
   outputConfig: JsonObject | undefined,
 ): Reasoning | undefined {
-  const effort = decodeEffort(outputConfig?.['effort'])
+  const effort = asWord(EFFORTS, outputConfig?.['effort'])
   if (thinking === undefined) {
     return effort === undefined ? undefined : { effort, budgetTokens: undefined, summary: undefined }
   }
@@ -157,10 +153,6 @@ function decodeReasoning(
       // adaptive, between_tools and whatever comes: the model decides how much.
       return { effort, budgetTokens: -1, summary }
   }
-}
-
-function decodeEffort(value: JsonValue | undefined): Effort | undefined {
-  return EFFORTS.find(effort => effort === value)
 }
 
 /** `standard_only` is what the others call `default`. */

@@ -7,7 +7,7 @@ import { Collector } from '@/generation/collect.ts'
 import type { MediaPart, Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { NO_USAGE, type Usage } from '@/generation/usage.ts'
-import { asArray, asObject, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asObject, asObjects, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
 import { closeBlock, openBlock } from './block-reader.ts'
 import { encodeCitation } from './citation.ts'
 import { decodeFinish, encodeFinish, type Written } from './finish.ts'
@@ -38,7 +38,7 @@ export function decodeResponse(body: JsonObject, context: DecodeContext): Genera
     model: asString(model),
     serviceTier: asString(usage?.['service_tier']),
   })
-  for (const [index, block] of asArray(body['content']).filter(isJsonObject).entries()) {
+  for (const [index, block] of asObjects(body['content']).entries()) {
     closeBlock(openBlock(block, index, context, emit), context, emit)
   }
   const told = readUsage(usage)

@@ -1,4 +1,4 @@
-import { asArray, asString, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asObjects, asString, type JsonObject } from '@/json/json.ts'
 import type { Entry } from './entry.ts'
 
 /**
@@ -103,7 +103,6 @@ function noResult(id: string): JsonObject {
 /** A result whose call is not in the message before: what it says, as the user's words. */
 function orphan(id: string, block: JsonObject): JsonObject[] {
   const content = block['content']
-  const blocks = typeof content === 'string' ? [] : asArray(content).filter(isJsonObject)
-  const text = typeof content === 'string' ? content : ''
-  return [{ type: 'text', text: `Result of tool call ${id}: ${text}`.trimEnd() }, ...blocks]
+  const text = asString(content) ?? ''
+  return [{ type: 'text', text: `Result of tool call ${id}: ${text}`.trimEnd() }, ...asObjects(content)]
 }

@@ -10,15 +10,7 @@ import {
 } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asString,
-  isJsonObject,
-  type JsonObject,
-  parseObject,
-} from '@/json/json.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, isOfOther, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './finish.ts'
@@ -139,7 +131,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     this.#stop = overlay(this.#stop, stopFields(message))
     this.#addUsage(usage, emit, asString(this.#stop['stop_reason']) === undefined)
     // Seen with programmatic tool calls: the whole answer in the first event.
-    for (const [index, block] of asArray(message['content']).filter(isJsonObject).entries()) {
+    for (const [index, block] of asObjects(message['content']).entries()) {
       this.#startBlock(index, block, emit)
       this.#stopBlock(index, emit)
     }

@@ -8,7 +8,15 @@ import type {
   Tool,
   ToolChoice,
 } from '@/generation/tool.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asBoolean,
+  asNumber,
+  asObject,
+  asString,
+  asStrings,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { cacheMark } from './block-decode.ts'
 import { FORMAT } from './wire.ts'
 
@@ -43,7 +51,7 @@ function decodeFunction(wire: JsonObject, path: string): FunctionTool {
     namespace: undefined,
     description: asString(wire['description']),
     parameters: asObject(wire['input_schema']),
-    strict: typeof wire['strict'] === 'boolean' ? wire['strict'] : undefined,
+    strict: asBoolean(wire['strict']),
     cache: cacheMark(wire),
   }
 }
@@ -66,16 +74,12 @@ function decodeHosted(wire: JsonObject, type: string): HostedTool {
         ? undefined
         : {
             maxUses: asNumber(wire['max_uses']),
-            allowedDomains: strings(wire['allowed_domains']),
-            blockedDomains: strings(wire['blocked_domains']),
+            allowedDomains: asStrings(wire['allowed_domains']),
+            blockedDomains: asStrings(wire['blocked_domains']),
             userLocation: placeOf(wire['user_location']),
             contextSize: undefined,
           },
   }
-}
-
-function strings(value: JsonValue | undefined): string[] {
-  return asArray(value).filter(item => typeof item === 'string')
 }
 
 /** @throws GatewayError `invalid_request` for a kind of choice that the API does not have */

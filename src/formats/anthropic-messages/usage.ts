@@ -1,13 +1,5 @@
 import { type CountNames, isReport, outputTokens, possible, type Usage } from '@/generation/usage.ts'
-import {
-  asArray,
-  asNumber,
-  asObject,
-  asString,
-  isJsonObject,
-  type JsonObject,
-  type JsonValue,
-} from '@/json/json.ts'
+import { asNumber, asObject, asObjects, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { replyTier } from './reply.ts'
 import type { MessageDeltaUsage, MessageUsage, ServerToolUsage } from './wire.ts'
 
@@ -16,11 +8,7 @@ import type { MessageDeltaUsage, MessageUsage, ServerToolUsage } from './wire.ts
  * `output_tokens` includes thinking. Missing and null counts are 0; so is anything below it.
  */
 export function decodeUsage(wire: JsonObject): Usage {
-  return asArray(wire['iterations'])
-    .filter(isJsonObject)
-    .filter(isBeside)
-    .map(decodeCounts)
-    .reduce(plus, decodeCounts(wire))
+  return asObjects(wire['iterations']).filter(isBeside).map(decodeCounts).reduce(plus, decodeCounts(wire))
 }
 
 /**

@@ -1,7 +1,16 @@
 import { STATUS_CODES } from 'node:http'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { UpstreamFault } from '@/formats/codec.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asNonEmpty,
+  asNumber,
+  asObject,
+  asString,
+  asStrings,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { saysContextLength } from './context-length.ts'
 import { saysForeignReasoning } from './foreign-reasoning.ts'
 import { redact, redactKeys } from './redaction.ts'
@@ -180,7 +189,7 @@ function machineDetails(details: JsonObject | undefined): JsonObject | undefined
 }
 
 function wordsOf(value: JsonValue | undefined): string[] {
-  return asArray(value).flatMap(word => (typeof word === 'string' ? [redactKeys(word)] : []))
+  return asStrings(value).map(redactKeys)
 }
 
 function codeOf(body: JsonObject, details: readonly JsonValue[]): string | undefined {
@@ -188,15 +197,11 @@ function codeOf(body: JsonObject, details: readonly JsonValue[]): string | undef
   const type = asString(body['type'])
   return (
     reasons.find(reason => reason !== undefined) ??
-    filled(body['code']) ??
+    asNonEmpty(body['code']) ??
     (type === 'error' || type === undefined || type === '' ? undefined : type) ??
-    filled(body['error_code']) ??
-    filled(body['status'])
+    asNonEmpty(body['error_code']) ??
+    asNonEmpty(body['status'])
   )
-}
-
-function filled(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }
 
 function statusNumber(body: JsonObject): number | undefined {

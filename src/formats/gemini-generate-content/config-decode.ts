@@ -5,6 +5,7 @@ import {
   asNumber,
   asObject,
   asString,
+  asStrings,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -25,7 +26,7 @@ export function decodeConfig(config: JsonObject): DecodedConfig {
     candidates: asNumber(config['candidateCount']),
     maxOutputTokens: asNumber(config['maxOutputTokens']),
     // An empty one ends nothing.
-    stop: asArray(config['stopSequences']).flatMap(text => asString(text) || []),
+    stop: asStrings(config['stopSequences']).filter(Boolean),
     seed: asNumber(config['seed']),
     presencePenalty: asNumber(config['presencePenalty']),
     frequencyPenalty: asNumber(config['frequencyPenalty']),

@@ -1,4 +1,5 @@
 import { EFFORTS, type Effort } from '@/generation/request.ts'
+import { asWord } from '@/json/json.ts'
 
 /** How a model is told to think. */
 export type Thinking =
@@ -128,5 +129,5 @@ export function levelFor(effort: Effort, levels: readonly ThinkingLevel[]): Thin
 
 /** A `thinkingLevel` as an effort; level names are efforts in capitals. */
 export function levelEffort(level: string): Effort | undefined {
-  return EFFORTS.find(effort => effort === level.toLowerCase())
+  return asWord(EFFORTS, level.toLowerCase())
 }

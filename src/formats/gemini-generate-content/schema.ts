@@ -1,6 +1,7 @@
 import {
   asArray,
   asObject,
+  asObjects,
   asString,
   isJsonObject,
   type JsonObject,
@@ -79,7 +80,7 @@ function flatten(
   let schema = raw
   for (let step = 0; step < MAX_DEPTH; step += 1) {
     const ref = asString(schema['$ref'])
-    const parts = asArray(schema['allOf']).filter(isJsonObject)
+    const parts = asObjects(schema['allOf'])
     if (ref === undefined && parts.length === 0) break
     // Merged parts may hold further parts, which would double with every step.
     walk.nodes += parts.length
@@ -124,7 +125,7 @@ function objectKeywords(schema: JsonObject, walk: Walk, refs: readonly string[],
 
 function arrayKeywords(schema: JsonObject, walk: Walk, refs: readonly string[], depth: number): WireSchema {
   // A tuple becomes a list of any of its members: `prefixItems`, or an array of `items` before draft 2020.
-  const tuple = [...asArray(schema['prefixItems']), ...asArray(schema['items'])].filter(isJsonObject)
+  const tuple = [...asObjects(schema['prefixItems']), ...asObjects(schema['items'])]
   const items: JsonObject = tuple.length === 0 ? (asObject(schema['items']) ?? {}) : { anyOf: tuple }
   return {
     items: lower(items, walk, refs, depth + 1),
@@ -136,7 +137,7 @@ function arrayKeywords(schema: JsonObject, walk: Walk, refs: readonly string[], 
 /** The branches of a union: `anyOf`, `oneOf`, or several types; undefined when the schema is none. */
 function unionOf(schema: JsonObject): JsonObject[] | undefined {
   for (const key of ['anyOf', 'oneOf']) {
-    const branches = asArray(schema[key]).filter(isJsonObject)
+    const branches = asObjects(schema[key])
     if (branches.length > 0) return branches
   }
   const types = realTypes(schema)

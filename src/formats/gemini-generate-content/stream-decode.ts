@@ -17,6 +17,7 @@ import {
   asArray,
   asIndex,
   asObject,
+  asObjects,
   asString,
   isJsonObject,
   type JsonObject,
@@ -181,7 +182,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     this.#start(chunk, emit)
     this.#chunk = chunk
     this.#text = undefined
-    const candidates = asArray(chunk['candidates']).filter(isJsonObject)
+    const candidates = asObjects(chunk['candidates'])
     const numbers = numbersOf(candidates)
     const states = candidates.map((_, position) => this.#stateOf(numbers[position] ?? 0))
     for (const [position, state] of states.entries()) this.#readParts(state, candidates[position] ?? {}, emit)
@@ -225,7 +226,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     // Before the parts, as one of them may be the end of the text that they are about.
     const logprobs = decodeLogprobs(asObject(candidate['logprobsResult']))
     if (logprobs.length > 0) emit({ type: 'logprobs', candidate: state.index, content: logprobs })
-    const parts = asArray(asObject(candidate['content'])?.['parts']).filter(isJsonObject)
+    const parts = asObjects(asObject(candidate['content'])?.['parts'])
     const lastText = parts.findLastIndex(part => part['text'] !== undefined)
     for (const [at, part] of parts.entries()) {
       // What follows the last text ends it, and the chunk's sources are about it.

@@ -1,6 +1,6 @@
 import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { HostedToolKind, Tool, ToolChoice } from '@/generation/tool.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, asString, asStrings, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { liftSchema } from './openapi-schema.ts'
 import { FORMAT } from './wire.ts'
 
@@ -48,7 +48,7 @@ function decodeBuiltIn(name: string, settings: JsonValue | undefined): Tool {
     return { type: 'client', kind: 'function', name, format: FORMAT, wireType: name, wire }
   }
   const kind = Object.hasOwn(BUILT_INS, name) ? (BUILT_INS[name] ?? 'other') : 'other'
-  const blocked = asArray(asObject(settings)?.['excludeDomains']).filter(item => typeof item === 'string')
+  const blocked = asStrings(asObject(settings)?.['excludeDomains'])
   const webSearch = kind === 'web_search' ? { ...NO_SETTINGS, blockedDomains: blocked } : undefined
   return { type: 'hosted', kind, format: FORMAT, wireType: name, wire, webSearch }
 }
@@ -59,7 +59,7 @@ const MODES = ['MODE_UNSPECIFIED', 'AUTO', 'ANY', 'NONE', 'VALIDATED']
 /** `toolConfig.functionCallingConfig` as a choice; undefined where it says nothing. */
 export function decodeToolChoice(config: JsonObject | undefined): ToolChoice | undefined {
   const mode = config?.['mode']
-  const names = asArray(config?.['allowedFunctionNames']).filter(name => typeof name === 'string')
+  const names = asStrings(config?.['allowedFunctionNames'])
   const tools = names.map(name => ({ name, namespace: undefined }))
   switch (typeof mode === 'number' ? MODES[mode] : asString(mode)?.toUpperCase()) {
     case 'AUTO':

@@ -1,7 +1,15 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import type { VideoView } from '@/formats/openai/videos.ts'
 import type { VideoFrame, VideoImage, VideoProgress, VideoRequest, VideoTerms } from '@/generation/video.ts'
-import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asIndex,
+  asObject,
+  asString,
+  asStrings,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
 import { camelKeys, parametersOf } from './keys.ts'
 
@@ -163,7 +171,7 @@ export function decodeOperation(json: JsonObject, secondsEach: number): VideoPro
   )
   if (files.length > 0)
     return { ...NOTHING_YET, state: 'completed', percent: 100, files, seconds: secondsEach * files.length }
-  const reasons = asArray(answer['raiMediaFilteredReasons']).flatMap(reason => asString(reason) ?? [])
+  const reasons = asStrings(answer['raiMediaFilteredReasons'])
   const message = reasons.join(' ') || 'The video was withheld by the maker'
   return { ...NOTHING_YET, state: 'failed', fault: { code: 'moderation_blocked', message } }
 }

@@ -1,7 +1,7 @@
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
-import { asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asNonEmpty, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
 import { FORMAT } from './wire.ts'
 
@@ -102,7 +102,7 @@ export class CallsReader {
 
   #callOf(entry: JsonObject, name: string, position: number | undefined): OpenCall {
     const index = asNumber(entry['index']) ?? position
-    const id = asString(entry['id']) || undefined
+    const id = asNonEmpty(entry['id'])
     const known = this.#known(index, id, name)
     if (known === undefined || isAnother(known, id, name)) return this.#add(index, id, name)
     known.id ??= id

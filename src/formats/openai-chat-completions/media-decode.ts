@@ -1,6 +1,6 @@
 import { locateMedia } from '@/formats/media/data-uri.ts'
 import { type MediaPart, mediaPart } from '@/generation/part.ts'
-import { asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asObject, asString, asWord, type JsonObject } from '@/json/json.ts'
 
 /** An `image_url` part, whose address may stand bare or in an object. Undefined when it has none. */
 export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
@@ -13,5 +13,5 @@ export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
 const DETAILS = ['auto', 'low', 'high', 'original'] as const
 
 function detailOf(holder: JsonObject | undefined): MediaPart['detail'] {
-  return DETAILS.find(detail => detail === holder?.['detail'])
+  return asWord(DETAILS, holder?.['detail'])
 }

@@ -1,6 +1,6 @@
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
-import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, asObjects, asString, type JsonObject } from '@/json/json.ts'
 import { thinkingText, visibleText } from './reasoning-details.ts'
 import { FORMAT } from './wire.ts'
 
@@ -10,12 +10,9 @@ import { FORMAT } from './wire.ts'
  * `reasoning_content` or `reasoning` is one thought without a signature.
  */
 export function decodeReasoningHistory(message: JsonObject): Part[] {
-  const entries = asArray(message['reasoning_details'])
-    .map(asObject)
-    .filter(entry => entry !== undefined)
   const parts: Part[] = []
   const foreign: JsonObject[] = []
-  for (const entry of entries) {
+  for (const entry of asObjects(message['reasoning_details'])) {
     const part = ownEntry(entry)
     if (part === undefined) foreign.push(entry)
     else parts.push(part)

@@ -2,6 +2,7 @@ import {
   asArray,
   asNumber,
   asObject,
+  asObjects,
   asString,
   type JsonObject,
   type JsonValue,
@@ -73,9 +74,7 @@ export function visibleText(entry: JsonObject): string {
 
 /** Entries that were kept as a signature's value. Empty when the value is something else. */
 export function storedDetails(value: string): JsonObject[] {
-  const stored = parseObject(`{"entries":${value}}`)
-  const entries = stored?.['entries']
-  return Array.isArray(entries) ? entries.map(asObject).filter(entry => entry !== undefined) : []
+  return asObjects(parseObject(`{"entries":${value}}`)?.['entries'])
 }
 
 /** Whether an entry is one of `thinking_blocks`. */

@@ -5,9 +5,12 @@ import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } fr
 import {
   asArray,
   asBoolean,
+  asNonEmpty,
   asNumber,
   asObject,
   asString,
+  asStrings,
+  asWord,
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
@@ -33,24 +36,24 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     // The legacy shape has room for one call an answer.
     parallelToolCalls: isLegacy ? false : asBoolean(body['parallel_tool_calls']),
     output: decodeOutput(asObject(body['response_format'])),
-    verbosity: oneOf(VERBOSITIES, body['verbosity']),
+    verbosity: asWord(VERBOSITIES, body['verbosity']),
     reasoning: decodeReasoning(body),
     maxOutputTokens: asNumber(body['max_completion_tokens']) ?? asNumber(body['max_tokens']),
     temperature: asNumber(body['temperature']),
     topP: asNumber(body['top_p']),
     topK: asNumber(body['top_k']),
     // An empty one ends nothing.
-    stop: (typeof body['stop'] === 'string' ? [body['stop']] : strings(body['stop'])).filter(Boolean),
+    stop: (typeof body['stop'] === 'string' ? [body['stop']] : asStrings(body['stop'])).filter(Boolean),
     seed: asNumber(body['seed']),
     presencePenalty: asNumber(body['presence_penalty']),
     frequencyPenalty: asNumber(body['frequency_penalty']),
     logitBias: decodeLogitBias(asObject(body['logit_bias'])),
     logprobs: body['logprobs'] === true ? { top: asNumber(body['top_logprobs']) } : undefined,
     candidates: asNumber(body['n']),
-    modalities: strings(body['modalities']).flatMap(kind => MODALITIES.find(known => known === kind) ?? []),
-    user: (asString(body['user']) ?? asString(body['safety_identifier'])) || undefined,
+    modalities: asArray(body['modalities']).flatMap(kind => asWord(MODALITIES, kind) ?? []),
+    user: asNonEmpty(asString(body['user']) ?? body['safety_identifier']),
     metadata: decodeMetadata(asObject(body['metadata'])),
-    promptCacheKey: asString(body['prompt_cache_key']) || undefined,
+    promptCacheKey: asNonEmpty(body['prompt_cache_key']),
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: decodeExtensions(body),
@@ -93,17 +96,13 @@ function decodeReasoning(body: JsonObject): Reasoning | undefined {
   const wide = asObject(body['reasoning'])
   const budgetTokens = asNumber(wide?.['max_tokens'])
   const effort =
-    oneOf(EFFORTS, body['reasoning_effort']) ??
-    oneOf(EFFORTS, wide?.['effort']) ??
+    asWord(EFFORTS, body['reasoning_effort']) ??
+    asWord(EFFORTS, wide?.['effort']) ??
     (wide?.['enabled'] === false ? 'none' : undefined) ??
     (wide?.['enabled'] === true && budgetTokens === undefined ? 'medium' : undefined)
   const hidden = wide?.['exclude'] === true
   if (effort === undefined && budgetTokens === undefined && !hidden) return undefined
   return { effort, budgetTokens, summary: hidden ? 'none' : effort === 'none' ? undefined : 'auto' }
-}
-
-function oneOf<T extends string>(words: readonly T[], value: JsonValue | undefined): T | undefined {
-  return words.find(known => known === value)
 }
 
 function decodeLogitBias(bias: JsonObject | undefined): Record<string, number> | undefined {
@@ -114,10 +113,6 @@ function decodeLogitBias(bias: JsonObject | undefined): Record<string, number> |
 function decodeMetadata(metadata: JsonObject | undefined): Record<string, string> | undefined {
   if (metadata === undefined || Object.keys(metadata).length === 0) return undefined
   return Object.fromEntries(Object.entries(metadata).map(([name, value]) => [name, asString(value) ?? '']))
-}
-
-function strings(value: JsonValue | undefined): string[] {
-  return asArray(value).filter(item => typeof item === 'string')
 }
 
 /** The fields that are read above or that speak of the reply only. */
@@ -141,8 +136,8 @@ function decodeExtensions(body: JsonObject): GenerationRequest['extensions'] {
 
 /** A word that a vendor added to one of these two is that vendor's to understand. */
 function isKnown(name: string, value: JsonValue | undefined): boolean {
-  if (name === 'reasoning_effort') return oneOf(EFFORTS, value) !== undefined
-  if (name === 'verbosity') return oneOf(VERBOSITIES, value) !== undefined
+  if (name === 'reasoning_effort') return asWord(EFFORTS, value) !== undefined
+  if (name === 'verbosity') return asWord(VERBOSITIES, value) !== undefined
   return KNOWN_FIELDS.has(name)
 }
 

@@ -13,6 +13,7 @@ import type { GenerationEvent } from '@/generation/event.ts'
 import {
   asArray,
   asIndex,
+  asNonEmpty,
   asNumber,
   asObject,
   asString,
@@ -287,8 +288,8 @@ export class AnswerDecoder {
     this.#createdAt ??= asNumber(chunk['created'])
     this.#started = {
       type: 'start',
-      id: known?.id ?? (asString(chunk['id']) || undefined),
-      model: known?.model ?? (asString(chunk['model']) || undefined),
+      id: known?.id ?? asNonEmpty(chunk['id']),
+      model: known?.model ?? asNonEmpty(chunk['model']),
       serviceTier,
     }
     emit(this.#started)

@@ -1,5 +1,5 @@
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import { asArray, asNonEmpty, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { ItemStatus, OutputItemType } from './wire.ts'
 
 /** What of a tool call its item is made of. */
@@ -33,7 +33,7 @@ export function callKind(item: JsonObject): ToolCallKind | undefined {
 
 /** The id that links a call to its output. Copilot and old local shells give none but the item's own. */
 export function linkOf(item: JsonObject): string | undefined {
-  return filled(item['call_id']) ?? filled(item['id'])
+  return asNonEmpty(item['call_id']) ?? asNonEmpty(item['id'])
 }
 
 /** What the tool is given, as the neutral model has it: JSON text, and free text for custom tools. */
@@ -109,8 +109,4 @@ function patchOperation(input: string): JsonObject {
 function computerActions(input: string): JsonObject {
   const given = parseObject(input) ?? {}
   return Array.isArray(given['actions']) ? { actions: given['actions'] } : { action: given }
-}
-
-function filled(value: JsonValue | undefined): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined
 }

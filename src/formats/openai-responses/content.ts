@@ -8,7 +8,15 @@ import {
   type RefusalPart,
   type TextPart,
 } from '@/generation/part.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asNumber,
+  asObject,
+  asString,
+  asWord,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 
 /**
  * A content part of a message or of a tool's output.
@@ -108,7 +116,7 @@ const DETAILS = ['auto', 'low', 'high', 'original'] as const
 
 function decodeImage(part: JsonObject): MediaPart | undefined {
   const located = addressed(part['image_url']) ?? storedFile(part)
-  const detail = DETAILS.find(level => level === part['detail'])
+  const detail = asWord(DETAILS, part['detail'])
   return located && mediaPart({ kind: 'image', ...located, detail, cache: decodeCacheMark(part) })
 }
 

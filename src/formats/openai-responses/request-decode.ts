@@ -9,9 +9,11 @@ import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } fr
 import {
   asArray,
   asBoolean,
+  asNonEmpty,
   asNumber,
   asObject,
   asString,
+  asWord,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -63,7 +65,6 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
   const own = decodeInstructions(body)
   const tools = mergeTools([...decodeTools(body['tools'], 'tools'), ...input.tools])
   const format = asObject(body['text'])
-  const user = asString(body['user'])
   return {
     model: call.model,
     stream: call.stream,
@@ -73,7 +74,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     toolChoice: decodeToolChoice(body['tool_choice'], tools),
     parallelToolCalls: asBoolean(body['parallel_tool_calls']),
     output: decodeFormat(format),
-    verbosity: oneOf(VERBOSITIES, format?.['verbosity']),
+    verbosity: asWord(VERBOSITIES, format?.['verbosity']),
     reasoning: decodeReasoningRequest(body),
     maxOutputTokens: asNumber(body['max_output_tokens']),
     temperature: asNumber(body['temperature']),
@@ -87,9 +88,9 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     logprobs: decodeLogprobs(body),
     candidates: undefined,
     modalities: [],
-    user: (asString(body['safety_identifier']) ?? user) || undefined,
+    user: asNonEmpty(asString(body['safety_identifier']) ?? body['user']),
     metadata: decodeMetadata(body),
-    promptCacheKey: asString(body['prompt_cache_key']) || undefined,
+    promptCacheKey: asNonEmpty(body['prompt_cache_key']),
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: {
@@ -165,9 +166,9 @@ function decodeReasoningRequest(body: JsonObject): Reasoning | undefined {
   const wire = asObject(body['reasoning'])
   if (wire === undefined) return undefined
   return {
-    effort: oneOf(EFFORTS, wire['effort']),
+    effort: asWord(EFFORTS, wire['effort']),
     budgetTokens: undefined,
-    summary: oneOf(SUMMARIES, wire['summary'] ?? wire['generate_summary']),
+    summary: asWord(SUMMARIES, wire['summary'] ?? wire['generate_summary']),
   }
 }
 
@@ -234,7 +235,7 @@ function decodeExtensions(body: JsonObject): JsonObject {
   )
   for (const [key, value] of Object.entries(asObject(body['reasoning']) ?? {})) {
     const read =
-      key === 'summary' || key === 'generate_summary' || (key === 'effort' && oneOf(EFFORTS, value))
+      key === 'summary' || key === 'generate_summary' || (key === 'effort' && asWord(EFFORTS, value))
     if (value !== null && !read) extensions.push([`reasoning.${key}`, value])
   }
   for (const [key, value] of Object.entries(asObject(body['text']) ?? {})) {
@@ -243,8 +244,4 @@ function decodeExtensions(body: JsonObject): JsonObject {
   const include = asArray(body['include']).filter(entry => entry !== ENCRYPTED && entry !== LOGPROBS)
   if (include.length > 0) extensions.push(['include', include])
   return Object.fromEntries(extensions)
-}
-
-function oneOf<T extends string>(values: readonly T[], value: unknown): T | undefined {
-  return values.find(candidate => candidate === value)
 }

@@ -11,7 +11,7 @@ import {
   type OutputFormat,
   type Reasoning,
 } from '@/generation/request.ts'
-import { asArray, asObject, type JsonObject, present } from '@/json/json.ts'
+import { asObject, asStrings, type JsonObject, present } from '@/json/json.ts'
 import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
@@ -285,7 +285,7 @@ function includes(
   return [
     ...(reasons ? ['reasoning.encrypted_content'] : []),
     ...(logprobs ? ['message.output_text.logprobs'] : []),
-    ...asArray(extended).filter(entry => typeof entry === 'string'),
+    ...asStrings(extended),
   ]
 }
 

@@ -9,7 +9,7 @@ import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asNonEmpty, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallQueue } from './call-queue.ts'
 import { CallWriter } from './call-writer.ts'
 import { encodeFailure, responseId } from './error.ts'
@@ -311,7 +311,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   #writeOpaque(part: OpaquePart, emit: Emit): void {
     const item = part.format === 'openai-responses' ? itemOf(part.value) : undefined
     if (item === undefined) return
-    const id = asString(item['id']) || undefined
+    const id = asNonEmpty(item['id'])
     this.#begin(new WholeWriter(this.#place('other', id), item), emit)
   }
 

@@ -15,6 +15,7 @@ import {
   asBoolean,
   asObject,
   asString,
+  asStrings,
   type JsonObject,
   type JsonValue,
   present,
@@ -141,8 +142,8 @@ function hostedTool(wireType: string, wire: JsonObject): HostedTool {
       kind === 'web_search'
         ? {
             maxUses: undefined,
-            allowedDomains: strings(asObject(wire['filters'])?.['allowed_domains']),
-            blockedDomains: strings(asObject(wire['filters'])?.['blocked_domains']),
+            allowedDomains: asStrings(asObject(wire['filters'])?.['allowed_domains']),
+            blockedDomains: asStrings(asObject(wire['filters'])?.['blocked_domains']),
             userLocation: placeOf(wire['user_location']),
             contextSize: asString(wire['search_context_size']),
           }
@@ -156,10 +157,6 @@ export function hostedKind(wireType: string): HostedToolKind {
   if (wireType === 'file_search') return 'file_search'
   if (wireType === 'code_interpreter') return 'code_execution'
   return 'other'
-}
-
-function strings(value: JsonValue | undefined): string[] {
-  return asArray(value).filter(entry => typeof entry === 'string')
 }
 
 /** The tools as this format writes them; groups are put together again. What it has no word for is a loss. */

@@ -1,6 +1,6 @@
 import { FORMATS, type Format } from '@/generation/format.ts'
 import type { ReasoningPart, Signature } from '@/generation/part.ts'
-import { asArray, asObject, asString, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, asString, asStrings, type JsonValue } from '@/json/json.ts'
 import { indexOfMark } from '@/json/mark.ts'
 import type { Outline } from '@/json/outline.ts'
 
@@ -86,7 +86,7 @@ function readThought(value: JsonValue): ReasoningPart | undefined {
   if (format === undefined || signed === undefined) return undefined
   return {
     type: 'reasoning',
-    texts: asArray(thought?.['texts']).filter(text => typeof text === 'string'),
+    texts: asStrings(thought?.['texts']),
     raw: thought?.['raw'] === true,
     redacted: thought?.['redacted'] === true,
     signature: { format, vendor: asString(signature?.['vendor']), value: signed },

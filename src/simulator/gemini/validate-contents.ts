@@ -1,4 +1,4 @@
-import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { refuse } from '@/simulator/failure.ts'
 import { isGemini3 } from '@/simulator/model-family.ts'
 import type { Prompt } from '@/simulator/prompt.ts'
@@ -23,7 +23,7 @@ function readContent(value: JsonObject, index: number): Content {
   const role = value['role'] ?? 'user'
   if (role !== 'user' && role !== 'model' && role !== 'function')
     return refuse('Please use a valid role: user, model.')
-  const parts = asArray(value['parts']).filter(isJsonObject)
+  const parts = asObjects(value['parts'])
   if (parts.length === 0)
     refuse(`* GenerateContentRequest.contents[${index}].parts: contents.parts must not be empty.`)
   for (const [position, part] of parts.entries()) checkPart(part, `contents[${index}].parts[${position}]`)

@@ -2,6 +2,7 @@ import {
   asArray,
   asNumber,
   asObject,
+  asObjects,
   asString,
   isJsonObject,
   type JsonObject,
@@ -56,7 +57,7 @@ function resolve(schema: JsonObject, root: JsonObject): JsonObject {
     const { $ref: _, ...siblings } = current
     current = { ...lookUp(reference, root), ...siblings }
   }
-  const all = asArray(current['allOf']).filter(isJsonObject)
+  const all = asObjects(current['allOf'])
   if (all.length === 0) return current
   return all.reduce<JsonObject>((merged, part) => mergeSchemas(merged, resolve(part, root)), {
     ...current,
