@@ -1,6 +1,6 @@
 import type { JsonValue } from '@/json/json.ts'
 import type { GenerationEvent } from './event.ts'
-import type { Citation, Part } from './part.ts'
+import { type Part, reasoningPart, textPart } from './part.ts'
 import type { Candidate, Finish, GenerationResponse } from './response.ts'
 import type { Usage } from './usage.ts'
 
@@ -28,19 +28,13 @@ export class Collector {
         this.#serviceTier = event.serviceTier
         return
       case 'text-start':
-        return this.#open(event, {
-          type: 'text',
-          text: '',
-          cache: undefined,
-          citations: [],
-          signature: undefined,
-        })
+        return this.#open(event, textPart(''))
       case 'text-delta':
         return this.#edit(event.block, 'text', part => ({ ...part, text: part.text + event.text }))
       case 'text-citation':
         return this.#edit(event.block, 'text', part => ({
           ...part,
-          citations: [...part.citations, event.citation] as readonly Citation[],
+          citations: [...part.citations, event.citation],
         }))
       case 'text-end':
         return this.#edit(event.block, 'text', part => ({ ...part, signature: event.signature }))
@@ -51,14 +45,7 @@ export class Collector {
       case 'refusal-end':
         return
       case 'reasoning-start':
-        return this.#open(event, {
-          type: 'reasoning',
-          texts: [],
-          raw: event.raw,
-          redacted: event.redacted,
-          signature: undefined,
-          id: event.id,
-        })
+        return this.#open(event, reasoningPart({ id: event.id, raw: event.raw, redacted: event.redacted }))
       case 'reasoning-paragraph':
         return this.#edit(event.block, 'reasoning', part => ({ ...part, texts: [...part.texts, ''] }))
       case 'reasoning-delta':

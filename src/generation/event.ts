@@ -53,3 +53,9 @@ export type GenerationEvent =
   | { type: 'usage'; usage: Usage; soFar?: true }
   | { type: 'finish'; candidate: number; finish: Finish }
   | { type: 'error'; error: GatewayError }
+
+/** The events of some types. */
+export type EventOf<Type extends GenerationEvent['type']> = Extract<GenerationEvent, { type: Type }>
+
+/** Takes what comes next of an answer. */
+export type Emit = (event: GenerationEvent) => void

@@ -45,6 +45,9 @@ export type MediaSource =
   /** An id in one vendor's file store; only that vendor can resolve it. */
   | { type: 'file-id'; id: string; format: Format }
 
+/** How closely to look at an image. */
+export const IMAGE_DETAILS = ['auto', 'low', 'high', 'original'] as const
+
 /** An image, a document, sound or a film: given with the prompt, returned by a tool, or made by the model. */
 export interface MediaPart {
   type: 'media'
@@ -62,8 +65,7 @@ export interface MediaPart {
   citable: boolean
   /** Gemini signs images that it makes, and takes none back unsigned. */
   signature: Signature | undefined
-  /** How closely to look at an image. */
-  detail: 'auto' | 'low' | 'high' | 'original' | undefined
+  detail: (typeof IMAGE_DETAILS)[number] | undefined
   cache: CacheMark | undefined
 }
 
@@ -173,6 +175,19 @@ export function mediaPart(known: Pick<MediaPart, 'kind' | 'source'> & Partial<Me
     signature: undefined,
     detail: undefined,
     cache: undefined,
+    ...known,
+  }
+}
+
+/** A thought of which nothing is known but this. */
+export function reasoningPart(known: Partial<ReasoningPart>): ReasoningPart {
+  return {
+    type: 'reasoning',
+    texts: [],
+    raw: false,
+    redacted: false,
+    signature: undefined,
+    id: undefined,
     ...known,
   }
 }

@@ -18,10 +18,31 @@ export function isSilent({ parts }: Turn): boolean {
   return parts.every(part => part.type === 'text' && part.text === '' && part.signature === undefined)
 }
 
+/** The parts of a turn in the order that it promises, whatever order its caller wrote them in. */
+export function resultsFirst(parts: readonly Part[]): Part[] {
+  const { results = [], others = [] } = Object.groupBy(parts, ({ type }) =>
+    type === 'tool-result' ? 'results' : 'others',
+  )
+  return [...results, ...others]
+}
+
 /** All efforts, weakest first. */
 export const EFFORTS = ['none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'] as const
 /** How hard to think. */
 export type Effort = (typeof EFFORTS)[number]
+
+/** How long an answer may be in general, shortest first. */
+export const VERBOSITIES = ['low', 'medium', 'high'] as const
+/** How long an answer should be in general. */
+export type Verbosity = (typeof VERBOSITIES)[number]
+
+/** Kinds of output beside one another. */
+export const MODALITIES = ['text', 'image', 'audio'] as const
+/** A kind of output. */
+export type Modality = (typeof MODALITIES)[number]
+
+/** How fully thoughts may be shown, beside not at all. */
+export const SUMMARIES = ['auto', 'concise', 'detailed'] as const
 
 /** What the caller said about thinking. Undefined fields are the caller's silence. */
 export interface Reasoning {
@@ -30,7 +51,7 @@ export interface Reasoning {
   /** A stated budget in tokens; -1 is "as much as the model likes" (Gemini's dynamic, Anthropic's adaptive). */
   budgetTokens: number | undefined
   /** Whether thoughts should be shown, and how fully. `none`: think, but show nothing. */
-  summary: 'none' | 'auto' | 'concise' | 'detailed' | undefined
+  summary: 'none' | (typeof SUMMARIES)[number] | undefined
 }
 
 /** Whether it is said both how hard to think and for how many tokens: most models can be told only one of the two. */
@@ -67,8 +88,7 @@ export interface GenerationRequest {
   /** False: at most one tool call an answer. */
   parallelToolCalls: boolean | undefined
   output: OutputFormat | undefined
-  /** How long the answer should be in general. */
-  verbosity: 'low' | 'medium' | 'high' | undefined
+  verbosity: Verbosity | undefined
   reasoning: Reasoning | undefined
   /** Most tokens of the answer, reasoning included. */
   maxOutputTokens: number | undefined
@@ -86,7 +106,7 @@ export interface GenerationRequest {
   /** Number of answers (`n`, `candidateCount`). */
   candidates: number | undefined
   /** Kinds of output asked for beside text. */
-  modalities: readonly ('text' | 'image' | 'audio')[]
+  modalities: readonly Modality[]
   /** Caller's id of its end user. */
   user: string | undefined
   metadata: Readonly<Record<string, string>> | undefined

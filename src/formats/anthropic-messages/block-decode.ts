@@ -8,6 +8,7 @@ import {
   type OpaquePart,
   type Part,
   type ReasoningPart,
+  reasoningPart,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
@@ -15,6 +16,7 @@ import {
 } from '@/generation/part.ts'
 import {
   asArray,
+  asNonEmpty,
   asObject,
   asObjects,
   asString,
@@ -135,22 +137,17 @@ function decodeSearchResult(block: JsonObject): TextPart {
 
 function decodeThinking(block: JsonObject): ReasoningPart {
   const text = asString(block['thinking']) ?? ''
-  return reasoning(text === '' ? [] : [text], false, asString(block['signature']))
+  return reasoning(text === '' ? [] : [text], false, block['signature'])
 }
 
 function decodeRedacted(block: JsonObject): ReasoningPart {
-  return reasoning([], true, asString(block['data']))
+  return reasoning([], true, block['data'])
 }
 
-function reasoning(texts: string[], redacted: boolean, signature: string | undefined): ReasoningPart {
-  return {
-    type: 'reasoning',
-    texts,
-    raw: false,
-    redacted,
-    signature: signature === undefined || signature === '' ? undefined : unwrapSignature(signature, FORMAT),
-    id: undefined,
-  }
+function reasoning(texts: string[], redacted: boolean, signature: JsonValue | undefined): ReasoningPart {
+  const sealed = asNonEmpty(signature)
+  const known = sealed === undefined ? undefined : unwrapSignature(sealed, FORMAT)
+  return reasoningPart({ texts, redacted, signature: known })
 }
 
 function decodeToolUse(block: JsonObject, path: string): ToolCallPart {

@@ -1,13 +1,11 @@
 import type { DecodeContext } from '@/formats/codec.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
 import { asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { type DeltaType, FORMAT } from './wire.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** A block that has begun. `held` is the first half of a surrogate pair whose second half is yet to come. */
 export type OpenBlock =

@@ -1,7 +1,7 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { withoutMediaWords } from '@/formats/media/media-words.ts'
 import { type Part, type TextPart, textPart } from '@/generation/part.ts'
-import type { Turn } from '@/generation/request.ts'
+import { resultsFirst, type Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeBlock } from './block-decode.ts'
 
@@ -52,13 +52,6 @@ function decodeMessage(wire: JsonObject, path: string): Turn {
 /** Somebody else's part, which no other format has a place for; the API refuses it as well. */
 function refuseKind(parts: readonly Part[], kind: Part['type'], path: string, problem: string): void {
   if (parts.some(part => part.type === kind)) throw invalidRequest(path, problem)
-}
-
-/** The API wants results first but is not always obeyed; the neutral turn promises it. */
-function resultsFirst(parts: readonly Part[]): readonly Part[] {
-  const results = parts.filter(part => part.type === 'tool-result')
-  if (results.length === 0) return parts
-  return [...results, ...parts.filter(part => part.type !== 'tool-result')]
 }
 
 function contentParts(content: JsonValue | undefined, path: string): Part[] {

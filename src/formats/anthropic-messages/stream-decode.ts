@@ -8,7 +8,7 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
 import { asNumber, asObject, asObjects, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -16,8 +16,6 @@ import { addDelta, closeBlock, impliedBlock, isOfOther, type OpenBlock, openBloc
 import { decodeFinish } from './finish.ts'
 import { overlay, readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, type StreamEventType } from './wire.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /**
  * Reads an upstream's stream by the API's own grammar, with what vendors really send: pings anywhere, a

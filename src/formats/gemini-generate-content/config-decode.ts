@@ -1,4 +1,10 @@
-import type { GenerationRequest, OutputFormat, Reasoning } from '@/generation/request.ts'
+import {
+  type GenerationRequest,
+  MODALITIES,
+  type Modality,
+  type OutputFormat,
+  type Reasoning,
+} from '@/generation/request.ts'
 import {
   asArray,
   asBoolean,
@@ -6,6 +12,7 @@ import {
   asObject,
   asString,
   asStrings,
+  asWord,
   isJsonObject,
   type JsonObject,
   type JsonValue,
@@ -66,13 +73,11 @@ export function configExtensions(config: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(config).filter(([key]) => own(key)))
 }
 
-const MODALITIES = [undefined, 'text', 'image', 'audio'] as const
-
 /** Undefined for a kind that only Gemini makes. */
-export function decodeModality(value: JsonValue): 'text' | 'image' | 'audio' | undefined {
-  if (typeof value === 'number') return MODALITIES[value]
-  const name = asString(value)?.toLowerCase()
-  return MODALITIES.find(modality => modality !== undefined && modality === name)
+export function decodeModality(value: JsonValue): Modality | undefined {
+  // By their number in the proto, where 0 is none.
+  if (typeof value === 'number') return MODALITIES[value - 1]
+  return asWord(MODALITIES, asString(value)?.toLowerCase())
 }
 
 /** The newer `responseFormat`, where it says of text what every format can. */
@@ -95,7 +100,7 @@ function decodeOutput(config: JsonObject): OutputFormat | undefined {
   const newer = textFormat(config)
   if (newer !== undefined) return newer
   const mimeType = asString(config['responseMimeType'])
-  if (mimeType !== undefined && mimeType !== 'application/json') return { type: 'text' }
+  if (mimeType !== undefined && mimeType !== JSON_TYPE) return { type: 'text' }
   const openapi = asObject(config['responseSchema'])
   const schema =
     asObject(config['responseJsonSchema']) ?? (openapi === undefined ? undefined : liftSchema(openapi))

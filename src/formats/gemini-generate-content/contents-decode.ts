@@ -5,10 +5,11 @@ import {
   type OpaquePart,
   type Part,
   type ReasoningPart,
+  reasoningPart,
   type Signature,
   textPart,
 } from '@/generation/part.ts'
-import type { Turn } from '@/generation/request.ts'
+import { resultsFirst, type Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallIds } from './call-ids.ts'
 import { decodeResult } from './function-response.ts'
@@ -83,7 +84,7 @@ function decodePart(wire: JsonObject, ids: CallIds, turn: number): Part[] {
   const signature = says && unwrapThoughts(value) === undefined ? unwrapSignature(value, FORMAT) : undefined
   const isOwn = signature?.format === FORMAT || wire['thought'] === true || phaseOf(signature) !== undefined
   const own = isOwn ? signature : undefined
-  const foreign = signature === undefined || own !== undefined ? [] : [reasoning([], signature)]
+  const foreign = signature === undefined || own !== undefined ? [] : [reasoningPart({ signature })]
   return [...foreign, ...decodeAll(wire, own, ids, turn)]
 }
 
@@ -131,8 +132,8 @@ function decodeResponse(response: JsonObject, ids: CallIds): Part {
 }
 
 function decodeThought(text: string, signature: Signature | undefined): Part[] {
-  if (text === '') return signature === undefined ? [] : [reasoning([], signature)]
-  return [reasoning([text], signature)]
+  if (text === '') return signature === undefined ? [] : [reasoningPart({ signature })]
+  return [reasoningPart({ texts: [text], signature })]
 }
 
 /** What a part may hold instead of text, and other formats know. */
@@ -156,10 +157,6 @@ export function decodeOpaque(wire: JsonObject): OpaquePart | undefined {
     : { type: 'opaque', format: FORMAT, name, value: wire }
 }
 
-function reasoning(texts: readonly string[], signature: Signature | undefined): ReasoningPart {
-  return { type: 'reasoning', texts, raw: false, redacted: false, signature, id: undefined }
-}
-
 /** Joins what streaming had cut: thoughts up to their signature, and text that carries none. */
 function joinChunks(parts: readonly Part[]): Part[] {
   const joined: Part[] = []
@@ -167,7 +164,8 @@ function joinChunks(parts: readonly Part[]): Part[] {
     const last = joined.at(-1)
     if (last?.type === 'reasoning' && part.type === 'reasoning' && last.signature === undefined) {
       const text = [...last.texts, ...part.texts].join('')
-      joined[joined.length - 1] = reasoning(text === '' ? [] : [text], part.signature)
+      const { signature } = part
+      joined[joined.length - 1] = reasoningPart({ texts: text === '' ? [] : [text], signature })
     } else if (last?.type === 'text' && part.type === 'text' && last.signature === undefined) {
       joined[joined.length - 1] = { ...textPart(last.text + part.text), signature: part.signature }
     } else {
@@ -175,9 +173,4 @@ function joinChunks(parts: readonly Part[]): Part[] {
     }
   }
   return joined
-}
-
-function resultsFirst(parts: readonly Part[]): Part[] {
-  const results = parts.filter(part => part.type === 'tool-result')
-  return [...results, ...parts.filter(part => part.type !== 'tool-result')]
 }

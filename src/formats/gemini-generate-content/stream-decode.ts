@@ -9,7 +9,7 @@ import {
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, EventOf } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { StopReason } from '@/generation/response.ts'
 import { parseExactObject, withDigits } from '@/json/exact.ts'
@@ -33,8 +33,6 @@ import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
 import { readUsage, tierIn } from './usage.ts'
 import { DATA_KEYS, FORMAT } from './wire.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 interface TextBlock extends SaidText {
   type: 'text'
@@ -108,7 +106,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   /** The event that ended the answer, until another one comes. */
   #end = ''
   #blocks = 0
-  #started: Extract<GenerationEvent, { type: 'start' }> | undefined
+  #started: EventOf<'start'> | undefined
   #failed = false
   #servedTier: string | undefined
 

@@ -1,8 +1,8 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
-import type { Citation, ReasoningPart, Signature } from '@/generation/part.ts'
+import type { EventOf, GenerationEvent } from '@/generation/event.ts'
+import { type Citation, type ReasoningPart, reasoningPart, type Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { parseExactObject } from '@/json/exact.ts'
@@ -24,7 +24,6 @@ import { encodeUsage } from './usage.ts'
 import { FORMAT, type WireCandidate, type WireContent, type WireResponse } from './wire.ts'
 
 type Emit = (text: string) => void
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
 
 /** Text that may still grow, by its last character (see `#write`). */
 interface HeldText {
@@ -332,7 +331,7 @@ class ChunkEncoder implements StreamEncoder {
     const thoughts = block.hasText ? (this.#shows ? 'shown' : 'hidden') : 'none'
     const { redacted, raw } = block.start
     const texts = block.texts.filter(text => text !== '')
-    const thought: ReasoningPart = { type: 'reasoning', texts, raw, redacted, signature, id: undefined }
+    const thought = reasoningPart({ texts, raw, redacted, signature })
     if (travelsOnCall(thought)) block.of.thoughts.push(thought)
     const carried = carriedSignature(thought, thoughts)
     const { held } = block.of

@@ -1,8 +1,5 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
-
-type Emit = (event: GenerationEvent) => void
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
 
 /** A machine that ends the answer where the caller said. */
 export interface StopMachine extends StreamMachine<GenerationEvent, GenerationEvent> {

@@ -1,9 +1,7 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 const OPEN = '<think>'
 const CLOSE = '</think>'

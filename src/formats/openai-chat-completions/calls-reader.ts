@@ -1,11 +1,9 @@
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asNonEmpty, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
 import { FORMAT } from './wire.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** What the calls of one answer share with the rest of it. */
 export interface CallScope {

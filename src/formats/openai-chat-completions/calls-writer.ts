@@ -1,13 +1,12 @@
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { EventOf } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { isCustom, signatureHolder } from './reply.ts'
 
 type Emit = (output: string) => void
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
 
 /** A call on its way to the caller. */
 interface WrittenCall {

@@ -1,6 +1,6 @@
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { CallsReader, thoughtSignature } from './calls-reader.ts'
@@ -9,8 +9,6 @@ import { decodeFinish } from './finish.ts'
 import { imagePart } from './media-decode.ts'
 import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
 import { FORMAT } from './wire.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** What all candidates of an answer share. */
 export interface AnswerScope {

@@ -2,7 +2,7 @@ import type { ReplyContext } from '@/formats/codec.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { MediaPart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
@@ -20,7 +20,6 @@ import {
 } from './reply.ts'
 
 type Emit = (output: string) => void
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
 
 /** A text of the answer on its way: one of content, refusal and reasoning. */
 interface OpenText {

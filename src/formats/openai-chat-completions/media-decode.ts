@@ -1,5 +1,5 @@
 import { locateMedia } from '@/formats/media/data-uri.ts'
-import { type MediaPart, mediaPart } from '@/generation/part.ts'
+import { IMAGE_DETAILS, type MediaPart, mediaPart } from '@/generation/part.ts'
 import { asObject, asString, asWord, type JsonObject } from '@/json/json.ts'
 
 /** An `image_url` part, whose address may stand bare or in an object. Undefined when it has none. */
@@ -10,8 +10,6 @@ export function imagePart(part: JsonObject | undefined): MediaPart | undefined {
   return mediaPart({ kind: 'image', ...locateMedia(url), detail: detailOf(holder) })
 }
 
-const DETAILS = ['auto', 'low', 'high', 'original'] as const
-
 function detailOf(holder: JsonObject | undefined): MediaPart['detail'] {
-  return asWord(DETAILS, holder?.['detail'])
+  return asWord(IMAGE_DETAILS, holder?.['detail'])
 }

@@ -1,5 +1,5 @@
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
-import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
+import { type Part, type ReasoningPart, reasoningPart } from '@/generation/part.ts'
 import { asArray, asObject, asObjects, asString, type JsonObject } from '@/json/json.ts'
 import { thinkingText, visibleText } from './reasoning-details.ts'
 import { FORMAT } from './wire.ts'
@@ -31,18 +31,13 @@ function ownEntry(entry: JsonObject): ReasoningPart | undefined {
   if (sealed === undefined) return undefined
   const signature = unwrapSignature(sealed, FORMAT)
   if (signature.vendor === undefined && signature.format === FORMAT) return undefined
-  const isRedacted = entry['type'] === 'reasoning.encrypted'
-  return reasoningPart(visibleText(entry), signature, { id: asString(entry['id']), isRedacted })
+  const redacted = entry['type'] === 'reasoning.encrypted'
+  return thought(visibleText(entry), { signature, id: asString(entry['id']), redacted })
 }
 
 function foreignEntries(entries: readonly JsonObject[]): ReasoningPart {
-  const text = entries.map(visibleText).join('')
-  const value = JSON.stringify(entries)
-  return reasoningPart(
-    text,
-    { format: FORMAT, vendor: undefined, value },
-    { id: undefined, isRedacted: false },
-  )
+  const signature = { format: FORMAT, vendor: undefined, value: JSON.stringify(entries) } as const
+  return thought(entries.map(visibleText).join(''), { signature })
 }
 
 /** The text of the whole message goes to the only thought without one; else it is a thought of its own, first. */
@@ -50,7 +45,7 @@ function addText(parts: Part[], text: string): void {
   const [only] = parts
   if (parts.length === 1 && only?.type === 'reasoning' && !only.redacted)
     parts[0] = { ...only, texts: [text] }
-  else parts.unshift(reasoningPart(text, undefined, { id: undefined, isRedacted: false }))
+  else parts.unshift(thought(text))
 }
 
 /** Mistral's thinking parts inside the content. */
@@ -61,17 +56,6 @@ function thinkingParts(message: JsonObject): string {
     .join('')
 }
 
-function reasoningPart(
-  text: string,
-  signature: Signature | undefined,
-  { id, isRedacted }: { id: string | undefined; isRedacted: boolean },
-): ReasoningPart {
-  return {
-    type: 'reasoning',
-    texts: text === '' ? [] : [text],
-    raw: false,
-    redacted: isRedacted,
-    signature,
-    id,
-  }
+function thought(text: string, known: Partial<ReasoningPart> = {}): ReasoningPart {
+  return reasoningPart({ texts: text === '' ? [] : [text], ...known })
 }

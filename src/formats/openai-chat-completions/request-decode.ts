@@ -1,7 +1,14 @@
 import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest } from '@/formats/invalid.ts'
 import { sharedHints } from '@/formats/openai/shared-fields.ts'
-import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
+import {
+  EFFORTS,
+  type GenerationRequest,
+  MODALITIES,
+  type OutputFormat,
+  type Reasoning,
+  VERBOSITIES,
+} from '@/generation/request.ts'
 import {
   asArray,
   asBoolean,
@@ -60,9 +67,6 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     unsaid: unsaidFields(body),
   }
 }
-
-const VERBOSITIES = ['low', 'medium', 'high'] as const
-const MODALITIES = ['text', 'image', 'audio'] as const
 
 function decodeOutput(format: JsonObject | undefined): OutputFormat | undefined {
   switch (format?.['type']) {

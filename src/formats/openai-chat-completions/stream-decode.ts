@@ -9,7 +9,7 @@ import {
   type PlainShape,
   type StreamDecoder,
 } from '@/formats/plain/plain-text.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, EventOf } from '@/generation/event.ts'
 import {
   asArray,
   asIndex,
@@ -28,8 +28,6 @@ import { isEmpty } from './empty.ts'
 import { decodeBreak } from './finish.ts'
 import { type ChunkHead, encodeMissingEnd, type SilentChoice } from './missing-end.ts'
 import { readUsage } from './usage.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** Reads a stream of chunks, as OpenAI writes them and all the vendors that speak its format in ways of their own. */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
@@ -145,7 +143,7 @@ export class AnswerDecoder {
   broken: GatewayError | undefined
   /** The one to whose call plain events give input. */
   #calling: CandidateDecoder | undefined
-  #started: Extract<GenerationEvent, { type: 'start' }> | undefined
+  #started: EventOf<'start'> | undefined
   /** As the first chunk says it. */
   #createdAt: number | undefined
   #blocks = 0

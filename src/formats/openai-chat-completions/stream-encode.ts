@@ -1,7 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { ReplyContext } from '@/formats/codec.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { Finish } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { CandidateEncoder } from './candidate-encode.ts'
@@ -11,7 +11,6 @@ import { wantsUsage } from './reply.ts'
 import { encodeUsage } from './usage.ts'
 
 type Emit = (output: string) => void
-type EventOf<T extends GenerationEvent['type']> = Extract<GenerationEvent, { type: T }>
 
 /** Writes a stream of chunks: constant id, created and model; usage only if asked for; `[DONE]` at a true end. */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {

@@ -1,5 +1,6 @@
 import { byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
-import { EFFORTS } from '@/generation/request.ts'
+import { IMAGE_DETAILS } from '@/generation/part.ts'
+import { EFFORTS, MODALITIES } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 const MARKS: ReadFields = {
@@ -11,7 +12,7 @@ const TEXT: ReadFields = { type: true, text: true, ...MARKS }
 
 const IMAGE: ReadFields = {
   type: true,
-  image_url: { url: true, detail: oneOf('auto', 'low', 'high', 'original') },
+  image_url: { url: true, detail: oneOf(...IMAGE_DETAILS) },
   // Clients bring back what an answer's image had.
   index: true,
 }
@@ -92,7 +93,7 @@ const INSIDE: ReadFields = {
   },
   reasoning: { max_tokens: true, exclude: true, enabled: true, effort: oneOf(...EFFORTS) },
   web_search_options: { search_context_size: 'string', user_location: 'object' },
-  modalities: oneOf('text', 'image', 'audio'),
+  modalities: oneOf(...MODALITIES),
 }
 
 /** Fields that are not read where their newer name is given. */

@@ -1,7 +1,5 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /**
  * Has one call open at a time, as OpenAI has: clients (agno) take what comes for the call that began last, and lose one

@@ -1,9 +1,7 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { callInput, callKind, callName, linkOf } from './calls.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** A call that the client runs. Calls whose input is an object of their own kind are told whole, at their end. */
 export class CallReader implements ItemReader {

@@ -3,6 +3,7 @@ import { phaseSignature } from '@/formats/signatures/phase.ts'
 import {
   type CacheMark,
   type Citation,
+  IMAGE_DETAILS,
   type MediaPart,
   mediaPart,
   type RefusalPart,
@@ -112,11 +113,9 @@ export function encodeCacheMark(mark: CacheMark): JsonObject {
   return { mode: 'explicit', ...ttl }
 }
 
-const DETAILS = ['auto', 'low', 'high', 'original'] as const
-
 function decodeImage(part: JsonObject): MediaPart | undefined {
   const located = addressed(part['image_url']) ?? storedFile(part)
-  const detail = asWord(DETAILS, part['detail'])
+  const detail = asWord(IMAGE_DETAILS, part['detail'])
   return located && mediaPart({ kind: 'image', ...located, detail, cache: decodeCacheMark(part) })
 }
 

@@ -1,9 +1,7 @@
 import type { DecodeContext } from '@/formats/codec.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { Seen } from './finish.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** What every reader of a stream shares. */
 export interface StreamSource extends DecodeContext {

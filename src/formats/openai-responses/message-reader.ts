@@ -1,12 +1,10 @@
 import { phaseSignature } from '@/formats/signatures/phase.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import type { OpaquePart } from '@/generation/part.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeAnnotation, isText } from './content.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
 import { messageContents, strangeContent } from './items.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 interface OpenText {
   block: number

@@ -1,8 +1,6 @@
 import { endsInHalfPair } from '@/formats/surrogates.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /**
  * Keeps both halves of a surrogate pair in one delta. Readers that are strict about UTF-8 (Codex is written in Rust)

@@ -1,9 +1,7 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import { asNumber, asString, type JsonObject } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
 import { decodeReasoning, reasoningSignature, reasoningTexts } from './items.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /**
  * Reasoning: one block, begun with its first text or, where nothing is shown, with its end. Of an item with raw text and

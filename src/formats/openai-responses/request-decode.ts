@@ -5,7 +5,14 @@ import type { Call } from '@/formats/codec.ts'
 import { assertShape, invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { sharedHints } from '@/formats/openai/shared-fields.ts'
 import { textPart } from '@/generation/part.ts'
-import { EFFORTS, type GenerationRequest, type OutputFormat, type Reasoning } from '@/generation/request.ts'
+import {
+  EFFORTS,
+  type GenerationRequest,
+  type OutputFormat,
+  type Reasoning,
+  SUMMARIES,
+  VERBOSITIES,
+} from '@/generation/request.ts'
 import {
   asArray,
   asBoolean,
@@ -172,8 +179,6 @@ function decodeReasoningRequest(body: JsonObject): Reasoning | undefined {
   }
 }
 
-const VERBOSITIES = ['low', 'medium', 'high'] as const
-const SUMMARIES = ['auto', 'concise', 'detailed'] as const
 const ENCRYPTED = 'reasoning.encrypted_content'
 const LOGPROBS = 'message.output_text.logprobs'
 

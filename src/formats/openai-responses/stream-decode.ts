@@ -2,7 +2,7 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -16,8 +16,6 @@ import { ReasoningReader } from './reasoning-reader.ts'
 import { decodeUsage, servedTier, serviceTierOf } from './usage.ts'
 import { WholeReader } from './whole-reader.ts'
 import type { StreamEventType } from './wire.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /**
  * Reads a Responses stream. Items are told apart by `output_index` alone, since Copilot changes their ids between
@@ -57,7 +55,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   /** How many items were read, also where several had one place. */
   #count = 0
   #blocks = 0
-  #started: Extract<GenerationEvent, { type: 'start' }> | undefined
+  #started: EventOf<'start'> | undefined
   #ended = false
   /** See StreamDecoder. */
   servedTier: string | undefined

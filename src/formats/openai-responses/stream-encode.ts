@@ -4,7 +4,7 @@ import { mediaWords } from '@/formats/media/media-words.ts'
 import { outputFormatOf } from '@/formats/openai/image-type.ts'
 import type { PlainWriter, StreamEncoder } from '@/formats/plain/plain-text.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import type { Finish } from '@/generation/response.ts'
@@ -258,7 +258,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     emitSome(writer.end(signature), emit)
   }
 
-  #openReasoning(event: Extract<GenerationEvent, { type: 'reasoning-start' }>, emit: Emit): void {
+  #openReasoning(event: EventOf<'reasoning-start'>, emit: Emit): void {
     const id = event.id === '' ? undefined : event.id
     const writer = new ReasoningWriter(this.#place('reasoning', id), event.raw, event.redacted)
     this.#blocks.set(event.block, { type: 'reasoning', writer })
@@ -266,7 +266,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   #writeReasoning(
-    event: Extract<GenerationEvent, { type: 'reasoning-paragraph' | 'reasoning-delta' | 'reasoning-end' }>,
+    event: EventOf<'reasoning-paragraph' | 'reasoning-delta' | 'reasoning-end'>,
     emit: Emit,
   ): void {
     const open = this.#blocks.get(event.block)
@@ -276,16 +276,13 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     else if (event.text !== '') emit(open.writer.delta(event.text))
   }
 
-  #openCall(event: Extract<GenerationEvent, { type: 'tool-input-start' }>, emit: Emit): void {
+  #openCall(event: EventOf<'tool-input-start'>, emit: Emit): void {
     const writer = new CallWriter(this.#place(event.kind), event)
     this.#blocks.set(event.block, { type: 'call', writer })
     this.#begin(writer, emit)
   }
 
-  #writeCall(
-    event: Extract<GenerationEvent, { type: 'tool-input-delta' | 'tool-input-end' }>,
-    emit: Emit,
-  ): void {
+  #writeCall(event: EventOf<'tool-input-delta' | 'tool-input-end'>, emit: Emit): void {
     const open = this.#blocks.get(event.block)
     if (open?.type !== 'call') return
     if (event.type === 'tool-input-end') {

@@ -1,4 +1,6 @@
 import { allOf, byType, object, oneOf, type Read, type ReadFields, unreadInside } from '@/formats/unsaid.ts'
+import { IMAGE_DETAILS } from '@/generation/part.ts'
+import { SUMMARIES, VERBOSITIES } from '@/generation/request.ts'
 import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 const MARK: ReadFields = {
@@ -12,7 +14,7 @@ const IMAGE: ReadFields = {
   type: true,
   image_url: 'string',
   file_id: 'string',
-  detail: oneOf('auto', 'low', 'high', 'original'),
+  detail: oneOf(...IMAGE_DETAILS),
   ...MARK,
 }
 
@@ -131,7 +133,7 @@ const INSIDE: ReadFields = {
 
 /** What fields within others say that no other format is told. */
 export function unsaidFields(body: JsonObject): string[] {
-  const summary = oneOf('auto', 'concise', 'detailed')
+  const summary = oneOf(...SUMMARIES)
   const format = object({
     type: true,
     name: 'string',
@@ -142,7 +144,7 @@ export function unsaidFields(body: JsonObject): string[] {
   const { user, safety_identifier: person } = body
   return [
     ...unreadInside(body, INSIDE),
-    ...unreadInside(asObject(body['text']), { format, verbosity: oneOf('low', 'medium', 'high') }, 'text'),
+    ...unreadInside(asObject(body['text']), { format, verbosity: oneOf(...VERBOSITIES) }, 'text'),
     ...unreadInside(asObject(body['reasoning']), { summary, generate_summary: summary }, 'reasoning'),
     ...(typeof user === 'string' && typeof person === 'string' && user !== person ? ['user'] : []),
   ]

@@ -1,9 +1,7 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import { asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { ItemReader, StreamSource } from './item-reader.ts'
 import { decodeImageCall, opaqueItem } from './items.ts'
-
-type Emit = (event: GenerationEvent) => void
 
 /** An item that only this format knows, or an image: told whole when it is done. */
 export class WholeReader implements ItemReader {

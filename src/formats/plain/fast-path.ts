@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import { FrameLearner } from './frame-learner.ts'
 import { type Held, heldOf, NOTHING_HELD, type PlainTemplate, takePlain, writingTemplate } from './kernel.ts'
 import { PassedUsage } from './passed-usage.ts'
@@ -70,13 +70,13 @@ export class FastPath {
   }
 
   /** Closes the fast path. Decoder and encoder learn what went past them, as they are given an event next. */
-  close(emit: (event: GenerationEvent) => void): void {
+  close(emit: Emit): void {
     this.catchUp(emit)
     this.#writer = undefined
   }
 
   /** The same while the fast path stays open. */
-  catchUp(emit: (event: GenerationEvent) => void): void {
+  catchUp(emit: Emit): void {
     this.#tellSaid()
     const counter = this.#writer?.numbered?.counter
     if (counter !== undefined) counter.next = this.#number

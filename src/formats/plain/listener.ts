@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit } from '@/generation/event.ts'
 import { FrameLearner } from './frame-learner.ts'
 import { NOTHING_HELD, takePlain } from './kernel.ts'
 import { PassedUsage } from './passed-usage.ts'
@@ -42,7 +42,7 @@ export class PlainListener {
   }
 
   /** Tells the usage that was heard, if there is one. */
-  tellUsage(emit: (event: GenerationEvent) => void): void {
+  tellUsage(emit: Emit): void {
     const usage = this.#usage.take()
     if (usage !== undefined) this.#reader.skipUsage(usage, emit)
   }

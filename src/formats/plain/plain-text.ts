@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
@@ -55,7 +55,7 @@ export interface PlainReader {
   /** For plain events of that shape that are not pushed. Told before anything is pushed again. */
   plainNote(): PlainNote
   /** Tells the usage that a plain event told which was not pushed. */
-  skipUsage(usage: JsonObject, emit: (event: GenerationEvent) => void): void
+  skipUsage(usage: JsonObject, emit: Emit): void
 }
 
 /** Takes note of what plain events said: of how much, in UTF-16 units, or of the text itself, which costs more to keep. */

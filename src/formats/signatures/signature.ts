@@ -1,5 +1,5 @@
 import { FORMATS, type Format } from '@/generation/format.ts'
-import type { ReasoningPart, Signature } from '@/generation/part.ts'
+import { type ReasoningPart, reasoningPart, type Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, asStrings, type JsonValue } from '@/json/json.ts'
 import { indexOfMark } from '@/json/mark.ts'
 import type { Outline } from '@/json/outline.ts'
@@ -84,14 +84,12 @@ function readThought(value: JsonValue): ReasoningPart | undefined {
   const format = FORMATS.find(known => known === signature?.['format'])
   const signed = asString(signature?.['value'])
   if (format === undefined || signed === undefined) return undefined
-  return {
-    type: 'reasoning',
+  return reasoningPart({
     texts: asStrings(thought?.['texts']),
     raw: thought?.['raw'] === true,
     redacted: thought?.['redacted'] === true,
     signature: { format, vendor: asString(signature?.['vendor']), value: signed },
-    id: undefined,
-  }
+  })
 }
 
 function parseList(text: string): JsonValue[] | undefined {

@@ -1,4 +1,4 @@
-import type { GenerationEvent } from '@/generation/event.ts'
+import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import type { StreamMachine } from '@/generation/machine.ts'
 import { CustomInputDecoder } from './custom-input.ts'
 import type { ToolTable } from './names.ts'
@@ -20,7 +20,7 @@ class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
     this.#table = table
   }
 
-  push(event: GenerationEvent, emit: (output: GenerationEvent) => void): void {
+  push(event: GenerationEvent, emit: Emit): void {
     switch (event.type) {
       case 'tool-input-start':
         return emit(this.#start(event))
@@ -44,7 +44,7 @@ class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
     this.#decoders.clear()
   }
 
-  #start(event: GenerationEvent & { type: 'tool-input-start' }): GenerationEvent {
+  #start(event: EventOf<'tool-input-start'>): GenerationEvent {
     const origin = event.kind === 'function' ? this.#table.origins.get(event.name) : undefined
     if (origin === undefined) return event
     if (origin.kind === 'custom') this.#decoders.set(event.block, new CustomInputDecoder())
@@ -52,6 +52,6 @@ class ToolRaiser implements StreamMachine<GenerationEvent, GenerationEvent> {
   }
 }
 
-function emitText(block: number, text: string, emit: (output: GenerationEvent) => void): void {
+function emitText(block: number, text: string, emit: Emit): void {
   if (text !== '') emit({ type: 'tool-input-delta', block, text })
 }
