@@ -85,7 +85,11 @@ export function readSettings(env: Environment, terminal = false): Settings {
     console: read.listener('CONSOLE_HOST', 'CONSOLE_PORT', { host: '127.0.0.1', port: 8081 }),
     ops: read.listener('OPS_HOST', 'OPS_PORT', { host: '127.0.0.1', port: 9090 }),
     databaseUrl: read.databaseUrl('DATABASE_URL'),
-    redisUrl: read.address('REDIS_URL', areRedisAddresses, 'a redis:// or rediss:// address'),
+    redisUrl: read.address(
+      'REDIS_URL',
+      areRedisAddresses,
+      'a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+    ),
     dataDir: read.text('DATA_DIR') ?? './data',
     configFile: read.text('TOLLGATE_CONFIG'),
     workers: read.integer('WORKERS', 1, 1024) ?? 1,
@@ -163,12 +167,16 @@ function isPostgresAddress(value: string): boolean {
 /** As libpq has them. The client takes any other word for `verify-full`, which is not what somebody meant. */
 const SSL_MODES: readonly string[] = ['disable', 'allow', 'prefer', 'require', 'verify-ca', 'verify-full']
 
-/** One address, or those of a cluster's nodes. A path is the number of a database, which the client takes for 0 otherwise. */
+/** One address, whose path is the number of a database, or those of a cluster's nodes, where there is only database 0. */
 function areRedisAddresses(value: string): boolean {
-  return value
-    .split(',')
-    .every(address => /^rediss?:\/\/[^\s/?#]+(?:\/\d*)?(?:[?#]\S*)?$/.test(address) && isUri(address))
+  const addresses = value.split(',')
+  const pattern = addresses.length === 1 ? REDIS_ADDRESS : CLUSTER_NODE
+  return addresses.every(address => pattern.test(address) && isUri(address))
 }
+
+/** The client takes whatever else is a path for database 0. */
+const REDIS_ADDRESS = /^rediss?:\/\/[^\s/?#]+(?:\/\d*)?(?:[?#]\S*)?$/
+const CLUSTER_NODE = /^rediss?:\/\/[^\s/?#]+(?:\/0?)?(?:[?#]\S*)?$/
 
 /** As a browser names it: without a path, and of an app's own scheme, too (`app://obsidian.md`). */
 function isOrigin(value: string): boolean {

@@ -54,9 +54,15 @@ export function openRedis(url: string, options: RedisConnectOptions = {}): Redis
   const client = createClient(url.split(','), Math.max(SOCKET_TIMEOUT_MS, timeoutMs))
   let lastFailure: Error | undefined
   const failure = () => (client.status === 'ready' ? undefined : lastFailure)
+  let isTold = false
+  client.on('connecting', () => {
+    isTold = false
+  })
   // Without a listener of its own ioredis prints every failed attempt to connect.
   client.on('error', (error: Error) => {
-    lastFailure = error
+    // What else is said of a connection follows from the first.
+    if (!isTold) lastFailure = error
+    isTold = true
     options.onError?.(error)
   })
   return {
@@ -93,7 +99,12 @@ export function createClient(
   const [first = ''] = urls
   const options = { ...CLIENT_OPTIONS, socketTimeout }
   if (urls.length === 1) {
-    return new Redis(first, { ...options, enableOfflineQueue: false, retryStrategy: retryDelayMs })
+    const client = new Redis(first, { ...options, enableOfflineQueue: false, retryStrategy: retryDelayMs })
+    // It has no such database, or not for us: by itself ioredis goes on in the first one.
+    client.on('error', (error: Error & { command?: { name: string } }) => {
+      if (error.command?.name === 'select') client.disconnect(true)
+    })
+    return client
   }
   return new Cluster([...urls], {
     enableOfflineQueue: false,

@@ -75,7 +75,7 @@ describe('a good value is read', () => {
       { DATABASE_URL: 'postgres:///x?host=/run/postgresql', TOLLGATE_SECRET: SECRET },
       { databaseUrl: 'postgres:///x?host=/run/postgresql' },
     ],
-    [{ REDIS_URL: 'redis://a:1,redis://[::1]:2' }, { redisUrl: 'redis://a:1,redis://[::1]:2' }],
+    [{ REDIS_URL: 'redis://a:1,redis://[::1]:2/0' }, { redisUrl: 'redis://a:1,redis://[::1]:2/0' }],
     [{ WORKERS: '4', REDIS_URL: 'redis://cache' }, { workers: 4 }],
     [{ TOLLGATE_SECRET: 'ü'.repeat(16) }, { secret: 'ü'.repeat(16) }],
     [{ LOG_LEVEL: 'debug' }, { logLevel: 'debug' }],
@@ -119,15 +119,15 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
     [{ OPS_PORT: 'x' }, 'OPS_PORT is "x" but must be a whole number from 0 to 65535'],
     [
       { REDIS_URL: 'http://cache' },
-      'REDIS_URL is "http://cache" but must be a redis:// or rediss:// address',
+      'REDIS_URL is "http://cache" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
     ],
     [
       { REDIS_URL: 'redis://cache:99999' },
-      'REDIS_URL is not an address (19 characters) but must be a redis:// or rediss:// address',
+      'REDIS_URL is not an address (19 characters) but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
     ],
     [
       { REDIS_URL: 'redis://one,two:6379' },
-      'REDIS_URL is "redis://one,two:6379" but must be a redis:// or rediss:// address',
+      'REDIS_URL is "redis://one,two:6379" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
     ],
     [
       { DATABASE_URL: 'postgres://db:99999/x', TOLLGATE_SECRET: SECRET },
@@ -160,8 +160,12 @@ describe('a wrong value is one line: the variable, what it was, what it may be',
       'DATABASE_URL has sslmode="verify_full" but must have one of disable, allow, prefer, require, verify-ca, verify-full',
     ],
     [
+      { REDIS_URL: 'redis://one/3,redis://two/3' },
+      'REDIS_URL is "redis://one/3,redis://two/3" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
+    ],
+    [
       { REDIS_URL: 'redis://cache/main' },
-      'REDIS_URL is "redis://cache/main" but must be a redis:// or rediss:// address',
+      'REDIS_URL is "redis://cache/main" but must be a redis:// or rediss:// address, or those of a cluster, which has no other database than 0',
     ],
     [
       { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://otel:4318 ' },

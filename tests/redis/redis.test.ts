@@ -134,6 +134,20 @@ if (!hasRedisServer) {
   }
   withServer('limits work on a cluster: no call needs two slots', onCluster, 'cluster')
 
+  withServer('is in no other database than the one of its address', async server => {
+    const redis = await connectRedis(`${server.url}/3`)
+    expect(await redis.run(WRITE, ['k'], ['a'])).toBe('OK')
+    expect(await Bun.$`redis-cli -u ${server.url}/3 get k`.text()).toBe('a\n')
+    await redis.close()
+
+    const lost = openRedis(`${server.url}/99`)
+    expect(await lost.whenReady(1_000)).toBe(false)
+    expect(lost.failure()?.message).toContain('DB index is out of range')
+    await expect(lost.run(WRITE, ['other'], ['a'])).rejects.toThrow('DB index is out of range')
+    await lost.close()
+    expect(await Bun.$`redis-cli -u ${server.url} dbsize`.text()).toBe('0\n')
+  })
+
   test('what is asked before a server has answered at all fails at once, and is never sent', async () => {
     let heard = ''
     const silent = createServer(socket => {
