@@ -55,6 +55,16 @@ export interface ToolChoice {
   allowed: string[] | undefined
 }
 
+/** Adds a text to what the model is told. */
+export function addText(prompt: Prompt, text: string, mark?: Segment['mark']): void {
+  prompt.segments.push({ text, media: 0, mark })
+}
+
+/** The same for an image, a sound or a file. */
+export function addMedium(prompt: Prompt, mark?: Segment['mark']): void {
+  prompt.segments.push({ text: '', media: 1, mark })
+}
+
 /** A prompt that asks for nothing special; readers overwrite what their request says. */
 export function emptyPrompt(model: string, stream: boolean): Prompt {
   return {

@@ -1,5 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from './failure.ts'
+import type { OfferedTool } from './prompt.ts'
 
 /** A function name at OpenAI. */
 const OPENAI_NAME = /^[a-zA-Z0-9_-]{1,64}$/
@@ -33,6 +34,17 @@ export function requireObject(value: JsonValue | undefined, param: string): Json
 /** The same for an array. */
 export function requireArray(value: JsonValue | undefined, param: string): JsonValue[] {
   return Array.isArray(value) ? value : refuseType(param, 'an array of objects', value)
+}
+
+/** The same for an array that may not be empty. */
+export function requireFilled(value: JsonValue | undefined, param: string): JsonValue[] {
+  const values = requireArray(value, param)
+  if (values.length > 0) return values
+  return refuseOpenai(
+    `Invalid '${param}': empty array. Expected an array with minimum length 1.`,
+    param,
+    'empty_array',
+  )
 }
 
 /** The same for the name of a function. */
@@ -70,6 +82,25 @@ export function optionalNumber(
     )
   }
   return value
+}
+
+/** Name and input of a function that a request defines; one without parameters takes an empty object. */
+export function readFunction(definition: JsonObject, param: string): Pick<OfferedTool, 'name' | 'schema'> {
+  const name = requireOpenaiName(definition['name'], `${param}.name`)
+  const { parameters = { type: 'object', properties: {} } } = definition
+  const schema = requireObject(parameters, `${param}.parameters`)
+  const { type = 'object' } = schema
+  const fault =
+    type === 'object'
+      ? definition['strict'] === true && strictSchemaFault(schema)
+      : `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(type)}'.`
+  if (fault)
+    refuseOpenai(
+      `Invalid schema for function '${name}': ${fault}`,
+      `${param}.parameters`,
+      'invalid_function_parameters',
+    )
+  return { name, schema }
 }
 
 /** The first place where a schema breaks OpenAI's strict mode, in its words; undefined when there is none. */

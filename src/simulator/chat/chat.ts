@@ -2,6 +2,7 @@ import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { Dialect, Exchange } from '@/simulator/exchange.ts'
 import { fold } from '@/simulator/fold.ts'
 import { openaiErrorBody } from '@/simulator/openai-error.ts'
+import { inTurns } from '@/simulator/script/in-turns.ts'
 import { openaiLogprob } from '@/simulator/script/log-probability.ts'
 import { oneCallAtATime } from '@/simulator/script/one-call-at-a-time.ts'
 import { type FinishReason, IMAGE_BASE64, type Step } from '@/simulator/script/script.ts'
@@ -34,7 +35,8 @@ function* streamChat(exchange: Exchange): Generator<string> {
   const usageNull = wantsUsage && exchange.reportsUsage ? { usage: null } : {}
   const chunk = (choices: JsonValue[], usage: JsonObject = usageNull): string =>
     formatEvent(undefined, JSON.stringify({ ...head(exchange, 'chat.completion.chunk'), choices, ...usage }))
-  for (const { index, step, isFirst } of interleaved(exchange)) {
+  const answers = Array.from({ length: exchange.prompt.choices }, () => stepsOf(exchange))
+  for (const { index, step, isFirst } of inTurns(answers)) {
     if (step.type === 'error') {
       yield formatEvent(undefined, JSON.stringify(openaiErrorBody(step.failure)))
       return
@@ -46,24 +48,6 @@ function* streamChat(exchange: Exchange): Generator<string> {
   }
   if (wantsUsage && exchange.reportsUsage) yield chunk([], { usage: usageOf(exchange) })
   yield formatEvent(undefined, '[DONE]')
-}
-
-/** The steps of all choices, one of each in turn. */
-function* interleaved(exchange: Exchange): Generator<{ index: number; step: Step; isFirst: boolean }> {
-  let running = Array.from({ length: exchange.prompt.choices }, (_, index) => ({
-    index,
-    steps: stepsOf(exchange)[Symbol.iterator](),
-  }))
-  for (let isFirst = true; running.length > 0; isFirst = false) {
-    const going: typeof running = []
-    for (const choice of running) {
-      const { value: step, done } = choice.steps.next()
-      if (done === true) continue
-      yield { index: choice.index, step, isFirst }
-      going.push(choice)
-    }
-    running = going
-  }
 }
 
 /**

@@ -1,9 +1,9 @@
 import { asString, isJsonObject, type JsonObject } from '@/json/json.ts'
-import type { Prompt, Segment } from '@/simulator/prompt.ts'
+import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 import {
   refuseOpenai,
   refuseType,
-  requireArray,
+  requireFilled,
   requireObject,
   requireOpenaiName,
   requireString,
@@ -11,14 +11,7 @@ import {
 
 /** Walks the messages in order, keeping the calls that still wait for their tool message. */
 export function readMessages(body: JsonObject, prompt: Prompt): void {
-  const messages = requireArray(body['messages'], 'messages')
-  if (messages.length === 0) {
-    refuseOpenai(
-      "Invalid 'messages': empty array. Expected an array with minimum length 1.",
-      'messages',
-      'empty_array',
-    )
-  }
+  const messages = requireFilled(body['messages'], 'messages')
   let unanswered: string[] = []
   let callers: string[] = []
   for (const [index, value] of messages.entries()) {
@@ -27,12 +20,12 @@ export function readMessages(body: JsonObject, prompt: Prompt): void {
     const role = message['role']
     if (role === 'tool') {
       unanswered = answerCall(message, callers, unanswered, param)
-      prompt.toolResults.push(readContent(message, param, prompt.segments, TEXT_ONLY))
+      prompt.toolResults.push(readContent(message, param, prompt, TEXT_ONLY))
       continue
     }
     if (unanswered.length > 0) refuseUnanswered(unanswered)
     if (role === 'assistant') prompt.toolResults = []
-    callers = role === 'assistant' ? readAssistant(message, param, prompt.segments) : []
+    callers = role === 'assistant' ? readAssistant(message, param, prompt) : []
     unanswered = callers
     if (role !== 'assistant') readOther(message, param, prompt)
   }
@@ -62,27 +55,20 @@ function refuseUnanswered(ids: string[]): never {
   )
 }
 
-function readAssistant(message: JsonObject, param: string, segments: Segment[]): string[] {
+function readAssistant(message: JsonObject, param: string, prompt: Prompt): string[] {
   const calls =
-    message['tool_calls'] === undefined ? [] : requireArray(message['tool_calls'], `${param}.tool_calls`)
-  if (message['tool_calls'] !== undefined && calls.length === 0) {
-    refuseOpenai(
-      `Invalid '${param}.tool_calls': empty array. Expected an array with minimum length 1.`,
-      `${param}.tool_calls`,
-      'empty_array',
-    )
-  }
+    message['tool_calls'] === undefined ? [] : requireFilled(message['tool_calls'], `${param}.tool_calls`)
   const says = message['content'] !== undefined && message['content'] !== null
-  if (says) readContent(message, param, segments, ['text', 'refusal'])
+  if (says) readContent(message, param, prompt, ['text', 'refusal'])
   const excused = calls.length > 0 || isJsonObject(message['function_call']) || isJsonObject(message['audio'])
   if (!says && !excused && typeof message['refusal'] !== 'string')
     refuseType(`${param}.content`, 'a string', message['content'] ?? null)
   return calls.map((call, index) =>
-    readCall(requireObject(call, `${param}.tool_calls[${index}]`), `${param}.tool_calls[${index}]`, segments),
+    readCall(requireObject(call, `${param}.tool_calls[${index}]`), `${param}.tool_calls[${index}]`, prompt),
   )
 }
 
-function readCall(call: JsonObject, param: string, segments: Segment[]): string {
+function readCall(call: JsonObject, param: string, prompt: Prompt): string {
   const id = requireString(call['id'], `${param}.id`)
   if (id.length > 40) {
     refuseOpenai(
@@ -94,11 +80,7 @@ function readCall(call: JsonObject, param: string, segments: Segment[]): string 
   if (call['type'] === 'custom') {
     const custom = requireObject(call['custom'], `${param}.custom`)
     const name = requireOpenaiName(custom['name'], `${param}.custom.name`)
-    segments.push({
-      text: `${name} ${requireString(custom['input'], `${param}.custom.input`)}`,
-      media: 0,
-      mark: undefined,
-    })
+    addText(prompt, `${name} ${requireString(custom['input'], `${param}.custom.input`)}`)
     return id
   }
   if (call['type'] !== 'function')
@@ -108,25 +90,21 @@ function readCall(call: JsonObject, param: string, segments: Segment[]): string 
     )
   const called = requireObject(call['function'], `${param}.function`)
   const name = requireOpenaiName(called['name'], `${param}.function.name`)
-  segments.push({
-    text: `${name} ${requireString(called['arguments'], `${param}.function.arguments`)}`,
-    media: 0,
-    mark: undefined,
-  })
+  addText(prompt, `${name} ${requireString(called['arguments'], `${param}.function.arguments`)}`)
   return id
 }
 
 function readOther(message: JsonObject, param: string, prompt: Prompt): void {
   switch (message['role']) {
     case 'user':
-      prompt.lastUserText = readContent(message, param, prompt.segments, USER_PARTS) || prompt.lastUserText
+      prompt.lastUserText = readContent(message, param, prompt, USER_PARTS) || prompt.lastUserText
       return
     case 'system':
     case 'developer':
-      readContent(message, param, prompt.segments, TEXT_ONLY)
+      readContent(message, param, prompt, TEXT_ONLY)
       return
     case 'function':
-      prompt.toolResults = [readContent(message, param, prompt.segments, TEXT_ONLY)]
+      prompt.toolResults = [readContent(message, param, prompt, TEXT_ONLY)]
       return
     default:
       refuseOpenai(
@@ -140,27 +118,22 @@ const TEXT_ONLY = ['text']
 const USER_PARTS = ['text', 'image_url', 'input_audio', 'file', 'video_url']
 
 /** Reads a message's content into segments and returns its text. */
-function readContent(message: JsonObject, param: string, segments: Segment[], kinds: string[]): string {
+function readContent(message: JsonObject, param: string, prompt: Prompt, kinds: string[]): string {
   const content = message['content']
   if (typeof content === 'string') {
-    segments.push({ text: content, media: 0, mark: undefined })
+    addText(prompt, content)
     return content
   }
   if (!Array.isArray(content)) return refuseType(`${param}.content`, 'a string or an array of parts', content)
   if (content.length === 0)
     refuseOpenai(`Invalid '${param}.content': empty array.`, `${param}.content`, 'empty_array')
   const texts = content.map((value, index) =>
-    readPart(
-      requireObject(value, `${param}.content[${index}]`),
-      `${param}.content[${index}]`,
-      segments,
-      kinds,
-    ),
+    readPart(requireObject(value, `${param}.content[${index}]`), `${param}.content[${index}]`, prompt, kinds),
   )
   return texts.filter(text => text !== undefined).join('\n')
 }
 
-function readPart(part: JsonObject, param: string, segments: Segment[], kinds: string[]): string | undefined {
+function readPart(part: JsonObject, param: string, prompt: Prompt, kinds: string[]): string | undefined {
   const type = asString(part['type']) ?? ''
   if (!kinds.includes(type)) {
     refuseOpenai(
@@ -172,12 +145,12 @@ function readPart(part: JsonObject, param: string, segments: Segment[], kinds: s
     isJsonObject(part['prompt_cache_breakpoint']) || isJsonObject(part['cache_control']) ? '5m' : undefined
   if (type === 'text' || type === 'refusal') {
     const text = requireString(part[type], `${param}.${type}`)
-    segments.push({ text, media: 0, mark })
+    addText(prompt, text, mark)
     return text
   }
   const media = requireObject(part[type], `${param}.${type}`)
   if (type === 'image_url') requireString(media['url'], `${param}.image_url.url`)
   if (type === 'input_audio') requireString(media['data'], `${param}.input_audio.data`)
-  segments.push({ text: '', media: 1, mark })
+  addMedium(prompt, mark)
   return undefined
 }

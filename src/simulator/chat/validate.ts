@@ -2,12 +2,12 @@ import { asArray, asObject, isJsonObject, type JsonObject, type JsonValue } from
 import type { DialectRequest } from '@/simulator/exchange.ts'
 import { Failure } from '@/simulator/failure.ts'
 import { refusesMaxTokens } from '@/simulator/model-family.ts'
-import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
+import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import {
   optionalNumber,
+  readFunction,
   refuseOpenai,
-  refuseType,
-  requireArray,
+  requireFilled,
   requireObject,
   requireOpenaiName,
   requireString,
@@ -27,8 +27,7 @@ export function readChat({ body }: DialectRequest): Prompt {
   if (isJsonObject(body['stream_options']) && !prompt.stream) {
     refuseOpenai("The 'stream_options' parameter is only allowed when 'stream' is enabled.", 'stream_options')
   }
-  for (const tool of prompt.tools)
-    prompt.segments.push({ text: JSON.stringify(tool), media: 0, mark: undefined })
+  for (const tool of prompt.tools) addText(prompt, JSON.stringify(tool))
   readSampling(body, prompt)
   readMessages(body, prompt)
   prompt.output = readResponseFormat(body['response_format'])
@@ -77,14 +76,7 @@ function readSampling(body: JsonObject, prompt: Prompt): void {
 }
 
 function readTools(body: JsonObject): OfferedTool[] {
-  const tools = body['tools'] === undefined ? [] : requireArray(body['tools'], 'tools')
-  if (Array.isArray(body['tools']) && tools.length === 0) {
-    refuseOpenai(
-      "Invalid 'tools': empty array. Expected an array with minimum length 1.",
-      'tools',
-      'empty_array',
-    )
-  }
+  const tools = body['tools'] === undefined ? [] : requireFilled(body['tools'], 'tools')
   const legacy = asArray(body['functions']).map(tool => ({ type: 'function', function: tool }))
   return [...tools, ...legacy].map((value, index) =>
     readTool(requireObject(value, `tools[${index}]`), `tools[${index}]`),
@@ -110,25 +102,7 @@ function readTool(tool: JsonObject, param: string): OfferedTool {
     )
   }
   const definition = requireObject(tool['function'], `${param}.function`)
-  const name = requireOpenaiName(definition['name'], `${param}.function.name`)
-  const schema = definition['parameters'] ?? { type: 'object', properties: {} }
-  if (!isJsonObject(schema)) return refuseType(`${param}.function.parameters`, 'an object', schema)
-  if (schema['type'] !== undefined && schema['type'] !== 'object') {
-    refuseOpenai(
-      `Invalid schema for function '${name}': schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(schema['type'])}'.`,
-      `${param}.function.parameters`,
-      'invalid_function_parameters',
-    )
-  }
-  const fault = definition['strict'] === true ? strictSchemaFault(schema) : undefined
-  if (fault !== undefined) {
-    refuseOpenai(
-      `Invalid schema for function '${name}': ${fault}`,
-      `${param}.function.parameters`,
-      'invalid_function_parameters',
-    )
-  }
-  return { name, namespace: undefined, kind: 'function', schema }
+  return { ...readFunction(definition, `${param}.function`), namespace: undefined, kind: 'function' }
 }
 
 function readToolChoice(body: JsonObject, tools: OfferedTool[]): ToolChoice {

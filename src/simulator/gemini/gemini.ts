@@ -4,6 +4,7 @@ import type { Failure } from '@/simulator/failure.ts'
 import { fold } from '@/simulator/fold.ts'
 import { isGemini3 } from '@/simulator/model-family.ts'
 import type { OfferedTool } from '@/simulator/prompt.ts'
+import { inTurns } from '@/simulator/script/in-turns.ts'
 import { alternatives, logProbability } from '@/simulator/script/log-probability.ts'
 import { type FinishReason, IMAGE_BASE64, type OutputCount, type Step } from '@/simulator/script/script.ts'
 import { signReasoning } from '@/simulator/script/signature.ts'
@@ -51,21 +52,13 @@ function isEventStream(request: DialectRequest): boolean {
 }
 
 function* chunks(exchange: Exchange): Generator<JsonObject> {
-  const plays = Array.from({ length: exchange.prompt.choices }, (_, index) => ({
-    steps: exchange.play()[Symbol.iterator](),
-    candidate: createCandidate(exchange, index),
-  }))
-  for (let running = plays; running.length > 0; ) {
-    const next: typeof plays = []
-    for (const entry of running) {
-      const { value: step, done } = entry.steps.next()
-      if (done === true) continue
-      if (step.type === 'error') return yield geminiErrorBody(step.failure)
-      const candidate = entry.candidate(step)
-      if (candidate !== undefined) yield responseObject(exchange, [candidate], exchange.output)
-      next.push(entry)
-    }
-    running = next
+  const candidates = Array.from({ length: exchange.prompt.choices }, (_, index) =>
+    createCandidate(exchange, index),
+  )
+  for (const { index, step } of inTurns(candidates.map(() => exchange.play()))) {
+    if (step.type === 'error') return yield geminiErrorBody(step.failure)
+    const candidate = candidates[index]?.(step)
+    if (candidate !== undefined) yield responseObject(exchange, [candidate], exchange.output)
   }
 }
 

@@ -1,7 +1,7 @@
 import { asObject, asObjects, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { refuse } from '@/simulator/failure.ts'
 import { isGemini3 } from '@/simulator/model-family.ts'
-import type { Prompt } from '@/simulator/prompt.ts'
+import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 import { checkSignature } from '@/simulator/script/signature.ts'
 
 interface Content {
@@ -147,10 +147,8 @@ function responsesOf({ parts }: Content): JsonObject[] {
 
 function readMeaning(content: Content, prompt: Prompt): void {
   for (const part of content.parts) {
-    const text = asString(part['text'])
-    const media = part['inlineData'] !== undefined || part['fileData'] !== undefined
-    const segment = text ?? (media ? '' : JSON.stringify({ ...part, thoughtSignature: undefined }))
-    prompt.segments.push({ text: segment, media: media ? 1 : 0, mark: undefined })
+    if (part['inlineData'] !== undefined || part['fileData'] !== undefined) addMedium(prompt)
+    else addText(prompt, asString(part['text']) ?? JSON.stringify({ ...part, thoughtSignature: undefined }))
   }
   if (content.role === 'model') {
     prompt.toolResults = []

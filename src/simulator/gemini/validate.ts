@@ -10,7 +10,7 @@ import {
 import type { DialectRequest } from '@/simulator/exchange.ts'
 import { refuse } from '@/simulator/failure.ts'
 import { isGemini3 } from '@/simulator/model-family.ts'
-import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
+import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import { checkGeminiCountFields, checkGeminiFields } from './fields.ts'
 import { readContents } from './validate-contents.ts'
 
@@ -28,7 +28,7 @@ export function readGemini({ body, pathModel, pathStreams, counts }: DialectRequ
   for (const part of asArray(asObject(request['systemInstruction'])?.['parts'])) {
     const text = asString(asObject(part)?.['text'])
     if (text === undefined) return refuse('System instruction should contain text parts only.')
-    prompt.segments.push({ text, media: 0, mark: undefined })
+    addText(prompt, text)
   }
   readContents(asArray(request['contents']), prompt)
   return prompt
@@ -41,7 +41,7 @@ function readTools(tools: JsonValue[], prompt: Prompt): void {
   for (const [index, value] of tools.entries()) {
     const { functionDeclarations, ...others } = asObject(value) ?? {}
     builtIn ||= Object.keys(others).length > 0
-    prompt.segments.push({ text: JSON.stringify(value), media: 0, mark: undefined })
+    addText(prompt, JSON.stringify(value))
     for (const [position, declaration] of asArray(functionDeclarations).entries()) {
       prompt.tools.push(
         readDeclaration(

@@ -1,6 +1,6 @@
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { refuse } from '@/simulator/failure.ts'
-import type { Prompt, Segment } from '@/simulator/prompt.ts'
+import { addMedium, addText, type Prompt, type Segment } from '@/simulator/prompt.ts'
 import { checkSignature } from '@/simulator/script/signature.ts'
 
 /** A turn after the vendor's merging of neighbours with the same role. */
@@ -144,16 +144,16 @@ function readBlock(
   const mark = markOf(block)
   switch (type) {
     case 'text':
-      prompt.segments.push({ text: readText(block, path, role, version), media: 0, mark })
+      addText(prompt, readText(block, path, role, version), mark)
       return
     case 'image':
       checkImage(block, path)
-      prompt.segments.push({ text: '', media: 1, mark })
+      addMedium(prompt, mark)
       return
     case 'document':
       if (role === 'assistant' && version === '2026-10-21')
         refuse(`${path}: document blocks are not permitted in assistant messages`)
-      prompt.segments.push({ text: '', media: 1, mark })
+      addMedium(prompt, mark)
       return
     case 'thinking':
     case 'redacted_thinking':
@@ -163,7 +163,7 @@ function readBlock(
       prompt.segments.push({ text: resultText(block, path), media: countMedia(block['content']), mark })
       return
     default:
-      prompt.segments.push({ text: JSON.stringify({ ...block, cache_control: undefined }), media: 0, mark })
+      addText(prompt, JSON.stringify({ ...block, cache_control: undefined }), mark)
   }
 }
 

@@ -10,6 +10,7 @@ import {
 import type { DialectRequest } from '@/simulator/exchange.ts'
 import { Failure, refuse } from '@/simulator/failure.ts'
 import {
+  addText,
   emptyPrompt,
   type OfferedTool,
   type Prompt,
@@ -105,11 +106,7 @@ function readStopSequence(value: JsonValue): string {
 function readTools(body: JsonObject, prompt: Prompt): void {
   for (const [index, value] of asArray(body['tools']).entries()) {
     const tool = asObject(value) ?? refuse(`tools.${index}: Input should be a valid dictionary`)
-    prompt.segments.push({
-      text: JSON.stringify({ ...tool, cache_control: undefined }),
-      media: 0,
-      mark: markOf(tool),
-    })
+    addText(prompt, JSON.stringify({ ...tool, cache_control: undefined }), markOf(tool))
     const type = tool['type']
     if (type !== undefined && type !== 'custom') continue
     const offered = readTool(tool, `tools.${index}.custom`)
@@ -148,17 +145,14 @@ function readToolChoice(body: JsonObject, prompt: Prompt, thinks: boolean): Tool
 
 function readSystem(system: JsonValue | undefined, prompt: Prompt): void {
   if (system === undefined) return
-  if (typeof system === 'string') {
-    prompt.segments.push({ text: system, media: 0, mark: undefined })
-    return
-  }
+  if (typeof system === 'string') return addText(prompt, system)
   if (!Array.isArray(system)) refuse('system: Input should be a valid string or list')
   for (const [index, value] of asArray(system).entries()) {
     const block = asObject(value) ?? refuse(`system.${index}: Input should be a valid dictionary`)
     if (block['type'] !== 'text') refuse(`system.${index}.type: Input should be 'text'`)
     const text = requireField(asString(block['text']), `system.${index}.text`)
     if (text === '') refuse('system: text content blocks must be non-empty')
-    prompt.segments.push({ text, media: 0, mark: markOf(block) })
+    addText(prompt, text, markOf(block))
   }
 }
 

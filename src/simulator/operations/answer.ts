@@ -1,4 +1,5 @@
 import type { JsonObject } from '@/json/json.ts'
+import { JSON_TYPE } from '@/simulator/delivery/sending.ts'
 import { formatEvent } from '@/sse/event.ts'
 import type { Film } from './film.ts'
 
@@ -10,7 +11,7 @@ export interface OperationAnswer {
 
 /** An answer in JSON. */
 export function json(value: JsonObject): OperationAnswer {
-  return { contentType: 'application/json; charset=utf-8', body: JSON.stringify(value) }
+  return { contentType: JSON_TYPE, body: JSON.stringify(value) }
 }
 
 /** The frames of an event stream whose names equal their types. */

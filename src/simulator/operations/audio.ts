@@ -1,18 +1,13 @@
-import { asString, type JsonObject } from '@/json/json.ts'
-import { Failure } from '@/simulator/failure.ts'
+import type { JsonObject } from '@/json/json.ts'
 import { words } from '@/simulator/script/words.ts'
+import { refuseType, requireString } from '@/simulator/validate.ts'
 import { eventStream, json, type OperationAnswer, tokensOf } from './answer.ts'
 import { bytesOf } from './base64.ts'
 import type { OperationFields } from './fields.ts'
 
 /** The same silence for every text. */
 export function speech(body: JsonObject): OperationAnswer {
-  const input = asString(body['input'])
-  if (input === undefined)
-    throw new Failure(400, "Missing required parameter: 'input'.", {
-      param: 'input',
-      code: 'missing_required_parameter',
-    })
+  const input = requireString(body['input'], 'input')
   if (body['stream_format'] !== 'sse') return { contentType: 'audio/wav', body: SILENCE }
   const tokens = { input_tokens: tokensOf(input), output_tokens: 1, total_tokens: tokensOf(input) + 1 }
   const audio = Buffer.from(SILENCE).toString('base64')
@@ -24,11 +19,7 @@ export function speech(body: JsonObject): OperationAnswer {
 
 /** A transcript that names the file, in the format asked for. */
 export function transcription({ body, file }: OperationFields): OperationAnswer {
-  if (file === undefined)
-    throw new Failure(400, "Missing required parameter: 'file'.", {
-      param: 'file',
-      code: 'missing_required_parameter',
-    })
+  if (file === undefined) return refuseType('file', 'a file', undefined)
   const text = `Transcript of ${file.name}.`
   const pieces = [...words(text)]
   const input = Math.ceil(file.bytes / 4)

@@ -1,5 +1,6 @@
 import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
+import { refuseType } from '@/simulator/validate.ts'
 import { tokensOf } from './answer.ts'
 
 const DEFAULT_DIMENSIONS = 256
@@ -8,11 +9,7 @@ const MAX_DIMENSIONS = 4096
 /** OpenAI's list of embeddings, in numbers or as base64 of little-endian floats. */
 export function openaiEmbeddings(body: JsonObject): JsonObject {
   const input = body['input']
-  if (input === undefined)
-    throw new Failure(400, "Missing required parameter: 'input'.", {
-      param: 'input',
-      code: 'missing_required_parameter',
-    })
+  if (input === undefined) return refuseType('input', 'a text, a list of texts, or tokens', input)
   const isOne = typeof input === 'string' || (Array.isArray(input) && typeof input[0] === 'number')
   const inputs: JsonValue[] = isOne ? [input] : asArray(input)
   if (inputs.length === 0) throw new Failure(400, "'$.input' is invalid.", { param: 'input' })

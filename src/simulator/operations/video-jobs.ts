@@ -1,3 +1,4 @@
+import { dropOldest } from '@/clock/oldest.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
 
@@ -41,8 +42,7 @@ export function createVideoJobs(): VideoJobs {
     find,
     start(job) {
       jobs.set(job.id, job)
-      const oldest = jobs.keys().next().value
-      if (jobs.size > MOST_JOBS && oldest !== undefined) jobs.delete(oldest)
+      dropOldest(jobs, MOST_JOBS)
       return job
     },
     look(id) {

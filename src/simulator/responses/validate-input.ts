@@ -1,6 +1,6 @@
 import { asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { Failure } from '@/simulator/failure.ts'
-import type { Prompt } from '@/simulator/prompt.ts'
+import { addMedium, addText, type Prompt } from '@/simulator/prompt.ts'
 import { checkSignature } from '@/simulator/script/signature.ts'
 import {
   refuseOpenai,
@@ -173,16 +173,11 @@ function readPart(part: JsonObject, param: string, kinds: string[], prompt: Prom
   if (type === 'input_text' || type === 'output_text' || type === 'refusal') {
     const field = type === 'refusal' ? 'refusal' : 'text'
     const text = requireString(part[field], `${param}.${field}`)
-    prompt.segments.push({ text, media: 0, mark })
+    addText(prompt, text, mark)
     return text
   }
   if (type === 'input_image' && part['file_id'] === undefined)
     requireString(part['image_url'], `${param}.image_url`)
-  prompt.segments.push({ text: '', media: 1, mark })
+  addMedium(prompt, mark)
   return undefined
-}
-
-/** Adds a text to what the model is told. */
-export function addText(prompt: Prompt, text: string): void {
-  prompt.segments.push({ text, media: 0, mark: undefined })
 }

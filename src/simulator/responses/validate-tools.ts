@@ -1,13 +1,11 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
-import type { OfferedTool, Prompt } from '@/simulator/prompt.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { addText, type OfferedTool, type Prompt } from '@/simulator/prompt.ts'
 import {
-  refuseOpenai,
-  refuseType,
+  readFunction,
   requireArray,
   requireObject,
   requireOpenaiName,
   requireString,
-  strictSchemaFault,
 } from '@/simulator/validate.ts'
 
 /** Adds the tools of the request, or of an item that brings more of them. */
@@ -16,7 +14,7 @@ export function addTools(value: JsonValue | undefined, param: string, prompt: Pr
   for (const [index, entry] of requireArray(value, param).entries()) {
     const tool = requireObject(entry, `${param}[${index}]`)
     prompt.tools.push(...offeredIn(tool, `${param}[${index}]`, undefined))
-    prompt.segments.push({ text: JSON.stringify(tool), media: 0, mark: undefined })
+    addText(prompt, JSON.stringify(tool))
   }
 }
 
@@ -24,7 +22,7 @@ export function addTools(value: JsonValue | undefined, param: string, prompt: Pr
 function offeredIn(tool: JsonObject, param: string, namespace: string | undefined): OfferedTool[] {
   switch (requireString(tool['type'], `${param}.type`)) {
     case 'function':
-      return [readFunction(tool, param, namespace)]
+      return [{ ...readFunction(tool, param), namespace, kind: 'function' }]
     case 'custom':
       return [
         { name: requireOpenaiName(tool['name'], `${param}.name`), namespace, kind: 'custom', schema: {} },
@@ -39,22 +37,4 @@ function offeredIn(tool: JsonObject, param: string, namespace: string | undefine
     default:
       return []
   }
-}
-
-function readFunction(tool: JsonObject, param: string, namespace: string | undefined): OfferedTool {
-  const name = requireOpenaiName(tool['name'], `${param}.name`)
-  const schema = tool['parameters'] ?? { type: 'object', properties: {} }
-  if (!isJsonObject(schema)) return refuseType(`${param}.parameters`, 'an object', schema)
-  const fault = tool['strict'] === true ? strictSchemaFault(schema) : undefined
-  const wrongType = schema['type'] !== undefined && schema['type'] !== 'object'
-  const message = wrongType
-    ? `schema must be a JSON Schema of 'type: "object"', got 'type: ${JSON.stringify(schema['type'])}'.`
-    : fault
-  if (message !== undefined)
-    refuseOpenai(
-      `Invalid schema for function '${name}': ${message}`,
-      `${param}.parameters`,
-      'invalid_function_parameters',
-    )
-  return { name, namespace, kind: 'function', schema }
 }

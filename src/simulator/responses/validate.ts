@@ -1,6 +1,6 @@
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { DialectRequest } from '@/simulator/exchange.ts'
-import { emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
+import { addText, emptyPrompt, type OfferedTool, type Prompt, type ToolChoice } from '@/simulator/prompt.ts'
 import {
   optionalNumber,
   refuseOpenai,
@@ -10,7 +10,7 @@ import {
   requireString,
   strictSchemaFault,
 } from '@/simulator/validate.ts'
-import { addText, readInput } from './validate-input.ts'
+import { readInput } from './validate-input.ts'
 import { addTools } from './validate-tools.ts'
 
 /** Fields of Chat Completions that a wrong conversion leaves behind; OpenAI refuses them by name. */

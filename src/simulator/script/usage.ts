@@ -1,3 +1,4 @@
+import { dropOldest } from '@/clock/oldest.ts'
 import type { Prompt, Segment } from '@/simulator/prompt.ts'
 
 /**
@@ -94,8 +95,7 @@ function longestSeen(prefixes: Prefix[], seen: Set<string>): number {
 function remember(seen: Set<string>, key: string): void {
   seen.delete(key)
   seen.add(key)
-  const oldest = seen.values().next().value
-  if (seen.size > REMEMBERED_PREFIXES && oldest !== undefined) seen.delete(oldest)
+  dropOldest(seen, REMEMBERED_PREFIXES)
 }
 
 function tokensOf(segment: Segment): number {
