@@ -28,7 +28,7 @@ const FORBIDDEN = new Set([
   'simulator>formats',
 ])
 
-/** Leaves whose row may look at one another, since each is a vocabulary of its own. */
+/** Leaves whose row may look at one another, since each is a vocabulary of its own; but no two at each other. */
 const LEAF_ROW = 5
 
 /** The same within exchange/: what is nearer to the caller, and the kinds of exchanges, above what serves them. */
@@ -194,6 +194,16 @@ describe('the dependency picture', async () => {
     expect(
       within.filter(found => !isDown(found, rows)).map(({ file, target }) => `${file} imports ${target}`),
     ).toEqual([])
+  })
+
+  test('of two leaves one at most imports the other', () => {
+    const pairs = new Set(
+      imports
+        .filter(({ from, to }) => from !== to && rowOf(from) === LEAF_ROW && rowOf(to) === LEAF_ROW)
+        .map(({ from, to }) => `${from}>${to}`),
+    )
+    expect(pairs.size).toBeGreaterThan(0)
+    expect([...pairs].filter(pair => pairs.has(pair.split('>').toReversed().join('>')))).toEqual([])
   })
 
   test('no file imports itself, over whichever others', () => {

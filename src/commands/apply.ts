@@ -1,7 +1,8 @@
 import { readConfigFile } from '@/config/file.ts'
 import type { Environment } from '@/config/settings.ts'
+import { applyFile } from '@/console/file-changes.ts'
 import type { Database } from '@/db/connect.ts'
-import { type ApplyResult, applyFile, type Counts } from '@/routing/catalog/apply.ts'
+import { type ApplyResult, type Counts, countsOf } from '@/routing/catalog/apply.ts'
 import { describeCurrencyChange } from '@/routing/catalog/defaults.ts'
 import { describeJump } from '@/routing/catalog/price-jump.ts'
 import { readChannelIds } from '@/routing/catalog/store.ts'
@@ -26,15 +27,21 @@ export const applyCommand: Command = {
     const result = await withDatabase(io, async (db, settings) =>
       applyPath(db, await openSecretBox(db, settings), path, io.env, options),
     )
-    const { channels, models, warnings, currencyChange } = result
+    const { warnings, currencyChange } = result
+    const channels = countsOf(result.channels)
+    const models = countsOf(result.models)
     if (currencyChange !== undefined) io.error(`warning: ${describeCurrencyChange(currencyChange)}`)
     for (const warning of warnings) io.error(`warning: ${describeJump(warning)}`)
     const note = options.dryRun ? '\nnothing was written (--dry-run)' : ''
     print(
       io,
       words.json,
-      { channels: { ...channels }, models: { ...models }, warnings: warnings.map(jump => ({ ...jump })) },
-      () => `${counts(result)}${note}`,
+      { channels, models, warnings: warnings.map(jump => ({ ...jump })) },
+      () =>
+        `${table(HEADINGS, [
+          ['channels', ...textsOf(channels)],
+          ['models', ...textsOf(models)],
+        ])}${note}`,
     )
     return 0
   },
@@ -56,12 +63,8 @@ export async function applyPath(
   return applyFile(db, secretBox, file, { ...options, source: 'file' })
 }
 
-function counts({ channels, models }: ApplyResult): string {
-  const row = (name: string, { added, changed, removed }: Counts) => [
-    name,
-    String(added),
-    String(changed),
-    String(removed),
-  ]
-  return table(['', 'added', 'changed', 'removed'], [row('channels', channels), row('models', models)])
+const HEADINGS = ['', 'added', 'changed', 'removed']
+
+function textsOf({ added, changed, removed }: Counts): string[] {
+  return [added, changed, removed].map(String)
 }

@@ -5,7 +5,6 @@ import type { Surface } from '@/generation/surface.ts'
 import type { ThinkTags } from '@/generation/think-tags.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { check, type Decimals, type Known } from './checks.ts'
-import type { ConsoleEntry } from './console.ts'
 import { substituteFrom } from './environment.ts'
 import type {
   ChannelContent,
@@ -81,6 +80,30 @@ export interface LimitsEntry {
   /** Of each model, all accounts together. */
   model: BucketLimits | undefined
   onRedisDown: OnRedisDown | undefined
+}
+
+/** What the operator says of the web console: tollgate.yaml's `console`, defaults filled in. */
+export interface ConsoleEntry {
+  /** Whether visitors may make an account. */
+  signup: boolean
+  /** Whether account holders see which channel served a request. */
+  showChannels: boolean
+  /** Where mail goes out; undefined: links are shown to administrators. */
+  smtp: SmtpEntry | undefined
+  /** Buying credit by card; undefined: nobody can. */
+  stripe: { secretKey: string; webhookSecret: string } | undefined
+}
+
+/** A mail server, and what mail is from. */
+export interface SmtpEntry {
+  host: string
+  port: number
+  /** True: TLS from the start; false: STARTTLS where the server offers it. */
+  secure: boolean
+  user: string | undefined
+  password: string | undefined
+  /** What mail is from. */
+  from: string
 }
 
 /** tollgate.yaml, valid as a whole. */

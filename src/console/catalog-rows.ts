@@ -1,5 +1,4 @@
 import type { ChannelEntry, ModelEntry } from '@/config/file.ts'
-import type { JsonObject } from '@/json/json.ts'
 import type { StoredChannel, StoredModel } from '@/routing/catalog/store.ts'
 import type { BreakerView } from '@/routing/health/breaker.ts'
 import type { ChannelHealth } from '@/routing/health/health.ts'
@@ -34,12 +33,8 @@ export function channelRow(
   }
 }
 
-/** A channel for the log of acts: no key, and as little of its headers. */
-export function channelAct(entry: ChannelEntry): JsonObject {
-  return { ...channelFields(entry), api_keys: entry.apiKeys.map(hintOf) }
-}
-
-function channelFields(entry: ChannelEntry) {
+/** What a channel is, but for its name and its keys; headers that may be secret are hidden. */
+export function channelFields(entry: ChannelEntry) {
   return {
     format: entry.format,
     base_url: entry.baseUrl,
@@ -67,12 +62,8 @@ export function modelRow(stored: StoredModel, priceVersion: bigint | undefined, 
   }
 }
 
-/** A model for the log of acts. */
-export function modelAct(entry: ModelEntry): JsonObject {
-  return { ...modelFields(entry), prices: entry.prices ?? null }
-}
-
-function modelFields(entry: ModelEntry) {
+/** What a model is, but for its id and its prices. */
+export function modelFields(entry: ModelEntry) {
   return {
     aliases: [...entry.aliases],
     display_name: entry.displayName,
@@ -91,7 +82,7 @@ function modelFields(entry: ModelEntry) {
 }
 
 /** The last four characters of a key that is long enough not to be given away by them. */
-function hintOf(key: string): string | null {
+export function hintOf(key: string): string | null {
   return key.length < 16 ? null : `...${key.slice(-4)}`
 }
 

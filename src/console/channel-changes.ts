@@ -8,7 +8,7 @@ import {
 } from '@/routing/catalog/store.ts'
 import { type Actor, administer } from './acts.ts'
 import type { NewChannel } from './api/contract/admin-catalog.ts'
-import { channelAct } from './catalog-rows.ts'
+import { channelAct } from './catalog-acts.ts'
 import { channelValue, FROM_CONSOLE, readEntries } from './catalog-values.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError, notFound } from './failure.ts'
@@ -34,18 +34,8 @@ export async function writeChannel(
       refuseOverwriting('channel', before.revision, revision)
     }
     const file = readEntries({ channels: [channelValue(body, before)] }, stored)
-    const [entry] = file.channels
-    if (entry === undefined) throw new Error('a channel was read as none')
-    await applyIn(tx, secretBox, file, FROM_CONSOLE)
-    return {
-      result: undefined,
-      act: {
-        action: before === undefined ? 'channel.create' : 'channel.change',
-        target: `channel ${body.name}`,
-        before: before === undefined ? null : channelAct(before),
-        after: channelAct(entry),
-      },
-    }
+    const { channels } = await applyIn(tx, secretBox, file, FROM_CONSOLE)
+    return { result: undefined, act: channels.map(channelAct)[0] }
   })
   await console.catalog.reload()
 }
@@ -59,10 +49,7 @@ export async function removeChannel(console: Console, actor: Actor, name: string
     await removeChannels(tx, [name])
     await announceCatalog(tx)
     const left = (await readModels(tx)).filter(({ routes }) => routes.length === 0).map(({ id }) => id)
-    return {
-      result: left,
-      act: { action: 'channel.delete', target: `channel ${name}`, before: channelAct(before), after: null },
-    }
+    return { result: left, act: channelAct({ name, before, after: undefined }) }
   })
   await console.catalog.reload()
   return orphans

@@ -1,4 +1,4 @@
-import type { SmtpEntry } from '@/config/console.ts'
+import type { SmtpEntry } from '@/config/file.ts'
 
 /** A mail in plain text. */
 export interface Mail {

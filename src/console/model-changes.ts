@@ -9,7 +9,7 @@ import {
 } from '@/routing/catalog/store.ts'
 import { type Actor, administer } from './acts.ts'
 import type { NewModel } from './api/contract/admin-catalog.ts'
-import { modelAct } from './catalog-rows.ts'
+import { modelAct } from './catalog-acts.ts'
 import { FROM_CONSOLE, readEntries, withoutNulls } from './catalog-values.ts'
 import type { Console } from './deployment.ts'
 import { ConsoleError, notFound } from './failure.ts'
@@ -34,18 +34,8 @@ export async function writeModel(
       refuseOverwriting('model', before.revision, revision)
     }
     const file = readEntries({ models: [withoutNulls(body)] }, await readChannels(tx, secretBox))
-    const [entry] = file.models
-    if (entry === undefined) throw new Error('a model was read as none')
-    const { warnings } = await applyIn(tx, secretBox, file, FROM_CONSOLE)
-    return {
-      result: warnings,
-      act: {
-        action: before === undefined ? 'model.create' : 'model.change',
-        target: `model ${body.id}`,
-        before: before === undefined ? null : modelAct(before),
-        after: modelAct(entry),
-      },
-    }
+    const { models, warnings } = await applyIn(tx, secretBox, file, FROM_CONSOLE)
+    return { result: warnings, act: models.map(modelAct)[0] }
   })
   await console.catalog.reload()
   return jumps
@@ -62,10 +52,7 @@ export async function removeModel(console: Console, actor: Actor, id: string): P
     if (before === undefined) throw notFound('model')
     await removeModels(tx, [id])
     await announceCatalog(tx)
-    return {
-      result: undefined,
-      act: { action: 'model.delete', target: `model ${id}`, before: modelAct(before), after: null },
-    }
+    return { result: undefined, act: modelAct({ name: id, before, after: undefined }) }
   })
   await console.catalog.reload()
 }

@@ -4,9 +4,10 @@ import { join } from 'node:path'
 import { manualClock } from '#tests/support/manual-clock.ts'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import { parseConfigFile } from '@/config/file.ts'
+import { applyFile } from '@/console/file-changes.ts'
 import { channel, model, setting } from '@/db/schema.ts'
 import { Affinity } from '@/routing/affinity.ts'
-import { applyFile } from '@/routing/catalog/apply.ts'
+import { countsOf } from '@/routing/catalog/apply.ts'
 import { loadCatalog, readChannelIds } from '@/routing/catalog/store.ts'
 import { Concurrency } from '@/routing/concurrency.ts'
 import { Health } from '@/routing/health/health.ts'
@@ -42,7 +43,8 @@ async function applied(text: string) {
   const env = Object.fromEntries(names.map(name => [name, `sk-${name.toLowerCase()}`]))
   const known = { channels: new Set((await readChannelIds(db.orm)).keys()) }
   const file = parseConfigFile(text, { name: 'tollgate.yaml', env, known })
-  return applyFile(db, box, file, { prune: false, dryRun: false, source: 'file' })
+  const done = await applyFile(db, box, file, { prune: false, dryRun: false, source: 'file' })
+  return { channels: countsOf(done.channels), models: countsOf(done.models) }
 }
 
 /** Some pieces are about models only: the channels that they name, as they may be declared elsewhere. */

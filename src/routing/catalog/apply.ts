@@ -1,11 +1,16 @@
 import { isDeepStrictEqual } from 'node:util'
-import { writeConsoleEntry } from '@/config/console.ts'
 import type { ChannelEntry, ConfigFile, ModelEntry } from '@/config/file.ts'
 import type { Database, Transaction } from '@/db/connect.ts'
 import type { Source } from '@/db/schema.ts'
 import { Refusal } from '@/errors/refusal.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-import { type CurrencyChange, readCurrencyChange, writeDefaults } from './defaults.ts'
+import {
+  type CurrencyChange,
+  currencyChangeOf,
+  type Defaults,
+  loadDefaults,
+  writeDefaults,
+} from './defaults.ts'
 import type { PriceJump } from './price-jump.ts'
 import { reviewPrices, writePrices } from './price-review.ts'
 import { readClock, readCurrentPrices } from './price-store.ts'
@@ -34,41 +39,42 @@ export interface ApplyOptions {
   source: Source
 }
 
-/** How many rows of one kind. */
-export interface Counts {
-  added: number
-  changed: number
-  removed: number
+/** Something that is not what it was. */
+export interface Change<Thing> {
+  name: string
+  /** Undefined: it is new. */
+  before: Thing | undefined
+  /** Undefined: it is gone. */
+  after: Thing | undefined
 }
 
 /** What was done, or with `dryRun` would be. */
 export interface ApplyResult {
-  channels: Counts
-  models: Counts
+  channels: readonly Change<ChannelEntry>[]
+  models: readonly Change<ModelEntry>[]
+  /** Undefined: they are what they were. */
+  defaults: { before: Defaults; after: Defaults } | undefined
   /** Prices that changed by more than a factor of two. */
   warnings: readonly PriceJump[]
   /** Only where there were channels or models before. */
   currencyChange: CurrencyChange | undefined
 }
 
-/** What has to be written so that the database says what the file says. */
-interface Plan<Entry> {
-  added: Entry[]
-  changed: Entry[]
-  /** Names of what goes. */
-  removed: string[]
+/** How many rows of one kind. */
+export type Counts = Record<'added' | 'changed' | 'removed', number>
+
+/** For people: how much was done. */
+export function countsOf(changes: readonly Change<unknown>[]): Counts {
+  const added = changes.filter(({ before }) => before === undefined).length
+  const removed = changes.filter(({ after }) => after === undefined).length
+  return { added, changed: changes.length - added - removed, removed }
 }
 
 /**
- * Brings channels, models and defaults to what the file says, in one transaction, one process at a time. Applying the
- * same file again changes nothing.
+ * Brings channels, models and defaults to what the file says, one process at a time. Applying the same file again
+ * changes nothing.
  * @throws Refusal if the file contradicts what stays in the database
  */
-export function applyFile(db: Database, secretBox: SecretBox, file: ConfigFile, options: ApplyOptions) {
-  return db.orm.transaction(tx => applyIn(tx, secretBox, file, options))
-}
-
-/** The same as a part of a transaction. */
 export async function applyIn(
   tx: Transaction,
   secretBox: SecretBox,
@@ -95,48 +101,49 @@ async function applyLocked(
   options: ApplyOptions,
 ): Promise<ApplyResult> {
   const stored = { channels: await readChannels(tx, secretBox), models: await readModels(tx) }
-  const { source } = options
+  const { source, prune } = options
   const state = { current: await readCurrentPrices(tx), source, now: await readClock(tx) }
   const review = reviewPrices(file.models, stored.models, state)
-  const currencyChange = (await hasEntries(tx))
-    ? await readCurrencyChange(tx, file, options.prune)
-    : undefined
-  const channels = planChannels(file.channels, stored.channels, options.prune)
-  const models = planModels(review.models, stored.models, options.prune)
-  refuseConflicts(file, stored, options.prune)
-  if (!options.dryRun) {
-    const written = await write(tx, secretBox, { channels, models }, source)
-    const pricesChanged = await writePrices(tx, review.models, state)
-    const defaultsChanged = await writeDefaults(tx, file, options.prune)
-    await writeConsoleEntry(tx, secretBox, file.console, options.prune)
-    if (written || pricesChanged || defaultsChanged) await announceCatalog(tx)
-  }
-  return { channels: counts(channels), models: counts(models), warnings: review.jumps, currencyChange }
+  const before = await loadDefaults({ orm: tx })
+  const currencyChange = (await hasEntries(tx)) ? currencyChangeOf(before, file, prune) : undefined
+  const channels = changesTo(file.channels, stored.channels, ({ name }) => name, isSameChannel, prune)
+  const models = changesTo(review.models, stored.models, ({ id }) => id, isSameModel, prune)
+  refuseConflicts(file, stored, prune)
+  const result = { channels, models, defaults: undefined, warnings: review.jumps, currencyChange }
+  if (options.dryRun) return result
+  await write(tx, secretBox, channels, models, source)
+  const pricesChanged = await writePrices(tx, review.models, state)
+  const defaultsChanged = await writeDefaults(tx, file, prune)
+  if (channels.length + models.length > 0 || pricesChanged || defaultsChanged) await announceCatalog(tx)
+  const after = await loadDefaults({ orm: tx })
+  return { ...result, defaults: isDeepStrictEqual(before, after) ? undefined : { before, after } }
 }
 
-function planChannels(wanted: readonly ChannelEntry[], stored: readonly StoredChannel[], prune: boolean) {
-  const byName = new Map(stored.map(row => [row.name, row]))
-  return plan(
-    wanted,
-    byName,
-    prune,
-    entry => entry.name,
-    (entry, row) => {
-      const { id: _, keyIds: __, revision: ___, ...rest } = row
-      return isDeepStrictEqual(rest, entry)
-    },
-  )
+/** What has to be written so that the database says what the file says. */
+function changesTo<Entry, Row extends Entry>(
+  wanted: readonly Entry[],
+  stored: readonly Row[],
+  nameOf: (entry: Entry) => string,
+  isSame: (row: Row, entry: Entry) => boolean,
+  prune: boolean,
+): Change<Entry>[] {
+  const rows = new Map(stored.map(row => [nameOf(row), row]))
+  const names = new Set(wanted.map(nameOf))
+  const written = wanted.flatMap(after => {
+    const name = nameOf(after)
+    const before = rows.get(name)
+    return before !== undefined && isSame(before, after) ? [] : { name, before, after }
+  })
+  const unnamed = prune ? stored.filter(row => !names.has(nameOf(row))) : []
+  return [...written, ...unnamed.map(before => ({ name: nameOf(before), before, after: undefined }))]
 }
 
-function planModels(wanted: readonly ModelEntry[], stored: readonly StoredModel[], prune: boolean) {
-  const byId = new Map(stored.map(row => [row.id, row]))
-  return plan(
-    wanted,
-    byId,
-    prune,
-    entry => entry.id,
-    (entry, { createdAt: _, revision: __, ...row }) => isDeepStrictEqual(inOrder(row), inOrder(entry)),
-  )
+function isSameChannel({ id: _, keyIds: __, revision: ___, ...row }: StoredChannel, entry: ChannelEntry) {
+  return isDeepStrictEqual(row, entry)
+}
+
+function isSameModel({ createdAt: _, revision: __, ...row }: StoredModel, entry: ModelEntry) {
+  return isDeepStrictEqual(inOrder(row), inOrder(entry))
 }
 
 /** Aliases and routes are sets: their order in the file says nothing. */
@@ -146,24 +153,6 @@ function inOrder(entry: ModelEntry): ModelEntry {
     ...entry,
     aliases: entry.aliases.toSorted(),
     routes: entry.routes.toSorted((one, other) => (key(one) < key(other) ? -1 : 1)),
-  }
-}
-
-function plan<Entry, Row>(
-  wanted: readonly Entry[],
-  stored: ReadonlyMap<string, Row>,
-  prune: boolean,
-  nameOf: (entry: Entry) => string,
-  isSame: (entry: Entry, row: Row) => boolean,
-): Plan<Entry> {
-  const names = new Set(wanted.map(nameOf))
-  return {
-    added: wanted.filter(entry => !stored.has(nameOf(entry))),
-    changed: wanted.filter(entry => {
-      const row = stored.get(nameOf(entry))
-      return row !== undefined && !isSame(entry, row)
-    }),
-    removed: prune ? [...stored.keys()].filter(name => !names.has(name)) : [],
   }
 }
 
@@ -195,28 +184,26 @@ function refuseConflicts(
   }
 }
 
-/** True if anything was written. */
 async function write(
   tx: Transaction,
   secretBox: SecretBox,
-  { channels, models }: { channels: Plan<ChannelEntry>; models: Plan<ModelEntry> },
+  channels: readonly Change<ChannelEntry>[],
+  models: readonly Change<ModelEntry>[],
   source: Source,
-): Promise<boolean> {
-  const changedModels = [...models.added, ...models.changed]
-  const changedChannels = [...channels.added, ...channels.changed]
-  await removeModels(tx, models.removed)
-  for (const entry of changedChannels) await writeChannel(tx, secretBox, entry, source)
+): Promise<void> {
+  const changedModels = models.flatMap(({ after }) => after ?? [])
+  await removeModels(tx, goneOf(models))
+  for (const { after } of channels) if (after !== undefined) await writeChannel(tx, secretBox, after, source)
   const channelIds = await readChannelIds(tx)
   await removeAliases(
     tx,
-    changedModels.map(entry => entry.id),
+    changedModels.map(({ id }) => id),
   )
   await writeModels(tx, changedModels, channelIds, source)
   // Last: by now no route leads through them.
-  await removeChannels(tx, channels.removed)
-  return changedModels.length + changedChannels.length + models.removed.length + channels.removed.length > 0
+  await removeChannels(tx, goneOf(channels))
 }
 
-function counts<Entry>({ added, changed, removed }: Plan<Entry>): Counts {
-  return { added: added.length, changed: changed.length, removed: removed.length }
+function goneOf(changes: readonly Change<unknown>[]): string[] {
+  return changes.filter(({ after }) => after === undefined).map(({ name }) => name)
 }

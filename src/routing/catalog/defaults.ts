@@ -67,12 +67,11 @@ export interface CurrencyChange {
 }
 
 /** Whether a file gives the deployment another currency; undefined: it does not. */
-export async function readCurrencyChange(
-  tx: Transaction,
+export function currencyChangeOf(
+  { currency: from }: Defaults,
   file: ConfigFile,
   prune: boolean,
-): Promise<CurrencyChange | undefined> {
-  const { currency: from } = await loadDefaults({ orm: tx })
+): CurrencyChange | undefined {
   const to = file.currency ?? (prune ? PRESET.currency : from)
   return to === from ? undefined : { from, to }
 }

@@ -2,10 +2,11 @@
 import { afterAll, beforeEach, describe, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
 import type { ConfigFile } from '@/config/file.ts'
+import { applyFile } from '@/console/file-changes.ts'
 import { openListener } from '@/db/listener.ts'
 import { channel, channelKey, model, setting } from '@/db/schema.ts'
 import { Refusal } from '@/errors/refusal.ts'
-import { applyFile } from '@/routing/catalog/apply.ts'
+import { countsOf } from '@/routing/catalog/apply.ts'
 import { loadDefaults } from '@/routing/catalog/defaults.ts'
 import { CATALOG_TOPIC, loadCatalog } from '@/routing/catalog/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
@@ -46,9 +47,9 @@ trial_credit: "2.5"
 `
 
 async function apply(file: ConfigFile, options: { prune?: boolean; dryRun?: boolean } = {}) {
-  const result = await applyFile(db, box, file, { prune: false, dryRun: false, source: 'file', ...options })
-  const { warnings: _, currencyChange: __, ...counts } = result
-  return counts
+  const applied = { prune: false, dryRun: false, source: 'file', ...options } as const
+  const { channels, models } = await applyFile(db, box, file, applied)
+  return { channels: countsOf(channels), models: countsOf(models) }
 }
 
 async function stored() {

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, expect, test } from 'bun:test'
 import { testDatabase } from '#tests/support/stores/database.ts'
+import { applyFile } from '@/console/file-changes.ts'
 import { channel, model } from '@/db/schema.ts'
-import { applyFile } from '@/routing/catalog/apply.ts'
 import { type LiveCatalog, openLiveCatalog } from '@/routing/catalog/live-catalog.ts'
 import { refreshPrices } from '@/routing/catalog/price-refresh.ts'
 import { secretBox } from '@/secrets/secret-box.ts'

@@ -1,32 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { eq } from 'drizzle-orm'
+import type { ConsoleEntry, SmtpEntry } from '@/config/file.ts'
 import type { Rows, Transaction } from '@/db/connect.ts'
 import { setting } from '@/db/schema.ts'
 import { asBoolean, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
-
-/** What the operator says of the web console: tollgate.yaml's `console`, defaults filled in. */
-export interface ConsoleEntry {
-  /** Whether visitors may make an account. */
-  signup: boolean
-  /** Whether account holders see which channel served a request. */
-  showChannels: boolean
-  /** Where mail goes out; undefined: links are shown to administrators. */
-  smtp: SmtpEntry | undefined
-  /** Buying credit by card; undefined: nobody can. */
-  stripe: { secretKey: string; webhookSecret: string } | undefined
-}
-
-/** A mail server, and what mail is from. */
-export interface SmtpEntry {
-  host: string
-  port: number
-  /** True: TLS from the start; false: STARTTLS where the server offers it. */
-  secure: boolean
-  user: string | undefined
-  password: string | undefined
-  /** What mail is from. */
-  from: string
-}
 
 const KEY = 'console'
 const PRESET: ConsoleEntry = { signup: false, showChannels: false, smtp: undefined, stripe: undefined }
@@ -37,27 +15,24 @@ export async function loadConsoleEntry(rows: Rows, secretBox: SecretBox): Promis
   return row === undefined ? PRESET : read(row.value, secretBox)
 }
 
-/** Writes what the file says; what it leaves out stays, or with `prune` goes back to the preset. True if it differs. */
+/** Writes what the file says; what it leaves out stays, or with `prune` goes back to the preset. Answers what held before. */
 export async function writeConsoleEntry(
   tx: Transaction,
   secretBox: SecretBox,
   entry: ConsoleEntry | undefined,
   prune: boolean,
-): Promise<boolean> {
+): Promise<ConsoleEntry> {
+  const before = await loadConsoleEntry(tx, secretBox)
   if (entry === undefined) {
-    if (!prune) return false
-    const removed = await tx.delete(setting).where(eq(setting.key, KEY)).returning()
-    return removed.length > 0
+    if (prune) await tx.delete(setting).where(eq(setting.key, KEY))
+  } else if (!isDeepStrictEqual(before, entry)) {
+    const value = Buffer.from(secretBox.seal(JSON.stringify(entry))).toString('base64')
+    await tx
+      .insert(setting)
+      .values({ key: KEY, value })
+      .onConflictDoUpdate({ target: setting.key, set: { value } })
   }
-  const text = JSON.stringify(entry)
-  const [row] = await tx.select().from(setting).where(eq(setting.key, KEY))
-  if (row !== undefined && JSON.stringify(read(row.value, secretBox)) === text) return false
-  const value = Buffer.from(secretBox.seal(text)).toString('base64')
-  await tx
-    .insert(setting)
-    .values({ key: KEY, value })
-    .onConflictDoUpdate({ target: setting.key, set: { value } })
-  return true
+  return before
 }
 
 function read(value: string, secretBox: SecretBox): ConsoleEntry {
