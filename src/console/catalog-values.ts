@@ -24,23 +24,39 @@ export function readEntries(value: JsonObject, channels: readonly StoredChannel[
   }
 }
 
-/** A channel as tollgate.yaml would say it, with the secrets that the page was never shown put back. */
+/**
+ * A channel as tollgate.yaml would say it, with the secrets that the page was never shown put back: for where they were
+ * given, since another address may be of somebody who wants to know them.
+ */
 export function channelValue({ api_keys, headers, ...rest }: NewChannel, before: StoredChannel | undefined) {
+  const isMoved = before !== undefined && originOf(rest.base_url) !== originOf(before.baseUrl)
+  const putBack = (field: string, secret: string | undefined) => {
+    if (secret === undefined) throw invalid(field, 'This is not there any more')
+    if (isMoved)
+      throw invalid(field, 'The address is another one: remove what was for the one before, and give it anew')
+    return secret
+  }
   const secrets = api_keys.map((key, index) => {
     if ('secret' in key) return key.secret
-    const secret = before?.apiKeys[before.keyIds.indexOf(key.id)]
-    if (secret === undefined) throw invalid(`api_keys[${index}]`, 'This key is not there any more')
-    return secret
+    return putBack(`api_keys[${index}]`, before?.apiKeys[before.keyIds.indexOf(key.id)])
   })
   const kept = Object.entries(headers ?? {}).map(([name, value]) => {
     const stored = before?.headers[name]
-    return [name, value === HIDDEN && stored !== undefined ? stored : value] as const
+    return [
+      name,
+      value === HIDDEN && stored !== undefined ? putBack(`headers.${name}`, stored) : value,
+    ] as const
   })
   return {
     ...withoutNulls(rest),
     api_keys: secrets,
     headers: Object.fromEntries(kept),
   } satisfies JsonObject
+}
+
+/** Undefined for what is no address, which is refused as such. */
+function originOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).origin : undefined
 }
 
 /** What a request leaves out or says to be null is left out of a file. Safe because it came as JSON. */

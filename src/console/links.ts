@@ -147,10 +147,11 @@ async function settle(
   }
   if (known.status !== 'active') throw unusable()
   await checkSecondFactor(console, tx, known, code)
-  await sessionStore(tx).endAll(known.id)
-  await linkStore(tx).revoke(email, ['password_reset', 'invite'])
   const role = link.role !== null && !hasRank(known.role, link.role) ? link.role : known.role
   const changed = await store.change(known.id, { passwordHash, role, resetRequestedAt: null })
+  // After the change: from it on nobody signs in by the old way.
+  await sessionStore(tx).endAll(known.id)
+  await linkStore(tx).revoke(email, ['password_reset', 'invite'])
   return changed ?? known
 }
 

@@ -1,8 +1,9 @@
 import type { Role } from '@/db/schema.ts'
 import type { Console } from './deployment.ts'
+import { ConsoleError } from './failure.ts'
 import { type StoredSession, sessionStore } from './session-store.ts'
 import { hashToken, newToken } from './tokens.ts'
-import type { StoredUser } from './user-store.ts'
+import { type StoredUser, userStore } from './user-store.ts'
 
 /** Who is signed in, and where. */
 export interface SignedIn {
@@ -24,22 +25,36 @@ const LIFETIME_MS = 30 * DAY_MS
 const IDLE_MS = 7 * DAY_MS
 const TOUCH_MS = 60_000
 
-/** Signs a user in; the answer is the cookie that is the session. */
+/**
+ * Signs a user in; the answer is the cookie that is the session.
+ * @throws ConsoleError `wrong_credentials` for a user whose way in has changed since it was shown to be theirs: that
+ * ended all sessions, and this would be one more of the old way
+ */
 export async function openSession(console: Console, user: StoredUser, origin: Origin): Promise<string> {
   const token = newToken()
   const now = console.clock.now()
-  const store = sessionStore(console.database.orm)
-  const id = await store.add({
-    tokenHash: hashToken(token),
-    userId: user.id,
-    createdAt: new Date(now),
-    seenAt: new Date(now),
-    expiresAt: new Date(now + LIFETIME_MS),
-    ip: origin.ip ?? null,
-    agent: describeAgent(origin.agent),
+  await console.database.orm.transaction(async tx => {
+    const found = await userStore(tx).lock(user.id)
+    if (found === undefined || !isSameWayIn(found, user)) {
+      throw new ConsoleError('wrong_credentials', 'The way to sign in has just changed: try again')
+    }
+    const store = sessionStore(tx)
+    const id = await store.add({
+      tokenHash: hashToken(token),
+      userId: user.id,
+      createdAt: new Date(now),
+      seenAt: new Date(now),
+      expiresAt: new Date(now + LIFETIME_MS),
+      ip: origin.ip ?? null,
+      agent: describeAgent(origin.agent),
+    })
+    await store.touch(id, user.id, new Date(now))
   })
-  await store.touch(id, user.id, new Date(now))
   return cookie(console, token, LIFETIME_MS / 1000)
+}
+
+function isSameWayIn(one: StoredUser, other: StoredUser): boolean {
+  return one.passwordHash === other.passwordHash && (one.totpSecret === null) === (other.totpSecret === null)
 }
 
 /** The cookie that takes the session out of the browser. */

@@ -17,6 +17,11 @@ export function userStore(rows: Rows) {
       const [row] = await rows.select().from(consoleUser).where(eq(consoleUser.id, id))
       return row
     },
+    /** Nobody changes it until the end of the transaction. */
+    async lock(id: number): Promise<StoredUser | undefined> {
+      const [row] = await rows.select().from(consoleUser).where(eq(consoleUser.id, id)).for('update')
+      return row
+    },
     async findByEmail(email: string): Promise<StoredUser | undefined> {
       const [row] = await rows.select().from(consoleUser).where(eq(consoleUser.email, email))
       return row

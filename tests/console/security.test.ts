@@ -68,6 +68,50 @@ describe('the session cookie', () => {
     expect((await site.call(again, 'GET /api/sessions', {})).items).toHaveLength(1)
   })
 
+  test.each(['password', 'second factor'] as const)(
+    'of somebody who has just shown the old way in is none after a new %s, which ends all others',
+    async what => {
+      const ada = await site.signUp(`race-for-a-new-${what.replace(' ', '-')}@example.com`)
+      const { passwords } = site.console
+      const { verify } = passwords
+      const shown = Promise.withResolvers<void>()
+      const changed = Promise.withResolvers<void>()
+      passwords.verify = async (password, hash) => {
+        const isRight = await verify(password, hash)
+        shown.resolve()
+        await changed.promise
+        return isRight
+      }
+      const signingIn = signIn(ada.email, PASSWORD)
+      await shown.promise
+      passwords.verify = verify
+      if (what === 'password') {
+        const body = { current: PASSWORD, password: 'another good password' }
+        await site.call(ada, 'PUT /api/me/password', { body })
+      } else {
+        const { secret } = await site.call(ada, 'POST /api/me/totp', { body: { password: PASSWORD } })
+        const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: clock.now() })
+        await site.call(ada, 'POST /api/me/totp/confirm', { body: { code } })
+      }
+      changed.resolve()
+      const response = await signingIn
+      expect(response.status).toBe(401)
+      expect(response.headers.get('set-cookie')).toBeNull()
+      expect((await site.call(ada, 'GET /api/sessions', {})).items).toHaveLength(1)
+    },
+  )
+
+  test('alone changes neither password nor second factor of the administrator whose it is', async () => {
+    const owner = await site.signUp('stolen-from@example.com', 'owner')
+    const params = { id: owner.userId }
+    for (const name of [
+      'POST /api/admin/users/:id/reset-link',
+      'POST /api/admin/users/:id/totp/remove',
+    ] as const) {
+      expect(await site.fail(owner, name, { params })).toMatchObject({ code: 'refused' })
+    }
+  })
+
   test('that has ended, or a role that was taken away, ends the live log, which tells nothing more', async () => {
     const owner = await site.signUp('taking@example.com', 'owner')
     const reader = await site.signUp('reader@example.com', 'read_only')

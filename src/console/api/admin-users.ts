@@ -90,6 +90,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
       return userRow(changed)
     },
     'POST /api/admin/users/:id/reset-link': async ({ params: { id }, ...call }) => {
+      refuseOneself(call, id)
       const { email, url } = await administer(console, actorOf(call), async tx => {
         const { email, status } = await findBelow(tx, call, id)
         if (status !== 'active') throw new ConsoleError('refused', 'This user is disabled')
@@ -103,6 +104,7 @@ export function adminUsersApi(console: Console, listener: Listener) {
       return { url, mailed: await mailLink(console, email, 'password_reset', url) }
     },
     'POST /api/admin/users/:id/totp/remove': async ({ params: { id }, ...call }) => {
+      refuseOneself(call, id)
       const changed = await change(call, id, 'user.totp-remove', totpOf, async tx => {
         await factorStore(tx).setRecoveryCodes(id, [])
         return userStore(tx).change(id, { totpSecret: null, totpPending: null })
@@ -130,6 +132,12 @@ async function findBelow(tx: Transaction, { signedIn }: Incoming<SignedIn>, id: 
     throw new ConsoleError('forbidden', 'Only an owner may do this to another administrator')
   }
   return user
+}
+
+/** A session alone must not be enough to take the place of whose it is. */
+function refuseOneself({ signedIn }: Incoming<SignedIn>, id: number): void {
+  if (signedIn.user.id !== id) return
+  throw new ConsoleError('refused', 'Your own is under Settings, where it takes your password')
 }
 
 function userRevision({ role }: StoredUser): string {

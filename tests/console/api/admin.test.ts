@@ -288,6 +288,35 @@ describe('a channel', () => {
     })
   })
 
+  test('sends nothing that was given for one address to another', async () => {
+    const params = { name: 'mine' }
+    const before = await site.call(owner, 'GET /api/admin/channels/:name', { params })
+    const { name: _, ...fields } = channel()
+    const moved = { ...fields, base_url: 'https://elsewhere.example.com', revision: before.revision }
+    const ids = before.api_keys.map(({ id }) => ({ id }))
+    const put = (body: object) => site.fail(owner, 'PUT /api/admin/channels/:name', { params, body })
+    expect(await put({ ...moved, api_keys: ids, headers: {} })).toMatchObject({
+      code: 'invalid_request',
+      field: 'api_keys[0]',
+    })
+    expect(await put({ ...moved, headers: before.headers })).toMatchObject({
+      code: 'invalid_request',
+      field: 'headers.x-secret-token',
+    })
+    // Another path is the same server.
+    const body = {
+      ...moved,
+      base_url: String(new URL('/v1', gateway.simulator.url)),
+      api_keys: ids,
+      headers: before.headers,
+    }
+    const after = await site.call(owner, 'PUT /api/admin/channels/:name', { params, body })
+    await site.call(owner, 'PUT /api/admin/channels/:name', {
+      params,
+      body: { ...body, base_url: fields.base_url, revision: after.revision },
+    })
+  })
+
   test.each([
     ['an address that is none', { base_url: 'ftp://x' }, 'base_url'],
     ['a password in the address', { base_url: 'https://user:pw@example.com' }, 'base_url'],

@@ -55,9 +55,9 @@ export const adminUserRoutes = contracts({
     body: closed({ role: nullable(role), revision: Type.Optional(revision) }),
     response: consoleUser,
   },
-  /** A one-time link to a new password; for another administrator, only an owner gets it. */
+  /** A one-time link to a new password; for another administrator, only an owner gets it. Refused for oneself. */
   'POST /api/admin/users/:id/reset-link': { access: 'admin', params: byId, response: link },
-  /** Takes away the second factor of somebody who lost it; of another administrator, only an owner may. */
+  /** Takes away the second factor of somebody who lost it; of another administrator, only an owner may. Refused for oneself. */
   'POST /api/admin/users/:id/totp/remove': { access: 'admin', params: byId, response: consoleUser },
   /** Ends all sessions of a user; of another administrator, only an owner may. */
   'POST /api/admin/users/:id/sign-out': { access: 'admin', params: byId, response: done },
