@@ -1,15 +1,29 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { BROWSER_TIMEOUT_MS, HAS_BROWSER, type Visitor } from '#tests/support/browser.ts'
+import { excessOf, hiddenColumns } from './faults.ts'
 import { FURNISHED_MODEL, furnish } from './furnish.ts'
 import { administratorPlaces, HOLDER_PLACES } from './places.ts'
 import { becomeOwner, goTo, openStage, type Stage } from './stage.ts'
 
 /** As long as the API takes them, from right to left and then in one word; markup in them is text. */
 const NAME = `${'אבג'.repeat(20)} <img src=x onerror=alert(1)> ${'W'.repeat(100)}`
-const NAMING = new Set(['overview', 'keys', 'requests', 'models', 'all-requests', 'account', 'model'])
-const WIDTHS = [1280, 375]
+/** No word of it can be broken between two letters by a browser that is not told to. */
+const EMAIL = `${'somebody'.repeat(7)}@${'department.'.repeat(9)}example.com`
+const NAMING = new Set([
+  'overview',
+  'keys',
+  'requests',
+  'models',
+  'settings',
+  'all-requests',
+  'accounts',
+  'account',
+  'users',
+  'model',
+])
+const WIDTHS = [1280, 768, 375]
 
-describe.skipIf(!HAS_BROWSER)('names of models and keys', () => {
+describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
   let stage: Stage
   let owner: Visitor
   let accountId = 0
@@ -21,11 +35,13 @@ describe.skipIf(!HAS_BROWSER)('names of models and keys', () => {
     ;({ accountId } = await furnish(stage, owner))
     await stage.database.sql`update api_key set name = ${NAME}`
     await stage.database.sql`update model set display_name = ${NAME}`
+    await stage.database.sql`update account set email = ${EMAIL}`
+    await stage.database.sql`update console_user set email = ${EMAIL}`
   }, BROWSER_TIMEOUT_MS)
   afterAll(() => stage?.close(), BROWSER_TIMEOUT_MS)
 
   test(
-    'however long, make no page wider than its screen, and are never read as markup',
+    'however long, make no page wider than its screen, push no column out of a table, and are never read as markup',
     async () => {
       const { page } = owner
       const wide: string[] = []
@@ -35,10 +51,10 @@ describe.skipIf(!HAS_BROWSER)('names of models and keys', () => {
         expect(await page.locator('img[src="x"]').count()).toBe(0)
         for (const width of WIDTHS) {
           await page.setViewportSize({ width, height: 800 })
-          const excess = await page.evaluate<number>(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          )
-          if (excess > 0) wide.push(`${place.name}: ${excess} pixels more than ${width}`)
+          for (const excess of await excessOf(page, width)) wide.push(`${place.name}: ${excess}`)
+          // What was used has a column for each name, and scrolls.
+          const hidden = (await hiddenColumns(page)).filter(table => !table.endsWith(' as a table'))
+          for (const table of hidden) wide.push(`${place.name}: ${table} at ${width}`)
         }
       }
       expect(wide).toEqual([])

@@ -60,7 +60,7 @@ export function LogPage() {
 }
 
 const COLUMNS: readonly Column<Act>[] = [
-  { label: 'Act', kind: 'primary-cell', cell: act => act.action },
+  { label: 'Act', kind: 'primary-cell', cell: act => actName(act.action) },
   { label: 'Done to', cell: act => act.target },
   { label: 'By', cell: act => act.email || <span class="soft">the command line</span> },
   { label: 'From', cell: act => act.ip ?? <span class="soft">here</span> },
@@ -86,6 +86,17 @@ const COLUMNS: readonly Column<Act>[] = [
     ),
   },
 ]
+
+/** A name that may break after its dot. */
+function actName(action: string) {
+  const [subject, verb] = action.split('.')
+  return (
+    <>
+      {subject}.<wbr />
+      {verb}
+    </>
+  )
+}
 
 function jsonText(value: unknown): string {
   return value === null || value === undefined ? 'nothing' : JSON.stringify(value, null, 2)

@@ -121,6 +121,7 @@ function UserActs({
   onLink(link: Link): void
   onDisable(): void
 }) {
+  const isOneself = useUser().id === user.id
   const params = { id: user.id }
   const act = useAction(async (action: () => Promise<unknown>) => action())
   useHeldOpen(act.busy)
@@ -131,14 +132,20 @@ function UserActs({
     })
   return (
     <div class="stack tight">
-      <Button
-        busy={act.busy}
-        onClick={() =>
-          act.run(async () => onLink(await call('POST /api/admin/users/:id/reset-link', { params })))
-        }
-      >
-        Make a link to a new password
-      </Button>
+      {isOneself ? (
+        <p>
+          Your password and your second factor are under <a href="/settings">Settings</a>.
+        </p>
+      ) : (
+        <Button
+          busy={act.busy}
+          onClick={() =>
+            act.run(async () => onLink(await call('POST /api/admin/users/:id/reset-link', { params })))
+          }
+        >
+          Make a link to a new password
+        </Button>
+      )}
       <Button
         busy={act.busy}
         onClick={() =>
@@ -147,7 +154,7 @@ function UserActs({
       >
         Sign out everywhere
       </Button>
-      {user.totp ? (
+      {user.totp && !isOneself ? (
         <Button
           busy={act.busy}
           onClick={() =>
