@@ -10,8 +10,13 @@ export function wantedEffort({ effort, budgetTokens = -1 }: Reasoning): Effort |
   return budgetTokens <= 24_576 ? 'high' : 'xhigh'
 }
 
-/** The strongest effort that a model takes and that is not above the wanted one; its weakest when all are above. */
+/**
+ * The strongest effort that a model takes and that is not above the wanted one; its weakest when all are above. Who is to
+ * think is not told to think of nothing, where there is another effort: only `minimal` is so little that `none` stands for it.
+ */
 export function nearestEffort(wanted: Effort, taken: readonly Effort[]): Effort {
   const limit = EFFORTS.indexOf(wanted)
-  return taken.findLast(effort => EFFORTS.indexOf(effort) <= limit) ?? taken[0] ?? wanted
+  const thinks = limit >= EFFORTS.indexOf('low')
+  const efforts = thinks ? taken.filter(effort => effort !== 'none') : taken
+  return efforts.findLast(effort => EFFORTS.indexOf(effort) <= limit) ?? efforts[0] ?? wanted
 }

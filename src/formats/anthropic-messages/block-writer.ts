@@ -1,6 +1,7 @@
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { NO_NOTE, type PlainWriter } from '@/formats/plain/plain-text.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
+import { wrappedInput } from '@/formats/tools/call-input.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
 import type { Signature, ToolCallKind } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject } from '@/json/json.ts'
@@ -8,7 +9,6 @@ import { encodeCitation } from './citation.ts'
 import type { Written } from './finish.ts'
 import { CALL_ID } from './part-encode.ts'
 import { DIRECT_CALLER, replySignature, type ThoughtDisplay } from './reply.ts'
-import { toolInput } from './tool-input.ts'
 import { FORMAT } from './wire.ts'
 
 type Emit = (text: string) => void
@@ -196,7 +196,7 @@ export class BlockWriter {
     if (!current.shown) {
       if (signature !== undefined) this.#signatureBefore(signature, emit)
       const { tool, held } = current
-      const input = tool === 'custom' ? JSON.stringify(toolInput(tool, held)) : held
+      const input = tool === 'custom' ? JSON.stringify(wrappedInput(tool, held)) : held
       this.#showTool(current, input.trim() === '' ? '{}' : input, emit)
     }
     this.#stop(emit)

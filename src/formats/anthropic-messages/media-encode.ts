@@ -1,5 +1,6 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { mediaTypeOfData } from '@/formats/media/magic.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
@@ -7,15 +8,6 @@ import { marked } from './cache-marks.ts'
 import { FORMAT } from './wire.ts'
 
 const IMAGE_TYPES: ReadonlySet<string> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
-
-/** How the base64 of each accepted kind begins, for data that came without a type. */
-const MAGIC: readonly (readonly [string, string])[] = [
-  ['/9j/', 'image/jpeg'],
-  ['iVBORw0KGgo', 'image/png'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-  ['JVBERi', 'application/pdf'],
-]
 
 /**
  * An image or a document as its block.
@@ -118,5 +110,5 @@ function mediaTypeOf(declared: string | undefined, data: string): string | undef
   const type = declared?.split(';')[0]?.trim().toLowerCase()
   if (type === 'image/jpg') return 'image/jpeg'
   if (type !== undefined && type !== '' && type !== 'application/octet-stream') return type
-  return MAGIC.find(([start]) => data.startsWith(start))?.[1] ?? type
+  return mediaTypeOfData(data) ?? type
 }

@@ -2,6 +2,7 @@ import type { Target } from '@/formats/codec.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
+import { wrappedInput } from '@/formats/tools/call-input.ts'
 import type {
   MediaPart,
   Part,
@@ -15,7 +16,6 @@ import { marked } from './cache-marks.ts'
 import { encodeCitationHistory } from './citation.ts'
 import { encodeMedia } from './media-encode.ts'
 import { ownSignature } from './reasoning-history.ts'
-import { toolInput } from './tool-input.ts'
 import { FORMAT } from './wire.ts'
 
 /** What the API accepts as the id of a tool call; the length is ours. */
@@ -86,7 +86,7 @@ function encodeToolUse(part: ToolCallPart): JsonObject {
     type: 'tool_use',
     id: fitCallId(part.callId, CALL_ID),
     name: part.name,
-    input: toolInput(part.kind, part.input),
+    input: wrappedInput(part.kind, part.input),
   }
   return marked(block, part.cache)
 }

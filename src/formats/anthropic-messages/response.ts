@@ -3,6 +3,7 @@ import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
 import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
+import { wrappedInput } from '@/formats/tools/call-input.ts'
 import { Collector } from '@/generation/collect.ts'
 import type { MediaPart, Part, ReasoningPart, TextPart, ToolCallPart } from '@/generation/part.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
@@ -13,7 +14,6 @@ import { encodeCitation } from './citation.ts'
 import { decodeFinish, encodeFinish, type Written } from './finish.ts'
 import { CALL_ID } from './part-encode.ts'
 import { DIRECT_CALLER, REPLY_NULLS, replyId, replySignature, thoughtDisplay } from './reply.ts'
-import { toolInput } from './tool-input.ts'
 import { encodeMessageUsage, readUsage, tierIn } from './usage.ts'
 import { FORMAT } from './wire.ts'
 
@@ -140,7 +140,7 @@ function encodeToolUse(part: ToolCallPart): JsonObject {
     type: 'tool_use',
     id: fitCallId(part.callId, CALL_ID),
     name: part.name,
-    input: toolInput(part.kind, part.input),
+    input: wrappedInput(part.kind, part.input),
     ...DIRECT_CALLER,
   }
 }

@@ -1,6 +1,7 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
+import { mediaTypeOfData } from '@/formats/media/magic.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
 import { asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
 import { standardBase64 } from './base64.ts'
@@ -71,7 +72,7 @@ export function encodeMedia(part: MediaPart, to: MediaDestination): WirePart {
   const { source } = part
   switch (source.type) {
     case 'base64': {
-      const mimeType = part.mediaType ?? sniff(source.data) ?? DEFAULT_TYPE[part.kind]
+      const mimeType = part.mediaType ?? mediaTypeOfData(source.data) ?? DEFAULT_TYPE[part.kind]
       return { inlineData: { mimeType, data: source.data } }
     }
     case 'text':
@@ -119,20 +120,6 @@ const DEFAULT_TYPE: Record<MediaPart['kind'], string> = {
   document: 'application/pdf',
   audio: 'audio/wav',
   video: 'video/mp4',
-}
-
-/** First base64 characters of the formats that come without a type. */
-const MAGIC: readonly (readonly [string, string])[] = [
-  ['/9j/', 'image/jpeg'],
-  ['iVBORw0KGgo', 'image/png'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
-  ['JVBERi0', 'application/pdf'],
-  ['SUQz', 'audio/mp3'],
-]
-
-function sniff(data: string): string | undefined {
-  return MAGIC.find(([start]) => data.startsWith(start))?.[1]
 }
 
 const EXTENSIONS: Readonly<Record<string, string>> = {

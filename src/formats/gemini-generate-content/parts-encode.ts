@@ -2,9 +2,9 @@ import type { Losses } from '@/formats/losses.ts'
 import { carrierOf, mayBeSigned } from '@/formats/signatures/carried-signature.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import { signatureFor } from '@/formats/signatures/signature.ts'
+import { wrappedInput } from '@/formats/tools/call-input.ts'
 import type { Part, ReasoningPart, Signature } from '@/generation/part.ts'
 import { isJsonObject, present } from '@/json/json.ts'
-import { encodeArgs } from './arguments.ts'
 import { encodeMedia } from './media.ts'
 import type { ModelTraits } from './models.ts'
 import { SIGNATURE_BYPASS } from './signature-bypass.ts'
@@ -89,7 +89,7 @@ function encodeModelPart(part: Part, carried: string | undefined, to: PartDestin
     case 'tool-call': {
       if (part.cache !== undefined) to.losses.add('cacheMark')
       const id = to.traits.callIds ? part.callId : undefined
-      const functionCall = present({ id, name: part.name, args: encodeArgs(part.input) })
+      const functionCall = present({ id, name: part.name, args: wrappedInput(part.kind, part.input) })
       return [present({ functionCall, thoughtSignature: carried ?? ownSignature(part.signature, to) })]
     }
     case 'media': {

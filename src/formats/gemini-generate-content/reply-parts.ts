@@ -1,7 +1,7 @@
 import type { ReplyContext } from '@/formats/codec.ts'
 import { wrapSignature, wrapThoughts } from '@/formats/signatures/signature.ts'
+import { inputObject } from '@/formats/tools/call-input.ts'
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
-import { parseExactObject } from '@/json/exact.ts'
 import { present } from '@/json/json.ts'
 import { FORMAT, type WireFunctionCall, type WirePart } from './wire.ts'
 
@@ -54,7 +54,7 @@ export function callPart(
   input: string,
   thoughtSignature: string | undefined,
 ): WirePart | undefined {
-  const args = call.kind === 'custom' ? { input } : input.trim() === '' ? {} : parseExactObject(input)
+  const args = inputObject(call.kind, input)
   if (args === undefined) return undefined
   const functionCall: WireFunctionCall = { id: call.callId, name: call.name, args }
   return present({ functionCall, thoughtSignature })

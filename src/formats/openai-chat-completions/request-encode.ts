@@ -4,7 +4,6 @@ import { unsayable } from '@/formats/invalid.ts'
 import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
-  EFFORTS,
   type Effort,
   type GenerationRequest,
   limitsEffort,
@@ -134,13 +133,7 @@ function encodeEffort(reasoning: Reasoning | undefined, rules: TargetRules): Eff
   if (wanted === undefined) return undefined
   if (limitsEffort(reasoning)) rules.losses.add('reasoningBudget')
   const efforts = rules.model.efforts ?? rules.vendor.efforts
-  return rules.take('reasoning', efforts === undefined ? wanted : takenEffort(wanted, efforts), 'none')
-}
-
-/** Who is to think a little at least is not told to think of nothing, where there is another effort. */
-function takenEffort(wanted: Effort, efforts: readonly Effort[]): Effort {
-  const thinks = EFFORTS.indexOf(wanted) >= EFFORTS.indexOf('low')
-  return nearestEffort(wanted, thinks ? efforts.filter(effort => effort !== 'none') : efforts)
+  return rules.take('reasoning', efforts === undefined ? wanted : nearestEffort(wanted, efforts), 'none')
 }
 
 function encodeStop(stop: readonly string[], rules: TargetRules): string[] | undefined {

@@ -4,13 +4,7 @@ import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
 import type { RequestField } from '@/generation/loss.ts'
-import {
-  type Effort,
-  type GenerationRequest,
-  limitsEffort,
-  type OutputFormat,
-  type Reasoning,
-} from '@/generation/request.ts'
+import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, present } from '@/json/json.ts'
 import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
@@ -173,7 +167,8 @@ function encodeReasoning(
   traits: ModelTraits,
   losses: Losses,
 ): JsonObject | undefined {
-  const effort = reasoning && takenEffort(reasoning, traits)
+  const wanted = reasoning && wantedEffort(reasoning)
+  const effort = wanted && traits.efforts ? nearestEffort(wanted, traits.efforts) : wanted
   const summary = reasoning?.summary
   if (reasoning !== undefined && limitsEffort(reasoning)) {
     losses.add('reasoningBudget')
@@ -187,13 +182,6 @@ function encodeReasoning(
     ...present({ effort, summary: summary === 'none' ? undefined : summary }),
   }
   return Object.keys(wire).length === 0 ? undefined : wire
-}
-
-/** Some thought never becomes none. */
-function takenEffort(reasoning: Reasoning, { efforts }: ModelTraits): Effort | undefined {
-  const wanted = wantedEffort(reasoning)
-  if (wanted === undefined || efforts === undefined) return wanted
-  return nearestEffort(wanted, wanted === 'none' ? efforts : efforts.filter(effort => effort !== 'none'))
 }
 
 /** Sampling, without what a reasoning model refuses; its own defaults said aloud are no loss. */

@@ -389,7 +389,7 @@ describe('limits and sampling', () => {
   })
 
   test.each([
-    ['gpt-5.1', 'minimal', 'low'],
+    ['gpt-5.1', 'minimal', 'none'],
     ['gpt-5.1', 'xhigh', 'high'],
     ['gpt-5.1', 'none', 'none'],
     ['gpt-5-mini', 'none', 'minimal'],

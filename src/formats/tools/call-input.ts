@@ -1,0 +1,17 @@
+import type { ToolCallKind } from '@/generation/part.ts'
+import { parseExactObject } from '@/json/exact.ts'
+import type { JsonObject } from '@/json/json.ts'
+
+/** A call's input for formats that want an object; undefined for text that is none. */
+export function inputObject(kind: ToolCallKind, input: string): JsonObject | undefined {
+  if (kind === 'custom') return { input }
+  return input.trim() === '' ? {} : parseExactObject(input)
+}
+
+/**
+ * The same for a call of a conversation. Text that is no JSON object is wrapped as `{"_raw": text}` and not refused: it
+ * may be a model's slip that stands in the history for ever.
+ */
+export function wrappedInput(kind: ToolCallKind, input: string): JsonObject {
+  return inputObject(kind, input) ?? { _raw: input }
+}
