@@ -41,6 +41,7 @@ export const serveCommand: Command = {
       onDropped: () => metrics.droppedLogLines.inc(),
     })
     surviveStrayErrors(log, metrics)
+    surviveStraySignals(log)
     if (order !== undefined) await work(order, { settings, io, log, metrics })
     else await serve({ settings, io, log, metrics })
     return 0
@@ -197,6 +198,13 @@ function surviveStrayErrors(log: Log, metrics: Metrics): void {
       metrics.unhandledErrors.inc()
       log.error({ err: error }, event)
     })
+  }
+}
+
+/** They mean something to other servers, nginx and Postgres among them, and would end this one with all its streams. */
+function surviveStraySignals(log: Log): void {
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    process.on(signal, () => log.warn({ signal }, 'a signal that means nothing here'))
   }
 }
 

@@ -388,6 +388,23 @@ test('SIGHUP applies the configuration again, cuts nothing, and keeps what there
   await server.close()
 }, 120_000)
 
+test('signals that mean something to other servers only are logged and cut nothing', async () => {
+  const server = await start()
+  const fed = fedStream()
+  answer = () => eventStream(fed.stream)
+  fed.write(EVENT)
+  const client = rawPost(server.apiUrl, PATH, key, BODY)
+  await until(contains([client], 'one'))
+  for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
+    server.kill(signal)
+    await until(() => server.output().includes(`"signal":"${signal}"`))
+  }
+  fed.write(END)
+  fed.close()
+  await until(contains([client], '[DONE]'))
+  await server.close()
+}, 120_000)
+
 describe('the embedded default', () => {
   test('starts on nothing, prints a curl that streams an answer, and starts again at once', async () => {
     const startedAt = performance.now()
