@@ -1,4 +1,4 @@
-import pino, { type DestinationStream, type Logger } from 'pino'
+import pino, { type DestinationStream, type Logger, type SerializedError } from 'pino'
 import pretty from 'pino-pretty'
 import { LineWriter } from './line-writer.ts'
 import { scrub } from './scrub.ts'
@@ -31,6 +31,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
     level: settings.level,
     base: null,
     timestamp: isoTime,
+    serializers: { err: (error: Error) => withoutCommand(pino.stdSerializers.err(error)) },
     hooks: { streamWrite: scrub },
   }
   if (destination === undefined && settings.format === 'pretty') {
@@ -48,6 +49,18 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
       if (logger.isLevelEnabled('info')) lines.write(plainLine(fields, message))
     },
   })
+}
+
+/** What ioredis hangs on its errors: a failed command with all its words, the password among them where that was AUTH. */
+function withoutCommand({ command: _command, ...fields }: ToldError): object {
+  const { lastNodeError } = fields
+  return lastNodeError === undefined ? fields : { ...fields, lastNodeError: withoutCommand(lastNodeError) }
+}
+
+interface ToldError extends SerializedError {
+  command?: unknown
+  /** Of a cluster: what one of its nodes said. */
+  lastNodeError?: ToldError
 }
 
 const { isoTime } = pino.stdTimeFunctions

@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { describe, expect, test } from 'bun:test'
 import { connect, createServer } from 'node:net'
 import { ask, granted, refused } from '#tests/limits/limited.ts'
 import { least, msOf } from '#tests/support/least.ts'
@@ -12,6 +12,7 @@ import {
 import { until } from '#tests/support/upstreams/upstream.ts'
 import { openLimiter } from '@/limits/limiter.ts'
 import { openRedis, RedisTimeout, redisScript } from '@/redis/redis.ts'
+import { createLog } from '@/telemetry/log.ts'
 
 const WRITE = redisScript("return redis.call('set', KEYS[1], ARGV[1]).ok")
 const ECHO = redisScript('return { KEYS[1], ARGV[1] }')
@@ -95,6 +96,25 @@ if (!hasRedisServer) {
     const reason = () => redis.run(ECHO, ['k'], ['a']).then(() => '', String)
     await until(async () => (await reason()).includes('NOAUTH'))
     await redis.close()
+  })
+
+  describe.each(['single', 'cluster'] as const)('of one that lets nobody in, %s', kind => {
+    const address = ({ url }: RedisServer) => {
+      const withPassword = url.replace('//', '//somebody:hunter2@')
+      return kind === 'single' ? withPassword : `${withPassword},${withPassword}`
+    }
+    withServer('the log has what it says, and no password', async server => {
+      const lines: string[] = []
+      const log = createLog({ level: 'debug', format: 'json' }, { write: line => lines.push(line) })
+      const redis = openRedis(address(server), { onError: err => log.warn({ err }, 'redis') })
+      await until(() => lines.length > 0)
+      await expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow()
+      log.warn({ err: redis.failure() }, 'Redis is away')
+      await redis.close()
+      const text = lines.join('')
+      expect(text).toContain('WRONGPASS')
+      expect(text).not.toContain('hunter2')
+    }, kind)
   })
 
   withServer('gives up on a Redis that does not answer', async server => {
