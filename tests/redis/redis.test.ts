@@ -103,18 +103,22 @@ if (!hasRedisServer) {
       const withPassword = url.replace('//', '//somebody:hunter2@')
       return kind === 'single' ? withPassword : `${withPassword},${withPassword}`
     }
-    withServer('the log has what it says, and no password', async server => {
-      const lines: string[] = []
-      const log = createLog({ level: 'debug', format: 'json' }, { write: line => lines.push(line) })
-      const redis = openRedis(address(server), { onError: err => log.warn({ err }, 'redis') })
-      await until(() => lines.length > 0)
-      await expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow()
-      log.warn({ err: redis.failure() }, 'Redis is away')
-      await redis.close()
-      const text = lines.join('')
-      expect(text).toContain('WRONGPASS')
-      expect(text).not.toContain('hunter2')
-    }, kind)
+    withServer(
+      'the log has what it says, and no password',
+      async server => {
+        const lines: string[] = []
+        const log = createLog({ level: 'debug', format: 'json' }, { write: line => lines.push(line) })
+        const redis = openRedis(address(server), { onError: err => log.warn({ err }, 'redis') })
+        await until(() => lines.length > 0)
+        await expect(redis.run(ECHO, ['k'], ['a'])).rejects.toThrow()
+        log.warn({ err: redis.failure() }, 'Redis is away')
+        await redis.close()
+        const text = lines.join('')
+        expect(text).toContain('WRONGPASS')
+        expect(text).not.toContain('hunter2')
+      },
+      kind,
+    )
   })
 
   withServer('gives up on a Redis that does not answer', async server => {
