@@ -5,6 +5,7 @@ import type { ErrorKind } from '@/errors/gateway-error.ts'
 import { Bill } from '@/exchange/billing/bill.ts'
 import { CreditWatch } from '@/exchange/billing/credit.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
+import type { Quote } from '@/exchange/billing/quote.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
 import type { HoldResult } from '@/ledger/types.ts'
@@ -16,13 +17,18 @@ const GRANTED: HoldResult = {
   resetsAt: undefined,
 }
 
-/** A bill of one nano a token, whose ledger answers as the test says; `asked` is what it was asked to set aside. */
-async function openBill() {
+const REFUSED: HoldResult = { ...GRANTED, granted: false, reason: 'credit_exhausted' }
+
+/**
+ * A bill of one nano a token, whose ledger answers as the test says: `first` to what is asked first. `asked` is what it
+ * was asked to set aside, `limit` the output limit that the request gets.
+ */
+async function openBill(wanted: Partial<Quote> = {}, first = GRANTED) {
   const asked: number[] = []
   let answer: HoldResult | Promise<HoldResult> = GRANTED
   const ask = async ({ amountNano }: { amountNano: bigint }) => {
     asked.push(Number(amountNano))
-    return answer
+    return asked.length === 1 ? first : answer
   }
   const bill = new Bill({
     ledger: onlyHolds({ hold: ask, extend: ask }),
@@ -40,14 +46,16 @@ async function openBill() {
       bound: tokens => BigInt(tokens),
       affordable: nano => Number(nano),
       statable: tokens => tokens,
+      ...wanted,
     },
     exchange: { id: 'x', accountId: 1, keyId: 1 },
     now: () => 0,
     asked: () => undefined,
   })
-  await bill.reserve()
+  const limit = await bill.reserve()
   return {
     asked,
+    limit,
     next: (result: HoldResult | Promise<HoldResult>) => {
       answer = result
     },
@@ -89,6 +97,41 @@ test('what is set aside doubles when half of it is used, by no more than 16,384 
   for (const tokens of [1024, 2048, 4096, 8192, 16_384, 24_576, 32_768]) await look(tokens)
   expect(asked).toEqual([2048, 4096, 8192, 16_384, 32_768, 49_152, 65_536, 81_920])
 })
+
+test.each([
+  ['the first slice is there, and no more', GRANTED, 0n, [2048], 512],
+  ['not even the first slice is there', REFUSED, 1600n, [2048, 1600], 400],
+])(
+  'several answers of one prompt share what is there for all of them where %s',
+  async (_, first, availableNano, amounts, each) => {
+    const { asked, limit } = await openBill({ answers: 4 }, { ...first, availableNano })
+    expect(asked).toEqual(amounts)
+    expect(limit).toBe(each)
+  },
+)
+
+test('several answers are not begun where there is too little for each of them', async () => {
+  const begun = openBill({ answers: 4 }, { ...REFUSED, availableNano: 1000n })
+  expect(await begun.catch(error => error.kind)).toBe('credit_exhausted')
+})
+
+test.each<[string, Partial<Quote>, HoldResult, number[], number]>([
+  [
+    'all that the caller states',
+    { statedOutput: 100_000 },
+    { ...GRANTED, availableNano: 0n },
+    [2048, 100_000],
+    99_999,
+  ],
+  ['what there is', {}, { ...REFUSED, availableNano: 1600n }, [2048, 1600], 799],
+])(
+  'an answer for which %s was set aside asks for no more before it needs it',
+  async (_, wanted, first, amounts, tokens) => {
+    const { asked, look } = await openBill(wanted, first)
+    await look(tokens)
+    expect(asked).toEqual(amounts)
+  },
+)
 
 test('an answer that was refused more goes on when it is granted after all, and only then', async () => {
   const { look, next } = await openBill()
