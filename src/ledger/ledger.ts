@@ -37,7 +37,10 @@ export interface Ledger {
    * (ledger_entrust) and settles or voids it when it ends, in whichever process.
    */
   entrusted(id: string): void
-  /** Notes what a running exchange has cost so far, for the case that this process dies. Returns at once. */
+  /**
+   * Notes what a running exchange has cost so far, for the case that this process dies. Returns at once. Of one that has no
+   * hold, or has its charge, nothing is noted; nor by `note`.
+   */
   progress(id: string, costNano: bigint): void
   /**
    * Notes what an exchange is about to be charged, when its answer is about to be given: if this process dies before

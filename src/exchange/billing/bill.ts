@@ -169,14 +169,14 @@ export class Bill {
   /** Notes what an answer that still flows has cost: what is charged if this process dies. */
   note(used: UsedUp): void {
     const { ledger, exchange } = this.#options
-    if (this.#isHeld) ledger.progress(exchange.id, this.charge(used).nano)
+    ledger.progress(exchange.id, this.charge(used).nano)
   }
 
   /** Notes what an answer that is about to end has cost: what is charged if this process dies before it settles. */
   conclude(used: UsedUp): void {
     const { ledger, exchange } = this.#options
     const { nano, pico } = this.charge(used)
-    if (this.#isHeld) ledger.note({ ...exchange, costNano: nano, costPico: pico })
+    ledger.note({ ...exchange, costNano: nano, costPico: pico })
   }
 
   /** What so much usage costs by the prices of the start. */

@@ -1,14 +1,14 @@
 import { expect, test } from 'bun:test'
 import { ratesOf } from '#tests/pricing/samples.ts'
 import { manualClock } from '#tests/support/manual-clock.ts'
-import type { ErrorKind } from '@/errors/gateway-error.ts'
+import { type ErrorKind, GatewayError } from '@/errors/gateway-error.ts'
 import { Bill } from '@/exchange/billing/bill.ts'
 import { CreditWatch } from '@/exchange/billing/credit.ts'
 import type { Meter } from '@/exchange/billing/meter.ts'
 import type { Quote } from '@/exchange/billing/quote.ts'
 import { NO_USAGE } from '@/generation/usage.ts'
 import type { Ledger } from '@/ledger/ledger.ts'
-import type { HoldResult } from '@/ledger/types.ts'
+import type { HoldResult, Settlement } from '@/ledger/types.ts'
 
 const GRANTED: HoldResult = {
   granted: true,
@@ -25,14 +25,26 @@ const REFUSED: HoldResult = { ...GRANTED, granted: false, reason: 'credit_exhaus
  */
 async function openBill(wanted: Partial<Quote> = {}, first = GRANTED) {
   const asked: number[] = []
+  const noted: Settlement[] = []
+  const credit = new CreditWatch(manualClock())
   let answer: HoldResult | Promise<HoldResult> = GRANTED
   const ask = async ({ amountNano }: { amountNano: bigint }) => {
     asked.push(Number(amountNano))
     return asked.length === 1 ? first : answer
   }
   const bill = new Bill({
-    ledger: onlyHolds({ hold: ask, extend: ask }),
-    credit: new CreditWatch(manualClock()),
+    ledger: partOf({
+      hold: ask,
+      extend: ask,
+      note: settlement => void noted.push(settlement),
+      settle: async ({ costNano }) => ({
+        outcome: 'settled',
+        chargedNano: costNano,
+        overrunNano: 0n,
+        availableNano: 10n ** 9n,
+      }),
+    }),
+    credit,
     quote: {
       priceVersion: 1n,
       rates: ratesOf({}),
@@ -55,6 +67,8 @@ async function openBill(wanted: Partial<Quote> = {}, first = GRANTED) {
   const limit = await bill.reserve()
   return {
     asked,
+    noted,
+    credit,
     limit,
     next: (result: HoldResult | Promise<HoldResult>) => {
       answer = result
@@ -69,8 +83,8 @@ async function openBill(wanted: Partial<Quote> = {}, first = GRANTED) {
   }
 }
 
-/** A bill that grows asks nothing else of a ledger. */
-function onlyHolds(ledger: Pick<Ledger, 'hold' | 'extend'>): Ledger {
+/** A bill that is not released asks nothing else of a ledger. */
+function partOf(ledger: Pick<Ledger, 'hold' | 'extend' | 'note' | 'settle'>): Ledger {
   return ledger as Ledger
 }
 
@@ -166,4 +180,39 @@ test('what a cut answer told of its usage is charged, though its text looks like
     bill.usedUp(answerOf(estimatedOutput, { output: true, usage: told }))
   expect(cut(3)?.usage).toEqual(told)
   expect(cut(600)?.usage).toEqual({ ...told, outputText: 600 })
+})
+
+test('thoughts that a cut answer told of are not charged again as its text', async () => {
+  const { bill } = await openBill()
+  const told = { ...NO_USAGE, inputUncached: 7, reasoning: 500 }
+  const cut = bill.usedUp(answerOf(510, { output: true, usage: told }))
+  expect(cut?.usage).toEqual({ ...told, outputText: 10 })
+})
+
+test('an answer that costs nothing sets aside the least that there is', async () => {
+  const { asked } = await openBill({ bound: () => 0n })
+  expect(asked).toEqual([1])
+})
+
+test.each([
+  ['in an hour', 3_600_000, 3_600_000],
+  ['this moment', 1, 1000],
+])('a key whose cap is reached may come again when it starts anew: %s', async (_, resetsMs, retryAfterMs) => {
+  const reached = { ...REFUSED, reason: 'key_budget_exhausted', resetsAt: new Date(resetsMs) } as const
+  const error = await openBill({ statedOutput: 5 }, reached).catch(thrown => thrown)
+  expect(error).toBeInstanceOf(GatewayError)
+  expect(error.retryAfterMs).toBe(retryAfterMs)
+})
+
+test('what an answer costs that is about to end is noted, for whoever goes on if this process does not', async () => {
+  const { bill, noted } = await openBill({ rates: ratesOf({ input: 500n }) })
+  bill.conclude({ usage: { ...NO_USAGE, inputUncached: 7 }, source: 'reported' })
+  expect(noted).toEqual([{ id: 'x', accountId: 1, keyId: 1, costNano: 4n, costPico: 3500n }])
+})
+
+test('what the ledger says an account has after a charge decides whether its next request may begin early', async () => {
+  const { bill, credit } = await openBill({}, { ...GRANTED, availableNano: 0n })
+  expect(credit.isAmple(1, 1n)).toBe(false)
+  await bill.settle({ pico: 1000n, nano: 1n, priceVersion: 1n, serviceTier: undefined })
+  expect(credit.isAmple(1, 1n)).toBe(true)
 })
