@@ -50,7 +50,6 @@ export interface BatchOptions {
 /** Begins to gather; nothing is written before somebody asks. */
 export function openBatches(options: BatchOptions): LedgerBatches {
   const { pool, presence, spill, clock, log, timings } = options
-  const cancels = new Set<() => void>()
   let closing = false
 
   const settles = new BatchWriter<Settlement, SettleResult>({
@@ -126,17 +125,9 @@ export function openBatches(options: BatchOptions): LedgerBatches {
     } while (last !== undefined)
   }
 
-  /** Whether the hold was committed is not known, and a statement on its way may still commit it: frees it now and then. */
+  /** Whether it was committed is not known. What is committed later still, the upkeep finds. */
   function abandon(exchange: ExchangeReference): void {
-    const free = () => {
-      settle(voidOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
-    }
-    free()
-    const cancel = clock.after(timings.statementTimeoutMs + timings.connectionTimeoutMs, () => {
-      cancels.delete(cancel)
-      free()
-    })
-    cancels.add(cancel)
+    settle(voidOf(exchange)).catch(error => log.error({ err: error }, 'a hold could not be freed'))
   }
 
   return {
@@ -147,7 +138,6 @@ export function openBatches(options: BatchOptions): LedgerBatches {
     settleRefused,
     async close() {
       closing = true
-      for (const cancel of cancels) cancel()
       await holds.drain()
       // Whoever waited for a hold settles in the turn of its answer.
       await new Promise(resolve => setImmediate(resolve))

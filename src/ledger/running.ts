@@ -18,6 +18,11 @@ export class RunningHolds {
     return this.#running.size
   }
 
+  /** Which they are now. */
+  ids(): ReadonlySet<string> {
+    return new Set(this.#running.keys())
+  }
+
   begin(id: string): void {
     this.#running.set(id, { costNano: 0n, stored: 0n, stopped: false, notedPico: undefined })
   }

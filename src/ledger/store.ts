@@ -40,6 +40,8 @@ export interface LedgerStore {
   forgetRefused(ids: readonly string[]): Promise<void>
   progress(owner: string, costs: ReadonlyMap<string, bigint>): Promise<Stop[]>
   reap(deadAfterMs: number, limit: number): Promise<Reaped[]>
+  /** Whose holds a process has had for a minute; without those that wait for a charge that was refused. */
+  heldBy(owner: string): Promise<ExchangeReference[]>
   post(posting: Posting): Promise<Posted>
   /** Those of these exchanges that cost something, and how much of that was not given back. */
   notGivenBack(
@@ -133,6 +135,13 @@ export function ledgerStore({ sql }: Pick<Database, 'sql'>): LedgerStore {
         accountId: Number(row.account_id),
         chargedNano: row.charged,
       }))
+    },
+    async heldBy(owner) {
+      const rows = await sql<{ id: string; account_id: bigint; key_id: bigint }[]>`
+        select h.id, h.account_id, h.key_id from hold h
+        where h.owner = ${owner} and h.opened_at < now() - interval '1 minute'
+          and not exists (select from refused_settlement r where r.id = h.id)`
+      return rows.map(row => ({ id: row.id, accountId: Number(row.account_id), keyId: Number(row.key_id) }))
     },
     post: posting => postEntry(sql, posting),
     async notGivenBack(exchanges) {

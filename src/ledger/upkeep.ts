@@ -3,12 +3,13 @@ import { regularly } from '@/clock/regularly.ts'
 import type { SettleAll, Spill } from '@/ledger/spill/spill.ts'
 import type { Log } from '@/telemetry/log.ts'
 import { auditInTurn, type LastAudit } from './audit.ts'
+import { voidOf } from './batches.ts'
 import type { LedgerPool } from './pool.ts'
 import type { Presence } from './presence.ts'
 import { reap } from './reaper.ts'
 import type { RunningHolds } from './running.ts'
 import type { LedgerTimings } from './timings.ts'
-import type { Stop } from './types.ts'
+import type { Settlement, Stop } from './types.ts'
 
 const MONTHS_AHEAD = 3
 const ACCOUNTS_AT_ONCE = 1_000
@@ -20,6 +21,7 @@ export interface UpkeepOptions {
   presence: Presence
   spill: Spill | undefined
   running: RunningHolds
+  settle(settlement: Settlement): Promise<unknown>
   settleAll: SettleAll
   /** Tries once more what the database refused. */
   settleRefused(): Promise<void>
@@ -101,7 +103,7 @@ export class Upkeep {
     if (reaped.length > 0) log.warn({ holds: reaped.length }, 'settled holds without an owner')
   }
 
-  /** Partitions, expiry of credit, daily totals, what processes that are gone have left, what was refused. */
+  /** Partitions, expiry of credit, daily totals, what processes that are gone have left, what was refused, forgotten holds. */
   async maintain(): Promise<void> {
     const { pool, adopt, settleRefused } = this.#options
     const store = pool.store
@@ -111,7 +113,21 @@ export class Upkeep {
       () => store.rollUp(),
       adopt,
       settleRefused,
+      () => this.#freeForgotten(),
     ])
+  }
+
+  /**
+   * Frees what this process has set aside for no exchange that runs: the statement was given up, and committed all the
+   * same when it reached the database. One that ended meanwhile has its charge in the queue already.
+   */
+  async #freeForgotten(): Promise<void> {
+    const { pool, presence, running, settle, log } = this.#options
+    const known = running.ids()
+    const held = await pool.store.heldBy(presence.owner())
+    const forgotten = held.filter(({ id }) => !known.has(id))
+    await Promise.all(forgotten.map(exchange => settle(voidOf(exchange))))
+    if (forgotten.length > 0) log.warn({ holds: forgotten.length }, 'freed holds of no exchange')
   }
 
   async #expireCredit(): Promise<void> {

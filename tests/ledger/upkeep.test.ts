@@ -38,6 +38,29 @@ test('a heartbeat that did not reach the database is none: the ledger is unwell 
   expect(own.healthy()).toBe(true)
 })
 
+test('what is set aside for no exchange that runs is freed after a minute, and nothing else', async () => {
+  const own = await fixture.open()
+  const payer = await fixture.payer(100n)
+  const [running, refused, late, young] = [1n, 2n, 4n, 8n].map(amountNano => holdOf(payer, amountNano))
+  if (!running || !refused || !late || !young) throw new Error('four holds')
+  await own.hold(running)
+  const [{ owner } = { owner: '' }] = await sql<
+    { owner: string }[]
+  >`select owner from hold where id = ${running.id}`
+  // These reach the database when nobody waits for them any more.
+  await fixture.store.hold(owner, [refused, late, young])
+  await fixture.store.keepRefused(costOf(refused, -1n), 'refused by a test')
+  await sql`update hold set opened_at = now() - interval '61 seconds' where id <> ${young.id}`
+  await own.maintain()
+  expect(await fixture.store.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 11n })
+  // Its charge waits for a database that is away, which is no reason to charge it in another way.
+  await own.settle(costOf(running, 1n))
+  await own.maintain()
+  const kinds = await sql`select kind from entry where id = ${running.id}`
+  expect(kinds).toMatchObject([{ kind: 'usage' }])
+  await sql`delete from refused_settlement`
+})
+
 describe('a part of the upkeep that fails', () => {
   test('keeps none of the rest from being done: without a reaper, the journal is posted', async () => {
     const payer = await fixture.payer(100n)
