@@ -56,7 +56,7 @@ export function affordableOutput(
     const paid = perOutputToken === 0n ? most : (available - prompt) / perOutputToken
     if (paid < most) most = paid
   }
-  return available < 0n ? undefined : most
+  return most
 }
 
 /** The largest count that a plain number holds exactly. */

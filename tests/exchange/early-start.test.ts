@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
-import { openPayer } from '#tests/support/gateway/payer.ts'
+import { openPayer, type PayerOptions } from '#tests/support/gateway/payer.ts'
 import {
   eventStream,
   fedStream,
@@ -8,7 +8,7 @@ import {
   scriptedUpstream,
   until,
 } from '#tests/support/upstreams/upstream.ts'
-import type { Ledger } from '@/ledger/ledger.ts'
+import type { Ledger, LedgerState } from '@/ledger/ledger.ts'
 import type { HoldResult } from '@/ledger/types.ts'
 
 const ANSWER =
@@ -81,6 +81,45 @@ test.each([true, false])(
     expect(await response.text()).toContain('hi')
   },
 )
+
+test.each<[string, PayerOptions, Partial<LedgerState>]>([
+  ['an account on trial', { onTrial: true }, {}],
+  ['a ledger that failed a moment ago', {}, { holdFailureAgoMs: 2_000 }],
+  ['a ledger in which holds wait', {}, { holdWaitMs: 50 }],
+])('with %s no upstream is called before the hold is durable', async (_, options, state) => {
+  gateway.server.gateway.ledger = real
+  const { key, accountId } = await openPayer(gateway.database, options)
+  const pending = async () => (await gateway.ledger.balance(accountId))?.pendingNano
+  await (await ask(true, key)).text()
+  await until(async () => (await pending()) === 0n)
+  const durable = Promise.withResolvers<void>()
+  slowHolds(async result => {
+    await durable.promise
+    return result
+  })
+  gateway.server.gateway.ledger.state = () => ({ ...real.state(), ...state })
+  const before = upstream.seen.length
+  const call = ask(true, key)
+  await until(async () => (await pending()) !== 0n)
+  await (await fetch(`${gateway.opsUrl}/metrics`)).text()
+  expect(upstream.seen.length).toBe(before)
+  durable.resolve()
+  expect((await call).status).toBe(200)
+})
+
+test('a ledger that is not well is asked for nothing: a 503 at once', async () => {
+  const asked: unknown[] = []
+  const hold: Ledger['hold'] = request => {
+    asked.push(request)
+    return real.hold(request)
+  }
+  gateway.server.gateway.ledger = { ...real, hold, healthy: () => false }
+  const response = await ask(true)
+  expect(response.status).toBe(503)
+  expect(response.headers.get('retry-after')).toMatch(/^[12]$/)
+  expect(await response.json()).toMatchObject({ error: { code: 'billing_unavailable' } })
+  expect(asked).toEqual([])
+})
 
 test('a hold that is refused after the upstream was called is a 402, and the next call waits for its hold', async () => {
   gateway.server.gateway.ledger = real

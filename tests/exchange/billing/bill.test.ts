@@ -23,11 +23,15 @@ const REFUSED: HoldResult = { ...GRANTED, granted: false, reason: 'credit_exhaus
  * A bill of one nano a token, whose ledger answers as the test says: `first` to what is asked first. `asked` is what it
  * was asked to set aside, `limit` the output limit that the request gets.
  */
-async function openBill(wanted: Partial<Quote> = {}, first = GRANTED) {
+async function openBill(
+  wanted: Partial<Quote> = {},
+  first = GRANTED,
+  then: HoldResult | Promise<HoldResult> = GRANTED,
+) {
   const asked: number[] = []
   const noted: Settlement[] = []
   const credit = new CreditWatch(manualClock())
-  let answer: HoldResult | Promise<HoldResult> = GRANTED
+  let answer = then
   const ask = async ({ amountNano }: { amountNano: bigint }) => {
     asked.push(Number(amountNano))
     return asked.length === 1 ? first : answer
@@ -124,6 +128,12 @@ test.each([
   },
 )
 
+test('an answer that was to be cut to what there is does not begin when that is gone as well', async () => {
+  const gone: HoldResult = { ...REFUSED, availableNano: 0n }
+  const begun = openBill({}, { ...REFUSED, availableNano: 1600n }, gone)
+  expect(await begun.catch(error => error.kind)).toBe('credit_exhausted')
+})
+
 test('several answers are not begun where there is too little for each of them', async () => {
   const begun = openBill({ answers: 4 }, { ...REFUSED, availableNano: 1000n })
   expect(await begun.catch(error => error.kind)).toBe('credit_exhausted')
@@ -215,4 +225,17 @@ test('what the ledger says an account has after a charge decides whether its nex
   expect(credit.isAmple(1, 1n)).toBe(false)
   await bill.settle({ pico: 1000n, nano: 1n, priceVersion: 1n, serviceTier: undefined })
   expect(credit.isAmple(1, 1n)).toBe(true)
+})
+
+test('the same tokens cost anew where what was used beside them is more, or another tier served them', async () => {
+  const rates = ratesOf(
+    { input: 1000n },
+    { perRequest: 5000n, serviceTiers: new Map([['flex', { tokens: { input: 500n }, tiers: [] }]]) },
+  )
+  const { bill } = await openBill({ rates })
+  const used = { usage: { ...NO_USAGE, inputUncached: 2 }, source: 'reported' } as const
+  expect(bill.charge(used).nano).toBe(7n)
+  expect(bill.charge({ ...used, extras: { requests: 3 } }).nano).toBe(17n)
+  expect(bill.charge({ ...used, serviceTier: 'flex' }).nano).toBe(6n)
+  expect(bill.charge(used).nano).toBe(7n)
 })

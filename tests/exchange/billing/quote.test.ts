@@ -65,7 +65,7 @@ test.each<[ConversationSurface, object, number]>([
   ['gemini', { generationConfig: { candidateCount: '3', maxOutputTokens: '50' } }, 150],
 ])('%s is held for what it states, also where that is written as a text: %j', async (surface, said, most) => {
   const { quoted } = await quoteOf(surface, JSON.stringify({ model: 'm', messages: [], ...said }))
-  expect(quoted.maxOutput).toBe(most)
+  expect([quoted.maxOutput, quoted.allowance]).toEqual([most, most])
 })
 
 const LONG: Model = { ...MODEL, maxOutputTokens: 50_000 }
@@ -85,11 +85,23 @@ test('the limits reckon with what is stated, however much, and with a moderate a
   expect((await quoteOf('chat', HI, { model: LONG })).quoted.allowance).toBe(2048)
 })
 
+test('no credit pays for more than there can be', async () => {
+  const { quoted } = await quoteOf('chat', HI)
+  expect(quoted.affordable(10n ** 15n)).toBe(1000)
+})
+
 test('a prompt that is likely longer than its model is said to read is held for in full', async () => {
   const text = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'word '.repeat(1000) }] })
   const { quoted } = await quoteOf('chat', text, { model: { ...MODEL, contextTokens: 10 } })
   expect(quoted.inputTokens).toBeGreaterThan(500)
   expect(quoted.bound(0)).toBeGreaterThanOrEqual(BigInt(quoted.inputTokens) * 1000n)
+})
+
+test('no prompt is held for as more than its model reads, if that is likely at all', async () => {
+  const text = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'word '.repeat(1000) }] })
+  const likely = (await quoteOf('chat', text)).quoted.inputTokens
+  const { quoted } = await quoteOf('chat', text, { model: { ...MODEL, contextTokens: likely + 10 } })
+  expect(quoted.bound(0)).toBe(BigInt(likely + 10) * 1000n)
 })
 
 /** What a token of the prompt is taken to cost at most, in nano. */
