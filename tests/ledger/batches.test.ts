@@ -70,6 +70,26 @@ test('a hold that was refused because it came too late, and is committed after a
   expect(await balanceOf(payer)).toMatchObject({ balanceNano: 100n, pendingNano: 0n })
 })
 
+test('a process that closes waits for its holds, and for the charges of those who waited for them', async () => {
+  const payer = await fixture.payer(100n)
+  const { batches, network } = setUp()
+  const request = holdOf(payer, 7n)
+  const done: string[] = []
+  const exchange = batches.holds.submit(request).then(async () => {
+    done.push('held')
+    // Whoever waits for a hold is some calls away from it.
+    for (let calls = 0; calls < 20; calls += 1) await undefined
+    await batches.settle(costOf(request, 5n))
+    done.push('settled')
+  })
+  const closed = batches.close().then(() => done.push('closed'))
+  await until(() => network.statements === 1)
+  await new Promise(setImmediate)
+  network.letGo()
+  await Promise.all([exchange, closed])
+  expect(done).toEqual(['held', 'settled', 'closed'])
+})
+
 describe('what a journal holds', () => {
   test('is not given up while the database does not answer', async () => {
     const payer = await fixture.payer(100n)

@@ -24,6 +24,7 @@ async function entrustedHold(payer: Payer, { hasJob, deadline }: { hasJob: boole
     await tx`select ledger_entrust(${request.id}, ${payer.accountId}, ${deadline}::text::timestamptz)`
   })
   process.entrusted(request.id)
+  expect(process.state().openHolds).toBe(0)
   await process.close()
   await sql`update hold set opened_at = now() - interval '1 hour' where id = ${request.id}`
   return request
