@@ -51,6 +51,25 @@ describe.each(callers)('a %s caller', caller => {
     expect(await (await ask(caller, true)).text()).toContain(TERMINAL[caller])
   })
 
+  test.each([true, false])(
+    'an array is read as Gemini writes it, with an error and an answer in it (stream: %p)',
+    async stream => {
+      const error = { message: 'slow down', code: 429 }
+      upstream.answer = () => Response.json([{ error }])
+      const response = await ask(caller, stream)
+      expect(response.status).toBe(429)
+      expect(await response.text()).toContain('slow down')
+      const said = (text: string, end: object) => ({
+        candidates: [{ content: { parts: [{ text }] }, ...end }],
+      })
+      upstream.answer = () => Response.json([said('héllo', {}), said(' 😀', { finishReason: 'STOP' })])
+      const answered = await (await ask(caller, stream, undefined, 'gemini/echo')).text()
+      expect(answered).toContain(stream ? 'héllo' : 'héllo 😀')
+      upstream.answer = () => Response.json([])
+      expect((await ask(caller, stream)).status).toBe(502)
+    },
+  )
+
   test.each([true, false])('an error in a stream has its own status (stream: %p)', async stream => {
     for (const [code, status] of [
       [503, 503],

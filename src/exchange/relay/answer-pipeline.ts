@@ -5,12 +5,11 @@ import { MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
 import type { Preparation } from '@/exchange/attempt/preparation.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import { createArrayFramer } from '@/formats/gemini-generate-content/json-array.ts'
-import { withDigits } from '@/json/exact.ts'
-import { asArray, isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
+import { asArray, isJsonObject } from '@/json/json.ts'
 import { type Count, HubPipeline } from './hub-pipeline.ts'
 import { PassthroughPipeline } from './passthrough-pipeline.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
-import { eventsOfWhole } from './whole-answer.ts'
+import { eventsOfArray, eventsOfWhole, parseAnswer } from './whole-answer.ts'
 
 /** `{` opens a whole answer or an error, `[` Gemini's array of either. */
 const OPENS_JSON = new Set([0x7b, 0x5b])
@@ -146,26 +145,16 @@ class WholePipeline implements Pipeline {
   end(emit: Emit): void {
     const text = new TextDecoder().decode(Buffer.concat(this.#chunks))
     const answer = parseAnswer(text)
-    const { dataKeys, servedTier } = this.#preparation.codec
     if (isJsonObject(answer)) {
       const events = eventsOfWhole(answer, text, this.#preparation)
-      return this.#hub.endWith(events, servedTier(answer), emit)
+      return this.#hub.endWith(events, this.#preparation.codec.servedTier(answer), emit)
     }
-    const { parts } = withDigits({ parts: answer }, () => `{"parts":${text}}`, dataKeys)
-    for (const part of asArray(parts)) this.#hub.pushEvent({ event: undefined, data: JSON.stringify(part) })
+    // What is no JSON has no events: the hub then finds that the answer has no end, which is the truth.
+    for (const event of eventsOfArray(asArray(answer), text, this.#preparation)) this.#hub.pushEvent(event)
     this.#hub.end(emit)
   }
 
   fail(error: GatewayError, emit: Emit): void {
     this.#hub.fail(error, emit)
-  }
-}
-
-/** Undefined for what is no JSON; the hub then finds that the answer has no end, which is the truth. */
-function parseAnswer(text: string): JsonValue | undefined {
-  try {
-    return parseJson(text)
-  } catch {
-    return undefined
   }
 }

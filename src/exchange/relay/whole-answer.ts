@@ -14,7 +14,7 @@ import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
 import { withDigits } from '@/json/exact.ts'
-import { type JsonObject, parseObject } from '@/json/json.ts'
+import { asArray, isJsonObject, type JsonObject, type JsonValue, parseJson } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import type { CallerAnswer } from './whole.ts'
@@ -50,9 +50,9 @@ interface WholeAnswer {
  */
 function readWhole(bytes: Uint8Array, preparation: Preparation, count: (told: Told) => Usage): WholeAnswer {
   const text = utf8.decode(bytes)
-  const json = parseObject(text)
-  if (json === undefined) {
-    const { response, servedTier } = collectStream(bytes, text, preparation)
+  const json = parseAnswer(text)
+  if (!isJsonObject(json)) {
+    const { response, servedTier } = collectEvents(eventsIn(json, bytes, text, preparation), preparation)
     return { ...writeWhole(response, preparation, count), servedTier }
   }
   const fault = faultInBody(json, () => text)
@@ -114,18 +114,42 @@ function writeWhole(
   return { body: JSON.stringify(body), told: raised, untold: untoldOf(raised, caller) }
 }
 
-function collectStream(
+/** A body as JSON; undefined for what is none. */
+export function parseAnswer(text: string): JsonValue | undefined {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The events of an answer that came as one JSON array, as Gemini streams it and writes errors. */
+export function eventsOfArray(parts: JsonValue[], text: string, { codec }: Preparation): SseEvent[] {
+  const exact = withDigits({ parts }, () => `{"parts":${text}}`, codec.dataKeys)
+  return asArray(exact['parts']).map(part => ({ event: undefined, data: JSON.stringify(part) }))
+}
+
+/** The events of a body that is no JSON object. */
+function eventsIn(
+  json: JsonValue | undefined,
   bytes: Uint8Array,
   text: string,
   preparation: Preparation,
-): { response: GenerationResponse; servedTier: string | undefined } {
+): SseEvent[] {
+  if (Array.isArray(json)) return eventsOfArray(json, text, preparation)
   if (!/^\s*(?:data|event|id|retry)?:/.test(text)) {
     throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
       retry: 'next-channel',
       detail: `the body is ${bytes.length} bytes long`,
     })
   }
-  const events: SseEvent[] = runMachine(createSseParser(), [bytes])
+  return runMachine(createSseParser(), [bytes])
+}
+
+function collectEvents(
+  events: readonly SseEvent[],
+  preparation: Preparation,
+): { response: GenerationResponse; servedTier: string | undefined } {
   const generation: GenerationEvent[] = []
   const decoder = preparation.codec.createStreamDecoder(preparation.decodeContext)
   const take = (event: GenerationEvent) => generation.push(event)

@@ -4,6 +4,7 @@ import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
 import { compose, type StreamMachine } from '@/generation/machine.ts'
+import { parseExactObject } from '@/json/exact.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { CallReader } from './call-reader.ts'
@@ -29,7 +30,12 @@ export function createStreamDecoder(context: DecodeContext): StreamDecoder {
     plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),
     skipUsage: () => {},
   }
-  return { ...compose(decoder, joiner), plain, servedTier: () => decoder.servedTier }
+  return {
+    ...compose(decoder, joiner),
+    plain,
+    missingEnd: () => decoder.missingEnd,
+    servedTier: () => decoder.servedTier,
+  }
 }
 
 /** Every event has its number, and padding so that its length says nothing. */
@@ -59,6 +65,8 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
   #ended = false
   /** See StreamDecoder. */
   servedTier: string | undefined
+  /** The same. */
+  missingEnd = ''
 
   constructor(context: DecodeContext) {
     this.#context = context
@@ -121,9 +129,11 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.queued':
       case 'response.in_progress':
         return this.#start(asObject(event['response']), emit)
+      case 'response.done':
+        this.missingEnd = usualEnd(input.data)
+        return this.finish(asObject(event['response']) ?? {}, emit)
       case 'response.completed':
       case 'response.incomplete':
-      case 'response.done':
         return this.finish(asObject(event['response']) ?? {}, emit, name === 'response.incomplete')
       case 'response.failed':
       case 'response.cancelled':
@@ -336,6 +346,14 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
     this.#ended = true
     emit({ type: 'error', error })
   }
+}
+
+/** What some backends say as `response.done`, by the name that clients wait for. */
+function usualEnd(data: string): string {
+  const event = parseExactObject(data) ?? {}
+  const isIncomplete = asObject(event['response'])?.['status'] === 'incomplete'
+  const type = isIncomplete ? 'response.incomplete' : 'response.completed'
+  return `event: ${type}\ndata: ${JSON.stringify({ ...event, type })}\n\n`
 }
 
 /** The type of an event; only the SDK's events can be told apart statically, any text may come. */

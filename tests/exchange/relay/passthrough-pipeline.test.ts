@@ -322,6 +322,43 @@ describe('a message whose upstream leaves after the reason to stop', () => {
   })
 })
 
+describe('a response whose upstream ends it in response.done ends in the event that clients wait for', () => {
+  const event = (type: string, fields: string) => `event: ${type}\ndata: {"type":"${type}",${fields}}\n\n`
+  const begun = [
+    event('response.created', '"sequence_number":0,"response":{"id":"r"}'),
+    event('response.output_text.delta', '"sequence_number":1,"output_index":0,"delta":"Hello"'),
+  ]
+
+  test.each([
+    ['completed', 'response.completed'],
+    ['incomplete', 'response.incomplete'],
+  ])('%s: %s', (status, type) => {
+    const fields = `"sequence_number":2,"response":{"id":"r","status":"${status}","output":[],"n":12345678901234567890}`
+    const last = event('response.done', fields)
+    for (const events of [[...begun, last], [...begun, last.trimEnd()], [[...begun, last].join('')]]) {
+      const pipeline = pipelineOf('openai-responses')
+      const written: string[] = []
+      const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+      for (const one of events) pipeline.push(Buffer.from(one), emit)
+      pipeline.end(emit)
+      expect(written.join('')).toBe([...begun, event(type, fields)].join(''))
+      expect(pipeline.meter.error).toBeUndefined()
+    }
+  })
+
+  test('failed: an error, as after response.failed', () => {
+    const pipeline = pipelineOf('openai-responses')
+    const written: string[] = []
+    const emit = (bytes: Uint8Array) => written.push(Buffer.from(bytes).toString())
+    const failed = '"response":{"id":"r","status":"failed","error":{"code":"server_error","message":"boom"}}'
+    for (const one of [...begun, event('response.done', failed)]) pipeline.push(Buffer.from(one), emit)
+    pipeline.end(emit)
+    expect(pipeline.meter.error?.message).toContain('boom')
+    expect(written.join('')).toContain('event: response.failed')
+    expect(written.join('')).not.toContain('response.completed')
+  })
+})
+
 describe('what was delivered of an answer that is cut is counted by its text, read or not', () => {
   const words = Array.from({ length: 100 }, (_, index) => `word${'.'.repeat(index % 7)} `)
   const bytes = words.join('').length
