@@ -72,17 +72,16 @@ const FORMAT_ROWS: readonly (readonly string[])[] = [
   ['plain'],
   ['unsaid.ts'],
   [
-    'described-schema.ts',
     'effort.ts',
     'invalid.ts',
-    'json-in-words.ts',
-    'losses.ts',
     'model-edit.ts',
     'one-piece.ts',
+    'output-format.ts',
     'spelling.ts',
     'surrogates.ts',
     'untold.ts',
   ],
+  ['losses.ts'],
 ]
 
 /** The first line of something exported. */

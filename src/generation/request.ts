@@ -64,13 +64,16 @@ export type OutputFormat =
   | { type: 'text' }
   /** Any JSON object. */
   | { type: 'json' }
-  | {
-      type: 'json-schema'
-      name: string | undefined
-      description: string | undefined
-      schema: JsonObject
-      strict: boolean | undefined
-    }
+  | JsonSchemaOutput
+
+/** JSON of a certain shape. */
+export interface JsonSchemaOutput {
+  type: 'json-schema'
+  name: string | undefined
+  description: string | undefined
+  schema: JsonObject
+  strict: boolean | undefined
+}
 
 /**
  * A model call in no vendor's words. Every field is a required key, so that each decoder decides about each;

@@ -1,7 +1,6 @@
-import { describedSchema } from '@/formats/described-schema.ts'
-import { jsonInWords } from '@/formats/json-in-words.ts'
 import type { Losses } from '@/formats/losses.ts'
-import type { OutputFormat } from '@/generation/request.ts'
+import { describedSchema, jsonInWords, schemaName } from '@/formats/output-format.ts'
+import type { JsonSchemaOutput, OutputFormat } from '@/generation/request.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { closedSchema, objectSchema } from './json-schema.ts'
 import type { ModelTraits } from './models.ts'
@@ -47,14 +46,14 @@ export function encodeOutput(
 }
 
 function encodeSchema(
-  output: Extract<OutputFormat, { type: 'json-schema' }>,
+  output: JsonSchemaOutput,
   hasTools: boolean,
   model: ModelTraits,
   losses: Losses,
 ): EncodedOutput {
   const { schema, description, strict } = output
   if (model.outputFormat && canBeClosed(schema)) {
-    const described = describedSchema(output, () => losses.add('output', 'description'))
+    const described = describedSchema(output, losses)
     return { ...PLAIN, format: { type: 'json_schema', schema: closedSchema(described) } }
   }
   // Neither a tool's schema nor words hold the model to it.
@@ -68,14 +67,9 @@ function encodeSchema(
     }
   }
   const tool = {
-    name: toolName(output.name),
+    name: schemaName(output, 128, 'output'),
     description: description ?? 'Give the whole answer as the input of this tool.',
     input_schema: objectSchema(schema),
   }
   return { ...PLAIN, tool }
-}
-
-function toolName(name: string | undefined): string {
-  const safe = (name ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 128)
-  return safe === '' ? 'output' : safe
 }

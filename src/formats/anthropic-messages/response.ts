@@ -1,6 +1,5 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import { wrappedInput } from '@/formats/tools/call-input.ts'
@@ -22,12 +21,8 @@ import { FORMAT } from './wire.ts'
  * @throws GatewayError when the body is an error that came with status 200, or no message at all.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
-  if (isFault(body)) throw faultError(decodeFaultValue(200, body))
-  if (!isMessage(body)) {
-    throw new GatewayError('upstream_error', "The upstream's answer is not a message", {
-      retry: 'next-channel',
-    })
-  }
+  if (isFault(body)) throw errorInAnswer(body)
+  if (!isMessage(body)) throw brokenAnswer("The upstream's answer is not a message")
   const collector = new Collector()
   const emit = collector.push.bind(collector)
   const { id, model } = body

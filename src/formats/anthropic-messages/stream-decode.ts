@@ -1,6 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -74,7 +74,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     this.#added = undefined
     if (this.#done || event.data === '' || event.data.trim() === '[DONE]') return
     const data = parseObject(event.data)
-    if (data === undefined) return this.#fail(brokenEvent(), emit)
+    if (data === undefined) return this.#fail('The upstream sent an event that is not a JSON object', emit)
     const type = eventType(data, event.event)
     switch (type) {
       case 'content_block_delta':
@@ -96,7 +96,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
         this.#hasStopped = true
         return this.#finish(emit)
       case 'error':
-        return this.#fail(faultError(decodeFaultValue(200, data)), emit)
+        return this.#fail(errorInAnswer(data), emit)
       case 'ping':
       case undefined:
         return
@@ -109,7 +109,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
     if (this.#done) return
     // A stop reason is the answer's end, even if message_stop got lost; without one the answer was cut.
     if (asString(this.#stop['stop_reason']) !== undefined) this.#finish(emit)
-    else this.#fail(truncated(), emit)
+    else this.#fail('The upstream closed the stream before the answer was complete', emit)
   }
 
   /** Clients take an answer for cut until they have seen it. */
@@ -120,7 +120,7 @@ class EventDecoder implements StreamDecoder, PlainReader {
   #startMessage(message: JsonObject, emit: Emit): void {
     const id = asString(message['id'])
     if (this.#messageId !== undefined && id !== undefined && id !== this.#messageId) {
-      return this.#fail(secondMessage(), emit)
+      return this.#fail('The upstream began a second message in the same stream', emit)
     }
     if (this.#started) return this.#addUsage(asObject(message['usage']), emit, true)
     const usage = asObject(message['usage'])
@@ -194,9 +194,9 @@ class EventDecoder implements StreamDecoder, PlainReader {
     emit({ type: 'finish', candidate: 0, finish: decodeFinish(this.#stop) })
   }
 
-  #fail(error: GatewayError, emit: Emit): void {
+  #fail(problem: GatewayError | string, emit: Emit): void {
     this.#done = true
-    emit({ type: 'error', error })
+    emit({ type: 'error', error: typeof problem === 'string' ? brokenAnswer(problem) : problem })
   }
 }
 
@@ -229,24 +229,6 @@ function indexOf(data: JsonObject, otherwise: number): number {
 function stopFields(message: JsonObject): JsonObject {
   const { stop_reason, stop_sequence, stop_details } = message
   return { stop_reason, stop_sequence, stop_details }
-}
-
-function truncated(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream closed the stream before the answer was complete', {
-    retry: 'next-channel',
-  })
-}
-
-function brokenEvent(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream sent an event that is not a JSON object', {
-    retry: 'next-channel',
-  })
-}
-
-function secondMessage(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream began a second message in the same stream', {
-    retry: 'next-channel',
-  })
 }
 
 function countsOutput(usage: JsonObject | undefined): boolean {

@@ -32,8 +32,8 @@ export function decodeFault(status: number, body: string): UpstreamFault {
   return fault(named, { text: /^\s*</.test(body) ? undefined : body })
 }
 
-/** The same for a body that is parsed already: an error object inside a stream. */
-export function decodeFaultValue(status: number, value: JsonValue): UpstreamFault {
+/** The same for a body that is parsed already. */
+function decodeFaultValue(status: number, value: JsonValue): UpstreamFault {
   const complaint = readComplaint(value, 0)
   return fault(status >= 300 ? status : namedStatus(complaint), complaint)
 }
@@ -55,6 +55,16 @@ class UpstreamFaultError extends GatewayError {
 /** A fault as the error event of a stream that had begun. */
 export function faultError(fault: UpstreamFault): GatewayError {
   return new UpstreamFaultError(fault)
+}
+
+/** An error object in the place of an answer, or of an event of one. */
+export function errorInAnswer(value: JsonValue): GatewayError {
+  return faultError(decodeFaultValue(200, value))
+}
+
+/** An answer that is none, or is not whole: another upstream may give one. */
+export function brokenAnswer(problem: string): GatewayError {
+  return new GatewayError('upstream_error', problem, { retry: 'next-channel' })
 }
 
 /** The fault that an error event was made from; undefined for errors of our own. */

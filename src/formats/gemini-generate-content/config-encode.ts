@@ -1,7 +1,7 @@
-import { describedSchema } from '@/formats/described-schema.ts'
 import { wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { describedSchema } from '@/formats/output-format.ts'
 import {
   type GenerationRequest,
   limitsEffort,
@@ -88,7 +88,7 @@ function outputKeywords(
   if (output === undefined || output.type === 'text') return {}
   const responseMimeType = 'application/json'
   if (output.type === 'json') return { responseMimeType }
-  const schema = describedSchema(output, () => losses.add('output', 'description'))
+  const schema = describedSchema(output, losses)
   return traits.jsonSchema
     ? { responseMimeType, responseJsonSchema: schema }
     : { responseMimeType, responseSchema: lowerSchema(schema) }

@@ -1,10 +1,10 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { standardBase64 } from '@/formats/media/base64.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import { mediaTypeOfData } from '@/formats/media/magic.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
 import { asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
-import { standardBase64 } from './base64.ts'
 import { FORMAT, type WirePart } from './wire.ts'
 
 /** A part that is `inlineData` or `fileData` as media; undefined for other parts. */

@@ -1,6 +1,6 @@
 import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.ts'
-import { jsonInWords } from '@/formats/json-in-words.ts'
 import { Losses } from '@/formats/losses.ts'
+import { jsonInWords } from '@/formats/output-format.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
 import { asObject, type JsonObject, present } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'

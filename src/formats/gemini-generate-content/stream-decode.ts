@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import {
   NO_NOTE,
   type PlainNote,
@@ -167,14 +167,14 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
     if (this.#hasEnded) return
     const problem =
       this.#started !== undefined ? 'ended its answer without a finish reason' : 'closed without an answer'
-    this.#fail(emit, new GatewayError('upstream_error', `The upstream ${problem}`, { retry: 'next-channel' }))
+    this.#fail(emit, brokenAnswer(`The upstream ${problem}`))
   }
 
   /** One GenerateContentResponse of the answer. */
   read(chunk: JsonObject, emit: Emit): void {
     if (this.#failed) return
     if (chunk['error'] !== undefined && chunk['error'] !== null) {
-      this.#fail(emit, faultError(decodeFaultValue(200, chunk)))
+      this.#fail(emit, errorInAnswer(chunk))
       return
     }
     this.#start(chunk, emit)

@@ -1,4 +1,5 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
+import { standardBase64 } from '@/formats/media/base64.ts'
 import type { VideoView } from '@/formats/openai/videos.ts'
 import type { VideoFrame, VideoImage, VideoProgress, VideoRequest, VideoTerms } from '@/generation/video.ts'
 import {
@@ -10,7 +11,6 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
-import { standardBase64 } from './base64.ts'
 import { camelKeys, parametersOf } from './keys.ts'
 
 /**

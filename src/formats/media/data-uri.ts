@@ -1,4 +1,5 @@
 import type { MediaPart } from '@/generation/part.ts'
+import { standardBase64 } from './base64.ts'
 
 /** What a data URI holds. */
 export interface DataUri {
@@ -42,7 +43,7 @@ export function dataUri(mediaType: string, base64: string): string {
 function plainBase64(payload: string): string {
   // Images are large and nearly always plain already: look before copying.
   if (/^[A-Za-z0-9+/=]*$/.test(payload)) return payload
-  return unescapePercent(payload).replace(/\s+/g, '').replaceAll('-', '+').replaceAll('_', '/')
+  return standardBase64(unescapePercent(payload).replace(/\s+/g, ''))
 }
 
 function unescapePercent(text: string): string {

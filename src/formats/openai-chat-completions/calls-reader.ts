@@ -1,7 +1,8 @@
 import { joinPairs } from '@/formats/surrogates.ts'
+import { inputText } from '@/formats/tools/call-input.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
-import { asNonEmpty, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asNonEmpty, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
 import { FORMAT } from './wire.ts'
 
@@ -188,12 +189,6 @@ function isWhole(input: string): boolean {
   } catch {
     return false
   }
-}
-
-/** Arguments as text; some vendors send the object itself. */
-function inputText(value: JsonValue | undefined): string {
-  if (typeof value === 'string') return value
-  return value === undefined || value === null ? '' : JSON.stringify(value)
 }
 
 /** Gemini's own surface of this format keeps a thought signature here, on a tool call or on a message; Vertex's may too. */

@@ -1,5 +1,5 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
-import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import type { Finish, StopReason } from '@/generation/response.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
 import type { FinishReason } from './wire.ts'
@@ -50,11 +50,9 @@ const BROKEN: ReadonlySet<string> = new Set([
 export function decodeBreak(choice: JsonObject): GatewayError | undefined {
   const { error, finish_reason: reason } = choice
   const isError = typeof error === 'object' ? error !== null : typeof error === 'string' && error !== ''
-  if (isError) return faultError(decodeFaultValue(200, { error }))
+  if (isError) return errorInAnswer({ error })
   if (typeof reason !== 'string' || !BROKEN.has(reason.toLowerCase())) return undefined
-  return new GatewayError('upstream_error', `The upstream broke its answer off: ${reason}`, {
-    retry: 'next-channel',
-  })
+  return brokenAnswer(`The upstream broke its answer off: ${reason}`)
 }
 
 const WRITTEN = {

@@ -1,5 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
+import { inputText } from '@/formats/tools/call-input.ts'
 import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
@@ -152,9 +153,4 @@ function resultContent(content: JsonValue | undefined, path: string): ToolResult
     if (part.type === 'text' || part.type === 'media') return part
     return textPart(JSON.stringify(part.type === 'opaque' ? part.value : part))
   })
-}
-
-function inputText(value: JsonValue | undefined): string {
-  if (typeof value === 'string') return value
-  return value === undefined || value === null ? '' : JSON.stringify(value)
 }

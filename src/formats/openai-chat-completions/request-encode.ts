@@ -2,6 +2,7 @@ import type { EncodedRequest, Target } from '@/formats/codec.ts'
 import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { fitKey, isSharedHint } from '@/formats/openai/shared-fields.ts'
+import { schemaName } from '@/formats/output-format.ts'
 import { dropHostedTools } from '@/formats/tools/hosted.ts'
 import {
   type Effort,
@@ -108,11 +109,10 @@ function encodeOutput(output: OutputFormat | undefined): JsonObject | undefined 
   if (output === undefined || output.type === 'text') return undefined
   if (output.type === 'json') return { type: 'json_object' }
   const { description, strict } = output
-  const name = (output.name ?? '').replaceAll(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64)
   return {
     type: 'json_schema',
     json_schema: present({
-      name: name === '' ? 'response' : name,
+      name: schemaName(output, 64, 'response'),
       description,
       schema: output.schema,
       strict,

@@ -1,6 +1,5 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
-import { decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { mediaWords } from '@/formats/media/media-words.ts'
 import { openaiTier } from '@/formats/openai/tier.ts'
 import { Collector } from '@/generation/collect.ts'
@@ -28,12 +27,8 @@ import { encodeUsage, readUsage } from './usage.ts'
  * @throws GatewayError `upstream_error` when the body is an error or no answer at all.
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
-  if (isFault(body, undefined)) throw faultError(decodeFaultValue(200, body))
-  if (!Array.isArray(body['choices'])) {
-    throw new GatewayError('upstream_error', "The upstream's answer is not a chat completion", {
-      retry: 'next-channel',
-    })
-  }
+  if (isFault(body, undefined)) throw errorInAnswer(body)
+  if (!Array.isArray(body['choices'])) throw brokenAnswer("The upstream's answer is not a chat completion")
   const collector = new Collector()
   const answer = new AnswerDecoder(context)
   const emit = collector.push.bind(collector)

@@ -1,6 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
-import { decodeFault, decodeFaultValue, faultError } from '@/formats/faults/fault.ts'
+import { brokenAnswer, decodeFault, errorInAnswer, faultError } from '@/formats/faults/fault.ts'
 import {
   type JsonPath,
   NO_NOTE,
@@ -93,7 +93,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
     if (chunk === undefined) return this.#unreadable(event, emit)
     if (isFault(chunk, event.event)) {
       this.#answer.count(chunk, emit)
-      return this.#fail(faultError(decodeFaultValue(200, chunk)), emit)
+      return this.#fail(errorInAnswer(chunk), emit)
     }
     this.#answer.push(chunk, 'delta', emit)
     if (this.#answer.broken !== undefined) return this.#fail(this.#answer.broken, emit)
@@ -132,7 +132,7 @@ class ChunkDecoder implements StreamDecoder, PlainReader {
 }
 
 function endedEarly(): GatewayError {
-  return new GatewayError('upstream_error', "The upstream's answer ended early", { retry: 'next-channel' })
+  return brokenAnswer("The upstream's answer ended early")
 }
 
 /** Reads chunks, or a whole answer as one chunk whose deltas are messages: the same fields in both. */

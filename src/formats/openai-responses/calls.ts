@@ -1,3 +1,4 @@
+import { inputText } from '@/formats/tools/call-input.ts'
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
 import { asArray, asNonEmpty, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { ItemStatus, OutputItemType } from './wire.ts'
@@ -41,9 +42,7 @@ export function callInput(item: JsonObject, kind: ToolCallKind): string {
   if (kind === 'computer' && item['action'] === undefined && item['actions'] !== undefined) {
     return JSON.stringify({ actions: item['actions'] })
   }
-  const value = item[CALL_ITEMS[kind].input]
-  if (typeof value === 'string') return value
-  return value === undefined || value === null ? '' : JSON.stringify(value)
+  return inputText(item[CALL_ITEMS[kind].input])
 }
 
 /** The name by which the model calls the tool; the typed kinds have only one tool each. */

@@ -1,20 +1,13 @@
 import { type GatewayError, messageWithId } from '@/errors/gateway-error.ts'
-import { decodeFaultValue, faultError, faultOf } from '@/formats/faults/fault.ts'
+import { errorInAnswer, faultOf } from '@/formats/faults/fault.ts'
 import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { emptyResponse } from './reply.ts'
 
 /** The error inside a response whose status is `failed` or `cancelled`. */
 export function responseError(response: JsonObject): GatewayError {
-  const error = asObject(response['error'])
-  if (error !== undefined) return faultError(decodeFaultValue(200, { error }))
-  const status = asString(response['status']) ?? 'failed'
-  return faultError(decodeFaultValue(200, { error: { message: `The response was ${status}` } }))
-}
-
-/** An `error` event: flat in the types, nested under `error` in traffic. */
-export function eventError(event: JsonObject): GatewayError {
-  return faultError(decodeFaultValue(200, event))
+  const message = `The response was ${asString(response['status']) ?? 'failed'}`
+  return errorInAnswer({ error: asObject(response['error']) ?? { message } })
 }
 
 /** The `error` object of a failed response. */

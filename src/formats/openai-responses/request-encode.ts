@@ -3,6 +3,7 @@ import { nearestEffort, wantedEffort } from '@/formats/effort.ts'
 import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { fitKey } from '@/formats/openai/shared-fields.ts'
+import { schemaName } from '@/formats/output-format.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import { type GenerationRequest, limitsEffort, type OutputFormat } from '@/generation/request.ts'
 import { asObject, asStrings, type JsonObject, present } from '@/json/json.ts'
@@ -231,7 +232,7 @@ function encodeFormat(output: OutputFormat | undefined): JsonObject | undefined 
     case 'json-schema':
       return present({
         type: 'json_schema',
-        name: (output.name ?? '').replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 64) || 'response',
+        name: schemaName(output, 64, 'response'),
         description: output.description,
         schema: output.schema,
         strict: output.strict ?? false,

@@ -1,5 +1,5 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext, ReplyContext } from '@/formats/codec.ts'
+import { brokenAnswer } from '@/formats/faults/fault.ts'
 import { Collector } from '@/generation/collect.ts'
 import { replay } from '@/generation/replay.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
@@ -17,11 +17,7 @@ import { decodeUsage } from './usage.ts'
  */
 export function decodeResponse(body: JsonObject, context: DecodeContext): GenerationResponse {
   if (isFault(body)) throw responseError(body)
-  if (!isResponse(body)) {
-    throw new GatewayError('upstream_error', "The upstream's answer is not a response", {
-      retry: 'next-channel',
-    })
-  }
+  if (!isResponse(body)) throw brokenAnswer("The upstream's answer is not a response")
   const collector = new Collector()
   new EventDecoder(context).finish(body, collector.push.bind(collector))
   return collector.response()

@@ -1,5 +1,6 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
 import type { DecodeContext } from '@/formats/codec.ts'
+import { brokenAnswer, errorInAnswer } from '@/formats/faults/fault.ts'
 import { AudioDeltas } from '@/formats/openai/audio-deltas.ts'
 import type { PlainReader, PlainShape, StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { Emit, EventOf, GenerationEvent } from '@/generation/event.ts'
@@ -8,7 +9,7 @@ import { parseExactObject } from '@/json/exact.ts'
 import { asArray, asNumber, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { CallReader } from './call-reader.ts'
-import { eventError, responseError } from './error.ts'
+import { responseError } from './error.ts'
 import { decodeFinish, type Seen } from './finish.ts'
 import type { ItemReader } from './item-reader.ts'
 import { MessageReader } from './message-reader.ts'
@@ -139,7 +140,8 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
       case 'response.cancelled':
         return this.#fail(responseError({ status: name.slice(9), ...asObject(event['response']) }), emit)
       case 'error':
-        return this.#fail(eventError(event), emit)
+        // Flat in the types, nested under `error` in traffic.
+        return this.#fail(errorInAnswer(event), emit)
       // What follows repeats what a done item says, pads the stream, or tells of a hosted tool at work.
       case 'keepalive':
       case 'response.content_part.done':
@@ -178,7 +180,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
         return
       case undefined:
         // An error object in place of an event, as gateways in between write it.
-        if (event['error'] !== undefined && event['error'] !== null) this.#fail(eventError(event), emit)
+        if (event['error'] !== undefined && event['error'] !== null) this.#fail(errorInAnswer(event), emit)
         return
       default:
         // Tomorrow's events arrive here at run time, today's are all above.
@@ -198,12 +200,7 @@ export class EventDecoder implements StreamMachine<SseEvent, GenerationEvent> {
 
   end(emit: Emit): void {
     if (this.#ended) return
-    this.#fail(
-      new GatewayError('upstream_error', 'The upstream closed the stream before the response was complete', {
-        retry: 'next-channel',
-      }),
-      emit,
-    )
+    this.#fail(brokenAnswer('The upstream closed the stream before the response was complete'), emit)
   }
 
   /** The response's last event may name the tier that its first one left open. */

@@ -1,6 +1,6 @@
 import type { ToolCallKind } from '@/generation/part.ts'
 import { parseExactObject } from '@/json/exact.ts'
-import type { JsonObject } from '@/json/json.ts'
+import type { JsonObject, JsonValue } from '@/json/json.ts'
 
 /** A call's input for formats that want an object; undefined for text that is none. */
 export function inputObject(kind: ToolCallKind, input: string): JsonObject | undefined {
@@ -14,4 +14,10 @@ export function inputObject(kind: ToolCallKind, input: string): JsonObject | und
  */
 export function wrappedInput(kind: ToolCallKind, input: string): JsonObject {
   return inputObject(kind, input) ?? { _raw: input }
+}
+
+/** A call's input as text; some vendors and callers write the object itself. */
+export function inputText(value: JsonValue | undefined): string {
+  if (typeof value === 'string') return value
+  return value === undefined || value === null ? '' : JSON.stringify(value)
 }

@@ -303,7 +303,7 @@ describe('media', () => {
       { parts: [{ fileData: { fileUri: 'gs://b/x.png' } }] },
     ])
     expect(parts(G2, media({ type: 'url', url: 'data:image/gif;charset=x;base64,R0lG-_' }))).toMatchObject([
-      { parts: [{ inlineData: { mimeType: 'image/gif', data: 'R0lG+/' } }] },
+      { parts: [{ inlineData: { mimeType: 'image/gif', data: 'R0lG+/==' } }] },
     ])
     const file = { type: 'file-id', id: 'file-1', format: 'openai-responses' } as const
     expect(() => parts(G25, media(file))).toThrow('another vendor')

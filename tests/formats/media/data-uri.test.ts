@@ -8,6 +8,7 @@ test.each([
   ['data:;base64,AAAA', 'text/plain', 'AAAA'],
   ['data:,h%C3%A9', 'text/plain', Buffer.from('hé').toString('base64')],
   ['data:text/plain,100%', 'text/plain', Buffer.from('100%').toString('base64')],
+  ['data:image/png;base64,AA-_AA', 'image/png', 'AA+/AA=='],
   ['data:image/png;base64,AA-_\n AA%3D%3D', 'image/png', 'AA+/AA=='],
 ])('%s is %s and %s', (uri, mediaType, base64) => {
   expect(parseDataUri(uri)).toEqual({ mediaType, base64 })
