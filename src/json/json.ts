@@ -63,6 +63,19 @@ export function asBoolean(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
+/** Whether a value is one of a table's own keys. */
+export function isKeyOf<Key extends string>(
+  table: Readonly<Record<Key, unknown>>,
+  value: unknown,
+): value is Key {
+  return typeof value === 'string' && Object.hasOwn(table, value)
+}
+
+/** The keys of a table whose type lists all of them. */
+export function keysOf<Key extends string>(table: Readonly<Record<Key, unknown>>): Key[] {
+  return Object.keys(table) as Key[]
+}
+
 /** The object without its undefined keys (it is changed in place), so that what is compared and counted is what will be written. */
 export function present<T extends JsonObject>(object: T): T {
   for (const key of Object.keys(object)) if (object[key] === undefined) delete object[key]

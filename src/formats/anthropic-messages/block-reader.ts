@@ -2,7 +2,7 @@ import type { DecodeContext } from '@/formats/codec.ts'
 import { joinPairs } from '@/formats/surrogates.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
-import { asObject, asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
+import { asObject, asString, isKeyOf, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
 import { decodeOpaque } from './block-decode.ts'
 import { decodeCitation, decodeCitations } from './citation.ts'
 import { type DeltaType, FORMAT } from './wire.ts'
@@ -52,8 +52,8 @@ export function openBlock(content: JsonObject, block: number, context: DecodeCon
 
 /** Tells of a delta. One of a kind that does not fit its block says nothing. */
 export function addDelta(open: OpenBlock, delta: JsonObject, emit: Emit): void {
-  const type = asString(delta['type']) ?? ''
-  if (!isDeltaType(type)) return
+  const { type } = delta
+  if (!isKeyOf(DELTA_TYPES, type)) return
   switch (type) {
     case 'text_delta':
       if (open.kind === 'text') addText(open, asString(delta['text']) ?? '', emit)
@@ -86,10 +86,6 @@ const DELTA_TYPES: Record<DeltaType, true> = {
   signature_delta: true,
   citations_delta: true,
   compaction_delta: true,
-}
-
-function isDeltaType(type: string): type is DeltaType {
-  return Object.hasOwn(DELTA_TYPES, type)
 }
 
 function addText(open: Extract<OpenBlock, { kind: 'text' }>, piece: string, emit: Emit): void {

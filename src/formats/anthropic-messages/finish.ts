@@ -1,5 +1,5 @@
 import type { Finish, StopReason as NeutralStopReason } from '@/generation/response.ts'
-import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, asString, isKeyOf, type JsonObject, type JsonValue } from '@/json/json.ts'
 import type { StopReason } from './wire.ts'
 
 const DECODED: Record<StopReason, NeutralStopReason> = {
@@ -38,12 +38,7 @@ export function decodeFinish(wire: JsonObject): Finish {
 }
 
 function decodeReason(value: JsonValue | undefined): NeutralStopReason {
-  const reason = asString(value) ?? ''
-  return isStopReason(reason) ? DECODED[reason] : 'other'
-}
-
-function isStopReason(value: string): value is StopReason {
-  return Object.hasOwn(DECODED, value)
+  return isKeyOf(DECODED, value) ? DECODED[value] : 'other'
 }
 
 /** What of an answer's content its stop reason depends on. */

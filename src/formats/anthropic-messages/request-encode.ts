@@ -3,7 +3,7 @@ import { unsayable } from '@/formats/invalid.ts'
 import { Losses } from '@/formats/losses.ts'
 import { type TextPart, textPart } from '@/generation/part.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
-import { asObject, type JsonObject, type JsonValue, present } from '@/json/json.ts'
+import { asObject, type JsonObject, type JsonValue, keysOf, present } from '@/json/json.ts'
 import { cacheUnlessMarked, limitCacheMarks, marked } from './cache-marks.ts'
 import { encodeMessages, splitHead } from './message-encode.ts'
 import { modelTraits } from './models.ts'
@@ -174,10 +174,5 @@ const UNSAID: Record<Exclude<keyof GenerationRequest, Said>, (request: Generatio
 }
 
 function reportUnsaid(request: GenerationRequest, losses: Losses): void {
-  for (const [field, isLost] of Object.entries(UNSAID)) if (isLost(request)) losses.add(unsaidField(field))
-}
-
-/** `Object.entries` forgets the key type; these keys are UNSAID's own. */
-function unsaidField(key: string): keyof typeof UNSAID {
-  return key as keyof typeof UNSAID
+  for (const field of keysOf(UNSAID)) if (UNSAID[field](request)) losses.add(field)
 }

@@ -10,7 +10,15 @@ import {
 } from '@/formats/plain/plain-text.ts'
 import type { Emit } from '@/generation/event.ts'
 import { withDigits } from '@/json/exact.ts'
-import { asNumber, asObject, asObjects, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import {
+  asNumber,
+  asObject,
+  asObjects,
+  asString,
+  isKeyOf,
+  type JsonObject,
+  parseObject,
+} from '@/json/json.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { addDelta, closeBlock, impliedBlock, isOfOther, type OpenBlock, openBlock } from './block-reader.ts'
 import { decodeFinish } from './finish.ts'
@@ -214,12 +222,8 @@ const EVENT_TYPES: Record<StreamEventType, true> = {
 /** The event's type; `error` for another vendor's error object; undefined for types of tomorrow. */
 function eventType(data: JsonObject, name: string | undefined): StreamEventType | undefined {
   const type = asString(data['type']) ?? name
-  if (type !== undefined && isEventType(type)) return type
+  if (isKeyOf(EVENT_TYPES, type)) return type
   return data['error'] !== undefined && data['error'] !== null ? 'error' : undefined
-}
-
-function isEventType(type: string): type is StreamEventType {
-  return Object.hasOwn(EVENT_TYPES, type)
 }
 
 function indexOf(data: JsonObject, otherwise: number): number {

@@ -1,5 +1,5 @@
 import type { StopReason } from '@/generation/response.ts'
-import type { JsonValue } from '@/json/json.ts'
+import { isKeyOf, type JsonValue } from '@/json/json.ts'
 import type { WireFinishReason } from './wire.ts'
 
 /** What each of the vendor's reasons means. STOP with calls is decided by who saw the calls. */
@@ -58,16 +58,12 @@ export function decodeFinishReason(value: JsonValue | undefined): StopReason | u
   if (value === undefined || value === null || value === '' || value === 0) return undefined
   const name = typeof value === 'number' ? NUMBERED[value] : value
   if (name === 'FINISH_REASON_UNSPECIFIED') return undefined
-  return isFinishReason(name) ? DECODED[name] : 'other'
+  return isKeyOf(DECODED, name) ? DECODED[name] : 'other'
 }
 
 /** The reason that says none, where it is said. */
 export function isVague(value: JsonValue | undefined): boolean {
   return value === 0 || value === 'FINISH_REASON_UNSPECIFIED'
-}
-
-function isFinishReason(name: JsonValue | undefined): name is WireFinishReason {
-  return typeof name === 'string' && Object.hasOwn(DECODED, name)
 }
 
 const ENCODED: Readonly<Record<StopReason, WireFinishReason>> = {

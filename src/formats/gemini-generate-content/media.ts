@@ -4,7 +4,7 @@ import { standardBase64 } from '@/formats/media/base64.ts'
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import { mediaTypeOfData } from '@/formats/media/magic.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
-import { asObject, asString, isJsonObject, type JsonObject, present } from '@/json/json.ts'
+import { asObject, asString, isJsonObject, isKeyOf, type JsonObject, present } from '@/json/json.ts'
 import { FORMAT, type WirePart } from './wire.ts'
 
 /** A part that is `inlineData` or `fileData` as media; undefined for other parts. */
@@ -122,7 +122,7 @@ const DEFAULT_TYPE: Record<MediaPart['kind'], string> = {
   video: 'video/mp4',
 }
 
-const EXTENSIONS: Readonly<Record<string, string>> = {
+const EXTENSIONS = {
   jpg: 'image/jpeg',
   jpeg: 'image/jpeg',
   png: 'image/png',
@@ -136,9 +136,9 @@ const EXTENSIONS: Readonly<Record<string, string>> = {
   mp4: 'video/mp4',
   mov: 'video/mov',
   webm: 'video/webm',
-}
+} as const
 
 function typeByExtension(uri: string): string | undefined {
-  const extension = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase() ?? ''
-  return Object.hasOwn(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
+  const extension = /\.([a-z0-9]+)(?:[?#]|$)/i.exec(uri)?.[1]?.toLowerCase()
+  return isKeyOf(EXTENSIONS, extension) ? EXTENSIONS[extension] : undefined
 }

@@ -2,7 +2,7 @@ import { type EncodedRequest, NO_EMULATION, type Target } from '@/formats/codec.
 import { Losses } from '@/formats/losses.ts'
 import { jsonInWords } from '@/formats/output-format.ts'
 import type { GenerationRequest, OutputFormat } from '@/generation/request.ts'
-import { asObject, type JsonObject, present } from '@/json/json.ts'
+import { asObject, isKeyOf, type JsonObject, present } from '@/json/json.ts'
 import { encodeConfig } from './config-encode.ts'
 import { encodeContents } from './contents-encode.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
@@ -119,18 +119,19 @@ function askFor(
   return { output: undefined, instruction }
 }
 
-const SERVICE_TIERS: Readonly<Record<string, string>> = {
+const SERVICE_TIERS = {
   default: 'standard',
   standard: 'standard',
   standard_only: 'standard',
   flex: 'flex',
   priority: 'priority',
-}
+} as const
 
 function encodeServiceTier(tier: string | undefined, losses: Losses): string | undefined {
   if (tier === undefined || tier === 'auto' || tier === 'unspecified') return undefined
-  if (!Object.hasOwn(SERVICE_TIERS, tier)) losses.add('serviceTier')
-  return Object.hasOwn(SERVICE_TIERS, tier) ? SERVICE_TIERS[tier] : undefined
+  if (isKeyOf(SERVICE_TIERS, tier)) return SERVICE_TIERS[tier]
+  losses.add('serviceTier')
+  return undefined
 }
 
 /** Objects of the body whose own unknown fields are kept under a dotted name (request-decode.ts). */

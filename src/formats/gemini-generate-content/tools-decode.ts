@@ -1,6 +1,14 @@
 import { NO_SETTINGS } from '@/formats/tools/web-search.ts'
 import type { HostedToolKind, Tool, ToolChoice } from '@/generation/tool.ts'
-import { asArray, asObject, asString, asStrings, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asObject,
+  asString,
+  asStrings,
+  isKeyOf,
+  type JsonObject,
+  type JsonValue,
+} from '@/json/json.ts'
 import { liftSchema } from './openapi-schema.ts'
 import { FORMAT } from './wire.ts'
 
@@ -31,7 +39,7 @@ function decodeFunction(declaration: JsonObject): Tool {
   }
 }
 
-const BUILT_INS: Readonly<Record<string, HostedToolKind>> = {
+const BUILT_INS = {
   googleSearch: 'web_search',
   googleSearchRetrieval: 'web_search',
   enterpriseWebSearch: 'web_search',
@@ -39,7 +47,7 @@ const BUILT_INS: Readonly<Record<string, HostedToolKind>> = {
   codeExecution: 'code_execution',
   fileSearch: 'file_search',
   retrieval: 'file_search',
-}
+} as const satisfies Record<string, HostedToolKind>
 
 function decodeBuiltIn(name: string, settings: JsonValue | undefined): Tool {
   const wire: JsonObject = { [name]: settings }
@@ -47,7 +55,7 @@ function decodeBuiltIn(name: string, settings: JsonValue | undefined): Tool {
   if (name === 'computerUse') {
     return { type: 'client', kind: 'function', name, format: FORMAT, wireType: name, wire }
   }
-  const kind = Object.hasOwn(BUILT_INS, name) ? (BUILT_INS[name] ?? 'other') : 'other'
+  const kind = isKeyOf(BUILT_INS, name) ? BUILT_INS[name] : 'other'
   const blocked = asStrings(asObject(settings)?.['excludeDomains'])
   const webSearch = kind === 'web_search' ? { ...NO_SETTINGS, blockedDomains: blocked } : undefined
   return { type: 'hosted', kind, format: FORMAT, wireType: name, wire, webSearch }

@@ -8,6 +8,7 @@ import {
   asObject,
   asString,
   asStrings,
+  isKeyOf,
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
@@ -93,7 +94,7 @@ function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
 }
 
 /** The shorter side of each of Veo's resolutions. */
-const SHORT_SIDES: Readonly<Record<string, number>> = { '480p': 480, '720p': 720, '1080p': 1080, '4k': 2160 }
+const SHORT_SIDES = { '480p': 480, '720p': 720, '1080p': 1080, '4k': 2160 } as const
 
 const RATIO = /^([1-9]\d?):([1-9]\d?)$/
 
@@ -101,13 +102,13 @@ const RATIO = /^([1-9]\d?):([1-9]\d?)$/
 function assertFrame({ aspectRatio = '16:9', resolution = '720p' }: JsonObject): void {
   if (typeof aspectRatio !== 'string' || !RATIO.test(aspectRatio))
     throw invalidRequest('parameters.aspectRatio', "expected a ratio such as '16:9'")
-  if (typeof resolution !== 'string' || !Object.hasOwn(SHORT_SIDES, resolution))
+  if (!isKeyOf(SHORT_SIDES, resolution))
     throw invalidRequest('parameters.resolution', `expected ${Object.keys(SHORT_SIDES).join(', ')}`)
 }
 
 /** What Veo does not make is Veo's to refuse. */
 function frameOf({ aspectRatio, resolution }: JsonObject): VideoFrame {
-  const short = SHORT_SIDES[asString(resolution) ?? '720p'] ?? DEFAULT_FRAME.height
+  const short = isKeyOf(SHORT_SIDES, resolution) ? SHORT_SIDES[resolution] : DEFAULT_FRAME.height
   const [, across = '16', down = '9'] = RATIO.exec(asString(aspectRatio) ?? '') ?? []
   const ratio = Number(across) / Number(down)
   return ratio >= 1

@@ -1,7 +1,7 @@
 import { spelledIn } from '@/formats/spelling.ts'
 import type { Loss } from '@/generation/loss.ts'
 import type { HostedTool, WebSearch } from '@/generation/tool.ts'
-import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asObject, type JsonObject, type JsonValue, keysOf } from '@/json/json.ts'
 import { ownHostedSettings, settingsOf } from './own-settings.ts'
 
 /** A search as the vendor likes it. */
@@ -42,9 +42,4 @@ export function lostSettings(tool: HostedTool, takes: readonly (keyof WebSearch)
 
 function isSet(value: WebSearch[keyof WebSearch]): boolean {
   return Array.isArray(value) ? value.length > 0 : value !== undefined
-}
-
-/** The keys of a literal whose type lists all of them. */
-function keysOf<K extends string>(names: Readonly<Record<K, unknown>>): K[] {
-  return Object.keys(names) as K[]
 }
