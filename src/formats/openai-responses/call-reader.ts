@@ -17,15 +17,11 @@ export class CallReader implements ItemReader {
   /** As the end of its input says it, where the item did not come. */
   #name: string | undefined
   #length = 0
-  #ended = false
+  ended = false
 
   constructor(source: StreamSource, item: JsonObject) {
     this.#source = source
     this.#type = item['type'] ?? null
-  }
-
-  get ended(): boolean {
-    return this.#ended
   }
 
   reads(item: JsonObject): boolean {
@@ -40,7 +36,7 @@ export class CallReader implements ItemReader {
 
   delta(event: JsonObject, emit: Emit): void {
     const text = asString(event['delta'])
-    if (text === undefined || text === '' || this.#ended) return
+    if (text === undefined || text === '' || this.ended) return
     if (this.#block === undefined) {
       this.#early += text
       return
@@ -64,17 +60,17 @@ export class CallReader implements ItemReader {
 
   done(item: JsonObject, emit: Emit): void {
     const kind = callKind(item)
-    if (this.#ended || kind === undefined) return
+    if (this.ended || kind === undefined) return
     const block = this.#block ?? this.#start(item, emit)
     this.#fill(block, callInput(item, kind), emit)
     this.cut(emit)
   }
 
   cut(emit: Emit): void {
-    if (this.#ended) return
+    if (this.ended) return
     // The item never came, but its input and its name did.
     if (this.#block === undefined && this.#name) this.#start({ type: this.#type, name: this.#name }, emit)
-    this.#ended = true
+    this.ended = true
     if (this.#block !== undefined) emit({ type: 'tool-input-end', block: this.#block, signature: undefined })
   }
 
@@ -97,7 +93,7 @@ export class CallReader implements ItemReader {
   }
 
   #fill(block: number, whole: string, emit: Emit): void {
-    if (this.#ended || whole.length <= this.#length) return
+    if (this.ended || whole.length <= this.#length) return
     const text = whole.slice(this.#length)
     this.#length = whole.length
     emit({ type: 'tool-input-delta', block, text })

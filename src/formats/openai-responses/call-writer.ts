@@ -2,7 +2,7 @@ import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { type Call, encodeCall } from './calls.ts'
 import { lineStart } from './event-line.ts'
-import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
+import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
 import type { ItemStatus, StreamEventType } from './wire.ts'
 
 /** A call that the client runs. Only functions and custom tools have deltas; the other kinds come whole. */
@@ -11,7 +11,7 @@ export class CallWriter implements ItemWriter {
   readonly #call: Call
   readonly #head: string
   #status: ItemStatus = 'in_progress'
-  #ended = false
+  ended = false
 
   constructor(place: Place, call: Omit<Call, 'input'>) {
     this.#place = place
@@ -19,12 +19,8 @@ export class CallWriter implements ItemWriter {
     this.#head = itemFields(place)
   }
 
-  get ended(): boolean {
-    return this.#ended
-  }
-
   open(): string {
-    return itemAdded(this.#place, this.item())
+    return itemEvent('added', this.#place, this.item())
   }
 
   delta(text: string): string {
@@ -54,14 +50,14 @@ export class CallWriter implements ItemWriter {
 
   /** No arguments are an empty object, never an empty text: agents parse it. */
   end(): string {
-    this.#ended = true
+    this.ended = true
     return this.#call.kind === 'function' && this.#call.input === '' ? this.delta('{}') : ''
   }
 
   close(cut: boolean): string {
     const cutHere = cut && (this.#call.kind === 'custom' || parseObject(this.#call.input) === undefined)
     this.#status = cutHere ? 'incomplete' : 'completed'
-    return this.#inputDone() + itemDone(this.#place, this.item())
+    return this.#inputDone() + itemEvent('done', this.#place, this.item())
   }
 
   item(): JsonObject {

@@ -1,6 +1,6 @@
 import { inputText } from '@/formats/tools/call-input.ts'
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
-import { asArray, asNonEmpty, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
+import { asArray, asNonEmpty, asObject, asString, type JsonObject, keysOf, parseObject } from '@/json/json.ts'
 import type { ItemStatus, OutputItemType } from './wire.ts'
 
 /** What of a tool call its item is made of. */
@@ -8,19 +8,17 @@ export type Call = Pick<ToolCallPart, 'kind' | 'callId' | 'name' | 'namespace' |
 
 /** How each kind of call is written as an item. `input` is the key that holds what the tool is given. */
 export const CALL_ITEMS = {
-  function: { type: 'function_call', input: 'arguments', idPrefix: 'fc' },
-  custom: { type: 'custom_tool_call', input: 'input', idPrefix: 'ctc' },
-  local_shell: { type: 'local_shell_call', input: 'action', idPrefix: 'lsh' },
-  shell: { type: 'shell_call', input: 'action', idPrefix: 'sh' },
-  apply_patch: { type: 'apply_patch_call', input: 'operation', idPrefix: 'apc' },
-  tool_search: { type: 'tool_search_call', input: 'arguments', idPrefix: 'tsc' },
-  computer: { type: 'computer_call', input: 'action', idPrefix: 'cu' },
-} as const satisfies Record<ToolCallKind, { type: OutputItemType; input: string; idPrefix: string }>
+  function: { type: 'function_call', input: 'arguments' },
+  custom: { type: 'custom_tool_call', input: 'input' },
+  local_shell: { type: 'local_shell_call', input: 'action' },
+  shell: { type: 'shell_call', input: 'action' },
+  apply_patch: { type: 'apply_patch_call', input: 'operation' },
+  tool_search: { type: 'tool_search_call', input: 'arguments' },
+  computer: { type: 'computer_call', input: 'action' },
+} as const satisfies Record<ToolCallKind, { type: OutputItemType; input: string }>
 
 const KIND_OF_ITEM = new Map<string, ToolCallKind>(
-  (['function', 'custom', 'local_shell', 'shell', 'apply_patch', 'tool_search', 'computer'] as const).map(
-    kind => [CALL_ITEMS[kind].type, kind],
-  ),
+  keysOf(CALL_ITEMS).map(kind => [CALL_ITEMS[kind].type, kind]),
 )
 
 /**

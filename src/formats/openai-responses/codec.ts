@@ -11,12 +11,13 @@ import { decodeResponse, encodeResponse, reportedUsage } from './response.ts'
 import { createStreamDecoder } from './stream-decode.ts'
 import { createStreamEncoder } from './stream-encode.ts'
 import { servedTier } from './usage.ts'
+import { FORMAT } from './wire.ts'
 
 const TELLING = [Buffer.from('"response"'), Buffer.from('"error"')]
 
 /** OpenAI's Responses API. */
 export const openaiResponses: Codec = {
-  format: 'openai-responses',
+  format: FORMAT,
   decodeRequest,
   encodeRequest,
   mostOutput: ({ maxOutputTokens }, target) => encodeLimit(maxOutputTokens, target),

@@ -18,6 +18,7 @@ import {
   type JsonObject,
   type JsonValue,
 } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
 
 /**
  * A content part of a message or of a tool's output.
@@ -75,7 +76,7 @@ export function decodeAnnotation(value: JsonValue): Citation[] {
       citedText: undefined,
       start: asNumber(annotation['start_index']),
       end: asNumber(annotation['end_index']),
-      wire: { format: 'openai-responses', value: annotation },
+      wire: { format: FORMAT, value: annotation },
     },
   ]
 }
@@ -85,7 +86,7 @@ export function decodeAnnotation(value: JsonValue): Citation[] {
  * @param length of the text so far, in UTF-16 units: what a citation without a span is about.
  */
 export function encodeAnnotation(citation: Citation, length: number): JsonObject | undefined {
-  if (citation.wire?.format === 'openai-responses') return citation.wire.value
+  if (citation.wire?.format === FORMAT) return citation.wire.value
   if (citation.url === undefined) return undefined
   return {
     type: 'url_citation',
@@ -148,5 +149,5 @@ function addressed(url: JsonValue | undefined): Located | undefined {
 
 function storedFile({ file_id: id }: JsonObject): Located | undefined {
   if (typeof id !== 'string' || id === '') return undefined
-  return { mediaType: undefined, source: { type: 'file-id', id, format: 'openai-responses' } }
+  return { mediaType: undefined, source: { type: 'file-id', id, format: FORMAT } }
 }

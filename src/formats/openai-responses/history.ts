@@ -18,6 +18,7 @@ import { encodeCall } from './calls.ts'
 import { encodeCacheMark } from './content.ts'
 import { itemOf } from './items.ts'
 import { encodeMedia } from './media.ts'
+import { FORMAT } from './wire.ts'
 
 const CALL_ID = { pattern: /^[a-zA-Z0-9_-]+$/, maxLength: 64 }
 
@@ -191,7 +192,7 @@ class HistoryWriter {
     if (part.type !== 'text' && part.type !== 'tool-call') return false
     const { signature } = part
     if (signature === undefined || signature.value === '' || phaseOf(signature) !== undefined) return false
-    const encrypted = signatureFor(signature, 'openai-responses', this.#options.target.vendor)
+    const encrypted = signatureFor(signature, FORMAT, this.#options.target.vendor)
     const last = this.#items.at(-1)
     if (encrypted === undefined) this.#losses.add('reasoningHistory')
     if (encrypted === undefined || isEmptyText(part) || last?.['encrypted_content'] === encrypted)
@@ -205,7 +206,7 @@ class HistoryWriter {
     if (part.type !== 'text' || part.text === '') return undefined
     if (part.cache !== undefined) this.#losses.add('cacheMark')
     const annotations = part.citations.flatMap(({ wire }): JsonObject[] =>
-      wire?.format === 'openai-responses' ? [wire.value] : [],
+      wire?.format === FORMAT ? [wire.value] : [],
     )
     if (annotations.length < part.citations.length) this.#losses.add('citations')
     return { type: 'output_text', text: part.text, ...(annotations.length === 0 ? {} : { annotations }) }
@@ -213,7 +214,7 @@ class HistoryWriter {
 
   /** Only its maker can read it, and only in front of what it led to. */
   #reasoning(part: ReasoningPart, leads: boolean): void {
-    const encrypted = signatureFor(part.signature, 'openai-responses', this.#options.target.vendor)
+    const encrypted = signatureFor(part.signature, FORMAT, this.#options.target.vendor)
     if (encrypted === undefined || !leads) return this.#losses.add('reasoningHistory')
     const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
     this.#items.push({
@@ -275,7 +276,7 @@ class HistoryWriter {
   }
 
   #opaque(part: Extract<Part, { type: 'opaque' }>): void {
-    const item = part.format === 'openai-responses' ? itemOf(part.value) : undefined
+    const item = part.format === FORMAT ? itemOf(part.value) : undefined
     if (item === undefined) this.#losses.add('extension', part.name)
     else this.#items.push(item)
   }

@@ -9,6 +9,7 @@ import { decodeContent } from './content.ts'
 import { decodeImageCall, decodeReasoning } from './items.ts'
 import { decodeOutput, outputKind } from './tool-output.ts'
 import { decodeTools } from './tools.ts'
+import { FORMAT } from './wire.ts'
 
 /** What the `input` of a request holds. */
 export interface Input {
@@ -139,9 +140,7 @@ class InputReader implements Input {
 
   #opaque(item: JsonObject, type: string): void {
     const ours = type.endsWith('_output') || type.endsWith('_response') || USER_ITEMS.has(type)
-    this.add(ours ? 'user' : 'assistant', [
-      { type: 'opaque', format: 'openai-responses', name: type, value: item },
-    ])
+    this.add(ours ? 'user' : 'assistant', [{ type: 'opaque', format: FORMAT, name: type, value: item }])
   }
 }
 
@@ -190,7 +189,7 @@ function messageParts(item: JsonObject, role: string, path: string): Part[] {
     // As an item, so that an opaque part always is one.
     return {
       type: 'opaque',
-      format: 'openai-responses',
+      format: FORMAT,
       name: type,
       value: { type: 'message', role, content: [wire] },
     }

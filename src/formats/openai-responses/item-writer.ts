@@ -1,5 +1,5 @@
+import type { ToolCallKind } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { CALL_ITEMS, type Call } from './calls.ts'
 import type { EventLines } from './event-line.ts'
 
 /** Writes one output item, from `output_item.added` to `output_item.done`. */
@@ -25,34 +25,22 @@ export function itemFields(place: Place): string {
   return `"item_id":${JSON.stringify(place.id)},"output_index":${place.index}`
 }
 
-/** The event that opens an item. */
-export function itemAdded(place: Place, item: JsonObject): string {
-  return place.lines.line(
-    'response.output_item.added',
-    `"output_index":${place.index},"item":${JSON.stringify(item)}`,
-  )
+/** The event that opens or closes an item. */
+export function itemEvent(what: 'added' | 'done', { lines, index }: Place, item: JsonObject): string {
+  return lines.line(`response.output_item.${what}`, `"output_index":${index},"item":${JSON.stringify(item)}`)
 }
 
-/** The event that closes an item. */
-export function itemDone(place: Place, item: JsonObject): string {
-  return place.lines.line(
-    'response.output_item.done',
-    `"output_index":${place.index},"item":${JSON.stringify(item)}`,
-  )
-}
-
-/** What an item's id begins with. */
-export function idPrefix(kind: Call['kind'] | 'message' | 'reasoning' | 'image' | 'other'): string {
-  switch (kind) {
-    case 'message':
-      return 'msg'
-    case 'reasoning':
-      return 'rs'
-    case 'image':
-      return 'ig'
-    case 'other':
-      return 'item'
-    default:
-      return CALL_ITEMS[kind].idPrefix
-  }
-}
+/** What the ids of items begin with. */
+export const ID_PREFIXES = {
+  message: 'msg',
+  reasoning: 'rs',
+  image: 'ig',
+  function: 'fc',
+  custom: 'ctc',
+  local_shell: 'lsh',
+  shell: 'sh',
+  apply_patch: 'apc',
+  tool_search: 'tsc',
+  computer: 'cu',
+  other: 'item',
+} as const satisfies Record<ToolCallKind | 'message' | 'reasoning' | 'image' | 'other', string>

@@ -2,6 +2,7 @@ import { mediaTypeOf } from '@/formats/openai/image-type.ts'
 import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import { type MediaPart, mediaPart, type OpaquePart, type ReasoningPart } from '@/generation/part.ts'
 import { asArray, asObject, asString, isJsonObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
 
 /** A message's content parts; some backends write its text in their place. */
 export function messageContents(item: JsonObject): readonly JsonValue[] {
@@ -12,7 +13,7 @@ export function messageContents(item: JsonObject): readonly JsonValue[] {
 /** Content of a kind that no message of an answer has today. It is no item, and so has nothing to be written as. */
 export function strangeContent(part: JsonObject): OpaquePart {
   const name = asString(part['type']) ?? 'content'
-  return { type: 'opaque', format: 'openai-responses', name, value: null }
+  return { type: 'opaque', format: FORMAT, name, value: null }
 }
 
 /**
@@ -45,8 +46,8 @@ export function reasoningSignature(
   encrypted: string,
   vendor: string | undefined,
 ): ReasoningPart['signature'] {
-  if (vendor === undefined) return unwrapSignature(encrypted, 'openai-responses')
-  return { format: 'openai-responses', vendor, value: encrypted }
+  if (vendor === undefined) return unwrapSignature(encrypted, FORMAT)
+  return { format: FORMAT, vendor, value: encrypted }
 }
 
 /** The paragraphs of a reasoning item's raw text, or of its summary. */
@@ -64,7 +65,7 @@ export function decodeImageCall(item: JsonObject): MediaPart | OpaquePart {
 
 /** An item that only this format knows. */
 export function opaqueItem(item: JsonObject, type: string): OpaquePart {
-  return { type: 'opaque', format: 'openai-responses', name: type, value: item }
+  return { type: 'opaque', format: FORMAT, name: type, value: item }
 }
 
 /** The item inside an opaque part of this format; undefined when it holds none. */

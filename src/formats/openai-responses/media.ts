@@ -3,6 +3,7 @@ import type { Losses } from '@/formats/losses.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
 
 /**
  * A media part as input content.
@@ -82,6 +83,6 @@ function encodeAudio(part: MediaPart): JsonObject {
 
 /** Both of OpenAI's formats read the same file store. */
 function ownFileId(source: Extract<MediaPart['source'], { type: 'file-id' }>): string {
-  if (source.format === 'openai-responses' || source.format === 'openai-chat-completions') return source.id
+  if (source.format === FORMAT || source.format === 'openai-chat-completions') return source.id
   throw unsayable('mediaAddress', 'holds a file id that only another vendor can resolve')
 }

@@ -24,14 +24,10 @@ export class MessageReader implements ItemReader {
   readonly #parts = new Map<number, OpenText>()
   #open: OpenText | undefined
   #phase: JsonValue | undefined
-  #ended = false
+  ended = false
 
   constructor(source: StreamSource) {
     this.#source = source
-  }
-
-  get ended(): boolean {
-    return this.#ended
   }
 
   reads(item: JsonObject): boolean {
@@ -75,12 +71,12 @@ export class MessageReader implements ItemReader {
   }
 
   annotation(event: JsonObject, emit: Emit): void {
-    const part = this.#ended ? this.#parts.get(placeOf(event)) : this.#part(event, 'text', emit)
+    const part = this.ended ? this.#parts.get(placeOf(event)) : this.#part(event, 'text', emit)
     if (part !== undefined) this.#cite(part, event['annotation'], emit)
   }
 
   done(item: JsonObject, emit: Emit): void {
-    if (this.#ended) return this.#citeLate(item, emit)
+    if (this.ended) return this.#citeLate(item, emit)
     this.#phase = item['phase'] ?? this.#phase
     const strange: OpaquePart[] = []
     const contents = messageContents(item).map(value => asObject(value) ?? {})
@@ -101,8 +97,8 @@ export class MessageReader implements ItemReader {
   }
 
   cut(emit: Emit): void {
-    if (this.#ended) return
-    this.#ended = true
+    if (this.ended) return
+    this.ended = true
     this.#endOpen(emit)
   }
 
@@ -123,7 +119,7 @@ export class MessageReader implements ItemReader {
 
   /** The part that an event is about. A part begins when its first event comes, announced or not. */
   #part(event: JsonObject, kind: OpenText['kind'], emit: Emit): OpenText | undefined {
-    if (this.#ended) return undefined
+    if (this.ended) return undefined
     const index = placeOf(event)
     const place = placeAs(kind, index)
     const known = this.#parts.get(place)

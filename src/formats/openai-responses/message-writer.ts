@@ -5,7 +5,7 @@ import type { Citation, Signature } from '@/generation/part.ts'
 import type { JsonObject, JsonValue } from '@/json/json.ts'
 import { encodeAnnotation } from './content.ts'
 import { lineStart } from './event-line.ts'
-import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
+import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
 import type { ItemStatus, StreamEventType } from './wire.ts'
 
 /** A content part of a message that is being written. */
@@ -47,7 +47,7 @@ export class MessageWriter implements ItemWriter {
   }
 
   open(): string {
-    return itemAdded(this.#place, this.item())
+    return itemEvent('added', this.#place, this.item())
   }
 
   openPart(kind: ContentPart['kind']): { part: ContentPart; text: string } {
@@ -116,7 +116,7 @@ export class MessageWriter implements ItemWriter {
   close(cut: boolean): string {
     const closing = this.#parts.map(part => this.#closePart(part)).join('')
     this.#status = cut ? 'incomplete' : 'completed'
-    return closing + itemDone(this.#place, this.item())
+    return closing + itemEvent('done', this.#place, this.item())
   }
 
   item(): JsonObject {

@@ -6,11 +6,7 @@ import type { StreamMachine } from '@/generation/machine.ts'
  * Keeps both halves of a surrogate pair in one delta. Readers that are strict about UTF-8 (Codex is written in Rust)
  * refuse the whole event that holds half a character; a half that stays alone becomes U+FFFD.
  */
-export function createPairJoiner(): PairJoiner {
-  return new PairJoiner()
-}
-
-class PairJoiner implements StreamMachine<GenerationEvent, GenerationEvent> {
+export class PairJoiner implements StreamMachine<GenerationEvent, GenerationEvent> {
   /** The last delta of a block, for as long as its last half waits for the other. */
   readonly #waiting = new Map<number, Extract<GenerationEvent, { text: string }>>()
 

@@ -15,15 +15,11 @@ export class ReasoningReader implements ItemReader {
   /** The paragraph that is written now, and how much was emitted of each. */
   #paragraph = -1
   readonly #lengths = new Map<number, number>()
-  #ended = false
+  ended = false
 
   constructor(source: StreamSource, item: JsonObject) {
     this.#source = source
     this.#id = asString(item['id'])
-  }
-
-  get ended(): boolean {
-    return this.#ended
   }
 
   reads(item: JsonObject): boolean {
@@ -62,7 +58,7 @@ export class ReasoningReader implements ItemReader {
   }
 
   done(item: JsonObject, emit: Emit): void {
-    if (this.#ended) return
+    if (this.ended) return
     const whole = decodeReasoning(item, this.#source.vendor)
     if (whole !== undefined) {
       if (this.#block === undefined) this.#start(whole.raw, whole.redacted, emit)
@@ -84,7 +80,7 @@ export class ReasoningReader implements ItemReader {
   }
 
   cut(emit: Emit): void {
-    if (!this.#ended) this.#end(undefined, emit)
+    if (!this.ended) this.#end(undefined, emit)
   }
 
   #start(raw: boolean, redacted: boolean, emit: Emit): number {
@@ -97,7 +93,7 @@ export class ReasoningReader implements ItemReader {
 
   /** Makes a paragraph the one that deltas belong to; undefined when this kind of text is not the one shown. */
   #turnTo(index: number, raw: boolean, emit: Emit): number | undefined {
-    if (this.#ended) return undefined
+    if (this.ended) return undefined
     const block = this.#block ?? this.#start(raw, false, emit)
     if (this.#raw !== raw) return undefined
     if (this.#paragraph !== index) {
@@ -128,7 +124,7 @@ export class ReasoningReader implements ItemReader {
   }
 
   #end(encrypted: string | undefined, emit: Emit): void {
-    this.#ended = true
+    this.ended = true
     if (this.#block === undefined) return
     const signature =
       encrypted === undefined || encrypted === ''

@@ -3,8 +3,8 @@ import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'
-import { type ItemWriter, itemAdded, itemDone, itemFields, type Place } from './item-writer.ts'
-import type { ItemStatus, StreamEventType } from './wire.ts'
+import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
+import { FORMAT, type ItemStatus, type StreamEventType } from './wire.ts'
 
 /** Reasoning: paragraphs are summary parts, or `reasoning_text` contents where the thought itself is shown. */
 export class ReasoningWriter implements ItemWriter {
@@ -15,7 +15,7 @@ export class ReasoningWriter implements ItemWriter {
   #open = false
   #encrypted: string | undefined
   #status: ItemStatus = 'in_progress'
-  #ended = false
+  ended = false
 
   constructor(place: Place, raw: boolean, redacted: boolean) {
     this.#place = place
@@ -23,12 +23,8 @@ export class ReasoningWriter implements ItemWriter {
     this.#redacted = redacted
   }
 
-  get ended(): boolean {
-    return this.#ended
-  }
-
   open(): string {
-    return itemAdded(this.#place, this.item())
+    return itemEvent('added', this.#place, this.item())
   }
 
   paragraph(): string {
@@ -58,18 +54,18 @@ export class ReasoningWriter implements ItemWriter {
   }
 
   end(signature: Signature | undefined): string {
-    this.#ended = true
+    this.ended = true
     if (signature === undefined) return this.#closeParagraph()
-    this.#encrypted = wrapSignature(signature, 'openai-responses')
+    this.#encrypted = wrapSignature(signature, FORMAT)
     // Without any paragraph it reads as redacted, which Anthropic's omitted thinking is not: keep them apart.
-    const omitted = this.#texts.length === 0 && !this.#redacted && signature.format !== 'openai-responses'
+    const omitted = this.#texts.length === 0 && !this.#redacted && signature.format !== FORMAT
     return (omitted ? this.paragraph() : '') + this.#closeParagraph()
   }
 
   close(cut: boolean): string {
     const closing = this.#closeParagraph()
     this.#status = cut ? 'incomplete' : 'completed'
-    return closing + itemDone(this.#place, this.item())
+    return closing + itemEvent('done', this.#place, this.item())
   }
 
   item(): JsonObject {

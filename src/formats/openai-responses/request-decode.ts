@@ -30,6 +30,7 @@ import { decodeInput } from './input.ts'
 import { decodeToolChoice } from './tool-choice.ts'
 import { decodeTools, mergeTools } from './tools.ts'
 import { unsaidFields } from './unsaid.ts'
+import { FORMAT } from './wire.ts'
 
 const open = { additionalProperties: true }
 const text = Type.Optional(Type.String())
@@ -101,7 +102,7 @@ export function decodeRequest(body: JsonObject, call: Call): GenerationRequest {
     serviceTier: asString(body['service_tier']),
     store: asBoolean(body['store']),
     extensions: {
-      'openai-responses': decodeExtensions(body),
+      [FORMAT]: decodeExtensions(body),
       ...sharedHints(body, 'openai-chat-completions'),
     },
     unsaid: unsaidFields(body),

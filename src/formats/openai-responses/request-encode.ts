@@ -11,6 +11,7 @@ import { encodeHistory } from './history.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { encodeToolChoice } from './tool-choice.ts'
 import { encodeTools } from './tools.ts'
+import { FORMAT } from './wire.ts'
 
 /** The API's least; smaller limits are raised to it. */
 const MIN_OUTPUT_TOKENS = 16
@@ -149,7 +150,7 @@ const COUNTED = [
 ] as const
 
 /** This format's own fields, those of `reasoning` and `text` back in their objects; the others' are losses. */
-function ownExtensions({ 'openai-responses': own = {} }: GenerationRequest['extensions']): JsonObject {
+function ownExtensions({ [FORMAT]: own = {} }: GenerationRequest['extensions']): JsonObject {
   const inner = (outer: string) =>
     Object.entries(own).flatMap(([key, value]) =>
       key.startsWith(`${outer}.`) ? [[key.slice(outer.length + 1), value] as const] : [],

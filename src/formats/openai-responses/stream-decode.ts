@@ -13,7 +13,7 @@ import { responseError } from './error.ts'
 import { decodeFinish, type Seen } from './finish.ts'
 import type { ItemReader } from './item-reader.ts'
 import { MessageReader } from './message-reader.ts'
-import { createPairJoiner } from './pairs.ts'
+import { PairJoiner } from './pairs.ts'
 import { ReasoningReader } from './reasoning-reader.ts'
 import { decodeUsage, servedTier, serviceTierOf } from './usage.ts'
 import { WholeReader } from './whole-reader.ts'
@@ -25,7 +25,7 @@ import type { StreamEventType } from './wire.ts'
  */
 export function createStreamDecoder(context: DecodeContext): StreamDecoder {
   const decoder = new EventDecoder(context)
-  const joiner = createPairJoiner()
+  const joiner = new PairJoiner()
   const plain: PlainReader = {
     plainShape: () => (decoder.isPlain && !joiner.isWaiting ? PLAIN : undefined),
     plainNote: () => ({ of: 'length', add: length => decoder.skip(length) }),

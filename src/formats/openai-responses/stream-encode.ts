@@ -15,20 +15,21 @@ import { CallWriter } from './call-writer.ts'
 import { encodeFailure, responseId } from './error.ts'
 import { EventLines } from './event-line.ts'
 import { INCOMPLETE_REASON } from './finish.ts'
-import { type ItemWriter, idPrefix, type Place } from './item-writer.ts'
+import { ID_PREFIXES, type ItemWriter, type Place } from './item-writer.ts'
 import { itemOf } from './items.ts'
 import { type ContentPart, MessageWriter } from './message-writer.ts'
-import { createPairJoiner } from './pairs.ts'
+import { PairJoiner } from './pairs.ts'
 import { ReasoningWriter } from './reasoning-writer.ts'
 import { echo, type ReplyState, responseState } from './reply.ts'
 import { encodeToolUsage, encodeUsage } from './usage.ts'
 import { WholeWriter } from './whole-writer.ts'
+import { FORMAT } from './wire.ts'
 
 type Emit = (text: string) => void
 
 /** Writes a Responses stream with its whole lifecycle, each item and part added and done: strict readers want all of it. */
 export function createStreamEncoder(context: ReplyContext): StreamEncoder {
-  const joiner = createPairJoiner()
+  const joiner = new PairJoiner()
   const writer = new ReplyWriter(context)
   return {
     ...compose(new CallQueue(), compose(joiner, writer)),
@@ -193,9 +194,9 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
     emit(this.#lines.line('response.created', fields) + this.#lines.line('response.in_progress', fields))
   }
 
-  #place(kind: Parameters<typeof idPrefix>[0], id?: string): Place {
+  #place(kind: keyof typeof ID_PREFIXES, id?: string): Place {
     const index = this.#items.length
-    const own = `${idPrefix(kind)}_${this.#context.requestId.replaceAll('-', '')}_${index}`
+    const own = `${ID_PREFIXES[kind]}_${this.#context.requestId.replaceAll('-', '')}_${index}`
     // SDKs break off at an id that comes twice.
     const unique = id === undefined || this.#ids.has(id) ? own : id
     this.#ids.add(unique)
@@ -306,7 +307,7 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   }
 
   #writeOpaque(part: OpaquePart, emit: Emit): void {
-    const item = part.format === 'openai-responses' ? itemOf(part.value) : undefined
+    const item = part.format === FORMAT ? itemOf(part.value) : undefined
     if (item === undefined) return
     const id = asNonEmpty(item['id'])
     this.#begin(new WholeWriter(this.#place('other', id), item), emit)

@@ -20,6 +20,7 @@ import {
   type JsonValue,
   present,
 } from '@/json/json.ts'
+import { FORMAT } from './wire.ts'
 
 /**
  * The tools of a `tools` array; groups (`namespace`) are flattened, their members keep the group's name.
@@ -123,7 +124,7 @@ function toolName(tool: JsonObject, path: string): string {
 }
 
 function clientTool(kind: ClientTool['kind'], wire: JsonObject): ClientTool {
-  return { type: 'client', kind, name: kind, format: 'openai-responses', wireType: kind, wire }
+  return { type: 'client', kind, name: kind, format: FORMAT, wireType: kind, wire }
 }
 
 function isHostedShell(tool: JsonObject): boolean {
@@ -135,7 +136,7 @@ function hostedTool(wireType: string, wire: JsonObject): HostedTool {
   return {
     type: 'hosted',
     kind,
-    format: 'openai-responses',
+    format: FORMAT,
     wireType,
     wire,
     webSearch:
@@ -202,7 +203,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
         format: tool.grammar === undefined ? { type: 'text' } : { type: 'grammar', ...tool.grammar },
       })
     case 'client':
-      if (tool.format === 'openai-responses') return tool.wire
+      if (tool.format === FORMAT) return tool.wire
       losses.add('tools', tool.wireType)
       return undefined
     case 'hosted':
@@ -213,7 +214,7 @@ function encodeTool(tool: Tool, losses: Losses): JsonObject | undefined {
 }
 
 function encodeHosted(tool: HostedTool, losses: Losses): JsonObject | undefined {
-  if (tool.format === 'openai-responses') return tool.wire
+  if (tool.format === FORMAT) return tool.wire
   if (tool.kind === 'web_search') return encodeWebSearch(tool, losses)
   if (tool.kind === 'code_execution') {
     losses.addAll(lostSettings(tool, []))

@@ -7,14 +7,10 @@ import { decodeImageCall, opaqueItem } from './items.ts'
 export class WholeReader implements ItemReader {
   readonly #source: StreamSource
   #type: JsonValue | undefined
-  #ended = false
+  ended = false
 
   constructor(source: StreamSource) {
     this.#source = source
-  }
-
-  get ended(): boolean {
-    return this.#ended
   }
 
   reads(item: JsonObject): boolean {
@@ -27,8 +23,8 @@ export class WholeReader implements ItemReader {
 
   done(item: JsonObject, emit: Emit): void {
     const type = asString(item['type'])
-    if (this.#ended || type === undefined) return
-    this.#ended = true
+    if (this.ended || type === undefined) return
+    this.ended = true
     const part = type === 'image_generation_call' ? decodeImageCall(item) : opaqueItem(item, type)
     const at = { block: this.#source.nextBlock(), candidate: 0 }
     if (part.type === 'media') emit({ type: 'media', ...at, media: part })
@@ -36,6 +32,6 @@ export class WholeReader implements ItemReader {
   }
 
   cut(): void {
-    this.#ended = true
+    this.ended = true
   }
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@/json/json.ts'
-import { type ItemWriter, itemAdded, itemDone, type Place } from './item-writer.ts'
+import { type ItemWriter, itemEvent, type Place } from './item-writer.ts'
 
 /** An item that comes whole: a generated image, or one that only this format knows. */
 export class WholeWriter implements ItemWriter {
@@ -14,11 +14,11 @@ export class WholeWriter implements ItemWriter {
 
   open(): string {
     const begun = 'status' in this.#item ? { ...this.#item, status: 'in_progress' } : this.#item
-    return itemAdded(this.#place, 'result' in begun ? { ...begun, result: null } : begun)
+    return itemEvent('added', this.#place, 'result' in begun ? { ...begun, result: null } : begun)
   }
 
   close(): string {
-    return itemDone(this.#place, this.#item)
+    return itemEvent('done', this.#place, this.#item)
   }
 
   item(): JsonObject {

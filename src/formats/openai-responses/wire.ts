@@ -24,3 +24,6 @@ export type StreamEventType =
 
 /** The status of one output item. */
 export type ItemStatus = Extract<ResponseStatus, 'in_progress' | 'completed' | 'incomplete'>
+
+/** This format's name, for signatures, citations and extensions. */
+export const FORMAT = 'openai-responses' as const
