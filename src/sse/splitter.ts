@@ -1,28 +1,7 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 
-/** Cuts an upstream's stream between its server-sent events, without decoding them. */
-export interface EventSplitter {
-  /**
-   * Emits the events that this chunk completes as runs, each a view of one or more whole events: at most one run
-   * that was joined over chunks, then one of the chunk's own memory. An event ends with its empty line, however
-   * lines end (LF, CRLF, CR); an empty line on its own is an event, too. Nothing is emitted twice or held back, but
-   * for a CR at the end of a chunk: it waits for the LF that may belong to it.
-   * @throws GatewayError `upstream_error` when an event that has not ended is longer than the bound.
-   */
-  push(chunk: Uint8Array, emit: (run: Buffer) => void): void
-  /** True for a chunk that would come out as it is: nothing is held back, and an event ends where it does. */
-  wouldPass(chunk: Uint8Array): boolean
-  /** What has come of an event that has not ended. */
-  rest(): Buffer
-}
-
 /** The longest event of an upstream, in bytes: a generated image or a sound in base64 has a few MiB. */
 export const MAX_EVENT_BYTES = 64 * 1024 * 1024
-
-/** @param maxTailBytes the longest event that may be held back, in bytes. */
-export function createEventSplitter(maxTailBytes: number): EventSplitter {
-  return new TailSplitter(maxTailBytes)
-}
 
 /** Visits the events of a run one by one, each as a view. */
 export function eachEvent(run: Buffer, visit: (event: Buffer) => void): void {
@@ -59,16 +38,25 @@ const CR = 0x0d
 const NOTHING = Buffer.alloc(0)
 const FIRST_CAPACITY = 512
 
-class TailSplitter implements EventSplitter {
+/** Cuts an upstream's stream between its server-sent events, without decoding them. */
+export class EventSplitter {
   readonly #maxTailBytes: number
   /** The event that has not ended, in a buffer that doubles; its first `#length` bytes count. */
   #tail = NOTHING
   #length = 0
 
+  /** @param maxTailBytes the longest event that may be held back, in bytes */
   constructor(maxTailBytes: number) {
     this.#maxTailBytes = maxTailBytes
   }
 
+  /**
+   * Emits the events that this chunk completes as runs, each a view of one or more whole events: at most one run
+   * that was joined over chunks, then one of the chunk's own memory. An event ends with its empty line, however
+   * lines end (LF, CRLF, CR); an empty line on its own is an event, too. Nothing is emitted twice or held back, but
+   * for a CR at the end of a chunk: it waits for the LF that may belong to it.
+   * @throws GatewayError `upstream_error` when an event that has not ended is longer than the bound.
+   */
   push(chunk: Uint8Array, emit: (run: Buffer) => void): void {
     if (chunk.length === 0) return
     const bytes = toBuffer(chunk)
@@ -84,11 +72,13 @@ class TailSplitter implements EventSplitter {
     if (end < bytes.length) this.#hold(bytes.subarray(end))
   }
 
+  /** True for a chunk that would come out as it is: nothing is held back, and an event ends where it does. */
   wouldPass(chunk: Uint8Array): boolean {
     const last = chunk.length - 1
     return this.#length === 0 && chunk[last] === LF && endsEmptyLine(chunk, last, 0)
   }
 
+  /** What has come of an event that has not ended. */
   rest(): Buffer {
     return this.#tail.subarray(0, this.#length)
   }

@@ -1,4 +1,4 @@
-import { type ErrorKind, GatewayError, type GatewayErrorOptions } from '@/errors/gateway-error.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 
 /** What is known of an upstream's complaint (a codec's decodeFault and the head of the answer). */
 export interface Complaint {
@@ -32,21 +32,25 @@ export function judge(complaint: Complaint): GatewayError {
   const retryAfterMs =
     complaint.retryAfterMs === undefined ? undefined : Math.min(complaint.retryAfterMs, MAX_RETRY_AFTER_MS)
   if (status === 401 || status === 402 || status === 403 || isBadKey(complaint)) {
-    return refusal('upstream_auth', `The upstream refused the gateway's own credentials (status ${status})`, {
-      retry: 'next-channel',
-      blames,
-      detail: message,
-    })
+    return new GatewayError(
+      'upstream_auth',
+      `The upstream refused the gateway's own credentials (status ${status})`,
+      {
+        retry: 'next-channel',
+        blames,
+        detail: message,
+      },
+    )
   }
   if (status === 429) {
-    return refusal('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
+    return new GatewayError('upstream_rate_limited', `The upstream's limit is reached: ${message}`, {
       retry: 'next-channel',
       retryAfterMs: retryAfterMs ?? 1000,
       blames: isSpent(complaint) ? 'key' : undefined,
     })
   }
   if (ABOUT_THE_REQUEST.has(status)) {
-    return refusal('upstream_rejected', message, {
+    return new GatewayError('upstream_rejected', message, {
       status,
       // The caller named a model that we have; that the upstream has not is a matter of the channel.
       retry: blames === undefined ? 'never' : 'next-channel',
@@ -59,13 +63,13 @@ export function judge(complaint: Complaint): GatewayError {
     })
   }
   if (status === 503 || status === 529) {
-    return refusal('upstream_error', `The upstream is overloaded (status ${status}): ${message}`, {
+    return new GatewayError('upstream_error', `The upstream is overloaded (status ${status}): ${message}`, {
       status: 503,
       retry: 'next-channel',
       retryAfterMs: retryAfterMs ?? 1000,
     })
   }
-  return refusal('upstream_error', `The upstream failed (status ${status}): ${message}`, {
+  return new GatewayError('upstream_error', `The upstream failed (status ${status}): ${message}`, {
     retry: 'next-channel',
     retryAfterMs,
   })
@@ -97,10 +101,6 @@ function isBadKey(complaint: Complaint): boolean {
     complaint.status === 400 &&
     /api[_ ]key[_ ](invalid|not valid|expired)/i.test(`${complaint.code} ${complaint.message}`)
   )
-}
-
-function refusal(kind: ErrorKind, message: string, options: GatewayErrorOptions): GatewayError {
-  return new GatewayError(kind, message, options)
 }
 
 /** Retry-After and its kin as ms: seconds, an HTTP date, or OpenAI's `retry-after-ms`; undefined when absent. */

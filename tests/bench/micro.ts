@@ -3,7 +3,7 @@ import { bench, do_not_optimize, run } from 'mitata'
 import { closeTestServer } from '#tests/support/stores/database.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import { createEventSplitter } from '@/sse/splitter.ts'
+import { EventSplitter } from '@/sse/splitter.ts'
 import { bucketTakes, ledgerCycles, type Measured } from './admission.ts'
 import { conversion, decoding, deltaBytes, encoding } from './deltas.ts'
 import { keyCheck } from './keys.ts'
@@ -36,7 +36,7 @@ function defineFraming(): void {
     ['one event', one],
     ['16 events', many],
   ] as const) {
-    const splitter = createEventSplitter(1 << 20)
+    const splitter = new EventSplitter(1 << 20)
     const parser = createSseParser()
     bench(`splitter, ${name}`, () => splitter.push(chunk, do_not_optimize))
     bench(`parser, ${name}`, () => parser.push(chunk, do_not_optimize))

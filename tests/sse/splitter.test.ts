@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { least, msOf } from '#tests/support/least.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { createEventSplitter, eachEvent, keepEvents } from '@/sse/splitter.ts'
+import { EventSplitter, eachEvent, keepEvents } from '@/sse/splitter.ts'
 
 const MANY = 1 << 24
 
@@ -13,7 +13,7 @@ interface Split {
 }
 
 function split(chunks: readonly (string | Uint8Array)[]): Split {
-  const splitter = createEventSplitter(MANY)
+  const splitter = new EventSplitter(MANY)
   const runs: string[] = []
   const events: string[] = []
   for (const chunk of chunks) {
@@ -56,7 +56,7 @@ test('says of a chunk that it would pass exactly when it comes out as it is, at 
     .map(parts => parts.join(''))
   fc.assert(
     fc.property(bytes, bytes, (before, text) => {
-      const splitter = createEventSplitter(MANY)
+      const splitter = new EventSplitter(MANY)
       splitter.push(Buffer.from(before), () => {})
       const isHeld = splitter.rest().length > 0
       const chunk = new TextEncoder().encode(text)
@@ -106,7 +106,7 @@ test('runs are views of the chunk, the whole chunk where it ends at a border', (
   const chunk = Buffer.from('data: 1\n\ndata: 2\n\n')
   const cut = Buffer.from('data: 3\n\ndata: 4')
   const runs: Buffer[] = []
-  const splitter = createEventSplitter(MANY)
+  const splitter = new EventSplitter(MANY)
   for (const bytes of [chunk, cut]) splitter.push(bytes, run => runs.push(run))
   expect(runs[0]).toBe(chunk)
   expect(runs[1]?.buffer).toBe(cut.buffer)
@@ -121,7 +121,7 @@ test('an event over several chunks is joined, the rest of the last chunk is not'
 })
 
 test('a joined run keeps its bytes when the splitter goes on', () => {
-  const splitter = createEventSplitter(MANY)
+  const splitter = new EventSplitter(MANY)
   const runs: Buffer[] = []
   for (const text of ['data: 1', '\n\n', 'data: 2', '\n\n'])
     splitter.push(Buffer.from(text), run => runs.push(run))
@@ -140,7 +140,7 @@ test('chunks that are no Buffer, and views into larger memory, are read as they 
 test('an event of 2 MB in small reads and 10,000 one-byte reads cost linear time', async () => {
   const event = Buffer.from(`data: ${'x'.repeat(2_000_000)}\n\n`)
   const split = () => {
-    const splitter = createEventSplitter(MANY)
+    const splitter = new EventSplitter(MANY)
     let joined = 0
     const count = (run: Buffer) => {
       joined += run.length
@@ -155,7 +155,7 @@ test('an event of 2 MB in small reads and 10,000 one-byte reads cost linear time
 })
 
 test('an event longer than the bound ends in an upstream error, a long run of short ones does not', () => {
-  const splitter = createEventSplitter(32)
+  const splitter = new EventSplitter(32)
   splitter.push(Buffer.from('data: 1\n\n'.repeat(100)), () => {})
   splitter.push(Buffer.from('x'.repeat(32)), () => {})
   expect(() => splitter.push(Buffer.from('x'), () => {})).toThrow(GatewayError)

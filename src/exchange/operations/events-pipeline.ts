@@ -6,7 +6,7 @@ import type { Emit } from '@/exchange/relay/pipeline.ts'
 import { runMachine } from '@/generation/machine.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import type { OperationPipeline } from './operation.ts'
 
 /** How a stream of an operation's events tells what it used. */
@@ -31,7 +31,7 @@ export class EventsPipeline implements OperationPipeline {
   readonly done = false
   readonly contentType = 'text/event-stream; charset=utf-8'
   readonly #options: EventsOptions
-  readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
+  readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)
   #bytes = 0
   #reported: UsedUp | undefined
 

@@ -9,7 +9,7 @@ import { asArray, type JsonObject, parseObject } from '@/json/json.ts'
 import { hasMark, indexOfMark } from '@/json/mark.ts'
 import type { SseEvent } from '@/sse/event.ts'
 import { createSseParser, readEvent } from '@/sse/parser.ts'
-import { createEventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { EventSplitter, eachEvent, keepEvents, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { isComplete } from './complete-event.ts'
 import type { Emit, Pipeline } from './pipeline.ts'
 
@@ -52,7 +52,7 @@ export class PassthroughPipeline implements Pipeline {
   )
   readonly done = false
   readonly #options: PassthroughOptions
-  readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
+  readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)
   /** Made at the first event in an unusual spelling. */
   #parser: StreamMachine<Uint8Array, SseEvent> | undefined
   #hasParsed = false

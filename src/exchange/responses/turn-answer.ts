@@ -3,7 +3,7 @@ import { sliceMember } from '@/json/slice.ts'
 import { type JsonEdit, spliceJson } from '@/json/splice.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
-import { createEventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
+import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
 import { doneItems, editText } from '@/stored-responses/ended.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -71,7 +71,7 @@ export function finishStream(response: Response, turn: Turn, sink: AnswerSink): 
 class AnswerTeller {
   readonly #turn: Turn
   readonly #sink: AnswerSink
-  readonly #splitter = createEventSplitter(MAX_EVENT_BYTES)
+  readonly #splitter = new EventSplitter(MAX_EVENT_BYTES)
   readonly #parser = createSseParser()
   readonly #events: StoredEvent[] = []
   #eventBytes = 0

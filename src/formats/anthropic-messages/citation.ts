@@ -1,6 +1,7 @@
-import { unwrapSignature, wrapSignature } from '@/formats/signatures/signature.ts'
-import type { Citation, Signature } from '@/generation/part.ts'
+import { unwrapSignature } from '@/formats/signatures/signature.ts'
+import type { Citation } from '@/generation/part.ts'
 import { asObjects, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { NOBODYS, replySignature } from './reply.ts'
 import { FORMAT } from './wire.ts'
 
 /** The citations of a text block. (A document's `citations: {enabled}` is a setting and no list.) */
@@ -22,12 +23,6 @@ export function decodeCitation(wire: JsonObject): Citation {
 }
 
 /**
- * Stands for the vendor's own key to a source. Wrapped like a signature: a conversation with sources of ours is then never
- * handed on as it is, since the API refuses a key that it did not make.
- */
-const NO_KEY: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
-
-/**
  * A citation for the caller. Another vendor's source becomes a web search result; without an address there is no kind
  * of citation here that could hold it.
  */
@@ -39,7 +34,8 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
     url: citation.url,
     title: citation.title ?? null,
     cited_text: citation.citedText ?? '',
-    encrypted_index: wrapSignature(NO_KEY, FORMAT),
+    // Wrapped as well, so that a conversation with it is never handed on as it is: the API refuses a key that it did not make.
+    encrypted_index: replySignature(undefined),
   }
 }
 
@@ -47,6 +43,6 @@ export function encodeCitation(citation: Citation): JsonObject | undefined {
 export function encodeCitationHistory(citation: Citation): JsonObject | undefined {
   const wire = citation.wire?.format === FORMAT ? citation.wire.value : undefined
   const key = asString(wire?.['encrypted_index'])
-  const isOurs = key === '' || (key !== undefined && unwrapSignature(key, FORMAT).vendor === NO_KEY.vendor)
+  const isOurs = key === '' || (key !== undefined && unwrapSignature(key, FORMAT).vendor === NOBODYS.vendor)
   return isOurs ? undefined : wire
 }

@@ -3,10 +3,9 @@ import type { Losses } from '@/formats/losses.ts'
 import type { TextPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asString, type JsonObject } from '@/json/json.ts'
-import type { Entry } from './entry.ts'
 import type { ModelTraits } from './models.ts'
 import { encodePart } from './part-encode.ts'
-import { pairResults, separateCalls } from './result-pairing.ts'
+import { type Entry, pairResults, separateCalls } from './result-pairing.ts'
 
 /** What decides how a turn is written, beside the turn. */
 export interface MessageContext {

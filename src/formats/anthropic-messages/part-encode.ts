@@ -11,7 +11,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '@/generation/part.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { encodeCitationHistory } from './citation.ts'
 import { encodeMedia } from './media-encode.ts'
@@ -46,16 +46,12 @@ export function encodePart(part: Part, context: PartContext): JsonObject[] {
     case 'tool-result':
       return [encodeToolResult(part, context.losses)]
     case 'opaque':
-      if (part.format === FORMAT && isBlock(part.value)) return [part.value]
+      if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
       context.losses.add('extension', part.name)
       return []
     default:
       return part satisfies never
   }
-}
-
-function isBlock(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Blocks of nothing but white space are refused by the API. */

@@ -2,14 +2,14 @@ import type { Passage, PassedBody, PassthroughCodec } from '@/formats/codec.ts'
 import { modelEdits } from '@/formats/model-edit.ts'
 import { asArray, asObject, asString, type JsonObject } from '@/json/json.ts'
 import type { JsonEdit } from '@/json/splice.ts'
+import { VERSION } from './wire.ts'
 
 /** See PassthroughCodec. */
 export const passthrough: PassthroughCodec = {
   edits,
   signatures,
   headers: ['anthropic-version', 'anthropic-beta'],
-  // The API wants a version, and some callers forget it.
-  usualHeaders: Object.freeze({ 'anthropic-version': '2023-06-01' }),
+  usualHeaders: VERSION,
   listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
 }
 

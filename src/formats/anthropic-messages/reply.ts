@@ -36,9 +36,9 @@ export function thoughtDisplay(request: ReplyContext['request']): ThoughtDisplay
 
 /**
  * Clients give thinking back only with a signature, so a thought that came with none gets one that no vendor made:
- * on its return it is told apart and never reaches an upstream.
+ * on its return it is told apart and never reaches an upstream. The same goes for the keys of their sources.
  */
-const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
+export const NOBODYS: Signature = { format: FORMAT, vendor: 'tollgate', value: '' }
 
 /** A signature as callers of this format get it: wrapped, so that its maker is known when it comes back. */
 export function replySignature(signature: Signature | undefined): string {

@@ -11,10 +11,7 @@ import { encodeOutput } from './output-encode.ts'
 import { reasoningHistory } from './reasoning-history.ts'
 import { encodeSampling, encodeThinking } from './thinking-encode.ts'
 import { encodeTools } from './tools-encode.ts'
-import { FORMAT } from './wire.ts'
-
-/** The version that still takes sampling parameters. */
-const HEADERS = Object.freeze({ 'anthropic-version': '2023-06-01' })
+import { FORMAT, VERSION } from './wire.ts'
 
 /** Writes a request for an upstream. Keys always come in the same order: prompt caches live on equal bytes. */
 export function encodeRequest(request: GenerationRequest, target: Target): EncodedRequest {
@@ -58,7 +55,7 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
   return {
     body,
     losses: losses.list,
-    headers: HEADERS,
+    headers: VERSION,
     emulate: {
       // The API refuses stop sequences of nothing but white space.
       stop: request.stop.filter(text => text.trim() === ''),

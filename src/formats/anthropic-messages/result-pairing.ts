@@ -1,5 +1,11 @@
+import type { Turn } from '@/generation/request.ts'
 import { asObjects, asString, type JsonObject } from '@/json/json.ts'
-import type { Entry } from './entry.ts'
+
+/** One message under construction. */
+export interface Entry {
+  role: Turn['role']
+  blocks: JsonObject[]
+}
 
 /**
  * Puts each call's result where the API wants it: all results of an assistant message at the start of the next user

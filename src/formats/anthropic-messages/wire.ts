@@ -9,6 +9,9 @@ import type { ErrorType as SdkErrorType } from '@anthropic-ai/sdk/resources/shar
 /** This format's own name, as signatures, citations and opaque parts carry it. */
 export const FORMAT = 'anthropic-messages' as const
 
+/** The API wants a version, which some callers forget: the one that still takes sampling parameters. */
+export const VERSION = Object.freeze({ 'anthropic-version': '2023-06-01' })
+
 /** Where a conversation holds a tool's own data. */
 export const DATA_KEYS: ReadonlySet<string> = new Set(['input', 'input_schema', 'schema'])
 

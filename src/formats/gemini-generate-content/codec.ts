@@ -77,7 +77,6 @@ export const geminiGenerateContent: Codec = {
   numbersEvents: false,
   alwaysTellsUsage: false,
   decodeFault,
-  // An empty line: the SDK of Gemini CLI dies of comments and event names.
   replyRoom: {
     candidates: true,
     logprobs: true,
@@ -85,13 +84,14 @@ export const geminiGenerateContent: Codec = {
     opaque: true,
     explains: new Set([...STOP_REASONS]),
   },
+  // An empty line: the SDK of Gemini CLI dies of comments and event names.
   keepalive: '\n',
   isTelling: event => hasMark(event, TELLING),
   fieldNames: FIELD_NAMES,
   dataKeys: DATA_KEYS,
   takesCustomTools: () => false,
   toolNames: { pattern: /^[a-zA-Z_][a-zA-Z0-9_.:-]{0,63}$/, maxLength: 64 },
-  takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model).fetchesUrls),
+  takesUrl: (_part, url, target) => canFetch(url, modelTraits(target.model)),
   tokenCount,
   passthrough,
 }

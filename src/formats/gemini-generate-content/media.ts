@@ -5,6 +5,7 @@ import { parseDataUri } from '@/formats/media/data-uri.ts'
 import { mediaTypeOfData } from '@/formats/media/magic.ts'
 import { type MediaPart, type MediaSource, mediaPart } from '@/generation/part.ts'
 import { asObject, asString, isJsonObject, isKeyOf, type JsonObject, present } from '@/json/json.ts'
+import type { ModelTraits } from './models.ts'
 import { FORMAT, type WirePart } from './wire.ts'
 
 /** A part that is `inlineData` or `fileData` as media; undefined for other parts. */
@@ -57,8 +58,7 @@ function urlSource(uri: string): MediaSource {
 
 /** What the model that gets it can do, and where losses are told. */
 export interface MediaDestination {
-  /** Whether the model fetches public https addresses itself. */
-  fetchesUrls: boolean
+  traits: Pick<ModelTraits, 'fetchesUrls'>
   losses: Losses
 }
 
@@ -101,12 +101,12 @@ function reportLosses(part: MediaPart, losses: Losses): void {
 function encodeUrl(url: string, mediaType: string | undefined, to: MediaDestination): WirePart {
   const inline = parseDataUri(url)
   if (inline !== undefined) return { inlineData: { mimeType: inline.mediaType, data: inline.base64 } }
-  if (canFetch(url, to.fetchesUrls)) return fileData(url, mediaType)
+  if (canFetch(url, to.traits)) return fileData(url, mediaType)
   throw unsayable('mediaAddress', 'has an address that this model cannot fetch; send the data itself')
 }
 
 /** Whether Google reads this address itself; what a data URI holds needs no fetching. */
-export function canFetch(url: string, fetchesUrls: boolean): boolean {
+export function canFetch(url: string, { fetchesUrls }: MediaDestination['traits']): boolean {
   if (GOOGLE_FILE.test(url) || VIDEO_SITE.test(url) || /^data:/i.test(url)) return true
   return fetchesUrls && url.startsWith('https://')
 }

@@ -14,7 +14,6 @@ import { FORMAT, type WirePart } from './wire.ts'
 export interface PartDestination {
   traits: ModelTraits
   vendor: string
-  fetchesUrls: boolean
   losses: Losses
 }
 

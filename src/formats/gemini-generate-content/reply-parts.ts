@@ -61,7 +61,7 @@ export function callPart(
 }
 
 /** Media of an answer; undefined for what has neither bytes nor address. */
-export function mediaPart(media: MediaPart): WirePart | undefined {
+export function encodeAnswerMedia(media: MediaPart): WirePart | undefined {
   const { source } = media
   switch (source.type) {
     case 'base64':

@@ -83,7 +83,6 @@ export function encodeRequest(request: GenerationRequest, target: Target): Encod
     contents: encodeContents(turns, {
       traits,
       vendor: target.vendor,
-      fetchesUrls: traits.fetchesUrls,
       losses,
     }),
     tools: encodedTools.tools.length === 0 ? undefined : encodedTools.tools,

@@ -12,7 +12,7 @@ import {
   callPart,
   callSignature,
   carriedSignature,
-  mediaPart,
+  encodeAnswerMedia,
   showsThoughts,
   signatureValue,
   travelsOnCall,
@@ -170,7 +170,7 @@ function encodePart(
     case 'tool-call':
       return callPart(part, part.input, callSignature(part.signature ?? pending, thoughts))
     case 'media':
-      return mediaPart(part)
+      return encodeAnswerMedia(part)
     case 'opaque':
       return part.format === FORMAT ? asObject(part.value) : undefined
     case 'tool-result':

@@ -102,7 +102,7 @@ export class GeminiDecoder implements StreamDecoder, PlainReader {
   readonly #candidates = new Map<number, CandidateState>()
   /** The last chunk, until its shape was asked for, and the text that it continued. */
   #chunk: JsonObject | undefined
-  #text: Extract<OpenBlock, { type: 'text' | 'reasoning' }> | undefined
+  #text: OpenBlock | undefined
   /** The event that ended the answer, until another one comes. */
   #end = ''
   #blocks = 0

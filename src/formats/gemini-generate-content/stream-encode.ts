@@ -15,7 +15,7 @@ import {
   callPart,
   callSignature,
   carriedSignature,
-  mediaPart,
+  encodeAnswerMedia,
   showsThoughts,
   signatureValue,
   travelsOnCall,
@@ -148,7 +148,7 @@ class ChunkEncoder implements StreamEncoder {
       case 'tool-input-end':
         return this.#endCall(event.block, event.signature, emit)
       case 'media': {
-        const part = mediaPart(event.media)
+        const part = encodeAnswerMedia(event.media)
         return part === undefined ? undefined : this.#hold(this.#stateOf(event.candidate), part, emit)
       }
       case 'opaque': {

@@ -8,11 +8,11 @@ import {
   textPart,
 } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
-import { signatureField } from './calls-reader.ts'
 import { encodeTexts } from './content-encode.ts'
 import { isThinkingBlock, storedDetails } from './reasoning-details.ts'
 import { imageEntry } from './reply.ts'
 import type { TargetRules } from './target-rules.ts'
+import { signatureField } from './thought-signature.ts'
 import { FORMAT } from './wire.ts'
 
 /** Writes an assistant turn; undefined when nothing of it can be said. */
@@ -114,7 +114,7 @@ function textSignatureField(
     .filter(part => part.type === 'text')
     .map(part => carried.get(part) ?? ownSignature(part.signature, rules))
     .findLast(signature => signature !== undefined)
-  return value === undefined ? {} : signatureField(value)
+  return signatureField(value)
 }
 
 /** What an assistant message holds beside words and calls. */
@@ -146,6 +146,6 @@ function encodeCall(call: ToolCallPart, carried: string | undefined, rules: Targ
     id,
     type: 'function',
     function: { name: call.name, arguments: call.input === '' ? '{}' : call.input },
-    ...(value === undefined ? {} : signatureField(value)),
+    ...signatureField(value),
   }
 }

@@ -4,7 +4,7 @@ import type { Emit } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { asNonEmpty, asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { isEmpty } from './empty.ts'
-import { FORMAT } from './wire.ts'
+import { thoughtSignature } from './thought-signature.ts'
 
 /** What the calls of one answer share with the rest of it. */
 export interface CallScope {
@@ -190,25 +190,3 @@ function isWhole(input: string): boolean {
     return false
   }
 }
-
-/** Gemini's own surface of this format keeps a thought signature here, on a tool call or on a message; Vertex's may too. */
-export function thoughtSignature(holder: JsonObject, vendor: string | undefined): Signature | undefined {
-  const extra = asObject(holder['extra_content'])
-  if (extra === undefined) return undefined
-  const value = asString(asObject(extra['google'])?.['thought_signature'])
-  const vertex = asString(asObject(extra['vertex'])?.['thought_signature'])
-  if (value) return { format: FORMAT, vendor, value }
-  return vertex ? { format: FORMAT, vendor, value: VERTEX + vertex } : undefined
-}
-
-/** The same to give back: it is looked for where it was. */
-export function signatureField(value: string): JsonObject {
-  return {
-    extra_content: value.startsWith(VERTEX)
-      ? { vertex: { thought_signature: value.slice(VERTEX.length) } }
-      : { google: { thought_signature: value } },
-  }
-}
-
-/** Before a signature that stood under `vertex`. */
-const VERTEX = 'vertex:'

@@ -4,7 +4,8 @@ import type { EventOf } from '@/generation/event.ts'
 import type { Signature } from '@/generation/part.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
-import { isCustom, signatureHolder } from './reply.ts'
+import { isCustom } from './reply.ts'
+import { replySignatureField } from './thought-signature.ts'
 
 type Emit = (output: string) => void
 
@@ -131,7 +132,7 @@ export class CallsWriter {
       const entry = {
         index: call.index,
         function: { arguments: '' },
-        extra_content: signatureHolder(signature),
+        ...replySignatureField(signature),
       }
       this.#delta({ tool_calls: [entry] }, emit)
     }
@@ -177,8 +178,7 @@ export class CallsWriter {
     const body = isCustom(kind)
       ? { type: 'custom', custom: { name, input: '' } }
       : { type: 'function', function: { name, arguments: '' } }
-    const extra = signature === undefined ? {} : { extra_content: signatureHolder(signature) }
-    return { tool_calls: [{ index: call.index, id, ...body, ...extra }] }
+    return { tool_calls: [{ index: call.index, id, ...body, ...replySignatureField(signature) }] }
   }
 
   #around(start: EventOf<'tool-input-start'>, index: number): { before: string; after: string } {

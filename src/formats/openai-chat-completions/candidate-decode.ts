@@ -3,11 +3,12 @@ import { joinPairs } from '@/formats/surrogates.ts'
 import type { Emit } from '@/generation/event.ts'
 import type { Citation, MediaPart, OpaquePart, Signature } from '@/generation/part.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { CallsReader, thoughtSignature } from './calls-reader.ts'
+import { CallsReader } from './calls-reader.ts'
 import { decodeAnnotation, decodeSource } from './citations.ts'
 import { decodeFinish } from './finish.ts'
 import { imagePart } from './media-decode.ts'
 import { ReasoningDetails, thinkingText } from './reasoning-details.ts'
+import { thoughtSignature } from './thought-signature.ts'
 import { FORMAT } from './wire.ts'
 
 /** What all candidates of an answer share. */

@@ -10,14 +10,8 @@ import { CallsWriter } from './calls-writer.ts'
 import type { Around, ChunkWriter } from './chunk-writer.ts'
 import { encodeAnnotation } from './citations.ts'
 import { encodeFinish } from './finish.ts'
-import {
-  audioEntry,
-  hidesReasoning,
-  imageEntry,
-  isLegacyCaller,
-  reasoningEntry,
-  signatureHolder,
-} from './reply.ts'
+import { audioEntry, hidesReasoning, imageEntry, isLegacyCaller, reasoningEntry } from './reply.ts'
+import { replySignatureField } from './thought-signature.ts'
 
 type Emit = (output: string) => void
 
@@ -193,8 +187,7 @@ export class CandidateEncoder {
     if (finish.reason === 'refusal' && finish.message !== undefined && !this.#hasRefused) {
       this.#delta({ refusal: finish.message }, emit)
     }
-    if (this.#textSignature !== undefined)
-      this.#delta({ extra_content: signatureHolder(this.#textSignature) }, emit)
+    if (this.#textSignature !== undefined) this.#delta(replySignatureField(this.#textSignature), emit)
     const facts = { calls: this.#calls.any, usable: this.#calls.usable, refused: this.#hasRefused }
     emit(this.#chunks.last(this.#index, encodeFinish(finish.reason, facts, this.#calls.isLegacy)))
   }

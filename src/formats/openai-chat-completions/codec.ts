@@ -26,7 +26,7 @@ export const openaiChatCompletions: Codec = {
   createStreamDecoder,
   createStreamEncoder,
   encodeError: encodeOpenaiError,
-  encodeErrorEvent: (error, requestId) => encodeErrorEvent(error, requestId),
+  encodeErrorEvent,
   numbersEvents: false,
   alwaysTellsUsage: false,
   decodeFault,

@@ -1,7 +1,7 @@
 import { dataUri } from '@/formats/media/data-uri.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { isJsonObject, type JsonObject } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'
 import { FORMAT } from './wire.ts'
 
@@ -34,9 +34,7 @@ function encodePart(part: Part, rules: TargetRules): JsonObject[] {
     case 'media':
       return [encodeMedia(part, rules)]
     case 'opaque':
-      if (part.format === FORMAT && typeof part.value === 'object' && part.value !== null) {
-        return Array.isArray(part.value) ? [] : [part.value]
-      }
+      if (part.format === FORMAT && isJsonObject(part.value)) return [part.value]
       rules.losses.add('extension', part.name)
       return []
     case 'reasoning':

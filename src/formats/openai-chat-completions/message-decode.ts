@@ -1,15 +1,13 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import { unwrapSignature } from '@/formats/signatures/signature.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
-import { thoughtSignature } from './calls-reader.ts'
 import { decodeContent, decodeTexts, opaquePart } from './content-decode.ts'
 import { imagePart } from './media-decode.ts'
 import { decodeReasoningHistory } from './reasoning-decode.ts'
-import { FORMAT } from './wire.ts'
+import { returnedSignature } from './thought-signature.ts'
 
 /** The conversation in turns, with the system text at its head apart. */
 export interface Conversation {
@@ -101,7 +99,6 @@ class MessageReader {
     if (body === undefined) throw invalidRequest(`${path}.function`, 'required')
     if (callId === undefined) throw invalidRequest(`${path}.id`, 'required')
     const kind = custom === undefined ? 'function' : 'custom'
-    const own = thoughtSignature(call, undefined)
     this.#kinds.set(callId, kind)
     return {
       type: 'tool-call',
@@ -110,7 +107,7 @@ class MessageReader {
       name: asString(body['name']) ?? '',
       namespace: undefined,
       input: inputText(custom === undefined ? body['arguments'] : custom['input']),
-      signature: own === undefined ? undefined : unwrapSignature(own.value, FORMAT),
+      signature: returnedSignature(call),
       cache: undefined,
     }
   }
@@ -129,9 +126,8 @@ function withoutThinking(content: JsonValue | undefined): JsonValue | undefined 
 
 /** A thought signature on the message belongs to its last text, or stands for an empty one. */
 function signText(parts: Part[], message: JsonObject): void {
-  const own = thoughtSignature(message, undefined)
-  if (own === undefined) return
-  const signature = unwrapSignature(own.value, FORMAT)
+  const signature = returnedSignature(message)
+  if (signature === undefined) return
   const at = parts.findLastIndex(part => part.type === 'text')
   const text = parts[at]
   if (text?.type === 'text') parts[at] = { ...text, signature }
@@ -143,8 +139,7 @@ function signedImage(image: JsonValue): Part {
   const holder = asObject(image)
   const part = imagePart(holder)
   if (part === undefined || holder === undefined) return opaquePart('images', image)
-  const own = thoughtSignature(holder, undefined)
-  return { ...part, signature: own && unwrapSignature(own.value, FORMAT) }
+  return { ...part, signature: returnedSignature(holder) }
 }
 
 /** A result's content: text by the documents, media at vendors that take more. */

@@ -3,6 +3,7 @@ import { dataUri } from '@/formats/media/data-uri.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { MediaPart, ReasoningPart, Signature, ToolCallKind } from '@/generation/part.ts'
 import { asBoolean, asObject, type JsonObject } from '@/json/json.ts'
+import { replySignatureField } from './thought-signature.ts'
 import { isLegacyRequest } from './tools-decode.ts'
 import { FORMAT } from './wire.ts'
 
@@ -36,11 +37,6 @@ export function isCustom(kind: ToolCallKind): boolean {
   return kind === 'custom'
 }
 
-/** A signature where Gemini's own surface of this format has it; callers bring `extra_content` back as it was. */
-export function signatureHolder(signature: Signature): JsonObject {
-  return { google: { thought_signature: wrapSignature(signature, FORMAT) } }
-}
-
 /**
  * Reasoning with its signature as an entry of `reasoning_details`, which clients bring back unchanged. It holds the
  * whole text: the message's `reasoning_content` may join several thoughts, and each belongs to its own signature.
@@ -61,8 +57,7 @@ export function imageEntry(media: MediaPart, index: number): JsonObject | undefi
   const { source } = media
   if (source.type !== 'base64' && source.type !== 'url') return undefined
   const url = source.type === 'url' ? source.url : dataUri(media.mediaType ?? 'image/png', source.data)
-  const extra = media.signature === undefined ? {} : { extra_content: signatureHolder(media.signature) }
-  return { type: 'image_url', image_url: { url }, index, ...extra }
+  return { type: 'image_url', image_url: { url }, index, ...replySignatureField(media.signature) }
 }
 
 /** A spoken answer. */

@@ -17,9 +17,9 @@ import {
   isLegacyCaller,
   reasoningEntry,
   replyId,
-  signatureHolder,
 } from './reply.ts'
 import { AnswerDecoder, isFault } from './stream-decode.ts'
+import { replySignatureField } from './thought-signature.ts'
 import { encodeUsage, readUsage } from './usage.ts'
 
 /**
@@ -91,7 +91,7 @@ function encodeMessage(candidate: Candidate, context: ReplyContext): JsonObject 
     ...callFields(candidate, context),
     ...annotationFields(texts),
     ...media,
-    ...textSignatureField(texts),
+    ...replySignatureField(texts.findLast(part => part.signature !== undefined)?.signature),
   }
 }
 
@@ -154,7 +154,7 @@ function callFields(candidate: Candidate, context: ReplyContext): JsonObject {
 }
 
 function encodeCall(call: ToolCallPart): JsonObject {
-  const extra = call.signature === undefined ? {} : { extra_content: signatureHolder(call.signature) }
+  const extra = replySignatureField(call.signature)
   if (isCustom(call.kind)) {
     return { id: call.callId, type: 'custom', custom: { name: call.name, input: call.input }, ...extra }
   }
@@ -178,9 +178,4 @@ function annotationFields(texts: readonly TextPart[]): JsonObject {
     offset += text.length
   }
   return annotations.length === 0 ? {} : { annotations }
-}
-
-function textSignatureField(texts: readonly TextPart[]): JsonObject {
-  const signature = texts.findLast(part => part.signature !== undefined)?.signature
-  return signature === undefined ? {} : { extra_content: signatureHolder(signature) }
 }

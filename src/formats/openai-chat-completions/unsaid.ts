@@ -2,6 +2,7 @@ import { byType, object, oneOf, type Read, type ReadFields, unreadInside } from 
 import { IMAGE_DETAILS } from '@/generation/part.ts'
 import { EFFORTS, MODALITIES } from '@/generation/request.ts'
 import { asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { isEmpty } from './empty.ts'
 
 const MARKS: ReadFields = {
   cache_control: object({ type: true, ttl: oneOf('5m', '1h') }),
@@ -105,14 +106,10 @@ const OLDER_NAMES = [
 
 /** What fields within others say, and older names of others, that no other format is told. */
 export function unsaidFields(body: JsonObject): string[] {
-  const passedOver = OLDER_NAMES.filter(([older, newer]) => says(body[older]) && says(body[newer]))
+  const passedOver = OLDER_NAMES.filter(names => !names.some(name => isEmpty(body[name])))
     .filter(([older, newer]) => body[older] !== body[newer])
     .map(([older]) => older)
   // How many log probabilities is said of those that are asked for.
   const top_logprobs = body['logprobs'] === true || oneOf(0)
   return [...unreadInside(body, { ...INSIDE, top_logprobs }), ...passedOver]
-}
-
-function says(value: JsonValue | undefined): boolean {
-  return value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0)
 }
