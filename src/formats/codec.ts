@@ -175,8 +175,8 @@ export interface PassthroughListening {
   hidesUsage: boolean
   /** Several answers at once, of which each may begin and end at any time: no event may go by unread. */
   readsAll: boolean
-  /** Clients of the format die of comments, and of `[DONE]`. */
-  hidesComments: boolean
+  /** Clients of the format die of comments, and of the `[DONE]` that some gateways put at the end of every format. */
+  chunksOnly: boolean
 }
 
 /** What of a request decides how much output an upstream is asked for. */

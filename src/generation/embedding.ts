@@ -1,3 +1,5 @@
+import type { JsonValue } from '@/json/json.ts'
+
 /** A request for embeddings, in no vendor's words. */
 export interface EmbeddingRequest {
   /** One vector each, in this order. */
@@ -16,4 +18,9 @@ export interface EmbeddingAnswer {
   vectors: readonly (readonly number[])[]
   /** Undefined where the upstream reports none. */
   inputTokens: number | undefined
+}
+
+/** Whether a value is the numbers of a vector. */
+export function isVector(value: JsonValue | undefined): value is number[] {
+  return Array.isArray(value) && value.length > 0 && value.every(entry => typeof entry === 'number')
 }

@@ -1,5 +1,5 @@
 import { Refusal } from '@/errors/refusal.ts'
-import { asArray, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import {
   type DeclaredTokenRates,
   type Rates,
@@ -167,7 +167,7 @@ function write(rates: Rates, spelling: Spelling): JsonObject {
   } = rates
   rest satisfies Record<string, never>
   const unit = (pico: bigint | undefined) => (pico === undefined ? undefined : spelling.perUnit(pico))
-  return withoutMissing({
+  return present({
     ...writeTokens(tokens, spelling),
     per_request: unit(perRequest),
     per_image:
@@ -184,7 +184,7 @@ function write(rates: Rates, spelling: Spelling): JsonObject {
         : Object.fromEntries(
             [...serviceTiers].map(([name, tier]) => [
               name,
-              withoutMissing({
+              present({
                 ...writeTokens(tier.tokens, spelling),
                 tiers: writeTiers(tier.tiers, spelling),
               }),
@@ -208,10 +208,6 @@ function writeTokens(tokens: DeclaredTokenRates, { perMillion }: Spelling): Json
       return rate === undefined ? [] : [[name, perMillion(rate)]]
     }),
   )
-}
-
-function withoutMissing(object: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined))
 }
 
 function decimalOf(value: bigint, places: number): string {

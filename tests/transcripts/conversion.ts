@@ -131,7 +131,7 @@ export function passThrough(recorded: Recording, chunks: readonly Buffer[]): Buf
     requestId: REQUEST_ID,
     hidesUsage: false,
     readsAll: false,
-    hidesComments: false,
+    chunksOnly: false,
     framer: undefined,
   })
   return run(pipeline, chunks)

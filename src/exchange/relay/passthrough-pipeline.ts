@@ -1,6 +1,6 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
-import type { Codec } from '@/formats/codec.ts'
+import type { Codec, PassthroughListening } from '@/formats/codec.ts'
 import { PlainListener } from '@/formats/plain/listener.ts'
 import { isPlainDelta, type PlainDelta, type StreamDecoder } from '@/formats/plain/plain-text.ts'
 import type { GenerationEvent } from '@/generation/event.ts'
@@ -23,16 +23,10 @@ const EMPTY_LINE = Buffer.from('\n\n')
 const utf8 = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /** How a stream is decoded on the side, and what of it is hidden from the caller. */
-export interface PassthroughOptions {
+export interface PassthroughOptions extends PassthroughListening {
   codec: Codec
   decoder: StreamDecoder
   requestId: string
-  /** True: the upstream was asked for a usage chunk that the caller did not ask for. */
-  hidesUsage: boolean
-  /** True: several answers are interleaved, so that an event that looks like the last one may begin another answer. */
-  readsAll: boolean
-  /** True: the format's clients die of comments, and of the `[DONE]` that some gateways put at the end of every format. */
-  hidesComments: boolean
   framer: StreamMachine<string, string> | undefined
 }
 
@@ -144,19 +138,19 @@ export class PassthroughPipeline implements Pipeline {
 
   /** Whether these bytes have comments that the caller does not get. */
   #hides(bytes: Uint8Array): boolean {
-    return this.#options.hidesComments && hasComment(bytes)
+    return this.#options.chunksOnly && hasComment(bytes)
   }
 
   /** Whether an event is the end of another format's streams, which the caller does not get. */
   #isForeignEnd({ data }: SseEvent): boolean {
-    return this.#options.hidesComments && data.trim() === '[DONE]'
+    return this.#options.chunksOnly && data.trim() === '[DONE]'
   }
 
   /** Bytes of text in whole events that may pass without being looked at one by one; undefined: they may not. */
   #unreadIn(run: Uint8Array): number | undefined {
-    const { codec, hidesComments, framer, readsAll } = this.#options
+    const { codec, chunksOnly, framer, readsAll } = this.#options
     const { output, error } = this.meter
-    const isPassed = output && error === undefined && !hidesComments && framer === undefined && !readsAll
+    const isPassed = output && error === undefined && !chunksOnly && framer === undefined && !readsAll
     // Events whose lines end otherwise are looked at one by one.
     if (!isPassed || this.#sample === undefined || codec.isTelling(run) || run.includes(CR)) return undefined
     let textBytes = 0

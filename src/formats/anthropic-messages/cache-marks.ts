@@ -1,6 +1,6 @@
 import type { Losses } from '@/formats/losses.ts'
 import type { CacheMark } from '@/generation/part.ts'
-import { asArray, asObject, isJsonObject, type JsonObject } from '@/json/json.ts'
+import { asArray, asObject, isJsonObject, type JsonObject, present } from '@/json/json.ts'
 
 /** The API's limit for one request. */
 const MAX_MARKS = 4
@@ -8,8 +8,7 @@ const MAX_MARKS = 4
 /** The block with its cache mark, or as it is. */
 export function marked(block: JsonObject, cache: CacheMark | undefined): JsonObject {
   if (cache === undefined) return block
-  const ttl = cache.ttl
-  return { ...block, cache_control: ttl === undefined ? { type: 'ephemeral' } : { type: 'ephemeral', ttl } }
+  return { ...block, cache_control: present({ type: 'ephemeral', ttl: cache.ttl }) }
 }
 
 /**

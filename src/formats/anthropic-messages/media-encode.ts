@@ -3,7 +3,7 @@ import type { Losses } from '@/formats/losses.ts'
 import { mediaTypeOfData } from '@/formats/media/magic.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { marked } from './cache-marks.ts'
 import { FORMAT } from './wire.ts'
 
@@ -53,14 +53,13 @@ function imageSource(part: MediaPart): JsonObject {
 }
 
 function encodeDocument(part: MediaPart): JsonObject {
-  const title = part.title ?? part.filename
-  return {
+  return present({
     type: 'document',
     source: documentSource(part),
-    ...(title !== undefined && { title }),
-    ...(part.context !== undefined && { context: part.context }),
-    ...(part.citable && { citations: { enabled: true } }),
-  }
+    title: part.title ?? part.filename,
+    context: part.context,
+    citations: part.citable ? { enabled: true } : undefined,
+  })
 }
 
 function documentSource(part: MediaPart): JsonObject {

@@ -10,7 +10,7 @@ export const passthrough: PassthroughCodec = {
   signatures,
   headers: ['anthropic-version', 'anthropic-beta'],
   usualHeaders: VERSION,
-  listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
+  listening: () => ({ hidesUsage: false, readsAll: false, chunksOnly: false }),
 }
 
 function edits({ json }: PassedBody, { target, outputLimit, withoutReasoning }: Passage): JsonEdit[] {

@@ -1,5 +1,5 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
-import type { EmbeddingAnswer, EmbeddingRequest } from '@/generation/embedding.ts'
+import { type EmbeddingAnswer, type EmbeddingRequest, isVector } from '@/generation/embedding.ts'
 import { readCount } from '@/generation/usage.ts'
 import {
   asArray,
@@ -9,6 +9,7 @@ import {
   asString,
   type JsonObject,
   type JsonValue,
+  present,
 } from '@/json/json.ts'
 import { callerPath, camelKeys } from './keys.ts'
 
@@ -93,11 +94,13 @@ export function encodeEmbeddingRequest(
       `holds ${inputs.length} texts; this model's upstream takes ${MAX_BATCH} in one call`,
     )
   }
-  const requests = inputs.map((input, index) => ({
-    model: name,
-    content: { parts: [{ text: encodeText(input, inputs.length === 1 ? 'input' : `input[${index}]`) }] },
-    ...(dimensions === undefined ? {} : { outputDimensionality: dimensions }),
-  }))
+  const requests = inputs.map((input, index) =>
+    present({
+      model: name,
+      content: { parts: [{ text: encodeText(input, inputs.length === 1 ? 'input' : `input[${index}]`) }] },
+      outputDimensionality: dimensions,
+    }),
+  )
   const [only, ...more] = requests
   return only !== undefined && more.length === 0
     ? { action: 'embedContent', body: only }
@@ -117,7 +120,7 @@ export function decodeEmbeddingAnswer(json: JsonObject): EmbeddingAnswer | undef
   const entries = json['embedding'] === undefined ? asArray(json['embeddings']) : [json['embedding']]
   const vectors: number[][] = []
   for (const entry of entries) {
-    const values = asArray(asObject(entry)?.['values'])
+    const values = asObject(entry)?.['values']
     if (!isVector(values)) return undefined
     vectors.push(values)
   }
@@ -139,8 +142,4 @@ export function encodeEmbeddingAnswer(
   return action === 'embedContent'
     ? { embedding: embeddings[0], usageMetadata }
     : { embeddings, usageMetadata }
-}
-
-function isVector(values: JsonValue[]): values is number[] {
-  return values.length > 0 && values.every(value => typeof value === 'number')
 }

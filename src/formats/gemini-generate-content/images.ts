@@ -1,7 +1,15 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { nearestRatio } from '@/formats/media/aspect-ratio.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
-import { asArray, asIndex, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asIndex,
+  asObject,
+  asString,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 import { decodeFinishReason } from './finish.ts'
 import { callerPath, camelKeys, parametersOf } from './keys.ts'
 import { readUsage } from './usage.ts'
@@ -82,11 +90,11 @@ export function encodePredictRequest(request: ImageRequest): { body: JsonObject;
   return {
     body: {
       instances: [{ prompt: request.prompt }],
-      parameters: {
+      parameters: present({
         sampleCount: count,
-        ...(ratio === undefined ? {} : { aspectRatio: ratio }),
-        ...(mediaType === undefined || !takesType ? {} : { outputOptions: { mimeType: mediaType } }),
-      },
+        aspectRatio: ratio,
+        outputOptions: mediaType !== undefined && takesType ? { mimeType: mediaType } : undefined,
+      }),
     },
     unsaid: unsaidFacts(isSame, takesType),
   }
@@ -117,11 +125,9 @@ function decodePrediction(entry: JsonObject): MadeImage[] {
 /** Writes the answer to a `:predict`, which has no place for usage. */
 export function encodePredictions({ images }: ImageAnswer): JsonObject {
   return {
-    predictions: images.map(({ mediaType, base64, revisedPrompt }) => ({
-      mimeType: mediaType,
-      bytesBase64Encoded: base64,
-      ...(revisedPrompt === undefined ? {} : { prompt: revisedPrompt }),
-    })),
+    predictions: images.map(({ mediaType, base64, revisedPrompt }) =>
+      present({ mimeType: mediaType, bytesBase64Encoded: base64, prompt: revisedPrompt }),
+    ),
   }
 }
 
@@ -141,10 +147,8 @@ export function encodeGenerateRequest(
 } {
   if ((request.count ?? 1) > 1) throw unsupported(countName, 'cannot be above 1 for this model')
   const { ratio, isSame } = ratioOf(request, GEMINI_RATIOS)
-  const config: JsonObject = {
-    responseModalities: ['IMAGE'],
-    ...(ratio === undefined ? {} : { imageConfig: { aspectRatio: ratio } }),
-  }
+  const imageConfig = ratio === undefined ? undefined : { aspectRatio: ratio }
+  const config = { responseModalities: ['IMAGE'], imageConfig }
   return {
     before: `{"contents":[{"role":"user","parts":[${JSON.stringify({ text: request.prompt })}`,
     after: `]}],"generationConfig":${JSON.stringify(config)}}`,
@@ -162,13 +166,12 @@ export function decodeGenerateAnswer(json: JsonObject): ImageAnswer | undefined 
   const feedback = asString(asObject(json['promptFeedback'])?.['blockReason'])
   const candidates = asArray(json['candidates']).map(entry => asObject(entry) ?? {})
   if (candidates.length === 0 && feedback === undefined) return undefined
-  const metadata = asObject(json['usageMetadata'])
   return {
     images: candidates.flatMap(({ content }) => asArray(asObject(content)?.['parts']).flatMap(decodePart)),
     withheld: [feedback, ...candidates.map(({ finishReason }) => withheldBy(finishReason))].filter(
       reason => reason !== undefined,
     ),
-    usage: readUsage(metadata),
+    usage: readUsage(asObject(json['usageMetadata'])),
   }
 }
 

@@ -10,7 +10,7 @@ export const passthrough: PassthroughCodec = {
   signatures,
   headers: [],
   usualHeaders: Object.freeze({}),
-  listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: true }),
+  listening: () => ({ hidesUsage: false, readsAll: false, chunksOnly: true }),
 }
 
 function edits({ json }: PassedBody, passage: Passage): JsonEdit[] {

@@ -11,6 +11,7 @@ import {
   isKeyOf,
   type JsonObject,
   type JsonValue,
+  present,
 } from '@/json/json.ts'
 import { camelKeys, parametersOf } from './keys.ts'
 
@@ -131,12 +132,10 @@ export function encodeVideoRequest({ terms, image }: VideoRequest): {
   const made = frameOf(frame)
   const body = {
     instances: [
-      {
+      present({
         prompt: terms.prompt,
-        ...(image === undefined
-          ? {}
-          : { image: { bytesBase64Encoded: image.base64, mimeType: image.mediaType } }),
-      },
+        image: image && { bytesBase64Encoded: image.base64, mimeType: image.mediaType },
+      }),
     ],
     parameters: { ...frame, durationSeconds: terms.seconds },
   }
@@ -193,7 +192,7 @@ export function encodeOperation(
 ): JsonObject {
   const { name, state, fault } = view
   const metadata = asObject(upstream['metadata'])
-  const begun = { name, ...(metadata === undefined ? {} : { metadata }) }
+  const begun = present({ name, metadata })
   if (state === 'failed') return { ...begun, done: true, ...failure(fault, upstream) }
   if (state !== 'completed') return begun
   const answer = asObject(asObject(upstream['response'])?.['generateVideoResponse']) ?? {}

@@ -1,7 +1,7 @@
 import { dataUri } from '@/formats/media/data-uri.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
-import { isJsonObject, type JsonObject } from '@/json/json.ts'
+import { isJsonObject, type JsonObject, present } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'
 import { FORMAT } from './wire.ts'
 
@@ -70,11 +70,7 @@ function encodeMedia(part: MediaPart, rules: TargetRules): JsonObject {
 }
 
 function encodeImage(part: MediaPart): JsonObject {
-  const { detail } = part
-  return {
-    type: 'image_url',
-    image_url: { url: locate(part, 'image/png'), ...(detail === undefined ? {} : { detail }) },
-  }
+  return { type: 'image_url', image_url: present({ url: locate(part, 'image/png'), detail: part.detail }) }
 }
 
 function locate(part: MediaPart, defaultType: string): string {

@@ -16,7 +16,7 @@ export const passthrough: PassthroughCodec = {
   listening: body => ({
     hidesUsage: !wantsUsage(body),
     readsAll: (asNumber(body['n']) ?? 1) > 1,
-    hidesComments: false,
+    chunksOnly: false,
   }),
 }
 

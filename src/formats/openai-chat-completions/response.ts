@@ -6,7 +6,7 @@ import { Collector } from '@/generation/collect.ts'
 import { type Part, type TextPart, type ToolCallPart, textPart } from '@/generation/part.ts'
 import type { Candidate, GenerationResponse } from '@/generation/response.ts'
 import type { Usage } from '@/generation/usage.ts'
-import { asObject, asString, isJsonObject, type JsonObject, parseObject } from '@/json/json.ts'
+import { asObject, asString, isJsonObject, type JsonObject, parseObject, present } from '@/json/json.ts'
 import { encodeAnnotation } from './citations.ts'
 import { decodeBreak, encodeFinish } from './finish.ts'
 import {
@@ -53,15 +53,15 @@ export function servedTier(body: JsonObject): string | undefined {
 
 /** Writes a `chat.completion`. */
 export function encodeResponse(response: GenerationResponse, context: ReplyContext): JsonObject {
-  return {
+  return present({
     id: replyId(context),
     object: 'chat.completion',
     created: context.createdAt,
     model: context.model,
     choices: response.candidates.map((candidate, index) => encodeChoice(candidate, index, context)),
-    ...(response.usage === undefined ? {} : { usage: encodeUsage(response.usage) }),
+    usage: response.usage && encodeUsage(response.usage),
     ...openaiTier(response.serviceTier),
-  }
+  })
 }
 
 function encodeChoice(candidate: Candidate, index: number, context: ReplyContext): JsonObject {

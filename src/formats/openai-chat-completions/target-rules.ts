@@ -2,7 +2,7 @@ import type { Target } from '@/formats/codec.ts'
 import { Losses } from '@/formats/losses.ts'
 import type { RequestField } from '@/generation/loss.ts'
 import type { CacheMark } from '@/generation/part.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { type ModelTraits, modelTraits } from './models.ts'
 import { type VendorTraits, vendorTraits } from './vendors.ts'
 
@@ -38,7 +38,7 @@ export class TargetRules {
   cacheFields(mark: CacheMark | undefined): JsonObject {
     if (mark === undefined) return {}
     if (this.vendor.isOpenrouter) {
-      return { cache_control: { type: 'ephemeral', ...(mark.ttl === undefined ? {} : { ttl: mark.ttl }) } }
+      return { cache_control: present({ type: 'ephemeral', ttl: mark.ttl }) }
     }
     if (this.model.takesCacheBreakpoints) {
       const ttl = mark.ttl === undefined ? {} : { ttl: mark.ttl === '1h' ? '12h' : '30m' }

@@ -1,6 +1,15 @@
 import { inputText } from '@/formats/tools/call-input.ts'
 import type { ToolCallKind, ToolCallPart } from '@/generation/part.ts'
-import { asArray, asNonEmpty, asObject, asString, type JsonObject, keysOf, parseObject } from '@/json/json.ts'
+import {
+  asArray,
+  asNonEmpty,
+  asObject,
+  asString,
+  type JsonObject,
+  keysOf,
+  parseObject,
+  present,
+} from '@/json/json.ts'
 import type { ItemStatus, OutputItemType } from './wire.ts'
 
 /** What of a tool call its item is made of. */
@@ -53,9 +62,9 @@ export function callName(item: JsonObject, kind: ToolCallKind): string {
  * client that gets no call falls silent.
  */
 export function encodeCall(call: Call, id: string | undefined, status: ItemStatus): JsonObject {
-  const head = { ...(id === undefined ? {} : { id }), type: CALL_ITEMS[call.kind].type, status }
+  const head = present({ id, type: CALL_ITEMS[call.kind].type, status })
   const link = { call_id: call.callId }
-  const group = call.namespace === undefined ? {} : { namespace: call.namespace }
+  const group = present({ namespace: call.namespace })
   switch (call.kind) {
     case 'function':
       return { ...head, arguments: call.input, ...link, name: call.name, ...group }
@@ -80,7 +89,7 @@ function localShellAction(input: string): JsonObject {
   const { command, workdir, ...given } = parseObject(input) ?? { command: input }
   return {
     env: {},
-    ...(workdir === undefined ? {} : { working_directory: workdir }),
+    ...present({ working_directory: workdir }),
     ...given,
     type: 'exec',
     command: typeof command === 'string' && command !== '' ? ['bash', '-lc', command] : asArray(command),

@@ -13,7 +13,7 @@ import type {
 } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { encodeCall } from './calls.ts'
 import { encodeCacheMark } from './content.ts'
 import { itemOf } from './items.ts'
@@ -169,8 +169,7 @@ class HistoryWriter {
   /** An item for what the assistant says in one phase, in a row. */
   #openMessage(phase: string | undefined): OpenMessage {
     const content: JsonObject[] = []
-    const named = phase === undefined ? {} : { phase }
-    this.#items.push({ type: 'message', role: 'assistant', content, ...named })
+    this.#items.push(present({ type: 'message', role: 'assistant', content, phase }))
     return { content, phase }
   }
 
@@ -217,13 +216,15 @@ class HistoryWriter {
     const encrypted = signatureFor(part.signature, FORMAT, this.#options.target.vendor)
     if (encrypted === undefined || !leads) return this.#losses.add('reasoningHistory')
     const texts = part.texts.map(text => ({ type: part.raw ? 'reasoning_text' : 'summary_text', text }))
-    this.#items.push({
-      type: 'reasoning',
-      ...(part.id === undefined ? {} : { id: part.id }),
-      summary: part.raw ? [] : texts,
-      ...(part.raw ? { content: texts } : {}),
-      encrypted_content: encrypted,
-    })
+    this.#items.push(
+      present({
+        type: 'reasoning',
+        id: part.id,
+        summary: part.raw ? [] : texts,
+        content: part.raw ? texts : undefined,
+        encrypted_content: encrypted,
+      }),
+    )
   }
 
   #call(part: ToolCallPart, turn: number): void {

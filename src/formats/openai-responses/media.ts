@@ -1,8 +1,9 @@
 import { unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
+import { dataUri } from '@/formats/media/data-uri.ts'
 import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { FORMAT } from './wire.ts'
 
 /**
@@ -29,7 +30,7 @@ function imageSource(part: MediaPart): JsonObject {
   const { source } = part
   switch (source.type) {
     case 'base64':
-      return { image_url: `data:${part.mediaType ?? 'image/png'};base64,${source.data}` }
+      return { image_url: dataUri(part.mediaType ?? 'image/png', source.data) }
     case 'url':
       return { image_url: source.url }
     case 'file-id':
@@ -52,10 +53,10 @@ function encodeDocument(part: MediaPart, losses: Losses): JsonObject {
     case 'base64': {
       const type = part.mediaType ?? 'application/pdf'
       const filename = name ?? `document.${extensionOf(type)}`
-      return { type: 'input_file', filename, file_data: `data:${type};base64,${source.data}` }
+      return { type: 'input_file', filename, file_data: dataUri(type, source.data) }
     }
     case 'url':
-      return { type: 'input_file', file_url: source.url, ...(name === undefined ? {} : { filename: name }) }
+      return present({ type: 'input_file', file_url: source.url, filename: name })
     case 'file-id':
       return { type: 'input_file', file_id: ownFileId(source) }
     case 'text':

@@ -2,7 +2,7 @@ import { onePiece } from '@/formats/one-piece.ts'
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { phaseOf } from '@/formats/signatures/phase.ts'
 import type { Citation, Signature } from '@/generation/part.ts'
-import type { JsonObject, JsonValue } from '@/json/json.ts'
+import { type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { encodeAnnotation } from './content.ts'
 import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
@@ -120,14 +120,14 @@ export class MessageWriter implements ItemWriter {
   }
 
   item(): JsonObject {
-    return {
+    return present({
       id: this.#place.id,
       type: 'message',
       status: this.#status,
       role: 'assistant',
       content: this.#parts.map(wirePart),
-      ...(this.#phase === undefined ? {} : { phase: this.#phase }),
-    }
+      phase: this.#phase,
+    })
   }
 
   #closePart(part: ContentPart): string {

@@ -12,7 +12,7 @@ export const passthrough: PassthroughCodec = {
   signatures,
   headers: ['openai-beta'],
   usualHeaders: Object.freeze({}),
-  listening: () => ({ hidesUsage: false, readsAll: false, hidesComments: false }),
+  listening: () => ({ hidesUsage: false, readsAll: false, chunksOnly: false }),
 }
 
 function edits(body: PassedBody, { target, purpose, outputLimit, withoutReasoning }: Passage): JsonEdit[] {

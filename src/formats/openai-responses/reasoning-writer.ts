@@ -1,7 +1,7 @@
 import type { PlainWriter } from '@/formats/plain/plain-text.ts'
 import { wrapSignature } from '@/formats/signatures/signature.ts'
 import type { Signature } from '@/generation/part.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { type JsonObject, present } from '@/json/json.ts'
 import { lineStart } from './event-line.ts'
 import { type ItemWriter, itemEvent, itemFields, type Place } from './item-writer.ts'
 import { FORMAT, type ItemStatus, type StreamEventType } from './wire.ts'
@@ -70,14 +70,14 @@ export class ReasoningWriter implements ItemWriter {
 
   item(): JsonObject {
     const parts = this.#texts.map(text => this.#part(text))
-    return {
+    return present({
       id: this.#place.id,
       type: 'reasoning',
       status: this.#status,
       summary: this.#raw ? [] : parts,
-      ...(this.#raw ? { content: parts } : {}),
-      ...(this.#encrypted === undefined ? {} : { encrypted_content: this.#encrypted }),
-    }
+      content: this.#raw ? parts : undefined,
+      encrypted_content: this.#encrypted,
+    })
   }
 
   get #deltaType(): StreamEventType {

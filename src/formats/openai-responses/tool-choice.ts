@@ -1,7 +1,7 @@
 import { invalidRequest, unsayable } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import type { Tool, ToolChoice } from '@/generation/tool.ts'
-import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asObject, asString, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 import { hostedKind } from './tools.ts'
 
 /**
@@ -99,9 +99,8 @@ function encodeNamed(
   choice: Extract<ToolChoice, { type: 'tool' }>,
   tools: readonly JsonObject[],
 ): JsonObject {
-  const group = choice.namespace === undefined ? {} : { namespace: choice.namespace }
   if (choice.kind === 'function' || choice.kind === 'custom') {
-    return { type: choice.kind, name: choice.name, ...group }
+    return present({ type: choice.kind, name: choice.name, namespace: choice.namespace })
   }
   if (typeof choice.kind === 'string') return { type: choice.kind }
   const { hosted, wireType } = choice.kind
@@ -127,8 +126,7 @@ function encodeAllowed(
     const tool = tools[Math.min(named.get(namespace ?? name) ?? none, typed.get(name) ?? none)]
     if (tool === undefined) return []
     const type = asString(tool['type']) ?? 'function'
-    if (type === 'namespace')
-      return [{ type: 'function', name, ...(namespace === undefined ? {} : { namespace }) }]
+    if (type === 'namespace') return [present({ type: 'function', name, namespace })]
     return [tool['name'] === undefined ? { type } : { type, name }]
   })
   if (allowed.length > 0) return { type: 'allowed_tools', mode: choice.mode, tools: allowed }

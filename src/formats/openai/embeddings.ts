@@ -1,7 +1,20 @@
 import { invalidRequest } from '@/formats/invalid.ts'
-import type { EmbeddingAnswer, EmbeddingInput, EmbeddingRequest } from '@/generation/embedding.ts'
+import {
+  type EmbeddingAnswer,
+  type EmbeddingInput,
+  type EmbeddingRequest,
+  isVector,
+} from '@/generation/embedding.ts'
 import { readCount } from '@/generation/usage.ts'
-import { asArray, asIndex, asNumber, asObject, type JsonObject, type JsonValue } from '@/json/json.ts'
+import {
+  asArray,
+  asIndex,
+  asNumber,
+  asObject,
+  type JsonObject,
+  type JsonValue,
+  present,
+} from '@/json/json.ts'
 
 /**
  * OpenAI's `/v1/embeddings`, the same at every upstream with an API like OpenAI's.
@@ -35,13 +48,13 @@ export function encodingOf(body: JsonObject): Encoding {
 /** Writes a request for a model of an upstream, for callers of other formats. */
 export function encodeEmbeddingRequest({ inputs, dimensions }: EmbeddingRequest, model: string): JsonObject {
   const [first] = inputs
-  return {
+  return present({
     model,
     input: inputs.length === 1 && typeof first === 'string' ? first : inputs.map(copyInput),
     // Said, since vectors come as text of their own at some upstreams that were asked for nothing.
     encoding_format: 'float',
-    ...(dimensions === undefined ? {} : { dimensions }),
-  }
+    dimensions,
+  })
 }
 
 /** Undefined for what is no list of vectors. */
@@ -110,10 +123,6 @@ function decodeVector(embedding: JsonValue | undefined): readonly number[] | und
       : Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4))
   }
   return isVector(embedding) ? embedding : undefined
-}
-
-function isVector(value: JsonValue | undefined): value is number[] {
-  return Array.isArray(value) && value.length > 0 && value.every(entry => typeof entry === 'number')
 }
 
 function encodeBase64(vector: readonly number[]): string {

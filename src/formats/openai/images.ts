@@ -3,7 +3,7 @@ import { nearestRatio, parseSize, sizeOfRatio } from '@/formats/media/aspect-rat
 import { parseDataUri } from '@/formats/media/data-uri.ts'
 import type { ImageAnswer, ImageRequest, MadeImage, UnsaidFact } from '@/generation/image.ts'
 import { NO_USAGE, outputTokens, readCount, type Usage } from '@/generation/usage.ts'
-import { asArray, asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asArray, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { mediaTypeOf, outputFormatOf } from './image-type.ts'
 
@@ -88,15 +88,15 @@ export function encodeImageRequest(
   const { count, mediaType } = request
   const format = mediaType && outputFormatOf(mediaType)
   return {
-    body: {
+    body: present({
       model,
       prompt: request.prompt,
-      ...(count === undefined ? {} : { n: count }),
-      ...(nearest === undefined ? {} : { size: nearest.ratio.replace(':', 'x') }),
+      n: count,
+      size: nearest?.ratio.replace(':', 'x'),
       // The older models give addresses unless told, the newer ones refuse to be told.
-      ...(isDallE(model) ? { response_format: 'b64_json' } : {}),
-      ...(format === undefined || isDallE(model) ? {} : { output_format: format }),
-    },
+      response_format: isDallE(model) ? 'b64_json' : undefined,
+      output_format: isDallE(model) ? undefined : format,
+    }),
     unsaid: nearest === undefined || nearest.isSame ? [] : ['shape'],
   }
 }
@@ -160,16 +160,13 @@ export function encodeImageAnswer(
   { images, usage }: ImageAnswer,
   { createdAt, size }: ImageReply,
 ): JsonObject {
-  return {
+  return present({
     created: createdAt,
-    data: images.map(({ base64, revisedPrompt }) => ({
-      b64_json: base64,
-      ...(revisedPrompt === undefined ? {} : { revised_prompt: revisedPrompt }),
-    })),
+    data: images.map(image => present({ b64_json: image.base64, revised_prompt: image.revisedPrompt })),
     output_format: outputFormatOf(images[0]?.mediaType),
-    ...(size === undefined ? {} : { size }),
-    ...(usage === undefined ? {} : { usage: encodeUsage(usage) }),
-  }
+    size,
+    usage: usage && encodeUsage(usage),
+  })
 }
 
 /** A whole answer as the events of a stream: one for each image, the last of which has the usage. */
@@ -190,7 +187,7 @@ export function encodeImageEvents(
         quality: 'auto',
         background: 'auto',
         output_format: outputFormatOf(image.mediaType),
-        ...(isLast && usage !== undefined ? { usage: encodeUsage(usage) } : {}),
+        usage: isLast && usage !== undefined ? encodeUsage(usage) : undefined,
       }
       return formatEvent(type, JSON.stringify(event))
     })
@@ -211,13 +208,8 @@ function encodeUsage(usage: Usage): JsonObject {
 /** An image that a JSON edit brings along. */
 export function decodeInputImages(fields: JsonObject): { mediaType: string; base64: string }[] {
   const { images, image } = fields
-  const given: JsonValue[] = Array.isArray(images)
-    ? images
-    : Array.isArray(image)
-      ? image
-      : image === undefined
-        ? []
-        : [image]
+  const one = image === undefined ? [] : [image]
+  const given = [images, image].find(value => Array.isArray(value)) ?? one
   return given.map((entry, index) => {
     const name = images === undefined ? `image[${index}]` : `images[${index}]`
     const url = asString(entry) ?? asString(asObject(entry)?.['image_url'])

@@ -8,7 +8,7 @@ import type {
   VideoRequest,
   VideoTerms,
 } from '@/generation/video.ts'
-import { asNumber, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
+import { asNumber, asObject, asString, type JsonObject, type JsonValue, present } from '@/json/json.ts'
 
 /**
  * OpenAI's `/v1/videos`, the same at every upstream with an API like OpenAI's.
@@ -78,13 +78,13 @@ function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
 
 /** Writes an order for a model of an upstream, for callers of other formats. */
 export function encodeVideoRequest({ terms, image }: VideoRequest, model: string): JsonObject {
-  return {
+  return present({
     model,
     prompt: terms.prompt,
     seconds: String(terms.seconds),
     size: sizeText(terms.frame),
-    ...(image === undefined ? {} : { input_reference: { image_url: imageUrl(image) } }),
-  }
+    input_reference: image && { image_url: imageUrl(image) },
+  })
 }
 
 function imageUrl(image: VideoImage): string {

@@ -21,7 +21,7 @@ function way({ tellsAtEnd = true } = {}) {
     requestId: 'r',
     hidesUsage: false,
     readsAll: false,
-    hidesComments: false,
+    chunksOnly: false,
     framer: undefined,
   })
   const outlet = new Outlet({

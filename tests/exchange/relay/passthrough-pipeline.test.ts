@@ -33,7 +33,7 @@ function pipelineOf(format: Format, decoder = decoderOf(format), hides = false):
     requestId: 'request',
     hidesUsage: hides,
     readsAll: false,
-    hidesComments: hides,
+    chunksOnly: hides,
     framer: undefined,
   })
 }

@@ -110,7 +110,7 @@ function pipelineOf(upstream: Format, caller: Format, context: ReplyContext): Pi
       requestId,
       hidesUsage: false,
       readsAll: false,
-      hidesComments: false,
+      chunksOnly: false,
       framer: undefined,
     })
   }
