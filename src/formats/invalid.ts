@@ -3,6 +3,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { TSchema } from '@sinclair/typebox/type'
 import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestField } from '@/generation/loss.ts'
+import type { MediaPart } from '@/generation/part.ts'
 import type { JsonObject } from '@/json/json.ts'
 
 /** A 400 that names the field. `param` is a path in the caller's body, as `messages[2].content`. */
@@ -30,6 +31,11 @@ class UnsayableError extends GatewayError {
 /** A 400 of an encoder for a field that its format cannot be asked for; `respelled` gives it the caller's name. */
 export function unsayable(field: RequestField, problem: string): GatewayError {
   return new UnsayableError(field, problem)
+}
+
+/** The same for media that its upstream cannot be given. */
+export function unsayableMedia({ source }: Pick<MediaPart, 'source'>, problem: string): GatewayError {
+  return unsayable(source.type === 'url' || source.type === 'file-id' ? 'mediaAddress' : 'media', problem)
 }
 
 /** The error with the field called what `spell` calls it; any other error as it is. */

@@ -1,6 +1,6 @@
 import type { Target } from '@/formats/codec.ts'
+import { unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
-import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import { fitCallId } from '@/formats/tools/call-id.ts'
 import { wrappedInput } from '@/formats/tools/call-input.ts'
 import type {

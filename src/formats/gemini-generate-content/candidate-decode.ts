@@ -189,7 +189,7 @@ export class CandidateDecoder {
     if (whole !== '') emit({ type: 'reasoning-delta', block: open.block, text: whole })
   }
 
-  /** A call, whole in one part, or begun by its name and continued by other parts (edge 74), with text between them or not. */
+  /** A call, whole in one part, or begun by its name and continued by other parts, with text between them or not. */
   #readCall(wire: JsonObject, signature: Signature | undefined, emit: Emit): void {
     const { id, name, args, hasInput } = readCallPart(wire)
     const continues = this.#call !== undefined && (name === '' || (id !== '' && id === this.#call.id))

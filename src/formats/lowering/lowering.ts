@@ -56,15 +56,15 @@ export function lowerRequest(
   target: Target,
   { functionToolsOnly, thinkTags }: UpstreamHabits,
 ): LoweredRequest {
-  const { hosted, lowered, table, losses } = lower(request, codec, target, functionToolsOnly)
+  const { lowered, table, losses } = lower(request, codec, target, functionToolsOnly)
   const encoded = codec.encodeRequest(lowered, target)
   const { stop, outputTool } = encoded.emulate
-  const isLowered = lowered !== hosted.request
+  const isChanged =
+    table !== undefined || outputTool !== undefined || stop.length > 0 || thinkTags !== undefined
   return {
     body: encoded.body,
     headers: encoded.headers,
     losses: [
-      ...hosted.losses,
       ...losses,
       ...encoded.losses,
       ...foreignExtensions(request, codec),
@@ -73,10 +73,7 @@ export function lowerRequest(
       ...foreignSummary(request, codec),
       ...request.unsaid.map(name => ({ field: 'extension', name }) as const),
     ],
-    createRaiser:
-      isLowered || outputTool !== undefined || stop.length > 0 || thinkTags !== undefined
-        ? () => createRaiser(thinkTags, outputTool, isLowered ? table : undefined, stop)
-        : undefined,
+    createRaiser: isChanged ? () => createRaiser(thinkTags, outputTool, table, stop) : undefined,
   }
 }
 
@@ -103,18 +100,19 @@ export function lowerCount(
   return { body: codec.tokenCount.encodeRequest(lowered, target), headers }
 }
 
-/** A request whose tools the format can name and the upstream takes. */
+/** A request whose tools the format can name and the upstream takes; `table` is undefined where they were that already. */
 function lower(request: GenerationRequest, codec: Codec, target: Target, functionToolsOnly: boolean) {
   refuseKeptState(request, codec)
   refuseComputer(request, codec, functionToolsOnly)
   const hosted = functionToolsOnly ? dropHostedTools(request, () => false) : { request, losses: [] }
-  const { request: lowered, table } = lowerTools(
-    hosted.request,
-    codec.toolNames,
-    !functionToolsOnly && codec.takesCustomTools(target),
-  )
-  const losses = request.tools.flatMap(tool => (tool.type === 'client' ? clientLosses(tool) : []))
-  return { hosted, lowered, table, losses }
+  const keepsCustom = !functionToolsOnly && codec.takesCustomTools(target)
+  const { request: lowered, table } = lowerTools(hosted.request, codec.toolNames, keepsCustom)
+  const lost = request.tools.flatMap(tool => (tool.type === 'client' ? clientLosses(tool) : []))
+  return {
+    lowered,
+    table: lowered === hosted.request ? undefined : table,
+    losses: [...hosted.losses, ...lost],
+  }
 }
 
 /** A tool of a type of its own always becomes a function. */

@@ -1,5 +1,5 @@
+import { unsayableMedia } from '@/formats/invalid.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
-import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart, Part, TextPart } from '@/generation/part.ts'
 import { isJsonObject, type JsonObject, present } from '@/json/json.ts'
 import type { TargetRules } from './target-rules.ts'

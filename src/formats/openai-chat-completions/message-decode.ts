@@ -2,7 +2,7 @@ import { invalidRequest } from '@/formats/invalid.ts'
 import { inputText } from '@/formats/tools/call-input.ts'
 import type { Part, TextPart, ToolCallKind, ToolCallPart, ToolResultPart } from '@/generation/part.ts'
 import { textPart } from '@/generation/part.ts'
-import type { Turn } from '@/generation/request.ts'
+import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import { asArray, asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 import { decodeContent, decodeTexts, opaquePart } from './content-decode.ts'
 import { imagePart } from './media-decode.ts'
@@ -10,10 +10,7 @@ import { decodeReasoningHistory } from './reasoning-decode.ts'
 import { returnedSignature } from './thought-signature.ts'
 
 /** The conversation in turns, with the system text at its head apart. */
-export interface Conversation {
-  instructions: readonly TextPart[]
-  turns: readonly Turn[]
-}
+type Conversation = Pick<GenerationRequest, 'instructions' | 'turns'>
 
 /** Reads `messages`. */
 export function decodeMessages(messages: readonly JsonValue[]): Conversation {

@@ -1,7 +1,6 @@
-import { unsayable } from '@/formats/invalid.ts'
+import { unsayable, unsayableMedia } from '@/formats/invalid.ts'
 import type { Losses } from '@/formats/losses.ts'
 import { dataUri } from '@/formats/media/data-uri.ts'
-import { unsayableMedia } from '@/formats/media/unsayable-media.ts'
 import type { MediaPart } from '@/generation/part.ts'
 import { type JsonObject, present } from '@/json/json.ts'
 import { FORMAT } from './wire.ts'

@@ -84,20 +84,16 @@ export function responseState(state: ReplyState): JsonObject {
   }
 }
 
+/** What it says when it begins. */
+export const BEGUN = {
+  status: 'in_progress',
+  incompleteReason: null,
+  error: null,
+  usage: null,
+  serviceTier: undefined,
+} as const satisfies Partial<ReplyState>
+
 /** A response object of which nothing but its name is known. */
 export function emptyResponse(id: string, model: string): JsonObject {
-  return {
-    ...echo({}),
-    ...responseState({
-      id,
-      model,
-      createdAt: 0,
-      status: 'in_progress',
-      incompleteReason: null,
-      error: null,
-      output: [],
-      usage: null,
-      serviceTier: undefined,
-    }),
-  }
+  return { ...echo({}), ...responseState({ ...BEGUN, id, model, createdAt: 0, output: [] }) }
 }

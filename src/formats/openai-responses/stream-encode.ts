@@ -20,7 +20,7 @@ import { itemOf } from './items.ts'
 import { type ContentPart, MessageWriter } from './message-writer.ts'
 import { PairJoiner } from './pairs.ts'
 import { ReasoningWriter } from './reasoning-writer.ts'
-import { echo, type ReplyState, responseState } from './reply.ts'
+import { BEGUN, echo, type ReplyState, responseState } from './reply.ts'
 import { encodeToolUsage, encodeUsage } from './usage.ts'
 import { WholeWriter } from './whole-writer.ts'
 import { FORMAT } from './wire.ts'
@@ -71,17 +71,8 @@ export class ReplyWriter implements StreamMachine<GenerationEvent, string> {
   constructor(context: ReplyContext) {
     this.#context = context
     this.#echo = echo(context.wire)
-    this.#state = {
-      id: responseId(context.requestId),
-      model: context.model,
-      createdAt: context.createdAt,
-      status: 'in_progress',
-      incompleteReason: null,
-      error: null,
-      output: [],
-      usage: null,
-      serviceTier: undefined,
-    }
+    const { requestId, model, createdAt } = context
+    this.#state = { ...BEGUN, id: responseId(requestId), model, createdAt, output: [] }
   }
 
   push(event: GenerationEvent, emit: Emit): void {
