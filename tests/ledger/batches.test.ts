@@ -78,7 +78,7 @@ test('a process that closes waits for its holds, and for the charges of those wh
   const exchange = batches.holds.submit(request).then(async () => {
     done.push('held')
     // Whoever waits for a hold is some calls away from it.
-    for (let calls = 0; calls < 20; calls += 1) await undefined
+    for (let calls = 0; calls < 20; calls += 1) await Promise.resolve()
     await batches.settle(costOf(request, 5n))
     done.push('settled')
   })
