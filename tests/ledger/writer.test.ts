@@ -9,8 +9,8 @@ const hastyClock: Clock = {
   after: (_ms, task) => systemClock.after(0, task),
 }
 
-function sqlError(code: string): Error {
-  return Object.assign(new Error(code), { code })
+function sqlError(code: string, constraint_name?: string): Error {
+  return Object.assign(new Error(code), { code, constraint_name })
 }
 
 function testWriter(
@@ -223,6 +223,40 @@ describe('an error', () => {
       expect(writer.failedAt()).toBeNumber()
     },
   )
+
+  test.each<[string, PromiseSettledResult<number>['status']]>([
+    ['hold_pkey', 'fulfilled'],
+    ['entry_pkey', 'rejected'],
+  ])(
+    'of what another connection wrote this moment is tried again where that is a hold: %s is %s',
+    async (constraint, status) => {
+      let failures = 1
+      const { writer } = testWriter({
+        on() {
+          failures -= 1
+          if (failures >= 0) throw sqlError('23505', constraint)
+        },
+      })
+      const [result] = await Promise.allSettled([writer.submit(1)])
+      expect(result?.status).toBe(status)
+    },
+  )
+
+  test('of the connection, met while the row at fault is looked for, keeps the others waiting', async () => {
+    const faults = ['23514', '08006']
+    const { writer, batches } = testWriter({
+      on() {
+        const fault = faults.shift()
+        if (fault !== undefined) throw sqlError(fault)
+      },
+    })
+    expect(await Promise.all([1, 2, 3, 4].map(item => writer.submit(item)))).toEqual([2, 4, 6, 8])
+    expect(batches).toEqual([
+      [1, 2, 3, 4],
+      [1, 2],
+      [1, 2, 3, 4],
+    ])
+  })
 
   test('makes the next try wait, longer each time, and nobody once a try succeeded', async () => {
     const clock = manualClock()
