@@ -34,7 +34,7 @@ export function decodeFault(status: number, body: string): UpstreamFault {
 
 /** The same for a body that is parsed already. */
 function decodeFaultValue(status: number, value: JsonValue): UpstreamFault {
-  const complaint = readComplaint(value, 0)
+  const complaint = readFault(value, 0)
   return fault(status >= 300 ? status : namedStatus(complaint), complaint)
 }
 
@@ -78,7 +78,7 @@ function isCallersFault(status: number): boolean {
 }
 
 /** What a body says, before it is cleaned. */
-interface Complaint {
+interface RawFault {
   text?: string | undefined
   code?: string | undefined
   param?: string | undefined
@@ -88,7 +88,7 @@ interface Complaint {
   details?: JsonObject | undefined
 }
 
-function fault(status: number, complaint: Complaint): UpstreamFault {
+function fault(status: number, complaint: RawFault): UpstreamFault {
   const raw = (complaint.text ?? '').trim()
   const said = /<!doctype|<html|<body/i.test(raw) ? '' : redact(beginningOf(raw)).slice(0, MAX_MESSAGE)
   const message = said === '' ? (STATUS_CODES[status] ?? `Status ${status}`) : said
@@ -127,16 +127,16 @@ function isJson(_value: unknown): _value is JsonValue {
   return true
 }
 
-function readComplaint(value: JsonValue | undefined, depth: number): Complaint {
+function readFault(value: JsonValue | undefined, depth: number): RawFault {
   if (typeof value === 'string') return readText(value, depth)
   // Gemini's array stream, FastAPI's list of faults.
-  if (Array.isArray(value)) return depth < MAX_DEPTH ? readComplaint(value[0], depth + 1) : {}
+  if (Array.isArray(value)) return depth < MAX_DEPTH ? readFault(value[0], depth + 1) : {}
   const body = asObject(value)
   if (body === undefined || depth > MAX_DEPTH) return {}
   const outer = readFields(body, depth)
   const inner = body['error'] ?? body['errors'] ?? asObject(body['response'])?.['error'] ?? body['base_resp']
   if (inner === undefined || inner === null || inner === true) return outer
-  const nested = readComplaint(inner, depth + 1)
+  const nested = readFault(inner, depth + 1)
   return {
     // A plain string beside a message is only a title (`{"error": "Not Found", "message": "..."}`).
     text: typeof inner === 'string' ? (outer.text ?? nested.text) : (nested.text ?? outer.text),
@@ -149,17 +149,17 @@ function readComplaint(value: JsonValue | undefined, depth: number): Complaint {
 }
 
 /** A message: text, or JSON of an error as text (proxies nest what they got). */
-function readText(text: string, depth: number): Complaint {
+function readText(text: string, depth: number): RawFault {
   const trimmed = text.trim()
   if (depth < MAX_DEPTH && /^[[{]/.test(trimmed)) {
     const value = parseBody(trimmed)
-    const nested = value === undefined ? {} : readComplaint(value, depth + 1)
+    const nested = value === undefined ? {} : readFault(value, depth + 1)
     if (nested.text !== undefined) return nested
   }
   return trimmed === '' ? {} : { text }
 }
 
-function readFields(body: JsonObject, depth: number): Complaint {
+function readFields(body: JsonObject, depth: number): RawFault {
   const said =
     body['message'] ??
     body['msg'] ??
@@ -167,10 +167,10 @@ function readFields(body: JsonObject, depth: number): Complaint {
     body['status_msg'] ??
     body['error_msg'] ??
     body['Message']
-  const message: Complaint = said === undefined || said === null ? {} : readComplaint(said, depth + 1)
+  const message: RawFault = said === undefined || said === null ? {} : readFault(said, depth + 1)
   // OpenRouter says "Provider returned error" and keeps the provider's own answer in metadata.raw.
   const raw = asObject(body['metadata'])?.['raw']
-  const origin: Complaint = raw === undefined ? {} : readComplaint(raw, depth + 1)
+  const origin: RawFault = raw === undefined ? {} : readFault(raw, depth + 1)
   const details = asArray(body['details'])
   return {
     text: origin.text ?? message.text,
@@ -254,7 +254,7 @@ function durationMs(text: string): number | undefined {
 }
 
 /** The status that an error inside a 200 means, by its number or else by its machine-readable word. */
-function namedStatus(complaint: Complaint): number {
+function namedStatus(complaint: RawFault): number {
   if (complaint.status !== undefined) return complaint.status
   const code = (complaint.code ?? '').toLowerCase()
   for (const [word, status] of STATUS_WORDS) if (word.test(code)) return status

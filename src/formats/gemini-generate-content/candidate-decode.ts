@@ -15,7 +15,7 @@ import {
 } from '@/json/json.ts'
 import { decodeOpaque } from './contents-decode.ts'
 import { decodeFinishReason, isVague } from './finish.ts'
-import { decodeCitations, type SaidText } from './grounding.ts'
+import { decodeCitations, type TextSoFar } from './grounding.ts'
 import { decodeLogprobs } from './logprobs.ts'
 import { decodeAnswerMedia, wordsAlone } from './media.ts'
 import { PartialArgs } from './partial-args.ts'
@@ -28,7 +28,7 @@ export interface AnswerScope {
   nextBlock: () => number
 }
 
-interface TextBlock extends SaidText {
+interface TextBlock extends TextSoFar {
   type: 'text'
   block: number
   cited: Set<string> | undefined

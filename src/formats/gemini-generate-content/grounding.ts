@@ -3,14 +3,14 @@ import { asArray, asNumber, asObject, asString, type JsonObject, present } from 
 import { FORMAT } from './wire.ts'
 
 /** A text of a candidate so far. */
-export interface SaidText {
+export interface TextSoFar {
   /** Where it stands among the candidate's parts. */
   partIndex: number
   text: string
 }
 
 /** A source and the text that it is one of. */
-export interface Cited<T extends SaidText> {
+export interface Cited<T extends TextSoFar> {
   of: T
   citation: Citation
 }
@@ -20,7 +20,7 @@ export interface Cited<T extends SaidText> {
  * UTF-8; citations count UTF-16 units.
  * @param isWhole the candidate has ended: what its sources are about will not be told later
  */
-export function decodeCitations<T extends SaidText>(
+export function decodeCitations<T extends TextSoFar>(
   candidate: JsonObject,
   texts: readonly T[],
   isWhole: boolean,
@@ -49,7 +49,7 @@ interface ReadText<T> {
 }
 
 /** @param texts the likeliest first */
-function decodeSupports<T extends SaidText>(
+function decodeSupports<T extends TextSoFar>(
   grounding: JsonObject | undefined,
   texts: readonly ReadText<T>[],
 ): Cited<T>[] {
@@ -93,7 +93,7 @@ function decodeChunk(chunk: JsonObject): Citation | undefined {
  * Where a segment stands: in the text that its part index names, unless its words are somewhere else. The index is often
  * left out, and counts parts of which a stream has the pieces.
  */
-function placeOf<T extends SaidText>(
+function placeOf<T extends TextSoFar>(
   segment: JsonObject,
   texts: readonly ReadText<T>[],
 ): { of: T; start: number | undefined; end: number | undefined } | undefined {

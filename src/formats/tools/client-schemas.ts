@@ -3,23 +3,23 @@ import type { ClientTool } from '@/generation/tool.ts'
 import { asObject, asString, type JsonObject, type JsonValue } from '@/json/json.ts'
 
 /** What a function must say of itself so that a model can call it. */
-export interface Signature {
+export interface Declaration {
   description: string
   parameters: JsonObject
 }
 
 /**
- * The published signature of a tool kind that vendors' models know by heart, for models that do not.
+ * The published declaration of a tool kind that vendors' models know by heart, for models that do not.
  * @throws GatewayError `unsupported_parameter` for a kind whose actions cannot be told to another model.
  */
-export function clientSignature(tool: ClientTool): Signature {
+export function clientDeclaration(tool: ClientTool): Declaration {
   const known = tool.kind === 'function' ? byWireType(tool) : byKind(tool)
   const described = asString(tool.wire['description'])
   return described === undefined ? known : { ...known, description: described }
 }
 
 /** Responses' kinds, which have no versioned type. */
-function byKind(tool: ClientTool): Signature {
+function byKind(tool: ClientTool): Declaration {
   switch (tool.kind) {
     case 'local_shell':
       return LOCAL_SHELL
@@ -28,19 +28,19 @@ function byKind(tool: ClientTool): Signature {
     case 'apply_patch':
       return APPLY_PATCH
     case 'tool_search':
-      return signatureOf(tool, 'Searches for tools that fit a task and makes them available.')
+      return declarationOf(tool, 'Searches for tools that fit a task and makes them available.')
     case 'computer':
       throw unsayable('tools', `holds '${tool.wireType}', which the model behind this name does not have`)
     case 'function':
     case 'custom':
-      return signatureOf(tool, `The tool ${tool.name}.`)
+      return declarationOf(tool, `The tool ${tool.name}.`)
     default:
       return tool.kind satisfies never
   }
 }
 
 /** Anthropic's, whose wire types end in the date of their version. */
-function byWireType(tool: ClientTool): Signature {
+function byWireType(tool: ClientTool): Declaration {
   const type = tool.wireType
   if (type.startsWith('bash_')) return BASH
   if (type.startsWith('text_editor_')) return textEditor(type.slice('text_editor_'.length))
@@ -50,11 +50,11 @@ function byWireType(tool: ClientTool): Signature {
     throw unsayable('tools', `holds '${type}', which the model behind this name does not have`)
   }
   if (type.startsWith('computer_')) return computer(tool)
-  return signatureOf(tool, `The tool ${tool.name}.`)
+  return declarationOf(tool, `The tool ${tool.name}.`)
 }
 
 /** The schema that the caller gave; any object where there is none. */
-function signatureOf(tool: ClientTool, description: string): Signature {
+function declarationOf(tool: ClientTool, description: string): Declaration {
   const given = asObject(tool.wire['parameters']) ?? asObject(tool.wire['input_schema'])
   return { description, parameters: given ?? { type: 'object', properties: {} } }
 }
@@ -79,7 +79,7 @@ function listOf(type: 'string' | 'integer', description: string): JsonObject {
   return { type: 'array', items: { type }, description }
 }
 
-const LOCAL_SHELL: Signature = {
+const LOCAL_SHELL: Declaration = {
   description: 'Runs a command on the local computer and returns its output.',
   parameters: object(
     {
@@ -96,7 +96,7 @@ const LOCAL_SHELL: Signature = {
   ),
 }
 
-const SHELL: Signature = {
+const SHELL: Declaration = {
   description: 'Runs shell commands and returns their output.',
   parameters: object(
     {
@@ -108,7 +108,7 @@ const SHELL: Signature = {
   ),
 }
 
-const APPLY_PATCH: Signature = {
+const APPLY_PATCH: Declaration = {
   description: 'Creates, updates or deletes one file.',
   parameters: object(
     {
@@ -120,7 +120,7 @@ const APPLY_PATCH: Signature = {
   ),
 }
 
-const BASH: Signature = {
+const BASH: Declaration = {
   description: 'Runs a command in a bash session that keeps its state between calls.',
   parameters: object(
     {
@@ -143,7 +143,7 @@ const EDITS = {
 }
 
 /** Versions before April 2025 can undo, and call the inserted text `new_str`. */
-function textEditor(version: string): Signature {
+function textEditor(version: string): Declaration {
   const old = version < '20250429'
   const commands = ['view', 'create', 'str_replace', 'insert', ...(old ? ['undo_edit'] : [])]
   const inserted = old ? {} : { insert_text: text('For insert: text to insert.') }
@@ -155,7 +155,7 @@ function textEditor(version: string): Signature {
   }
 }
 
-const MEMORY: Signature = {
+const MEMORY: Declaration = {
   description: 'Keeps notes between conversations as files in the directory /memories.',
   parameters: object(
     {
@@ -183,7 +183,7 @@ const COMPUTER_2024 = [
 ]
 const COMPUTER_2025 = ['left_mouse_down', 'left_mouse_up', 'scroll', 'hold_key', 'wait', 'triple_click']
 
-function computer(tool: ClientTool): Signature {
+function computer(tool: ClientTool): Declaration {
   const newer = tool.wireType >= 'computer_20250124'
   const zoom = tool.wire['enable_zoom'] === true
   const actions = [...COMPUTER_2024, ...(newer ? COMPUTER_2025 : []), ...(zoom ? ['zoom'] : [])]

@@ -1,7 +1,7 @@
 import type { Part, ToolCallKind, ToolResultPart } from '@/generation/part.ts'
 import type { GenerationRequest, Turn } from '@/generation/request.ts'
 import type { CustomTool, FunctionTool, Tool, ToolChoice } from '@/generation/tool.ts'
-import { clientSignature } from './client-schemas.ts'
+import { clientDeclaration } from './client-schemas.ts'
 import { identityKey, type NameRule, type ToolIdentity, ToolNames, type ToolTable } from './names.ts'
 
 /** A request with nothing but plain functions (and what the target may keep), and the way back. */
@@ -91,7 +91,7 @@ function lowerTool(tool: Tool, names: ToolNames, keepsCustom: boolean): Tool {
       if (isKept(identity, names, keepsCustom)) return tool
       return { ...functionTool(name), description: customDescription(tool), parameters: customParameters() }
     case 'client':
-      return { ...functionTool(name), ...clientSignature(tool) }
+      return { ...functionTool(name), ...clientDeclaration(tool) }
     case 'hosted':
       return tool
     default:

@@ -33,7 +33,7 @@ const CODE: ReadFields = {
   container: container => asObject(container) !== undefined && { type: oneOf('auto') },
 }
 
-/** What a function's signature is made of (client-schemas.ts), and what only the client needs to know. */
+/** What a function's declaration is made of (client-schemas.ts), and what only the client needs to know. */
 const CLIENT: ReadFields = {
   ...ANY,
   description: true,
