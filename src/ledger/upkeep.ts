@@ -119,10 +119,12 @@ export class Upkeep {
 
   /**
    * Frees what this process has set aside for no exchange that runs: the statement was given up, and committed all the
-   * same when it reached the database. One that ended meanwhile has its charge in the queue already.
+   * same when it reached the database. One that ended meanwhile has its charge in the queue already, or in the journal,
+   * which goes first.
    */
   async #freeForgotten(): Promise<void> {
-    const { pool, presence, running, settle, log } = this.#options
+    const { pool, presence, spill, running, settle, log } = this.#options
+    if (spill?.journal.isEmpty() === false) return
     const known = running.ids()
     const held = await pool.store.heldBy(presence.owner())
     const forgotten = held.filter(({ id }) => !known.has(id))

@@ -61,6 +61,21 @@ test('what is set aside for no exchange that runs is freed after a minute, and n
   await sql`delete from refused_settlement`
 })
 
+test('the hold of a charge that waits in the journal is kept for it', async () => {
+  const payer = await fixture.payer(100n)
+  const request = holdOf(payer, 7n)
+  await ledger.hold(request)
+  await sql`update hold set opened_at = now() - interval '61 seconds' where id = ${request.id}`
+  const restore = await cutOff(fixture.database)
+  expect(await ledger.settle(costOf(request, 6n))).toMatchObject({ outcome: 'journaled' })
+  await restore()
+  // Connections that were cut fail once more before they are opened anew.
+  while ((await failureOf(() => ledger.maintain())) !== '');
+  expect(await fixture.store.balance(payer.accountId)).toMatchObject({ balanceNano: 100n, pendingNano: 7n })
+  await ledger.beat()
+  expect(await fixture.store.balance(payer.accountId)).toMatchObject({ balanceNano: 94n, pendingNano: 0n })
+})
+
 describe('a part of the upkeep that fails', () => {
   test('keeps none of the rest from being done: without a reaper, the journal is posted', async () => {
     const payer = await fixture.payer(100n)
