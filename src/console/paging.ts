@@ -51,7 +51,8 @@ export function cursorOfHash({ at, hash }: HashPlace): string {
 
 /** The place that the page before ended with; undefined: from the newest. */
 export function cursorHash(query: { cursor?: string }): HashPlace | undefined {
-  const match = cursorLike(/^(\d{1,15})-([\da-f]{64})$/, query)
+  // No moment of more digits has a year of four, which is all that the database reads.
+  const match = cursorLike(/^(\d{1,14})-([\da-f]{64})$/, query)
   if (match === undefined) return undefined
   const [, at, hash = ''] = match
   return { at: new Date(Number(at)), hash: new Uint8Array(Buffer.from(hash, 'hex')) }

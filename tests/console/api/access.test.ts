@@ -169,6 +169,31 @@ test.each(ROUTES.map(({ name }) => name))('%s takes no field that its contract d
   }
 })
 
+const LISTS = ROUTES.map(({ name }) => name).filter(name => {
+  const { query }: RouteContract = consoleRoutes[name]
+  return query?.properties['cursor'] !== undefined && !name.includes(':id')
+})
+
+test.each(LISTS)(
+  '%s takes whatever is given as a cursor for a place in the list, or refuses it',
+  async name => {
+    const failed: string[] = []
+    for (const cursor of [
+      '',
+      '-1',
+      '9'.repeat(15),
+      '9'.repeat(16),
+      `${'9'.repeat(14)}-${'a'.repeat(64)}`,
+      `${'9'.repeat(15)}-${'a'.repeat(64)}`,
+      'ffffffff-ffff-ffff-ffff-ffffffffffff',
+    ]) {
+      const { status } = await site.send(owner, name, { query: { cursor } })
+      if (status !== 200 && status !== 400) failed.push(`${cursor}: ${status}`)
+    }
+    expect(failed).toEqual([])
+  },
+)
+
 describe.each([
   ['nobody', undefined, 0],
   ['another account', null, 1],
