@@ -32,9 +32,17 @@ export class Playground {
   }
 
   /** The answer as it comes: its body is read only as fast as the page reads. */
-  async call({ accountId, path, body, strict, signal }: PlaygroundCall): Promise<Response> {
+  async call(asked: PlaygroundCall): Promise<Response> {
+    const answer = await this.#ask(asked)
+    if (answer.status !== 401) return shown(answer)
+    // The key was ended with all others when the account was closed, and that is open again.
+    this.#keys.delete(asked.accountId)
+    return shown(await this.#ask(asked))
+  }
+
+  async #ask({ accountId, path, body, strict, signal }: PlaygroundCall): Promise<Response> {
     const key = await this.#keyOf(accountId)
-    const answer = await fetch(`${this.#console.apiUrl}${path}`, {
+    return fetch(`${this.#console.apiUrl}${path}`, {
       method: 'POST',
       body: JSON.stringify(body),
       signal,
@@ -48,8 +56,6 @@ export class Playground {
     }).catch((cause: unknown) => {
       throw new ConsoleError('unavailable', 'The API host does not answer', { cause })
     })
-    const shown = [...answer.headers].filter(([name]) => SHOWN_HEADERS.test(name))
-    return new Response(answer.body, { status: answer.status, headers: shown })
   }
 
   #keyOf(accountId: number): Promise<string> {
@@ -73,4 +79,8 @@ export class Playground {
     })
     return key
   }
+}
+
+function shown({ body, status, headers }: Response): Response {
+  return new Response(body, { status, headers: [...headers].filter(([name]) => SHOWN_HEADERS.test(name)) })
 }

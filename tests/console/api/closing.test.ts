@@ -105,13 +105,26 @@ test('nobody gets into a closed account by a link, a sign-up or another administ
 test('a reopened account lets its holder in again, with what it had and without its keys', async () => {
   const holder = await site.signUp('again@example.com')
   const { key, secret } = await site.call(holder, 'POST /api/keys', { body: { name: 'k' } })
+  const play = async (visitor: Visitor) => {
+    const messages = [{ role: 'user', content: 'hello' }]
+    const body = { path: '/v1/chat/completions', body: { model: 'chat/echo', messages } }
+    const answer = await site.send(visitor, 'POST /api/playground', { body })
+    await answer.text()
+    return answer.status
+  }
+  expect(await play(holder)).toBe(200)
+  await gateway.server.flush()
   const { balance } = await close(holder)
   const params = { id: holder.accountId }
   const reopened = await site.call(owner, 'POST /api/admin/accounts/:id/reopen', { params, body: { reason } })
   expect(reopened).toMatchObject({ status: 'active', balance, user: { status: 'active' } })
   expect((await site.fail(holder, 'GET /api/overview')).status).toBe(401)
-  expect(await signIn(holder)).toBe(200)
+  const body = { email: holder.email, password: PASSWORD }
+  const again = await site.send(undefined, 'POST /api/session', { body })
   expect((await ask(secret)).status).toBe(401)
+  // The console's own key for its playground is another one.
+  const cookie = again.headers.get('set-cookie')?.split(';')[0]
+  await until(async () => (await play({ ...holder, cookie })) === 200)
   const keys = await site.call(owner, 'GET /api/admin/accounts/:id/keys', { params, query: {} })
   expect(keys.items).toMatchObject([{ id: key.id, status: 'revoked' }])
   expect(
