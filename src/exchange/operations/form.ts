@@ -5,7 +5,7 @@ import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { openBody } from '@/exchange/admission/request-bytes.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { invalidRequest } from '@/formats/invalid.ts'
-import type { JsonObject } from '@/json/json.ts'
+import { asString, type JsonObject } from '@/json/json.ts'
 import type { StreamedBody } from '@/upstream/request.ts'
 import { type Piece, sizeOf, streamOf } from './pieces.ts'
 import { Spool } from './spool.ts'
@@ -70,10 +70,28 @@ export class Form {
   }
 }
 
-/** The values of a body, a form's included, where the last of a name counts; files are none. */
+/**
+ * The values of a body. A name that a form has more than once has a list of them: nobody knows which one its readers
+ * take. Files are no values.
+ */
 export function fieldsOf(body: RequestBody | Form): JsonObject {
   if (!(body instanceof Form)) return body.json
-  return Object.fromEntries(body.parts.flatMap(part => ('value' in part ? [[part.name, part.value]] : [])))
+  const values = new Map<string, string[]>()
+  for (const part of body.parts) {
+    if ('value' in part) values.set(part.name, [...(values.get(part.name) ?? []), part.value])
+  }
+  return Object.fromEntries([...values].map(([name, said]) => [name, said.length === 1 ? said[0] : said]))
+}
+
+/**
+ * Whether an answer is to flow. Forms say it in a word.
+ * @throws GatewayError `invalid_request`
+ */
+export function asksForStream({ stream }: JsonObject): boolean {
+  if (typeof stream === 'boolean') return stream
+  const said = asString(stream ?? 'false')?.toLowerCase()
+  if (said !== 'true' && said !== 'false') throw invalidRequest('stream', 'expected true or false')
+  return said === 'true'
 }
 
 /**
@@ -115,6 +133,8 @@ async function parse(
   let copied: Promise<void> = Promise.resolve()
   reader.on('file', (name, stream, filename, _encoding, mediaType) => {
     if (isNameless(name)) reader.destroy(invalidRequest('body', 'a part has no name'))
+    // What ends early says so to its file and to the reader; a file that waits for the one before it has nobody who hears.
+    stream.on('error', error => reader.destroy(error))
     const file: FileOnDisk = new FileOnDisk(spool, filename, mediaType)
     parts.push({ name, file })
     copied = copied.then(() => file.take(stream))

@@ -13,7 +13,7 @@ import { asNumber, asObject, asString, type JsonObject } from '@/json/json.ts'
 import { emptyLongStrings } from '@/json/skeleton.ts'
 import type { Route } from '@/routing/model.ts'
 import { EventsPipeline } from './events-pipeline.ts'
-import { Form, fieldsOf } from './form.ts'
+import { asksForStream, Form, fieldsOf } from './form.ts'
 import { addUse, type ImageFacts, imageCeiling, imageUse } from './image-price.ts'
 import {
   type ImageWay,
@@ -96,12 +96,13 @@ class ImageAsked {
   constructor(call: ImageCall) {
     this.call = call
     this.fields = fieldsOf(call.body)
+    openai.assertTexts(this.fields)
     // Nobody makes an image of nothing, so no upstream is asked whether it would.
     if (call.action === 'generation' && !asString(this.fields['prompt']))
       throw invalidRequest('prompt', 'expected a text')
     this.count = openai.countOf(this.fields) ?? 1
     this.partial = partialOf(this.fields)
-    this.stream = openai.asksForStream(this.fields)
+    this.stream = asksForStream(this.fields)
     this.facts = factsOf(this.fields)
     this.textTokens = textTokens(this.fields['prompt'])
     this.inputs = inputCount(call)
@@ -127,7 +128,7 @@ function authorOf(fields: JsonObject): string[] {
 
 /** Partial images of each image: as asked, within what anybody makes. Whether that can be asked for is the upstream's to say. */
 function partialOf({ partial_images }: JsonObject): number {
-  const said = asNumber(Number(partial_images ?? 0)) ?? 0
+  const said = asNumber(Number(partial_images ?? 0)) ?? MOST_PARTIAL
   return Math.min(MOST_PARTIAL, Math.max(0, Math.ceil(said)))
 }
 

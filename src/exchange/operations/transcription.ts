@@ -10,7 +10,7 @@ import { asString, type JsonObject, parseObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { BytesPipeline, lengthIn } from './bytes-pipeline.ts'
 import { EventsPipeline } from './events-pipeline.ts'
-import type { Form } from './form.ts'
+import { asksForStream, type Form, fieldsOf } from './form.ts'
 import type { Operation, OperationPipeline } from './operation.ts'
 import { JSON_TYPE, needsOpenai } from './operation-wire.ts'
 import { type SoundLength, soundLength } from './sound-length.ts'
@@ -34,11 +34,13 @@ export type TranscriptionKind = 'transcription' | 'translation'
 export async function transcriptionOperation(form: Form, kind: TranscriptionKind): Promise<Operation> {
   const model = form.value('model')
   if (model === undefined || model === '') throw invalidRequest('model', 'expected the name of a model')
-  const [file] = form.files('file')
-  if (file === undefined) throw invalidRequest('file', 'expected a sound file')
+  const [file, ...others] = form.files('file')
+  if (file === undefined || others.length > 0) throw invalidRequest('file', 'expected one sound file')
+  const fields = fieldsOf(form)
+  const isStreamed = asksForStream(fields)
   const length = await soundLength(file)
-  const asked = { form, kind, model, length, promptTokens: textTokens(form.value('prompt')) }
-  return form.value('stream') === 'true' ? streamed(asked) : whole(asked)
+  const asked = { form, kind, model, length, promptTokens: textTokens(fields['prompt']) }
+  return isStreamed ? streamed(asked) : whole(asked)
 }
 
 /** A transcription as its caller asked for it. */

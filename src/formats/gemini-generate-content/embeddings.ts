@@ -1,17 +1,8 @@
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
 import { type EmbeddingAnswer, type EmbeddingRequest, isVector } from '@/generation/embedding.ts'
 import { readCount } from '@/generation/usage.ts'
-import {
-  asArray,
-  asIndex,
-  asNumber,
-  asObject,
-  asString,
-  type JsonObject,
-  type JsonValue,
-  present,
-} from '@/json/json.ts'
-import { callerPath, camelKeys } from './keys.ts'
+import { asArray, asIndex, asNumber, asObject, asString, type JsonObject, present } from '@/json/json.ts'
+import { callerPath, camelKeys, unknownKeys } from './keys.ts'
 
 /**
  * Gemini's `embedContent` (one text) and `batchEmbedContents` (several).
@@ -23,6 +14,10 @@ export type EmbeddingAction = 'embedContent' | 'batchEmbedContents'
 const MAX_BATCH = 100
 
 const KNOWN = new Set(['model', 'content', 'outputDimensionality', 'embedContentConfig'])
+const KNOWN_BATCH = new Set(['requests'])
+const KNOWN_CONFIG = new Set(['outputDimensionality'])
+const KNOWN_CONTENT = new Set(['role', 'parts'])
+const KNOWN_PART = new Set(['text'])
 
 /** @throws GatewayError `invalid_request`; `unsupported_parameter` for what is no text */
 export function decodeEmbeddingRequest(wire: JsonObject, action: EmbeddingAction): EmbeddingRequest {
@@ -44,7 +39,12 @@ export function decodeEmbeddingRequest(wire: JsonObject, action: EmbeddingAction
   return {
     inputs: decoded.map(({ text }) => text),
     dimensions: first?.dimensions,
-    unsaid: [...new Set(decoded.flatMap(({ unsaid }) => unsaid))],
+    unsaid: [
+      ...(action === 'embedContent'
+        ? []
+        : unknownKeys(body, KNOWN_BATCH).map(name => callerPath(name, wire))),
+      ...new Set(decoded.flatMap(({ unsaid }) => unsaid)),
+    ],
   }
 }
 
@@ -53,15 +53,16 @@ function decodeEntry(entry: JsonObject, spell: (path: string) => string) {
   const dimensions = entry['outputDimensionality'] ?? config['outputDimensionality']
   if (dimensions !== undefined && (asIndex(dimensions) ?? 0) === 0)
     throw invalidRequest(spell('outputDimensionality'), 'expected a whole number above 0')
+  const content = asObject(entry['content'])
   const unsaid = [
-    ...Object.keys(entry).filter(name => !KNOWN.has(name)),
-    ...Object.keys(config)
-      .filter(name => name !== 'outputDimensionality')
-      .map(name => `embedContentConfig.${name}`),
+    ...unknownKeys(entry, KNOWN),
+    ...unknownKeys(config, KNOWN_CONFIG, 'embedContentConfig.'),
+    ...unknownKeys(content, KNOWN_CONTENT, 'content.'),
+    ...asArray(content?.['parts']).flatMap(part => unknownKeys(asObject(part), KNOWN_PART, 'content.parts.')),
   ]
   return {
     spell,
-    text: decodeText(entry['content'], spell),
+    text: decodeText(content, spell),
     dimensions: asNumber(dimensions),
     // What is lost is lost for all of a batch, so it is named once.
     unsaid: unsaid.map(name => spell(name).replace(/^requests\[\d+\]\./, '')),
@@ -69,8 +70,8 @@ function decodeEntry(entry: JsonObject, spell: (path: string) => string) {
 }
 
 /** The parts of one content have one vector between them. */
-function decodeText(content: JsonValue | undefined, spell: (path: string) => string): string {
-  const parts = asArray(asObject(content)?.['parts'])
+function decodeText(content: JsonObject | undefined, spell: (path: string) => string): string {
+  const parts = asArray(content?.['parts'])
   if (parts.length === 0) throw invalidRequest(spell('content'), 'expected parts')
   const texts = parts.map((part, index) => {
     const text = asString(asObject(part)?.['text'])

@@ -11,7 +11,7 @@ import {
   present,
 } from '@/json/json.ts'
 import { decodeFinishReason } from './finish.ts'
-import { callerPath, camelKeys, parametersOf } from './keys.ts'
+import { callerPath, camelKeys, parametersOf, unknownKeys } from './keys.ts'
 import { readUsage } from './usage.ts'
 
 /**
@@ -45,7 +45,10 @@ export function predictionSizes(wire: JsonObject): string[] {
   return [size, asString(parameters['aspectRatio']) ?? '1:1'].filter(name => name !== undefined)
 }
 
+const KNOWN_PARTS = new Set(['instances', 'parameters'])
+const KNOWN_INSTANCE = new Set(['prompt'])
 const KNOWN_PARAMETERS = new Set(['sampleCount', 'aspectRatio', 'outputOptions'])
+const KNOWN_OUTPUT = new Set(['mimeType'])
 
 /** @throws GatewayError `invalid_request`; `unsupported_parameter` for what only Imagen itself can do */
 export function decodePredictRequest(wire: JsonObject): ImageRequest {
@@ -59,6 +62,10 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
   if (count !== undefined && !((asIndex(count) ?? 0) >= 1))
     throw invalidRequest(callerPath('parameters.sampleCount', wire), 'expected a whole number above 0')
   const { aspectRatio } = parameters
+  const output = asObject(parameters['outputOptions'] ?? {})
+  const mediaType = output?.['mimeType']
+  if (output === undefined || typeof (mediaType ?? '') !== 'string')
+    throw invalidRequest(callerPath('parameters.outputOptions', wire), 'expected an object with mimeType')
   if (aspectRatio !== undefined && !/^\d+:\d+$/.test(asString(aspectRatio) ?? ''))
     throw invalidRequest(callerPath('parameters.aspectRatio', wire), "expected a ratio such as '16:9'")
   return {
@@ -66,14 +73,12 @@ export function decodePredictRequest(wire: JsonObject): ImageRequest {
     count: asIndex(count),
     size: undefined,
     aspectRatio: asString(aspectRatio),
-    mediaType: asString(asObject(parameters['outputOptions'])?.['mimeType']),
+    mediaType: asString(mediaType),
     unsaid: [
-      ...Object.keys(asObject(instance) ?? {})
-        .filter(name => name !== 'prompt')
-        .map(name => `instances.${name}`),
-      ...Object.keys(parameters)
-        .filter(name => !KNOWN_PARAMETERS.has(name))
-        .map(name => `parameters.${name}`),
+      ...unknownKeys(body, KNOWN_PARTS),
+      ...unknownKeys(asObject(instance), KNOWN_INSTANCE, 'instances.'),
+      ...unknownKeys(parameters, KNOWN_PARAMETERS, 'parameters.'),
+      ...unknownKeys(output, KNOWN_OUTPUT, 'parameters.outputOptions.'),
     ],
   }
 }

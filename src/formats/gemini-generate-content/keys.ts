@@ -60,6 +60,13 @@ export function parametersOf({ parameters }: JsonObject): JsonObject {
   return camelKeys(parameters)
 }
 
+/** What an object has beside what is known, each behind the path of the object. */
+export function unknownKeys(object: JsonObject = {}, known: ReadonlySet<string>, path = ''): string[] {
+  return Object.keys(object)
+    .filter(name => !known.has(name))
+    .map(name => path + name)
+}
+
 function camelObject(object: JsonObject, depth: number): JsonObject {
   if (depth > MAX_DEPTH) throw invalidRequest('body', 'nested too deeply')
   const entries: [string, JsonValue | undefined][] = []

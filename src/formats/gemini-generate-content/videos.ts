@@ -13,7 +13,7 @@ import {
   type JsonValue,
   present,
 } from '@/json/json.ts'
-import { camelKeys, parametersOf } from './keys.ts'
+import { camelKeys, parametersOf, unknownKeys } from './keys.ts'
 
 /**
  * Veo: `predictLongRunning`, and the operation that it answers with.
@@ -24,7 +24,9 @@ import { camelKeys, parametersOf } from './keys.ts'
 const DEFAULT_SECONDS = 8
 const DEFAULT_FRAME: VideoFrame = { width: 1280, height: 720 }
 
+const KNOWN_PARTS = new Set(['instances', 'parameters'])
 const KNOWN_INSTANCE = new Set(['prompt', 'image', 'video'])
+const KNOWN_IMAGE = new Set(['bytesBase64Encoded', 'imageBytes', 'gcsUri', 'uri', 'mimeType'])
 const KNOWN_PARAMETERS = new Set([
   'aspectRatio',
   'resolution',
@@ -37,7 +39,7 @@ const MAX_SAMPLES = 16
 
 /** @throws GatewayError `invalid_request`; `unsupported_parameter` for what only Veo makes */
 export function decodeVideoRequest(wire: JsonObject): VideoRequest {
-  const { instance, parameters } = partsOf(wire)
+  const { body, instance, parameters } = partsOf(wire)
   const terms = videoTerms(wire)
   assertFrame(parameters)
   if (terms.prompt === '') throw invalidRequest('instances[0].prompt', 'expected a text')
@@ -48,8 +50,10 @@ export function decodeVideoRequest(wire: JsonObject): VideoRequest {
     image: decodeImage(instance['image']),
     unsaid: [
       ...(terms.samples > 1 ? ['parameters.sampleCount'] : []),
-      ...unknownOf(instance, KNOWN_INSTANCE).map(name => `instances[0].${name}`),
-      ...unknownOf(parameters, KNOWN_PARAMETERS).map(name => `parameters.${name}`),
+      ...unknownKeys(body, KNOWN_PARTS),
+      ...unknownKeys(instance, KNOWN_INSTANCE, 'instances[0].'),
+      ...unknownKeys(asObject(instance['image']), KNOWN_IMAGE, 'instances[0].image.'),
+      ...unknownKeys(parameters, KNOWN_PARAMETERS, 'parameters.'),
     ],
   }
 }
@@ -70,16 +74,12 @@ export function videoTerms(wire: JsonObject): VideoTerms {
 }
 
 /** Google's SDKs send one instance, and so does its API take. */
-function partsOf(wire: JsonObject): { instance: JsonObject; parameters: JsonObject } {
+function partsOf(wire: JsonObject): { body: JsonObject; instance: JsonObject; parameters: JsonObject } {
   const body = camelKeys(wire)
   const instances = asArray(body['instances'])
   const instance = asObject(instances[0])
   if (instance === undefined || instances.length > 1) throw invalidRequest('instances', 'expected one object')
-  return { instance, parameters: parametersOf(body) }
-}
-
-function unknownOf(object: JsonObject, known: ReadonlySet<string>): string[] {
-  return Object.keys(object).filter(name => !known.has(name))
+  return { body, instance, parameters: parametersOf(body) }
 }
 
 function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
@@ -87,9 +87,9 @@ function decodeImage(value: JsonValue | undefined): VideoImage | undefined {
   const image = asObject(value) ?? {}
   const base64 = asString(image['bytesBase64Encoded']) ?? asString(image['imageBytes'])
   const uri = asString(image['gcsUri']) ?? asString(image['uri'])
-  if (base64 !== undefined) {
-    return { mediaType: asString(image['mimeType']) ?? 'image/png', base64: standardBase64(base64) }
-  }
+  const mediaType = image['mimeType'] ?? 'image/png'
+  if (typeof mediaType !== 'string') throw invalidRequest('instances[0].image.mimeType', 'expected a text')
+  if (base64 !== undefined) return { mediaType, base64: standardBase64(base64) }
   if (uri !== undefined) return { url: uri }
   throw invalidRequest('instances[0].image', 'expected bytesBase64Encoded and mimeType')
 }

@@ -58,9 +58,16 @@ export function countOf(fields: JsonObject): number | undefined {
   throw invalidRequest('n', `expected a whole number from 1 to ${MAX_COUNT}`)
 }
 
-/** Whether the answer is to flow. Forms say it in a word. */
-export function asksForStream(fields: JsonObject): boolean {
-  return fields['stream'] === true || fields['stream'] === 'true'
+/** What an image is and costs goes by these. */
+const TEXTS = ['prompt', 'size', 'quality', 'output_format', 'svg[model]'] as const
+
+/**
+ * Holds the fields that prices go by to one text each.
+ * @throws GatewayError `invalid_request`
+ */
+export function assertTexts(fields: JsonObject): void {
+  const wrong = TEXTS.find(name => typeof (fields[name] ?? '') !== 'string')
+  if (wrong !== undefined) throw invalidRequest(wrong, 'expected one text')
 }
 
 /**
@@ -68,10 +75,10 @@ export function asksForStream(fields: JsonObject): boolean {
  * @throws GatewayError `unsupported_parameter`
  */
 export function refuseUrls(fields: JsonObject): void {
-  if (fields['response_format'] !== 'url') return
+  if ((fields['response_format'] ?? 'b64_json') === 'b64_json') return
   throw unsupported(
     'response_format',
-    "cannot be 'url': this model's upstream returns the images themselves; ask for 'b64_json'",
+    "can only be 'b64_json': this model's upstream returns the images themselves",
   )
 }
 

@@ -179,6 +179,9 @@ describe('between the formats', () => {
     const strict = await post(path, body, { 'x-tollgate-strict': 'true' })
     expect(strict.status).toBe(400)
     expect((await jsonOf(strict)).error.details[0].reason).toBe('unsupported_parameter')
+    const batch = { requests: [{ content: { parts: [{ text: 'a', future: 1 }], other: 2 } }], novelty: 3 }
+    const named = await post('/v1beta/models/scripted/openai:batchEmbedContents', batch)
+    expect(named.headers.get('x-tollgate-losses')).toBe('content.other, content.parts.future, novelty')
     answer = { embedding: { values: [1] } }
     const user = await post('/v1/embeddings', { model: 'scripted/gemini', input: 'x', user: 'u' })
     expect(user.headers.get('x-tollgate-losses')).toBe('user')

@@ -195,6 +195,17 @@ test('a form that is wrong anywhere is read or refused, and holds nobody up', as
   )
 })
 
+/** The runner fails a test in which anything is thrown that nobody catches. */
+test('a form that ends in a file after parts that are passed over is refused, and nothing is thrown beside', async () => {
+  const part = (head: string, bytes: number) => `--b\r\n${head}\r\n\r\n${'x'.repeat(bytes)}\r\n`
+  const file = 'Content-Disposition: form-data; name="f"; filename="a.png"'
+  const whole = part('X: y', 65_536) + part('X: y', 16_384) + part(file, 200_000)
+  for (let end = 84_000; end < 142_000; end += 1000) {
+    const error = await errorOf(readForm(raw(whole.slice(0, end)), bodyTerms(MAX), { releases }))
+    expect(error.kind).toBe('invalid_request')
+  }
+})
+
 describe('what is no form is a 400 that echoes nothing', () => {
   const part = '--b\r\ncontent-disposition: form-data; name="file"; filename="f"\r\n\r\nsecret'
   test.each([

@@ -157,6 +157,50 @@ describe('in the same format', () => {
     expect(two instanceof File && [two.name, two.type, two.size]).toEqual(['b.webp', 'image/webp', 300_000])
   })
 
+  test.each([
+    ['n', ['1', '10']],
+    ['size', ['1024x1024', '1536x1024']],
+    ['quality', ['low', 'high']],
+    ['prompt', ['x', 'y']],
+    ['output_format', ['svg', 'png']],
+    ['svg[model]', ['up/two', 'up/tokens']],
+    ['stream', ['false', 'true']],
+    ['stream', ['1']],
+  ])('a form is refused whose %s may be read as another one than is paid for: %j', async (name, values) => {
+    const form = new FormData()
+    form.append('model', 'up/sizes')
+    form.append('image', await pngFile())
+    for (const value of values) form.append(name, value)
+    const response = await post('/v1/images/edits', form)
+    expect(response.status).toBe(400)
+    expect((await jsonOf(response)).error).toMatchObject({ code: 'invalid_request', param: name })
+    expect(upstream.seen).toEqual([])
+  })
+
+  test('what a form may say more than once goes up as often', async () => {
+    answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }] })
+    const form = new FormData()
+    form.append('model', 'up/sizes')
+    form.append('image', await pngFile())
+    for (const value of ['a', 'b']) form.append('future', value)
+    form.append('stream', 'False')
+    expect((await post('/v1/images/edits', form)).status).toBe(200)
+    expect((await formOf(upstream.seen[0])).getAll('future')).toEqual(['a', 'b'])
+  })
+
+  test.each([{ size: 1024 }, { quality: ['low'] }, { output_format: {} }, { stream: 'yes' }, { stream: 1 }])(
+    'a body is refused whose price or way of answering nobody can tell: %j',
+    async fields => {
+      const response = await post('/v1/images/generations', { model: 'up/sizes', prompt: 'x', ...fields })
+      expect(response.status).toBe(400)
+      expect((await jsonOf(response)).error).toMatchObject({
+        code: 'invalid_request',
+        param: Object.keys(fields)[0],
+      })
+      expect(upstream.seen).toEqual([])
+    },
+  )
+
   test('another channel gets the same form when the first fails', async () => {
     answer = ({ path }) =>
       path.startsWith('/second')
@@ -285,6 +329,7 @@ describe('on Imagen', () => {
     ['five at once', { n: 5 }, 'n', 'unsupported_parameter'],
     ['more than anybody makes', { n: 11 }, 'n', 'invalid_request'],
     ['an address', { response_format: 'url' }, 'response_format', 'unsupported_parameter'],
+    ['some other form', { response_format: true }, 'response_format', 'unsupported_parameter'],
     ['no prompt', { prompt: '' }, 'prompt', 'invalid_request'],
     ['an odd size', { size: 'large' }, 'size', 'invalid_request'],
   ])('%s: a 400 that names the field, and no call', async (_, more, param, code) => {
@@ -441,7 +486,13 @@ describe(':predict', () => {
     answer = () => Response.json({ created: 1, data: [{ b64_json: 'AA==' }, { b64_json: 'AA==' }] })
     const response = await predict('up/dall-e-3', {
       instances: [{ prompt: 'x' }],
-      parameters: { sample_count: 2, aspect_ratio: '16:9', personGeneration: 'dont_allow' },
+      parameters: {
+        sample_count: 2,
+        aspect_ratio: '16:9',
+        personGeneration: 'dont_allow',
+        outputOptions: { mimeType: 'image/png', compressionQuality: 75 },
+      },
+      labels: { team: 'a' },
     })
     expect(upstream.seen[0]?.path).toBe('/v1/images/generations')
     expect(JSON.parse(textOf(upstream.seen[0]))).toEqual({
@@ -451,7 +502,9 @@ describe(':predict', () => {
       size: '1792x1024',
       response_format: 'b64_json',
     })
-    expect(response.headers.get('x-tollgate-losses')).toBe('parameters.personGeneration')
+    expect(response.headers.get('x-tollgate-losses')).toBe(
+      'labels, parameters.outputOptions.compressionQuality, parameters.personGeneration',
+    )
     expect(await jsonOf(response)).toEqual({
       predictions: [
         { mimeType: 'image/png', bytesBase64Encoded: 'AA==' },
@@ -468,6 +521,11 @@ describe(':predict', () => {
       'no ratio',
       { instances: [{ prompt: 'a' }], parameters: { aspect_ratio: 'wide' } },
       'parameters.aspect_ratio',
+    ],
+    [
+      'no type of image',
+      { instances: [{ prompt: 'a' }], parameters: { output_options: { mimeType: 5 } } },
+      'parameters.output_options',
     ],
   ])('%s: a 400 in the shape of Gemini', async (_, body, param) => {
     const response = await predict('up/tokens', body)

@@ -97,6 +97,27 @@ test('the form goes up as it came, in its order, but for the model', async () =>
   if (file instanceof File) expect(await file.bytes()).toEqual(await wav(1).bytes())
 })
 
+test.each([
+  ['file', [wav(1), wav(9)]],
+  ['stream', ['false', 'true']],
+  ['stream', ['1']],
+])('a form is refused whose %s may be read as another one than is paid for', async (name, values) => {
+  const form = new FormData()
+  form.append('model', 'stt/seconds')
+  if (name !== 'file') form.append('file', wav(1))
+  for (const value of values) form.append(name, value)
+  const response = await fetch(`${gateway.url}/v1/audio/transcriptions`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${gateway.key}` },
+    body: form,
+  })
+  expect(response.status).toBe(400)
+  expect(parseObject(await response.text())).toMatchObject({
+    error: { code: 'invalid_request', param: name },
+  })
+  expect(upstream.seen).toEqual([])
+})
+
 describe('money', () => {
   test('reported seconds are charged, the begun one too', async () => {
     answer = () => Response.json({ text: 'x', usage: { type: 'duration', seconds: 12.1 } })

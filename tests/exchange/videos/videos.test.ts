@@ -329,12 +329,13 @@ describe('what the maker is told', () => {
     const strict = await send('POST', '/v1/videos', body, { 'x-tollgate-strict': 'true' })
     expect(await readError(strict, 'chat')).toMatchObject({ status: 400, code: 'unsupported_parameter' })
     const google = {
-      instances: [{ prompt: 'a cat', lastFrame: {} }],
+      instances: [{ prompt: 'a cat', lastFrame: {}, image: { imageBytes: 'AA==', crop: 1 } }],
       parameters: { sampleCount: 2, seed: 1 },
+      labels: {},
     }
     const lost = await send('POST', '/v1beta/models/sora:predictLongRunning', google)
     expect(lost.headers.get('x-tollgate-losses')).toBe(
-      'instances[0].lastFrame, parameters.sampleCount, parameters.seed',
+      'instances[0].image.crop, instances[0].lastFrame, labels, parameters.sampleCount, parameters.seed',
     )
   })
 
@@ -369,6 +370,24 @@ describe('what the maker is told', () => {
   ])('is nothing of %j', async (body, param) => {
     const refused = await send('POST', '/v1/videos', { model: 'sora', prompt: 'a cat', ...body })
     expect(await readError(refused, 'chat')).toMatchObject({ status: 400, param })
+    expect(maker.seen).toHaveLength(0)
+  })
+
+  test('is nothing of a form whose length its maker may read as another one than is paid for', async () => {
+    const form = new FormData()
+    for (const [name, value] of [
+      ['model', 'sora'],
+      ['prompt', 'a cat'],
+      ['seconds', '12'],
+      ['seconds', '4'],
+    ] as const)
+      form.append(name, value)
+    const refused = await fetch(`${gateway.url}/v1/videos`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${gateway.key}` },
+      body: form,
+    })
+    expect(await readError(refused, 'chat')).toMatchObject({ status: 400, param: 'seconds' })
     expect(maker.seen).toHaveLength(0)
   })
 
