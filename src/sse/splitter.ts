@@ -3,41 +3,6 @@ import { GatewayError } from '@/errors/gateway-error.ts'
 /** The longest event of an upstream, in bytes: a generated image or a sound in base64 has a few MiB. */
 export const MAX_EVENT_BYTES = 64 * 1024 * 1024
 
-/** Visits the events of a run one by one, each as a view. */
-export function eachEvent(run: Buffer, visit: (event: Buffer) => void): void {
-  let start = 0
-  const borders = new Borders(run, 0)
-  while (start < run.length) {
-    const border = borders.next()
-    const end = border < 0 ? run.length : border // a CR at the very end is one, too
-    visit(run.subarray(start, end))
-    start = end
-  }
-}
-
-/** A run without the events that `keep` refuses: the longest runs that are left, and the run itself if all stay. */
-export function keepEvents(run: Buffer, keep: (event: Buffer) => boolean): Buffer[] {
-  const runs: Buffer[] = []
-  let from = 0 // where the run of kept events begins
-  let start = 0
-  eachEvent(run, event => {
-    const end = start + event.length
-    if (!keep(event)) {
-      if (start > from) runs.push(run.subarray(from, start))
-      from = end
-    }
-    start = end
-  })
-  if (from === 0) return [run]
-  if (start > from) runs.push(run.subarray(from, start))
-  return runs
-}
-
-const LF = 0x0a
-const CR = 0x0d
-const NOTHING = Buffer.alloc(0)
-const FIRST_CAPACITY = 512
-
 /** Cuts an upstream's stream between its server-sent events, without decoding them. */
 export class EventSplitter {
   readonly #maxTailBytes: number
@@ -119,6 +84,41 @@ export class EventSplitter {
     return taken
   }
 }
+
+/** Visits the events of a run one by one, each as a view. */
+export function eachEvent(run: Buffer, visit: (event: Buffer) => void): void {
+  let start = 0
+  const borders = new Borders(run, 0)
+  while (start < run.length) {
+    const border = borders.next()
+    const end = border < 0 ? run.length : border // a CR at the very end is one, too
+    visit(run.subarray(start, end))
+    start = end
+  }
+}
+
+/** A run without the events that `keep` refuses: the longest runs that are left, and the run itself if all stay. */
+export function keepEvents(run: Buffer, keep: (event: Buffer) => boolean): Buffer[] {
+  const runs: Buffer[] = []
+  let from = 0 // where the run of kept events begins
+  let start = 0
+  eachEvent(run, event => {
+    const end = start + event.length
+    if (!keep(event)) {
+      if (start > from) runs.push(run.subarray(from, start))
+      from = end
+    }
+    start = end
+  })
+  if (from === 0) return [run]
+  if (start > from) runs.push(run.subarray(from, start))
+  return runs
+}
+
+const LF = 0x0a
+const CR = 0x0d
+const NOTHING = Buffer.alloc(0)
+const FIRST_CAPACITY = 512
 
 /** Up to here JavaScriptCore keeps a typed array's bytes in the heap: to ask for its `buffer` moves them out, for more than a copy. */
 const IN_HEAP = 1000
