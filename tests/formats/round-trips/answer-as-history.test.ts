@@ -5,11 +5,14 @@ import { replyContext, USUAL_HABITS } from '#tests/transcripts/conversion.ts'
 import { lowerRequest } from '@/formats/lowering/lowering.ts'
 import { CODECS } from '@/formats/registry.ts'
 import { FORMATS, type Format } from '@/generation/format.ts'
+import { runMachine } from '@/generation/machine.ts'
 import type { Part } from '@/generation/part.ts'
+import { replay } from '@/generation/replay.ts'
 import type { GenerationRequest } from '@/generation/request.ts'
 import type { GenerationResponse } from '@/generation/response.ts'
 import { parseExactObject } from '@/json/exact.ts'
 import type { JsonObject } from '@/json/json.ts'
+import { assembled } from './assembled.ts'
 import { argumentsText, words } from './conversations.ts'
 import { exact } from './meaning.ts'
 
@@ -66,9 +69,18 @@ function answerOf(upstream: Format, { thought, text, calls }: Said): GenerationR
 }
 
 /** What the upstream is sent of its own answer, which the caller got in their own format and sends back with results. */
-function sentBack(upstream: Format, caller: Format, response: GenerationResponse): GenerationRequest {
+function sentBack(
+  upstream: Format,
+  caller: Format,
+  way: 'whole' | 'streamed',
+  response: GenerationResponse,
+): GenerationRequest {
   const { first, second } = CALLERS[caller]
-  const reply = CODECS[caller].encodeResponse(response, replyContext(caller, first))
+  const context = replyContext(caller, first)
+  const reply =
+    way === 'whole'
+      ? CODECS[caller].encodeResponse(response, context)
+      : assembled(caller, runMachine(CODECS[caller].createStreamEncoder(context), replay(response)).join(''))
   const turn = parse(second(parse(reply)))
   const request = CODECS[caller].decodeRequest(turn, { model: 'm', stream: false })
   const { body } = lowerRequest(request, CODECS[upstream], UPSTREAMS[upstream], USUAL_HABITS)
@@ -96,16 +108,18 @@ function heard(parts: readonly Part[]) {
 }
 
 const PAIRS = FORMATS.flatMap(upstream =>
-  FORMATS.filter(caller => caller !== upstream).map(caller => [upstream, caller] as const),
+  FORMATS.filter(caller => caller !== upstream).flatMap(caller =>
+    (['whole', 'streamed'] as const).map(way => [upstream, caller, way] as const),
+  ),
 )
 
 test.each(PAIRS)(
-  'an answer of %s comes back from a caller of %s with its thoughts, signatures, text, calls and their results',
-  (upstream, caller) => {
+  'an answer of %s comes back from a caller of %s, who got it %s, with its thoughts, signatures, text, calls and their results',
+  (upstream, caller, way) => {
     fc.assert(
       fc.property(said, what => {
         const response = answerOf(upstream, what)
-        const [, ...turns] = sentBack(upstream, caller, response).turns
+        const [, ...turns] = sentBack(upstream, caller, way, response).turns
         const parts = turns.flatMap(turn => turn.parts)
         expect(heard(parts)).toEqual(heard(response.candidates[0]?.parts ?? []))
         const results = parts.flatMap(part => (part.type === 'tool-result' ? [part.callId] : []))
