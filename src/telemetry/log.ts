@@ -1,3 +1,4 @@
+import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pino, { type DestinationStream, type Logger, type SerializedError } from 'pino'
 import pretty from 'pino-pretty'
 import { LineWriter } from './line-writer.ts'
@@ -31,7 +32,7 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
     level: settings.level,
     base: null,
     timestamp: isoTime,
-    serializers: { err: (error: Error) => withoutCommand(pino.stdSerializers.err(error)) },
+    serializers: { err: fieldsOf },
     hooks: { streamWrite: scrub },
   }
   if (destination === undefined && settings.format === 'pretty') {
@@ -49,6 +50,22 @@ export function createLog(settings: LogSettings, destination?: DestinationStream
       if (logger.isLevelEnabled('info')) lines.write(plainLine(fields, message))
     },
   })
+}
+
+function fieldsOf(error: Error): object {
+  forgetValues(error)
+  return withoutCommand(pino.stdSerializers.err(error))
+}
+
+/** What the query builder hangs on its errors, message and stack included: the values of rows, people's addresses among them. */
+function forgetValues(error: unknown): void {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (!(cause instanceof DrizzleQueryError)) continue
+    const { message, stack = '' } = cause
+    cause.message = `Failed query: ${cause.query}`
+    cause.stack = stack.replace(message, () => cause.message)
+    cause.params = []
+  }
 }
 
 /** What ioredis hangs on its errors: a failed command with all its words, the password among them where that was AUTH. */

@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { startTestGateway, type TestGateway } from '#tests/support/gateway/gateway.ts'
 import { until } from '#tests/support/upstreams/upstream.ts'
+import { connect } from '@/db/connect.ts'
+import { account } from '@/db/schema.ts'
 import { createLog } from '@/telemetry/log.ts'
 
 const KEY = 'sk-0Ab9cD8e7F6a5B4c3D2e1F0a9B8c7D6e5F4a3B2c1D0e9F8a7B6c5D4e3'
@@ -32,6 +34,27 @@ describe('a log line', () => {
       expect(line).not.toContain(KEY.slice(3))
       expect(line).toContain('sk-[redacted]')
       expect(() => JSON.parse(line)).not.toThrow()
+    }
+  })
+
+  test('of a statement that failed has no value of a row, and says which statement it was', async () => {
+    const { log, lines } = capture()
+    const away = connect('postgres://127.0.0.1:1/nothing')
+    const failure: unknown = await away.orm
+      .update(account)
+      .set({ email: 'somebody@example.com' })
+      .then(
+        () => undefined,
+        error => error,
+      )
+    await away.close()
+    log.warn({ err: failure }, 'failed')
+    log.warn({ err: new Error('because', { cause: failure }) }, 'failed as well')
+    expect(lines).toHaveLength(2)
+    for (const line of lines) {
+      expect(line).toContain('update \\"account\\" set')
+      expect(line).toContain('ECONNREFUSED')
+      expect(line).not.toContain('somebody')
     }
   })
 
