@@ -57,6 +57,12 @@ describe.skipIf(!HAS_BROWSER)('names of models, keys and users', () => {
           for (const table of hidden) wide.push(`${place.name}: ${table} at ${width}`)
         }
       }
+      await page.goto(`/admin/accounts/${accountId}`)
+      await page.getByRole('button', { name: 'Close', exact: true }).click()
+      await page.getByRole('dialog').getByText('is signed out').first().waitFor()
+      const cut =
+        '[...document.querySelectorAll("dialog p")].filter(p => p.scrollWidth > p.clientWidth).length'
+      if ((await page.evaluate<number>(cut)) > 0) wide.push('closing: words beyond the edge of the dialog')
       expect(wide).toEqual([])
       expect(owner.faults).toEqual([])
     },
