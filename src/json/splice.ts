@@ -39,6 +39,11 @@ export function spliceJson(raw: Uint8Array, edits: readonly JsonEdit[], parsed?:
   return applyPatches(bytes, findPatches(bytes, edits, parsed))
 }
 
+/** The same for JSON that is a string. */
+export function spliceText(json: string, edits: readonly JsonEdit[]): string {
+  return new TextDecoder().decode(spliceJson(Buffer.from(json), edits))
+}
+
 /**
  * What `spliceJson` would change, in the order of the text.
  * @param bytes valid JSON in UTF-8
@@ -118,7 +123,7 @@ function addEdit(plan: Plan, path: JsonEdit['path'], edit: JsonEdit): void {
     plan.text = textOf(edit)
     plan.members.clear()
   } else if (plan.text !== undefined) {
-    plan.text = new TextDecoder().decode(spliceJson(Buffer.from(plan.text), [{ ...edit, path }]))
+    plan.text = spliceText(plan.text, [{ ...edit, path }])
   } else {
     if (plan.removed && 'remove' in edit) return
     if (plan.removed) Object.assign(plan, { removed: false, text: '{}' })

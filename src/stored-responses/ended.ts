@@ -1,5 +1,6 @@
 import { parseObject } from '@/json/json.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { spliceText } from '@/json/splice.ts'
+import type { ResponseEnd } from './store.ts'
 import type { StoredEvent } from './stored-response.ts'
 
 /** How a response ended that did not come to an end by itself. */
@@ -9,20 +10,30 @@ export interface AbruptEnd {
   error: { code: string; message: string } | null
 }
 
-/** The response object of an abrupt end: what it was at its start, with the items that were whole by then. */
-export function abruptResponse(response: string, events: readonly StoredEvent[], end: AbruptEnd): string {
-  return editText(response, [
+/**
+ * How a response ends of which nothing more comes: it is what it was at its start, with the items that were whole by then.
+ * @param last events that are not stored yet
+ */
+export function abruptEnd(
+  response: string,
+  stored: readonly StoredEvent[],
+  last: readonly StoredEvent[],
+  end: AbruptEnd,
+): ResponseEnd {
+  const events = [...stored, ...last]
+  const ended = spliceText(response, [
     { path: ['status'], value: end.status },
     { path: ['error'], value: end.error },
     { path: ['output'], text: `[${doneItems(events).join(',')}]` },
   ])
+  return { status: end.status, response: ended, events: [...last, lastEvent(ended, events, end)] }
 }
 
 /**
  * The event that ends the stream of such a response. One that was cancelled counts as incomplete: clients refuse
  * types that they do not know, and its status says the rest.
  */
-export function abruptEvent(response: string, events: readonly StoredEvent[], end: AbruptEnd): StoredEvent {
+function lastEvent(response: string, events: readonly StoredEvent[], end: AbruptEnd): StoredEvent {
   const type = end.status === 'failed' ? 'response.failed' : 'response.incomplete'
   const number = (events.at(-1)?.number ?? -1) + 1
   const data = `{"type":"${type}","sequence_number":${number},"response":${response}}`
@@ -38,9 +49,4 @@ export function doneItems(events: readonly StoredEvent[]): string[] {
     items.set(Number(event['output_index'] ?? items.size), JSON.stringify(event['item']))
   }
   return [...items].sort(([one], [other]) => one - other).map(([, item]) => item)
-}
-
-/** JSON text with edits (`spliceJson`). */
-export function editText(json: string, edits: readonly JsonEdit[]): string {
-  return new TextDecoder().decode(spliceJson(Buffer.from(json), edits))
 }

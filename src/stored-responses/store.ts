@@ -1,5 +1,6 @@
 import { and, arrayOverlaps, asc, eq, gt, inArray, isNotNull, lt, lte, sql } from 'drizzle-orm'
 import type { Database, Transaction } from '@/db/connect.ts'
+import { deleteInPortions } from '@/db/in-portions.ts'
 import { type StoredStatus, storedResponse, storedResponseEvents } from '@/db/schema.ts'
 import { parseObject } from '@/json/json.ts'
 import { sliceItems } from '@/json/slice.ts'
@@ -19,9 +20,6 @@ export const LIFETIME_MS = 30 * 24 * 60 * 60 * 1000
 
 /** Of an item's id, so that it fits into a page of the index. */
 const MAX_ITEM_ID_LENGTH = 512
-
-/** Rows that one statement of the sweep deletes. */
-const SWEEP_ROWS = 500
 
 /** Batches of events that one look fetches. */
 const BATCHES_AT_ONCE = 50
@@ -276,21 +274,17 @@ export function responseStore({ database, secretBox, now }: ResponseStoreOptions
       return rows.map(({ id }) => id)
     },
 
-    async sweep() {
+    sweep() {
       const expired = orm
         .select({ id: storedResponse.id })
         .from(storedResponse)
         .where(lte(storedResponse.expiresAt, new Date(now())))
-        .limit(SWEEP_ROWS)
-      let gone = 0
-      for (;;) {
-        const batch = await orm
+      return deleteInPortions(most =>
+        orm
           .delete(storedResponse)
-          .where(inArray(storedResponse.id, expired))
-          .returning({ id: storedResponse.id })
-        gone += batch.length
-        if (batch.length < SWEEP_ROWS) return gone
-      }
+          .where(inArray(storedResponse.id, expired.limit(most)))
+          .returning({ id: storedResponse.id }),
+      )
     },
   }
 }

@@ -1,5 +1,6 @@
 import type { ISql } from 'postgres'
 import type { Database } from '@/db/connect.ts'
+import { deleteInPortions } from '@/db/in-portions.ts'
 import type { RunState } from '@/db/schema.ts'
 
 /** Which run a request asks for. */
@@ -80,9 +81,6 @@ const FAILED_SECONDS = 60
 /** Chunks that a reader holds at once. */
 const READ_AT_ONCE = 4
 
-/** Runs that one statement deletes. */
-const SWEEP_AT_ONCE = 500
-
 /** The runs of all processes that share a database. */
 export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
   const lease = () => sql`now() + make_interval(secs => ${LEASE_SECONDS})`
@@ -151,17 +149,13 @@ export function runStore({ sql }: Pick<Database, 'sql'>): RunStore {
         select id, account_id from idempotent_run where taken_over`
       return rows.map(row => ({ id: row.id, accountId: Number(row.account_id) }))
     },
-    async sweep() {
-      let swept = 0
-      for (;;) {
-        const rows = await sql`
+    sweep: () =>
+      deleteInPortions(
+        most => sql`
           delete from idempotent_run where id in (
             select id from idempotent_run where expires_at <= now() order by expires_at
-            limit ${SWEEP_AT_ONCE} for update skip locked) returning id`
-        swept += rows.length
-        if (rows.length < SWEEP_AT_ONCE) return swept
-      }
-    },
+            limit ${most} for update skip locked) returning id`,
+      ),
   }
 }
 

@@ -1,4 +1,4 @@
-import { type AbruptEnd, abruptEvent, abruptResponse } from '@/stored-responses/ended.ts'
+import { type AbruptEnd, abruptEnd } from '@/stored-responses/ended.ts'
 import type { FindEnd, ResponseEnd, ResponseStore } from '@/stored-responses/store.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
 import type { Log } from '@/telemetry/log.ts'
@@ -108,19 +108,4 @@ export class BackgroundRun {
     }
     this.#announce()
   }
-}
-
-/**
- * How a response ends of which nothing more comes.
- * @param last events that are not stored yet
- */
-export function abruptEnd(
-  response: string,
-  stored: readonly StoredEvent[],
-  last: readonly StoredEvent[],
-  end: AbruptEnd,
-): ResponseEnd {
-  const events = [...stored, ...last]
-  const ended = abruptResponse(response, events, end)
-  return { status: end.status, response: ended, events: [...last, abruptEvent(ended, events, end)] }
 }

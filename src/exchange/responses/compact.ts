@@ -1,4 +1,4 @@
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
+import { GatewayError } from '@/errors/gateway-error.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { requestAgain } from '@/exchange/admission/request-bytes.ts'
 import type { CallFacts, ConversationCall } from '@/exchange/call.ts'
@@ -64,7 +64,7 @@ async function finish(gateway: ResponseGateway, response: Response, turn: Turn):
   const summary = summaryOf(answer)
   if (summary === '') {
     const error = new GatewayError('upstream_error', 'The model answered without a summary')
-    return errorResponse(asGatewayError(error), gateway.newRequestId(), 'responses')
+    return errorResponse(error, gateway.newRequestId(), 'responses')
   }
   const key = turn.id.replace(/^resp_/, '')
   const compacted = {

@@ -4,7 +4,7 @@ import type { CallFacts, CallState, ConversationCall } from '@/exchange/call.ts'
 import { runExchange } from '@/exchange/exchange.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
-import { echo, responseState } from '@/formats/openai-responses/reply.ts'
+import { emptyResponse } from '@/formats/openai-responses/reply.ts'
 import { asObject, asString, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
 import type { ResponseChain } from '@/routing/affinity.ts'
@@ -25,7 +25,7 @@ import {
   type Turn,
   type TurnMemory,
 } from './turn.ts'
-import { type AnswerSink, finishStream, finishWhole, keep } from './turn-answer.ts'
+import { type AnswerSink, finishStream, finishWhole } from './turn-answer.ts'
 
 /**
  * A request of the Responses surface: an exchange that may go on from kept state and may be kept itself. One that
@@ -138,15 +138,21 @@ class ResponseState implements CallState {
     return isStream ? finishStream(response, turn, sink) : finishWhole(response, turn, sink)
   }
 
+  /** Whether the answer was kept; one that is paid for is given in any case. */
   async #keep(turn: Turn, { response, events }: Pick<ResponseEnd, 'response' | 'events'>): Promise<boolean> {
     const id = asString(parseObject(response)?.['id'])
     if (id !== undefined) {
       this.#memory?.remember(id, [...turn.earlier, ...turn.input, ...outputItems(response)])
     }
     if (!turn.keeps) return false
-    const { store } = this.#gateway.responses
-    const status = endStatus(response)
-    return keep(this.#gateway.log, turn.id, () => store.add({ ...turn, status, response, events }))
+    const { responses, log } = this.#gateway
+    try {
+      await responses.store.add({ ...turn, status: endStatus(response), response, events })
+      return true
+    } catch (error) {
+      log.error({ err: error, response: turn.id }, 'a response could not be stored')
+      return false
+    }
   }
 
   async #finishRun(response: Response, turn: Turn, run: BackgroundRun): Promise<Response> {
@@ -195,21 +201,9 @@ async function readToEnd({ body }: Response, signal: AbortSignal): Promise<void>
 
 /** A background response as its caller first sees it. */
 function queuedResponse(turn: Turn): string {
-  return JSON.stringify({
-    ...echo(turn.wire),
-    ...responseState({
-      id: turn.id,
-      model: turn.model,
-      createdAt: Math.floor(turn.createdAt / 1000),
-      status: 'queued',
-      incompleteReason: null,
-      error: null,
-      output: [],
-      usage: null,
-      serviceTier: undefined,
-    }),
-    store: true,
-  })
+  const createdAt = Math.floor(turn.createdAt / 1000)
+  const response = emptyResponse(turn.id, turn.model, { wire: turn.wire, createdAt, status: 'queued' })
+  return JSON.stringify({ ...response, store: true })
 }
 
 const END_STATUSES = ['completed', 'incomplete', 'failed', 'cancelled'] as const

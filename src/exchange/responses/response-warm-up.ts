@@ -3,8 +3,7 @@ import type { ConversationCall } from '@/exchange/call.ts'
 import { readPrompt, receive } from '@/exchange/exchange.ts'
 import { admitFree } from '@/exchange/pass.ts'
 import { openRecord } from '@/exchange/record.ts'
-import { responseId } from '@/formats/openai-responses/error.ts'
-import { echo, responseState } from '@/formats/openai-responses/reply.ts'
+import { emptyResponse } from '@/formats/openai-responses/reply.ts'
 import type { JsonObject } from '@/json/json.ts'
 import type { ResponseGateway } from './kept-responses.ts'
 import { openTurn, readReference, type Turn, type TurnMemory } from './turn.ts'
@@ -34,9 +33,8 @@ export async function warmUp(
   await admitFree(gateway, record)
   endLimits(gateway, record)
   if (turn === undefined) return []
-  const id = responseId(record.id)
-  memory.remember(id, [...turn.earlier, ...turn.input])
-  return emptyEvents(id, turn)
+  memory.remember(turn.id, [...turn.earlier, ...turn.input])
+  return emptyEvents(turn)
 }
 
 const NO_USAGE: JsonObject = {
@@ -47,23 +45,12 @@ const NO_USAGE: JsonObject = {
   total_tokens: 0,
 }
 
-function emptyEvents(id: string, turn: Turn): JsonObject[] {
-  const response = (status: 'in_progress' | 'completed', usage: JsonObject | null): JsonObject => ({
-    ...echo(turn.wire),
-    ...responseState({
-      id,
-      model: turn.model,
-      createdAt: Math.floor(turn.createdAt / 1000),
-      status,
-      incompleteReason: null,
-      error: null,
-      output: [],
-      usage,
-      serviceTier: undefined,
-    }),
-  })
+function emptyEvents({ id, model, wire, createdAt: createdMs }: Turn): JsonObject[] {
+  const createdAt = Math.floor(createdMs / 1000)
+  const begun = emptyResponse(id, model, { wire, createdAt })
+  const ended = emptyResponse(id, model, { wire, createdAt, status: 'completed', usage: NO_USAGE })
   return [
-    { type: 'response.created', sequence_number: 0, response: response('in_progress', null) },
-    { type: 'response.completed', sequence_number: 1, response: response('completed', NO_USAGE) },
+    { type: 'response.created', sequence_number: 0, response: begun },
+    { type: 'response.completed', sequence_number: 1, response: ended },
   ]
 }

@@ -1,12 +1,11 @@
 import { asArray, asIndex, asObject, asString, type JsonObject, parseObject } from '@/json/json.ts'
 import { sliceMember } from '@/json/slice.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { type JsonEdit, spliceText } from '@/json/splice.ts'
 import { formatEvent } from '@/sse/event.ts'
 import { createSseParser } from '@/sse/parser.ts'
 import { EventSplitter, eachEvent, MAX_EVENT_BYTES } from '@/sse/splitter.ts'
-import { doneItems, editText } from '@/stored-responses/ended.ts'
+import { doneItems } from '@/stored-responses/ended.ts'
 import type { StoredEvent } from '@/stored-responses/stored-response.ts'
-import type { Log } from '@/telemetry/log.ts'
 import type { Turn } from './turn.ts'
 
 /** Who hears of an answer as it goes to its caller. */
@@ -43,15 +42,11 @@ function truths(turn: Turn, path: readonly string[]): JsonEdit[] {
   return turn.keeps ? [{ path: [...path, 'id'], value: turn.id }, ...edits] : edits
 }
 
-const NOT_KEPT: JsonEdit = { path: ['store'], value: false }
-
 /** Finishes an answer that came whole. */
 export async function finishWhole(response: Response, turn: Turn, sink: AnswerSink): Promise<Response> {
-  const told = new TextDecoder().decode(
-    spliceJson(new Uint8Array(await response.arrayBuffer()), truths(turn, [])),
-  )
+  const told = spliceText(await response.text(), truths(turn, []))
   const isKept = await sink.ended(told, [])
-  return new Response(isKept ? told : editText(told, [NOT_KEPT]), response)
+  return new Response(isKept ? told : spliceText(told, [{ path: ['store'], value: false }]), response)
 }
 
 /** Finishes an answer that flows. */
@@ -101,7 +96,7 @@ class AnswerTeller {
       this.#note({ number, data: event.data })
       return emit(block)
     }
-    let data = editText(event.data, truths(this.#turn, ['response']))
+    let data = spliceText(event.data, truths(this.#turn, ['response']))
     if (TERMINAL.has(type)) {
       this.#ended = true
       data = await this.#conclude(data, number)
@@ -134,7 +129,7 @@ class AnswerTeller {
     const response = sliceMember(Buffer.from(whole), 'response') ?? '{}'
     const events = this.#eventBytes > MAX_KEPT_BYTES ? [] : this.#events
     const isKept = await this.#sink.ended(response, events)
-    return isKept ? whole : editText(whole, [{ path: ['response', 'store'], value: false }])
+    return isKept ? whole : spliceText(whole, [{ path: ['response', 'store'], value: false }])
   }
 }
 
@@ -145,16 +140,5 @@ function withOutput(data: string, events: readonly StoredEvent[]): string {
   const items = doneItems(events)
   return items.length === 0
     ? data
-    : editText(data, [{ path: ['response', 'output'], text: `[${items.join(',')}]` }])
-}
-
-/** Keeps a response, and says whether that came about: an answer that is paid for is given in any case. */
-export async function keep(log: Log, id: string, store: () => Promise<void>): Promise<boolean> {
-  try {
-    await store()
-    return true
-  } catch (error) {
-    log.error({ err: error, response: id }, 'a response could not be stored')
-    return false
-  }
+    : spliceText(data, [{ path: ['response', 'output'], text: `[${items.join(',')}]` }])
 }

@@ -15,6 +15,7 @@ import {
   sql as sqlText,
 } from 'drizzle-orm'
 import type { Database } from '@/db/connect.ts'
+import { deleteInPortions } from '@/db/in-portions.ts'
 import { exchange, type VideoState, videoJob } from '@/db/schema.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
 import type { Charge } from '@/exchange/record.ts'
@@ -131,9 +132,6 @@ const DEADLINE_SECONDS = 4 * 60 * 60
 /** How long a job that has ended is kept; no maker keeps its film as long. */
 const LIFETIME_DAYS = 30
 
-/** Rows that one statement of the sweep deletes. */
-const SWEEP_ROWS = 500
-
 /** Nothing is done sooner. */
 const FIRST_LOOK_SECONDS = 3
 
@@ -141,25 +139,12 @@ type Row = typeof videoJob.$inferSelect
 
 /** The videos of all accounts. What belongs to their owners alone is sealed with `box`. */
 export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): VideoStore {
-  const toJob = (row: Row): VideoJob => ({
-    id: row.id,
-    accountId: row.accountId,
-    keyId: row.keyId,
-    model: row.model,
-    calledModel: row.calledModel,
-    channel: row.channel,
-    channelFormat: row.channelFormat,
-    channelKeyHash: row.channelKeyHash ?? undefined,
-    upstreamModel: row.upstreamModel,
-    upstreamId: row.upstreamId,
+  const toJob = ({ leasedUntil: _, lookAt: __, deadline: ___, progress, ...row }: Row): VideoJob => ({
+    ...row,
+    percent: progress,
     content: readContent(box.open(row.content)),
-    state: row.state,
-    percent: row.progress,
+    channelKeyHash: row.channelKeyHash ?? undefined,
     remixOf: row.remixOf ?? undefined,
-    orderedSeconds: row.orderedSeconds,
-    priceVersion: row.priceVersion,
-    money: row.money,
-    createdAt: row.createdAt,
     endedAt: row.endedAt ?? undefined,
     keptUntil: row.keptUntil ?? undefined,
     deletedAt: row.deletedAt ?? undefined,
@@ -176,7 +161,7 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         ageMs: sqlText<number>`(extract(epoch from now() - ${videoJob.createdAt}) * 1000)::float8`,
         isOverdue: sqlText<boolean>`${videoJob.deadline} <= now()`,
       })
-      .then(rows => rows.map(row => ({ job: toJob(row), ageMs: row.ageMs, isOverdue: row.isOverdue })))
+      .then(rows => rows.map(({ ageMs, isOverdue, ...row }) => ({ job: toJob(row), ageMs, isOverdue })))
 
   const newsOf = ({ state, percent, content, keptUntil }: VideoNews) => ({
     state,
@@ -264,7 +249,7 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
         .returning({ id: exchange.id })
       return rows.length > 0
     },
-    async sweep() {
+    sweep() {
       const old = orm
         .select({ id: videoJob.id })
         .from(videoJob)
@@ -274,16 +259,12 @@ export function videoStore({ orm }: Pick<Database, 'orm'>, box: SecretBox): Vide
             lte(videoJob.endedAt, sqlText`now() - make_interval(days => ${LIFETIME_DAYS})`),
           ),
         )
-        .limit(SWEEP_ROWS)
-      let gone = 0
-      for (;;) {
-        const batch = await orm
+      return deleteInPortions(most =>
+        orm
           .delete(videoJob)
-          .where(inArray(videoJob.id, old))
-          .returning({ id: videoJob.id })
-        gone += batch.length
-        if (batch.length < SWEEP_ROWS) return gone
-      }
+          .where(inArray(videoJob.id, old.limit(most)))
+          .returning({ id: videoJob.id }),
+      )
     },
     async rates(version) {
       return (await readVersion(orm, version))?.rates

@@ -93,7 +93,11 @@ export const BEGUN = {
   serviceTier: undefined,
 } as const satisfies Partial<ReplyState>
 
-/** A response object of which nothing but its name is known. */
-export function emptyResponse(id: string, model: string): JsonObject {
-  return { ...echo({}), ...responseState({ ...BEGUN, id, model, createdAt: 0, output: [] }) }
+/** A response object without any output; `wire` is the request that it repeats, if that is known. */
+export function emptyResponse(
+  id: string,
+  model: string,
+  { wire = {}, ...known }: Partial<ReplyState> & { wire?: JsonObject } = {},
+): JsonObject {
+  return { ...echo(wire), ...responseState({ ...BEGUN, id, model, createdAt: 0, output: [], ...known }) }
 }

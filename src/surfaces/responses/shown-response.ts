@@ -1,6 +1,6 @@
 import { asArray, asObject, parseObject } from '@/json/json.ts'
 import { sliceItems } from '@/json/slice.ts'
-import { type JsonEdit, spliceJson } from '@/json/splice.ts'
+import { type JsonEdit, spliceText } from '@/json/splice.ts'
 import type { StoredResponse } from '@/stored-responses/stored-response.ts'
 
 /** What is shown of a reasoning item only to a caller who asks for it. */
@@ -11,7 +11,7 @@ export function shownResponse({ response, status }: StoredResponse, include: rea
   const edits: JsonEdit[] = [{ path: ['status'], value: status }]
   const items = include.includes(ENCRYPTED) ? undefined : withoutEncrypted(response)
   if (items !== undefined) edits.push({ path: ['output'], text: `[${items.join(',')}]` })
-  return edit(response, edits)
+  return spliceText(response, edits)
 }
 
 /** The output's items; undefined if nothing in them is to be hidden. */
@@ -20,11 +20,7 @@ function withoutEncrypted(response: string): string[] | undefined {
   const output = asArray(parseObject(response)?.['output'])
   return sliceItems(Buffer.from(response), 'output')?.map((item, index) =>
     asObject(output[index])?.['type'] === 'reasoning'
-      ? edit(item, [{ path: ['encrypted_content'], remove: true }])
+      ? spliceText(item, [{ path: ['encrypted_content'], remove: true }])
       : item,
   )
-}
-
-function edit(json: string, edits: readonly JsonEdit[]): string {
-  return new TextDecoder().decode(spliceJson(Buffer.from(json), edits))
 }
