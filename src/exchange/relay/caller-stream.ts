@@ -46,10 +46,6 @@ export class CallerStream {
     return (this.#controller?.desiredSize ?? 0) > 0
   }
 
-  get isBroken(): boolean {
-    return this.#controller?.desiredSize === null
-  }
-
   /** Passes a read to `take` once there is room. Rejects if the stream breaks before that. */
   whenRoom(read: Uint8Array): Promise<void> {
     this.#writer ??= this.#writable.getWriter()

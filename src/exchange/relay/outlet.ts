@@ -286,8 +286,6 @@ export class Outlet {
 
   /** Why the body was not read to its end. */
   #causeOf(error: unknown): unknown {
-    // If our own side of the stream is broken, the caller's socket is gone, even if no event said so yet.
-    if (this.#caller.isBroken) this.abandon()
     const signal = this.#attempt?.signal
     return signal?.aborted ? signal.reason : error
   }
