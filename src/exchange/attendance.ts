@@ -3,7 +3,7 @@ import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
 import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
 import type { Call } from './call.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, logCall } from './failure.ts'
 import type { Gateway } from './gateway.ts'
 import { type ExchangeRecord, openRecord } from './record.ts'
 
@@ -39,14 +39,7 @@ async function answer(gateway: Gateway, call: Call, act: Act, admit: () => void)
     return await act({ caller: record.caller, record })
   } catch (error) {
     const failure = failureOf(error, request.signal)
-    const { kind, message, detail } = failure
-    const line = {
-      request_id: record.id,
-      account: record.caller?.accountId,
-      error: { kind, message, detail },
-    }
-    if (kind === 'internal_error') gateway.log.error({ ...line, err: failure.cause }, 'call')
-    else gateway.log.info(line, 'call')
+    logCall(gateway.log, 'call', { request_id: record.id, account: record.caller?.accountId }, failure)
     return errorResponse(failure, record.id, surface, limitsOf(record, gateway.clock.now()))
   }
 }

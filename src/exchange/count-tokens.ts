@@ -19,7 +19,7 @@ import type { Candidate } from '@/routing/order.ts'
 import type { ConversationCall } from './call.ts'
 import { type Conversation, traitsOf } from './conversation.ts'
 import { readPrompt, receive } from './exchange.ts'
-import { failureOf } from './failure.ts'
+import { failureOf, logCall } from './failure.ts'
 import type { Gateway } from './gateway.ts'
 import { interruptionBy } from './interruption.ts'
 import { admitFree } from './pass.ts'
@@ -221,8 +221,6 @@ function report(gateway: Gateway, record: ExchangeRecord, countedBy: TokenCount[
     counted_by: countedBy,
     attempts: record.attempts,
     total_ms: gateway.clock.elapsed() - record.begunAt,
-    error: error && { kind: error.kind, message: error.message, detail: error.detail },
   }
-  if (error?.kind === 'internal_error') gateway.log.error({ ...line, err: error.cause }, 'token count')
-  else gateway.log.info(line, 'token count')
+  logCall(gateway.log, 'token count', line, error)
 }
