@@ -59,6 +59,12 @@ export function keyStore(database: { orm: Rows }): KeyStore {
   const { orm } = database
   let findKeyByHash: ReturnType<typeof prepareFindKey> | undefined
 
+  const selectShown = (id: number) =>
+    orm
+      .select()
+      .from(apiKey)
+      .where(and(eq(apiKey.id, id), eq(apiKey.hidden, false)))
+
   async function changeKey(id: number, change: PgUpdateSetSource<typeof apiKey>): Promise<ApiKey> {
     return orm.transaction(async tx => {
       const [row] = await tx.update(apiKey).set(change).where(eq(apiKey.id, id)).returning()
@@ -119,18 +125,11 @@ export function keyStore(database: { orm: Rows }): KeyStore {
       return rows.map(toApiKey)
     },
     async findKeyById(id) {
-      const [row] = await orm
-        .select()
-        .from(apiKey)
-        .where(and(eq(apiKey.id, id), eq(apiKey.hidden, false)))
+      const [row] = await selectShown(id)
       return row && toApiKey(row)
     },
     async lockKey(id) {
-      const [row] = await orm
-        .select()
-        .from(apiKey)
-        .where(and(eq(apiKey.id, id), eq(apiKey.hidden, false)))
-        .for('update')
+      const [row] = await selectShown(id).for('update')
       return row && toApiKey(row)
     },
     async findKeyNames(ids) {

@@ -59,7 +59,7 @@ export class OpenLeases {
     if (place === undefined) return false
     place.item = undefined
     this.#open.delete(lease.id)
-    for (const { leases } of lease.plan.slots) this.#local.releaseFrom(leases, lease.id)
+    for (const { leaseKeys } of lease.plan.slots) this.#local.release(leaseKeys, lease.id)
     return true
   }
 

@@ -79,11 +79,6 @@ export class LocalBuckets implements BucketStore {
     for (const key of keys) this.#leases.get(key)?.delete(id)
   }
 
-  /** The same of lease sets as they were taken. */
-  releaseFrom(leases: Take['leases'], id: string): void {
-    for (const { key } of leases) this.#leases.get(key)?.delete(id)
-  }
-
   /** Takes over what Redis said of a bucket, unless more was taken here than Redis knows of. */
   mirror(key: string, levelUs: number): void {
     const now = this.#nowUs()
