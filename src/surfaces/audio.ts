@@ -4,7 +4,7 @@ import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import type { Listener, OperationCall } from '@/exchange/call.ts'
 import { runOperation } from '@/exchange/exchange.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { readForm } from '@/exchange/operations/form.ts'
+import { fieldsOf, readForm } from '@/exchange/operations/form.ts'
 import { speechOperation } from '@/exchange/operations/speech.ts'
 import { type TranscriptionKind, transcriptionOperation } from '@/exchange/operations/transcription.ts'
 import { readModel } from './body-call.ts'
@@ -24,8 +24,10 @@ export function audio(gateway: Gateway, listener: Listener) {
 }
 
 function readSound(kind: TranscriptionKind): OperationCall['read'] {
-  return async (request, terms, record) =>
-    transcriptionOperation(await readForm(request, terms, record), kind)
+  return async (request, terms, record) => {
+    const form = await readForm(request, terms, record)
+    return transcriptionOperation(form, kind, readModel(fieldsOf(form)))
+  }
 }
 
 async function readSpeech(request: Request, terms: BodyTerms) {

@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
+import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { attendWork } from '@/exchange/attendance.ts'
 import type { Listener, OperationCall } from '@/exchange/call.ts'
 import { runOperation } from '@/exchange/exchange.ts'
-import { isForm, readForm } from '@/exchange/operations/form.ts'
+import { Form, fieldsOf, readFormOrBody } from '@/exchange/operations/form.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
 import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { videoContent } from '@/exchange/videos/content.ts'
@@ -13,9 +13,9 @@ import { forget, lookAt } from '@/exchange/videos/look.ts'
 import type { VideoGateway, VideoJob } from '@/exchange/videos/store.ts'
 import { remixOperation, videoOperation } from '@/exchange/videos/videos.ts'
 import { readVideoId, videoIdOf, viewOf } from '@/exchange/videos/view.ts'
-import { invalidRequest } from '@/formats/invalid.ts'
 import type { JsonObject } from '@/json/json.ts'
 import { readModel } from './body-call.ts'
+import { readPage } from './page-query.ts'
 
 const SURFACE = 'videos'
 
@@ -85,13 +85,10 @@ export async function fresh(gateway: VideoGateway, job: VideoJob): Promise<Video
 
 function orderReader(gateway: VideoGateway): OperationCall['read'] {
   return async (request, terms, record) => {
-    const shared = { store: gateway.videos, dialect: 'openai', origin: originOf(gateway, request) } as const
-    if (!isForm(request.headers.get('content-type'))) {
-      const body = await readBody(request, terms)
-      return videoOperation({ ...shared, body, model: readModel(body.json) })
-    }
-    const form = await readForm(request, terms, record)
-    return videoOperation({ ...shared, body: form, model: readModel({ model: form.value('model') }) })
+    const body = await readFormOrBody(request, terms, record)
+    const model = readModel(fieldsOf(body))
+    const origin = originOf(gateway, request)
+    return videoOperation({ store: gateway.videos, dialect: 'openai', model, origin, body })
   }
 }
 
@@ -109,24 +106,17 @@ function remixReader(gateway: VideoGateway, id: string | undefined): OperationCa
 
 /** A form that holds nothing but values is as good as the JSON that says the same. */
 async function readPrompt(request: Request, terms: BodyTerms, record: ExchangeRecord): Promise<RequestBody> {
-  if (!isForm(request.headers.get('content-type'))) return readBody(request, terms)
-  const form = await readForm(request, terms, record)
-  const json: JsonObject = { prompt: form.value('prompt') }
+  const body = await readFormOrBody(request, terms, record)
+  if (!(body instanceof Form)) return body
+  const json: JsonObject = { prompt: body.value('prompt') }
   return { json, bytes: Buffer.from(JSON.stringify(json)) }
 }
-
-const DEFAULT_LIMIT = 20
-const MAX_LIMIT = 100
 
 async function listOf(gateway: VideoGateway, accountId: number, request: Request): Promise<JsonObject> {
   const { searchParams: query } = new URL(request.url)
   const after = query.get('after')
   const id = after === null ? undefined : (await findVideo(gateway, accountId, readVideoId(after))).id
-  const page = await gateway.videos.page(accountId, {
-    after: id,
-    limit: readLimit(query.get('limit')),
-    order: readOrder(query.get('order')),
-  })
+  const page = await gateway.videos.page(accountId, { after: id, ...readPage(query) })
   const data = page.jobs.map(job => viewOf(job, 'openai', originOf(gateway, request)))
   const [first, last] = [page.jobs[0], page.jobs.at(-1)]
   return {
@@ -136,19 +126,6 @@ async function listOf(gateway: VideoGateway, accountId: number, request: Request
     last_id: last === undefined ? null : videoIdOf(last.id),
     has_more: page.hasMore,
   }
-}
-
-function readLimit(text: string | null): number {
-  if (text === null || text === '') return DEFAULT_LIMIT
-  const limit = Number(text)
-  if (Number.isInteger(limit) && limit > 0 && limit <= MAX_LIMIT) return limit
-  throw invalidRequest('limit', `expected a whole number from 1 to ${MAX_LIMIT}`)
-}
-
-function readOrder(text: string | null): 'asc' | 'desc' {
-  if (text === null || text === '' || text === 'desc') return 'desc'
-  if (text === 'asc') return 'asc'
-  throw invalidRequest('order', "expected 'asc' or 'desc'")
 }
 
 function json(body: JsonObject, requestId: string): Response {

@@ -59,9 +59,7 @@ export function admitModel(catalog: Catalog, caller: Caller, name: string, surfa
   const model = catalog.find(name)
   if (model === undefined || !reaches(caller, model)) throw modelNotFound(name)
   if (model.surfaces !== undefined && !model.surfaces.includes(surface)) {
-    throw new GatewayError('surface_not_supported', `The model '${name}' is not offered on this surface`, {
-      param: 'model',
-    })
+    throw notOffered(name)
   }
   return model
 }
@@ -70,6 +68,13 @@ export function admitModel(catalog: Catalog, caller: Caller, name: string, surfa
 export function reaches(caller: Caller, model: Model): boolean {
   const onAccount = model.enabledByDefault || caller.accountModels.includes(model.id)
   return onAccount && (caller.keyModels === undefined || caller.keyModels.some(name => isNameOf(model, name)))
+}
+
+/** The error for a model that may be used, but not for what is asked of it. */
+export function notOffered(name: string): GatewayError {
+  return new GatewayError('surface_not_supported', `The model '${name}' is not offered on this surface`, {
+    param: 'model',
+  })
 }
 
 /** The one text for every model that a caller cannot use. */
@@ -81,6 +86,7 @@ export function modelNotFound(name: string): GatewayError {
   )
 }
 
-function isNameOf(model: Model, name: string): boolean {
+/** Whether callers may call a model so. */
+export function isNameOf(model: Model, name: string): boolean {
   return model.id === name || model.aliases.includes(name)
 }

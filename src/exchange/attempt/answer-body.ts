@@ -85,6 +85,21 @@ export function stalled(): GatewayError {
   })
 }
 
+/** An answer whose connection ended before it did. */
+export function brokenOff(): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream broke off in the middle of its answer', {
+    retry: 'next-channel',
+  })
+}
+
+/** An answer that had to be JSON. */
+export function notJson(bytes: Uint8Array): GatewayError {
+  return new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
+    retry: 'next-channel',
+    detail: `the body is ${bytes.length} bytes long`,
+  })
+}
+
 /** An answer that would fill the memory. */
 export function tooLong(): GatewayError {
   return new GatewayError('upstream_error', `The upstream's answer is larger than ${MAX_ANSWER_BYTES} bytes`)

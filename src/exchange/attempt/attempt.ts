@@ -81,13 +81,13 @@ export async function fetchWhole<P extends Sendable, Answer>(
     const bytes = await readAnswer(response, { deadlines, idleMs, attempt })
     return read(bytes, response.headers)
   } catch (error) {
-    throw attempt.signal.aborted ? attempt.signal.reason : brokenOff(error)
+    throw attempt.signal.aborted ? attempt.signal.reason : closedEarly(error)
   } finally {
     interruption.unlisten(giveUp)
   }
 }
 
-function brokenOff(error: unknown): GatewayError {
+function closedEarly(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error
   return new GatewayError(
     'upstream_error',

@@ -1,4 +1,5 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { brokenOff } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
@@ -42,13 +43,7 @@ export class BytesPipeline implements OperationPipeline {
     const { length } = this.#options
     if (broken || (length !== undefined && this.#bytes < length)) {
       this.meter.cut = true
-      this.meter.error = new GatewayError(
-        'upstream_error',
-        'The upstream broke off in the middle of its answer',
-        {
-          retry: 'next-channel',
-        },
-      )
+      this.meter.error = brokenOff()
     } else this.meter.finished = true
   }
 

@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
@@ -12,8 +13,8 @@ import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import type { UpstreamCall } from '@/upstream/endpoint.ts'
 import { dialectOf } from './dialect.ts'
-import { noSuchThing, objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
-import { geminiName, JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
+import { objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
+import { geminiName, JSON_TYPE, readJsonAnswer, renameModel } from './operation-wire.ts'
 
 /** A call for embeddings as its surface read it. */
 export interface EmbeddingCall {
@@ -44,7 +45,7 @@ function isOwn({ action }: EmbeddingCall, { channel }: Route): boolean {
 }
 
 function objectionOf(call: EmbeddingCall, route: Route): GatewayError | undefined {
-  if (dialectOf(route.channel.format) === undefined) return noSuchThing(call.model)
+  if (dialectOf(route.channel.format) === undefined) return notOffered(call.model)
   return isOwn(call, route) ? undefined : objectionIn(() => writeForeign(call, route, 0))
 }
 
@@ -56,7 +57,7 @@ function passOn(call: EmbeddingCall, route: Route, estimate: number): PreparedWh
     headers: {},
     losses: [],
     read: bytes => {
-      const json = readAnswer(bytes)
+      const json = readJsonAnswer(bytes)
       const reported = action === undefined ? openai.reportedInput(json) : gemini.reportedInput(json)
       return { body: bytes, contentType: JSON_TYPE, used: usedUp(reported, estimate) }
     },
@@ -88,7 +89,7 @@ function writeForeign(call: EmbeddingCall, route: Route, estimate: number): Prep
       call: upstreamCall(KINDS[encoded.action], route),
       ...written(encoded.body, request),
       read: bytes =>
-        reply(gemini.decodeEmbeddingAnswer(readAnswer(bytes)), request, estimate, (answer, inputTokens) =>
+        reply(gemini.decodeEmbeddingAnswer(readJsonAnswer(bytes)), request, estimate, (answer, inputTokens) =>
           openai.encodeEmbeddingAnswer(answer, { model, encoding, inputTokens }),
         ),
     }
@@ -98,7 +99,7 @@ function writeForeign(call: EmbeddingCall, route: Route, estimate: number): Prep
     call: upstreamCall('embeddings', route),
     ...written(openai.encodeEmbeddingRequest(request, route.upstreamModel), request),
     read: bytes =>
-      reply(openai.decodeEmbeddingAnswer(readAnswer(bytes)), request, estimate, (answer, inputTokens) =>
+      reply(openai.decodeEmbeddingAnswer(readJsonAnswer(bytes)), request, estimate, (answer, inputTokens) =>
         gemini.encodeEmbeddingAnswer(answer, { action, inputTokens }),
       ),
   }

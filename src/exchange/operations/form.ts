@@ -1,6 +1,6 @@
 import { Busboy, type BusboyFileStream } from '@fastify/busboy'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import type { RequestBody } from '@/exchange/admission/body.ts'
+import { type RequestBody, readBody } from '@/exchange/admission/body.ts'
 import type { BodyTerms } from '@/exchange/admission/body-arrival.ts'
 import { openBody } from '@/exchange/admission/request-bytes.ts'
 import type { ExchangeRecord } from '@/exchange/record.ts'
@@ -104,8 +104,7 @@ export async function readForm(
   terms: BodyTerms,
   { releases }: Pick<ExchangeRecord, 'releases'>,
 ): Promise<Form> {
-  const contentType = request.headers.get('content-type') ?? ''
-  if (!isForm(contentType)) {
+  if (!isForm(request)) {
     throw new GatewayError(
       'unsupported_media_type',
       'This path takes a form (content-type: multipart/form-data)',
@@ -114,12 +113,24 @@ export async function readForm(
   const spool = new Spool()
   // Nothing depends on it, and an unnamed file is freed with its process at the latest.
   releases.push(() => void spool.close().catch(() => undefined))
+  const contentType = request.headers.get('content-type') ?? ''
   return new Form(await parse(contentType, openBody(request, terms), spool))
 }
 
-/** Whether a content type is that of a form. */
-export function isForm(contentType: string | null): boolean {
-  return /^multipart\/form-data\b/i.test(contentType ?? '')
+/**
+ * Reads a body that is a form if it says so, and else JSON.
+ * @throws GatewayError as `readForm` and `readBody` do
+ */
+export function readFormOrBody(
+  request: Request,
+  terms: BodyTerms,
+  record: Pick<ExchangeRecord, 'releases'>,
+): Promise<Form | RequestBody> {
+  return isForm(request) ? readForm(request, terms, record) : readBody(request, terms)
+}
+
+function isForm({ headers }: Request): boolean {
+  return /^multipart\/form-data\b/i.test(headers.get('content-type') ?? '')
 }
 
 async function parse(

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { Prepared } from '@/exchange/attempt/routes.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
@@ -24,7 +25,6 @@ import {
   writeImages,
 } from './image-upstream.ts'
 import {
-  noSuchThing,
   type Operation,
   type OperationPipeline,
   objectionIn,
@@ -32,7 +32,7 @@ import {
   type PreparedStream,
   type PreparedWhole,
 } from './operation.ts'
-import { JSON_TYPE, readAnswer, renameModel } from './operation-wire.ts'
+import { JSON_TYPE, readJsonAnswer, renamed } from './operation-wire.ts'
 import { WholeAsEvents } from './whole-as-events.ts'
 
 /** A call for images as its surface read it. */
@@ -67,8 +67,7 @@ export function imageOperation(call: ImageCall): Operation {
     format: SURFACE_FORMAT.images,
     price: {
       work: 'image' as const,
-      ceiling: (rates: Rates) =>
-        imageCeiling({ ...asked, textTokens: withMargin(asked.textTokens), inputs: asked.inputs }, rates),
+      ceiling: (rates: Rates) => imageCeiling({ ...asked, textTokens: withMargin(asked.textTokens) }, rates),
     },
     objection: (route: Route) => objectionOf(asked, route),
   }
@@ -160,11 +159,11 @@ function saidIn(fields: JsonObject, name: string): string | undefined {
 function objectionOf(asked: ImageAsked, route: Route): GatewayError | undefined {
   const { call, fields } = asked
   const way = imageWayOf(route)
-  if (way === undefined) return noSuchThing(call.model)
+  if (way === undefined) return notOffered(call.model)
   if (way === 'openai') return undefined
   // Imagen makes images from words only, and nobody but OpenAI varies one without being told how.
   if (call.action === 'variation' || (call.action === 'edit' && way === 'imagen'))
-    return noSuchThing(call.model)
+    return notOffered(call.model)
   return objectionIn(() => {
     if (hasMask(call)) throw unsupported('mask', "cannot be told to this model's upstream")
     openai.refuseUrls(fields)
@@ -189,7 +188,7 @@ function prepareWhole(asked: ImageAsked, route: Route, context: PrepareContext):
       ...passOn(asked, route),
       read: bytes => {
         // Of images that are handed on nobody needs a second copy in memory.
-        const json = readAnswer(emptyLongStrings(bytes))
+        const json = readJsonAnswer(emptyLongStrings(bytes))
         const count = Array.isArray(json['data']) ? json['data'].length : asked.count
         return { body: bytes, contentType: JSON_TYPE, used: useOf(asked, json, count, context.price?.rates) }
       },
@@ -248,9 +247,7 @@ function events(
 
 /** The caller's own request, with nothing changed but the model. */
 function passOn({ call: { body, action }, stream }: ImageAsked, route: Route): Prepared {
-  const call = { kind: KINDS[action], model: route.upstreamModel, stream }
-  if (body instanceof Form) return { call, ...body.encode({ model: route.upstreamModel }), losses: [] }
-  return { call, body: renameModel(body, route), headers: {}, losses: [] }
+  return { call: { kind: KINDS[action], model: route.upstreamModel, stream }, ...renamed(body, route) }
 }
 
 const KINDS = {
@@ -265,7 +262,7 @@ function readForeign(
   way: ImageWay,
   { record, price }: PrepareContext,
 ): { answer: ImageAnswer; used: UsedUp; reply: openai.ImageReply } {
-  const json = readAnswer(bytes)
+  const json = readJsonAnswer(bytes)
   const answer = readImages(json, way)
   const { facts, textTokens } = asked
   const count = answer.images.length

@@ -1,18 +1,21 @@
-import { GatewayError } from '@/errors/gateway-error.ts'
+import type { GatewayError } from '@/errors/gateway-error.ts'
+import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
+import { notJson } from '@/exchange/attempt/answer-body.ts'
 import { faultInBody } from '@/exchange/attempt/attempt.ts'
+import type { Prepared } from '@/exchange/attempt/routes.ts'
 import { type JsonObject, parseObject } from '@/json/json.ts'
 import { spliceJson } from '@/json/splice.ts'
 import type { Route } from '@/routing/model.ts'
 import { dialectOf } from './dialect.ts'
-import { noSuchThing } from './operation.ts'
+import { Form } from './form.ts'
 
 /** The content type of bodies that are JSON. */
 export const JSON_TYPE = 'application/json'
 
 /** The objection to every channel without OpenAI's operations. */
 export function needsOpenai(model: string): (route: Route) => GatewayError | undefined {
-  return ({ channel }) => (dialectOf(channel.format) === 'openai' ? undefined : noSuchThing(model))
+  return ({ channel }) => (dialectOf(channel.format) === 'openai' ? undefined : notOffered(model))
 }
 
 /** A model's full name at Gemini, as it stands in bodies. */
@@ -26,19 +29,20 @@ export function renameModel({ bytes, json }: RequestBody, { upstreamModel }: Rou
   return spliceJson(bytes, edits, json)
 }
 
+/** The same of a body that may be a form, as it is sent. */
+export function renamed(body: RequestBody | Form, route: Route): Omit<Prepared, 'call'> {
+  if (body instanceof Form) return { ...body.encode({ model: route.upstreamModel }), losses: [] }
+  return { body: renameModel(body, route), headers: {}, losses: [] }
+}
+
 /**
  * An upstream's whole answer in JSON.
  * @throws GatewayError for an error inside a 200, and for what is no JSON object
  */
-export function readAnswer(bytes: Uint8Array): JsonObject {
+export function readJsonAnswer(bytes: Uint8Array): JsonObject {
   const text = new TextDecoder().decode(bytes)
   const json = parseObject(text)
-  if (json === undefined) {
-    throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
-      retry: 'next-channel',
-      detail: `the body is ${bytes.length} bytes long`,
-    })
-  }
+  if (json === undefined) throw notJson(bytes)
   const fault = faultInBody(json, () => text)
   if (fault !== undefined) throw fault
   return json

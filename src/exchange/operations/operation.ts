@@ -1,4 +1,5 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { notOffered } from '@/exchange/admission/admission.ts'
 import type { Admitted, Prepared } from '@/exchange/attempt/routes.ts'
 import type { OperationPrice } from '@/exchange/billing/quote.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
@@ -26,7 +27,7 @@ export interface OperationOf<P extends Prepared> {
   format: Format
   /** What it may cost. */
   price: OperationPrice
-  /** Why a route cannot serve this; undefined: it can. `noSuchThing` where its format has no such operation. */
+  /** Why a route cannot serve this; undefined: it can. `notOffered` where its format has no such operation. */
   objection(route: Route): GatewayError | undefined
   /** Restricts a route, such as to the one key of its channel that owns a file; undefined: all of it may be used. */
   narrow?(route: Route): Route
@@ -80,13 +81,6 @@ export interface OperationPipeline extends Pipeline {
   used(): UsedUp | undefined
 }
 
-/** The error for an operation that an upstream's format does not have. */
-export function noSuchThing(model: string): GatewayError {
-  return new GatewayError('surface_not_supported', `The model '${model}' is not offered on this surface`, {
-    param: 'model',
-  })
-}
-
 /** Why a request cannot be written for a route, found by writing it; undefined: it can. */
 export function objectionIn(tryOut: () => unknown): GatewayError | undefined {
   try {
@@ -123,7 +117,7 @@ export function undertake(
     // What is wrong with the request tells more than that another channel has no such thing.
     throw (
       objections.find(error => error !== undefined && error.kind !== 'surface_not_supported') ??
-      noSuchThing(operation.model)
+      notOffered(operation.model)
     )
   }
   return {

@@ -1,4 +1,5 @@
 import type { GatewayError } from '@/errors/gateway-error.ts'
+import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import { textTokens, withMargin } from '@/exchange/billing/token-estimate.ts'
 import * as gemini from '@/formats/gemini-generate-content/images.ts'
@@ -6,8 +7,8 @@ import { asArray, asObject } from '@/json/json.ts'
 import type { Route } from '@/routing/model.ts'
 import { imageCeiling, imageUse } from './image-price.ts'
 import { type ImageWords, imageWayOf, readImages, writeImages } from './image-upstream.ts'
-import { noSuchThing, objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
-import { JSON_TYPE, readAnswer } from './operation-wire.ts'
+import { objectionIn, type PreparedWhole, type WholeOperation } from './operation.ts'
+import { JSON_TYPE, readJsonAnswer } from './operation-wire.ts'
 
 /** Images by Gemini's `:predict`, as Imagen is called: on Imagen, on OpenAI's models and on Gemini's own. */
 export function predictionOperation(body: RequestBody, model: string): WholeOperation {
@@ -35,7 +36,7 @@ export function predictionOperation(body: RequestBody, model: string): WholeOper
       return {
         ...(isOwn ? passOn(body, route) : write(body, route)),
         read: bytes => {
-          const answer = readImages(readAnswer(bytes), way)
+          const answer = readImages(readJsonAnswer(bytes), way)
           const made = { facts: asked.facts, count: answer.images.length, usage: answer.usage }
           return {
             body: isOwn ? bytes : JSON.stringify(gemini.encodePredictions(answer)),
@@ -69,6 +70,6 @@ function write(body: RequestBody, route: Route) {
 
 function objectionOf(body: RequestBody, model: string, route: Route): GatewayError | undefined {
   const way = imageWayOf(route)
-  if (way === undefined) return noSuchThing(model)
+  if (way === undefined) return notOffered(model)
   return way === 'imagen' ? undefined : objectionIn(() => write(body, route))
 }

@@ -31,9 +31,11 @@ export type TranscriptionKind = 'transcription' | 'translation'
  * sound as measured here.
  * @throws GatewayError `invalid_request`
  */
-export async function transcriptionOperation(form: Form, kind: TranscriptionKind): Promise<Operation> {
-  const model = form.value('model')
-  if (model === undefined || model === '') throw invalidRequest('model', 'expected the name of a model')
+export async function transcriptionOperation(
+  form: Form,
+  kind: TranscriptionKind,
+  model: string,
+): Promise<Operation> {
   const [file, ...others] = form.files('file')
   if (file === undefined || others.length > 0) throw invalidRequest('file', 'expected one sound file')
   const fields = fieldsOf(form)

@@ -1,5 +1,5 @@
-import { asGatewayError, GatewayError } from '@/errors/gateway-error.ts'
-import { MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
+import { asGatewayError, type GatewayError } from '@/errors/gateway-error.ts'
+import { brokenOff, MAX_ANSWER_BYTES, tooLong } from '@/exchange/attempt/answer-body.ts'
 import { Meter } from '@/exchange/billing/meter.ts'
 import type { UsedUp } from '@/exchange/billing/used-up.ts'
 import type { Emit } from '@/exchange/relay/pipeline.ts'
@@ -57,10 +57,4 @@ export class WholeAsEvents implements OperationPipeline {
   used(): UsedUp | undefined {
     return this.#used
   }
-}
-
-function brokenOff(): GatewayError {
-  return new GatewayError('upstream_error', 'The upstream broke off in the middle of its answer', {
-    retry: 'next-channel',
-  })
 }

@@ -1,5 +1,6 @@
 import { GatewayError } from '@/errors/gateway-error.ts'
 import { freeBytes } from '@/exchange/admission/body.ts'
+import { notJson } from '@/exchange/attempt/answer-body.ts'
 import { faultInBody, judgeEarly } from '@/exchange/attempt/attempt.ts'
 import { freeSent, type Preparation } from '@/exchange/attempt/preparation.ts'
 import type { Try } from '@/exchange/attempt/routes.ts'
@@ -137,12 +138,7 @@ function eventsIn(
   preparation: Preparation,
 ): SseEvent[] {
   if (Array.isArray(json)) return eventsOfArray(json, text, preparation)
-  if (!/^\s*(?:data|event|id|retry)?:/.test(text)) {
-    throw new GatewayError('upstream_error', 'The upstream answered with something that is not JSON', {
-      retry: 'next-channel',
-      detail: `the body is ${bytes.length} bytes long`,
-    })
-  }
+  if (!/^\s*(?:data|event|id|retry)?:/.test(text)) throw notJson(bytes)
   return runMachine(createSseParser(), [bytes])
 }
 

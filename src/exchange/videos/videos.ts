@@ -1,18 +1,18 @@
 import { createHash } from 'node:crypto'
 import { GatewayError } from '@/errors/gateway-error.ts'
+import { notOffered } from '@/exchange/admission/admission.ts'
 import type { RequestBody } from '@/exchange/admission/body.ts'
 import type { OperationPrice } from '@/exchange/billing/quote.ts'
 import { dialectOf } from '@/exchange/operations/dialect.ts'
 import { Form, fieldsOf } from '@/exchange/operations/form.ts'
 import {
-  noSuchThing,
   objectionIn,
   type PrepareContext,
   type PreparedWhole,
   type Served,
   type WholeOperation,
 } from '@/exchange/operations/operation.ts'
-import { JSON_TYPE, readAnswer, renameModel } from '@/exchange/operations/operation-wire.ts'
+import { JSON_TYPE, readJsonAnswer, renamed } from '@/exchange/operations/operation-wire.ts'
 import { callerOf } from '@/exchange/record.ts'
 import * as gemini from '@/formats/gemini-generate-content/videos.ts'
 import { invalidRequest, unsupported } from '@/formats/invalid.ts'
@@ -134,7 +134,7 @@ function objectionOf(
   wire: JsonObject,
   target: VideoDialect | undefined,
 ): GatewayError | undefined {
-  if (target === undefined) return noSuchThing(model)
+  if (target === undefined) return notOffered(model)
   if (target === dialect) return undefined
   return objectionIn(() => encode(dialect, wire, body instanceof Form ? ANY_IMAGE : undefined, ''))
 }
@@ -147,10 +147,9 @@ const CREATE = { openai: 'video-create', gemini: 'predict-long-running' } as con
 /** To a maker that reads the caller's own words. */
 function passOn({ dialect, body }: VideoOrder, route: Route) {
   const call = { kind: CREATE[dialect], model: route.upstreamModel, stream: false } as const
-  if (body instanceof Form) return { call, ...body.encode({ model: route.upstreamModel }), losses: [] }
   // Gemini names the model in the path alone.
-  const sent = dialect === 'gemini' ? body.bytes : renameModel(body, route)
-  return { call, body: sent, headers: {}, losses: [] }
+  if (dialect === 'openai' || body instanceof Form) return { call, ...renamed(body, route) }
+  return { call, body: body.bytes, headers: {}, losses: [] }
 }
 
 /** An order at an upstream of the other vendor. */
@@ -200,7 +199,7 @@ function reader(
   remixOf: string | undefined,
 ): PreparedWhole['read'] {
   return (bytes, _headers, served) => {
-    const answer = readAnswer(bytes)
+    const answer = readJsonAnswer(bytes)
     const job: VideoJob = {
       ...orderOf(context, model, served),
       ...beginningOf(answer, served, terms),

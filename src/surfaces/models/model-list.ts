@@ -3,6 +3,7 @@ import { declareRates } from '@/generation/rate-text.ts'
 import type { Surface } from '@/generation/surface.ts'
 import { surfacesPriced } from '@/pricing/coverage.ts'
 import type { Model } from '@/routing/model.ts'
+import { readCount } from '@/surfaces/page-query.ts'
 
 /** A model for OpenAI's and Anthropic's clients at once: their fields do not collide. */
 export function openaiModel(model: Model) {
@@ -33,8 +34,6 @@ function extras(model: Model) {
     prices: price === undefined ? null : declareRates(price.rates),
   }
 }
-
-const CONVERSATIONS = ['chat', 'responses', 'messages', 'gemini'] as const satisfies readonly Surface[]
 
 /** Where a model is offered: as the operator says, else as its prices tell. Google's own paths to those are on its surface. */
 function surfacesOf({ surfaces, price }: Model): readonly Surface[] {
@@ -80,17 +79,20 @@ export function geminiModel(model: Model) {
   }
 }
 
+const CONVERSES = ['generateContent', 'streamGenerateContent', 'countTokens'] as const
+
+const CONVERSATIONS: ReadonlySet<Surface> = new Set(['chat', 'responses', 'messages'])
+
 /** What Google's clients may call a model by. */
-function methodsOf(model: Model): string[] {
+function methodsOf(model: Model): readonly string[] {
   const surfaces = surfacesOf(model)
   const methods: string[] = []
-  if (surfaces.some(surface => CONVERSATIONS.some(name => name === surface && name !== 'gemini')))
-    methods.push('generateContent', 'streamGenerateContent', 'countTokens')
+  if (surfaces.some(surface => CONVERSATIONS.has(surface))) methods.push(...CONVERSES)
   if (surfaces.includes('embeddings')) methods.push('embedContent', 'batchEmbedContents')
   if (surfaces.includes('images')) methods.push('predict')
   if (surfaces.includes('videos')) methods.push('predictLongRunning')
   // A model that is offered to Google's clients alone converses with them.
-  return methods.length > 0 ? methods : ['generateContent', 'streamGenerateContent', 'countTokens']
+  return methods.length > 0 ? methods : CONVERSES
 }
 
 /**
@@ -122,12 +124,4 @@ function readPlace(models: readonly Model[], query: URLSearchParams, name: strin
   const place = models.findIndex(model => model.id === id)
   if (place < 0) throw invalidRequest(name, 'expected where a page of this list ended')
   return place
-}
-
-function readCount(query: URLSearchParams, name: string, fallback: number): number {
-  const text = query.get(name)
-  if (text === null || text === '') return fallback
-  const count = Number(text)
-  if (Number.isInteger(count) && count > 0) return count
-  throw invalidRequest(name, 'expected a whole number above 0')
 }

@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
 import type { Caller } from '@/accounts/account.ts'
 import { GatewayError } from '@/errors/gateway-error.ts'
-import { modelNotFound, reaches } from '@/exchange/admission/admission.ts'
+import { isNameOf, modelNotFound, reaches } from '@/exchange/admission/admission.ts'
 import { broughtAsGoogle } from '@/exchange/admission/credentials.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
@@ -72,7 +72,7 @@ function visibleModels(gateway: Gateway, caller: Caller): Model[] {
 function findModel(models: readonly Model[], rest: string): Model {
   const name = readModelPath(rest)
   if (name === undefined) throw new GatewayError('invalid_request', 'The path is not valid percent-encoding')
-  const model = models.find(({ id, aliases }) => id === name || aliases.includes(name))
+  const model = models.find(each => isNameOf(each, name))
   if (model === undefined) throw modelNotFound(name)
   return model
 }

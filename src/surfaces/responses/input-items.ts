@@ -1,8 +1,6 @@
 import { invalidRequest } from '@/formats/invalid.ts'
 import { asString, type JsonObject, type JsonValue, parseObject } from '@/json/json.ts'
-
-const DEFAULT_LIMIT = 20
-const MAX_LIMIT = 100
+import { readPage } from '@/surfaces/page-query.ts'
 
 /**
  * A page of the items that a stored response got as input: newest first unless `order=asc`, after the item of the
@@ -10,10 +8,11 @@ const MAX_LIMIT = 100
  * @throws GatewayError `invalid_request`
  */
 export function inputPage(responseId: string, items: readonly string[], query: URLSearchParams): JsonObject {
+  const { limit, order } = readPage(query)
   const all = items.map((item, index) => listedItem(responseId, parseObject(item) ?? {}, index))
-  if (readOrder(query) === 'desc') all.reverse()
+  if (order === 'desc') all.reverse()
   const start = readStart(query, all)
-  const data = all.slice(start, start + readLimit(query))
+  const data = all.slice(start, start + limit)
   return {
     object: 'list',
     data,
@@ -44,20 +43,6 @@ function contentParts(content: JsonValue | undefined, role: JsonValue | undefine
   return role === 'assistant'
     ? [{ type: 'output_text', text: content, annotations: [] }]
     : [{ type: 'input_text', text: content }]
-}
-
-function readOrder(query: URLSearchParams): 'asc' | 'desc' {
-  const order = query.get('order') ?? 'desc'
-  if (order === 'asc' || order === 'desc') return order
-  throw invalidRequest('order', 'expected asc or desc')
-}
-
-function readLimit(query: URLSearchParams): number {
-  const text = query.get('limit')
-  if (text === null) return DEFAULT_LIMIT
-  const limit = /^\d{1,3}$/.test(text) ? Number(text) : 0
-  if (limit >= 1 && limit <= MAX_LIMIT) return limit
-  throw invalidRequest('limit', `expected a whole number from 1 to ${MAX_LIMIT}`)
 }
 
 function readStart(query: URLSearchParams, items: readonly JsonObject[]): number {
