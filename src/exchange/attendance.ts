@@ -1,7 +1,7 @@
 import type { Caller } from '@/accounts/account.ts'
 import { admitCaller, admitWork } from '@/exchange/admission/admission.ts'
 import { authenticateCaller } from '@/exchange/admission/authentication.ts'
-import { errorResponse, limitsOf } from '@/exchange/relay/reply.ts'
+import { errorResponse, identityHeaders, limitsOf } from '@/exchange/relay/reply.ts'
 import type { Call } from './call.ts'
 import { failureOf, logCall } from './failure.ts'
 import type { Gateway } from './gateway.ts'
@@ -14,7 +14,8 @@ export interface Attendance {
   record: ExchangeRecord
 }
 
-type Act = (attendance: Attendance) => Promise<Response> | Response
+/** What is answered: a response, or the JSON of one. */
+type Act = (attendance: Attendance) => Promise<object> | object
 
 /**
  * A call about what an account has: nothing is made, so there is nothing to pay and no result to keep. Whoever may not
@@ -36,7 +37,9 @@ async function answer(gateway: Gateway, call: Call, act: Act, admit: () => void)
     admit()
     record.caller = await authenticateCaller(gateway.authenticate, request)
     admitCaller(record.caller, () => call.listener.addressOf(request))
-    return await act({ caller: record.caller, record })
+    const answered = await act({ caller: record.caller, record })
+    if (answered instanceof Response) return answered
+    return Response.json(answered, { headers: identityHeaders(record.id, surface) })
   } catch (error) {
     const failure = failureOf(error, request.signal)
     logCall(gateway.log, 'call', { request_id: record.id, account: record.caller?.accountId }, failure)

@@ -7,7 +7,6 @@ import type { Listener, OperationCall } from '@/exchange/call.ts'
 import { runOperation } from '@/exchange/exchange.ts'
 import { Form, fieldsOf, readFormOrBody } from '@/exchange/operations/form.ts'
 import { callerOf, type ExchangeRecord } from '@/exchange/record.ts'
-import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { videoContent } from '@/exchange/videos/content.ts'
 import { forget, lookAt } from '@/exchange/videos/look.ts'
 import type { VideoGateway, VideoJob } from '@/exchange/videos/store.ts'
@@ -28,14 +27,12 @@ export function videos(gateway: VideoGateway, listener: Listener) {
   return new Elysia({ name: 'videos' })
     .post('/v1/videos', ({ request }) => order(request, orderReader(gateway)), { parse: 'none' })
     .get('/v1/videos', ({ request }) =>
-      about(request, async ({ caller, record }) =>
-        json(await listOf(gateway, caller.accountId, request), record.id),
-      ),
+      about(request, ({ caller }) => listOf(gateway, caller.accountId, request)),
     )
     .get('/v1/videos/:id', ({ request, params }) =>
-      about(request, async ({ caller, record }) => {
+      about(request, async ({ caller }) => {
         const job = await fresh(gateway, await findVideo(gateway, caller.accountId, readVideoId(params.id)))
-        return json(viewOf(job, 'openai', originOf(gateway, request)), record.id)
+        return viewOf(job, 'openai', originOf(gateway, request))
       }),
     )
     .get('/v1/videos/:id/content', ({ request, params }) =>
@@ -46,12 +43,12 @@ export function videos(gateway: VideoGateway, listener: Listener) {
       }),
     )
     .delete('/v1/videos/:id', ({ request, params }) =>
-      about(request, async ({ caller, record }) => {
+      about(request, async ({ caller }) => {
         const job = await findVideo(gateway, caller.accountId, readVideoId(params.id))
         await gateway.videos.hide(job.id)
         // One that is still being made is deleted at its maker when it is done and paid.
         if (job.money !== 'held') await forget(gateway, job)
-        return json({ id: params.id, object: 'video.deleted', deleted: true }, record.id)
+        return { id: params.id, object: 'video.deleted', deleted: true }
       }),
     )
     .post(
@@ -126,8 +123,4 @@ async function listOf(gateway: VideoGateway, accountId: number, request: Request
     last_id: last === undefined ? null : videoIdOf(last.id),
     has_more: page.hasMore,
   }
-}
-
-function json(body: JsonObject, requestId: string): Response {
-  return Response.json(body, { headers: identityHeaders(requestId, SURFACE) })
 }

@@ -1,6 +1,5 @@
 import { attendWork } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
-import { identityHeaders } from '@/exchange/relay/reply.ts'
 import { videoContent } from '@/exchange/videos/content.ts'
 import type { VideoGateway } from '@/exchange/videos/store.ts'
 import { readFileId, readOperationId, viewOf } from '@/exchange/videos/view.ts'
@@ -19,10 +18,9 @@ export function showOperation(
   request: Request,
   id: string,
 ): Promise<Response> {
-  return attendWork(gateway, { request, listener, surface: 'gemini' }, async ({ caller, record }) => {
+  return attendWork(gateway, { request, listener, surface: 'gemini' }, async ({ caller }) => {
     const job = await fresh(gateway, await findVideo(gateway, caller.accountId, readOperationId(id)))
-    const body = viewOf(job, 'gemini', originOf(gateway, request))
-    return Response.json(body, { headers: identityHeaders(record.id, 'gemini') })
+    return viewOf(job, 'gemini', originOf(gateway, request))
   })
 }
 

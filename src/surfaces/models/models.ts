@@ -6,7 +6,6 @@ import { broughtAsGoogle } from '@/exchange/admission/credentials.ts'
 import { attend } from '@/exchange/attendance.ts'
 import type { Listener } from '@/exchange/call.ts'
 import type { Gateway } from '@/exchange/gateway.ts'
-import { identityHeaders } from '@/exchange/relay/reply.ts'
 import type { VideoGateway } from '@/exchange/videos/store.ts'
 import type { Model } from '@/routing/model.ts'
 import { readOperationPath, showOperation } from '@/surfaces/gemini/videos.ts'
@@ -53,10 +52,9 @@ function respond(
   const { pathname, searchParams } = new URL(request.url)
   const isGoogle = !pathname.startsWith('/v1/') || broughtAsGoogle(request, searchParams)
   const surface = clientSurface(request, isGoogle)
-  return attend(gateway, { request, listener, surface }, ({ caller, record }) => {
-    const body = read(visibleModels(gateway, caller), isGoogle ? 'gemini' : 'openai', searchParams)
-    return Response.json(body, { headers: identityHeaders(record.id, surface) })
-  })
+  return attend(gateway, { request, listener, surface }, ({ caller }) =>
+    read(visibleModels(gateway, caller), isGoogle ? 'gemini' : 'openai', searchParams),
+  )
 }
 
 /** Clients of the three vendors share the path: whose headers and errors an answer has follows whose client it is. */
