@@ -22,8 +22,8 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
     name: string,
     help: string,
     value: (reading: LedgerReading) => number,
-    aggregator: Aggregator = 'sum',
-  ) => addGauge(registry, { name, help, aggregator }, () => value(read()))
+    aggregator?: Aggregator,
+  ) => addGauge(registry, name, help, () => value(read()), aggregator)
   gauge(
     'tollgate_ledger_healthy',
     '1 while new exchanges may be admitted.',
@@ -74,7 +74,7 @@ export function exposeLedger({ registry }: Pick<Metrics, 'registry'>, read: () =
 
 /** How many exchanges there are that have not ended. */
 export function exposeOpenExchanges({ registry }: Pick<Metrics, 'registry'>, read: () => number): void {
-  addGauge(registry, { name: 'tollgate_open_exchanges', help: 'Exchanges that have not ended.' }, read)
+  addGauge(registry, 'tollgate_open_exchanges', 'Exchanges that have not ended.', read)
 }
 
 /** Adds the gauges of load and limits to a registry. */
@@ -84,30 +84,24 @@ export function exposeLoad(
 ): void {
   addGauge(
     registry,
-    {
-      name: 'tollgate_limits_degraded',
-      help: '1 while limits are counted without the Redis that should count them.',
-      aggregator: 'max',
-    },
+    'tollgate_limits_degraded',
+    '1 while limits are counted without the Redis that should count them.',
     () => Number(read().limitsAreDegraded),
+    'max',
   )
   addGauge(
     registry,
-    {
-      name: 'tollgate_event_loop_lag_seconds',
-      help: 'How late the event loop is: the median of the last samples, which decides whether work is turned away.',
-      aggregator: 'max',
-    },
+    'tollgate_event_loop_lag_seconds',
+    'How late the event loop is: the median of the last samples, which decides whether work is turned away.',
     () => read().lagMs / 1000,
+    'max',
   )
   addGauge(
     registry,
-    {
-      name: 'tollgate_shed_share',
-      help: 'Share of new requests that is turned away because of it, from 0 to 1.',
-      aggregator: 'average',
-    },
+    'tollgate_shed_share',
+    'Share of new requests that is turned away because of it, from 0 to 1.',
     () => read().refusedShare,
+    'average',
   )
 }
 
@@ -152,8 +146,10 @@ export function exposeBreakers({ registry }: Pick<Metrics, 'registry'>, read: ()
 /** A gauge without labels. */
 function addGauge(
   registry: Registry,
-  { name, help, aggregator = 'sum' }: { name: string; help: string; aggregator?: Aggregator },
+  name: string,
+  help: string,
   read: () => number,
+  aggregator: Aggregator = 'sum',
 ): void {
   new Gauge({
     name,
