@@ -43,10 +43,6 @@ export class ExchangeWriter {
     this.#notes = notes
   }
 
-  add(row: ExchangeRow): void {
-    this.take(row)()
-  }
-
   /** Notes a result; what this returns has it stored. */
   take(row: ExchangeRow): () => void {
     const noted = { id: row.id, text: storable(JSON.stringify(toColumns(row))) }

@@ -91,10 +91,10 @@ const NAUGHT: Row = {
 test('every column of a row comes back as it was given, and a second row of an id changes nothing', async () => {
   const log = createLog({ level: 'silent', format: 'json' })
   const writer = new ExchangeWriter(database, log, createMetrics({ processMetrics: false }))
-  writer.add(FULL)
-  writer.add(EMPTY)
-  writer.add(NAUGHT)
-  writer.add({ ...FULL, status: 500 })
+  writer.take(FULL)()
+  writer.take(EMPTY)()
+  writer.take(NAUGHT)()
+  writer.take({ ...FULL, status: 500 })()
   await writer.flush()
   const stored = { storedAt: expect.any(Date) }
   expect(await database.orm.select().from(exchange).orderBy(exchange.id)).toEqual([
@@ -112,7 +112,7 @@ test.each([
   const metrics = createMetrics({ processMetrics: false })
   const writer = new ExchangeWriter(database, log, metrics)
   const row = { ...FULL, id: Bun.randomUUIDv7(), losses: [name, 'a\\u0000b'], serverTools: { [name]: 1 } }
-  writer.add({ ...row, extras: { images: { [name]: 1 } } })
+  writer.take({ ...row, extras: { images: { [name]: 1 } } })()
   await writer.flush()
   const [stored] = await database.orm
     .select()
@@ -132,7 +132,7 @@ test('a row that the database cannot take does not keep the others from being wr
   const writer = new ExchangeWriter(database, log, metrics)
   const ids = Array.from({ length: 5 }, () => Bun.randomUUIDv7())
   // More than the column has numbers for.
-  for (const [index, id] of ids.entries()) writer.add({ ...FULL, id, status: index === 2 ? 2 ** 40 : 200 })
+  for (const [index, id] of ids.entries()) writer.take({ ...FULL, id, status: index === 2 ? 2 ** 40 : 200 })()
   await writer.flush()
   const rows = await database.orm.select({ id: exchange.id }).from(exchange).where(inArray(exchange.id, ids))
   expect(rows.map(({ id }) => id).sort()).toEqual(ids.filter((_, index) => index !== 2))
@@ -166,7 +166,7 @@ describe('while the database is away', () => {
   test('rows wait, and are there when it is back', async () => {
     const { metrics, writer } = setUp(1)
     const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-    for (const id of ids) writer.add({ ...FULL, id })
+    for (const id of ids) writer.take({ ...FULL, id })()
     await writer.flush()
     expect(await idsOf(ids)).toEqual(ids)
     expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(0)
@@ -175,7 +175,7 @@ describe('while the database is away', () => {
   test('a process that stops tries once more, and counts what it gives up', async () => {
     const { metrics, writer } = setUp(Number.POSITIVE_INFINITY)
     const ids = [Bun.randomUUIDv7(), Bun.randomUUIDv7()]
-    for (const id of ids) writer.add({ ...FULL, id })
+    for (const id of ids) writer.take({ ...FULL, id })()
     await writer.close()
     expect(await idsOf(ids)).toEqual([])
     expect((await metrics.unrecordedExchanges.get()).values[0]?.value).toBe(2)

@@ -50,7 +50,7 @@ test('a start stores the results that a process before it could not store', asyn
     gateway.metrics,
     openExchangeNotes(directory, Bun.randomUUIDv7(), log),
   )
-  before.add({ ...row, id })
+  before.take({ ...row, id })()
   await before.close()
   const server = await startNeighbour(gateway, { settings: { journalDirectory: directory } })
   expect((await gateway.exchanges()).map(stored => stored['id'])).toContain(id)
