@@ -485,16 +485,18 @@ test.each([
         headers,
         body: JSON.stringify({ model: 'responses/echo', ...more }),
       })
-    const asked = [
-      await fetch(`${gateway.url}/v1/responses/resp_1`, { headers }),
-      await post({ input: 'on', previous_response_id: 'resp_1' }),
-      await post({ input: [{ type: 'item_reference', id: 'msg_1' }], store: true }),
-    ]
-    Object.assign(store, { find, conversation, items })
-    gateway.server.gateway.clock = clock
-    for (const answer of asked) {
-      expect(answer.status).toBe(503)
-      expect(answer.headers.get('retry-after')).not.toBeNull()
+    try {
+      for (const answer of [
+        await fetch(`${gateway.url}/v1/responses/resp_1`, { headers }),
+        await post({ input: 'on', previous_response_id: 'resp_1' }),
+        await post({ input: [{ type: 'item_reference', id: 'msg_1' }], store: true }),
+      ]) {
+        expect(answer.status).toBe(503)
+        expect(answer.headers.get('retry-after')).not.toBeNull()
+      }
+    } finally {
+      Object.assign(store, { find, conversation, items })
+      gateway.server.gateway.clock = clock
     }
   },
 )
