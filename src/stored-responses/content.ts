@@ -1,5 +1,5 @@
 import { zstdCompressSync, zstdDecompressSync } from 'node:zlib'
-import { isJsonObject, type JsonValue, parseJson } from '@/json/json.ts'
+import { asArray, asIndex, asString, parseJson, parseObject } from '@/json/json.ts'
 import type { SecretBox } from '@/secrets/secret-box.ts'
 import type { StoredEvent } from './stored-response.ts'
 
@@ -17,7 +17,8 @@ export interface ContentBox {
 export function contentBox(box: SecretBox): ContentBox {
   const seal = (text: string) => box.seal(zstdCompressSync(Buffer.from(text)))
   const open = (sealed: Uint8Array) => zstdDecompressSync(box.openBytes(sealed)).toString('utf8')
-  const openList = (sealed: Uint8Array) => asTexts(parseJson(open(sealed)))
+  const openList = (sealed: Uint8Array) =>
+    asArray(parseJson(open(sealed))).flatMap(item => asString(item) ?? [])
   return {
     seal,
     open,
@@ -28,18 +29,8 @@ export function contentBox(box: SecretBox): ContentBox {
   }
 }
 
-function asTexts(value: JsonValue): string[] {
-  return Array.isArray(value) ? value.filter(item => typeof item === 'string') : []
-}
-
+/** None for what is no event of a response. */
 function readEvent(data: string): StoredEvent[] {
-  const number = numberOf(data)
+  const number = asIndex(parseObject(data)?.['sequence_number'])
   return number === undefined ? [] : [{ number, data }]
-}
-
-/** The `sequence_number` of an event; undefined for what is no event of a response. */
-function numberOf(data: string): number | undefined {
-  const event = parseJson(data)
-  const number = isJsonObject(event) ? event['sequence_number'] : undefined
-  return typeof number === 'number' && Number.isSafeInteger(number) ? number : undefined
 }

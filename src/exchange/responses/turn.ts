@@ -139,7 +139,7 @@ export async function openTurn(
   const items = whole.map(item => readCompaction(item, accountId, gateway.responses.compactions))
   const stateless = withoutState(body, turn, items, purpose)
   if (stateless.length > gateway.maxBodyBytes) throw tooLarge(gateway.maxBodyBytes)
-  return { turn, body: { bytes: stateless, json: asObject(JSON.parse(utf8.decode(stateless))) ?? {} } }
+  return { turn, body: { bytes: stateless, json: parseObject(utf8.decode(stateless)) ?? {} } }
 }
 
 /** Whether a body, which may be an outline, brings back a summary that was made here (compact.ts). */
