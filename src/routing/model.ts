@@ -1,6 +1,5 @@
 import type { Rates } from '@/generation/rates.ts'
 import type { Surface } from '@/generation/surface.ts'
-import type { JsonObject } from '@/json/json.ts'
 import type { Channel } from '@/upstream/channel.ts'
 
 /** One way to serve a model: a channel, and what the upstream calls the model. */
@@ -33,9 +32,7 @@ export interface Model {
   enabledByDefault: boolean
   contextTokens: number | undefined
   maxOutputTokens: number | undefined
-  /** Prices as the operator wrote them (tollgate.yaml `prices`); undefined is unpriced. */
-  prices: JsonObject | undefined
-  /** The same as rates, of the version in force; undefined is unpriced, which is refused and not free. */
+  /** Of the version in force; undefined is unpriced, which is refused and not free. */
   price: ModelPrice | undefined
   createdAt: Date
 }

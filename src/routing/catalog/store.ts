@@ -261,7 +261,7 @@ function vendorOf(baseUrl: string): string {
 }
 
 function liveModel(
-  { routes, ...stored }: StoredModel,
+  { routes, prices: _, ...stored }: StoredModel,
   channels: ReadonlyMap<string, Channel>,
   price: StoredPrice | undefined,
 ): Model {

@@ -47,7 +47,6 @@ function handedOn(vendor: string, message: JsonObject, strict = false) {
     enabledByDefault: true,
     contextTokens: undefined,
     maxOutputTokens: undefined,
-    prices: undefined,
     price: undefined,
     createdAt: new Date(0),
   }

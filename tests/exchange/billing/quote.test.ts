@@ -20,7 +20,6 @@ const MODEL: Model = {
   enabledByDefault: true,
   contextTokens: undefined,
   maxOutputTokens: 1000,
-  prices: undefined,
   price: {
     version: 1n,
     rates: readPrices({ input: '1', output: '1', cache_write_1h: '2', input_audio: '10' }),

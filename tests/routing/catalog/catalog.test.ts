@@ -13,7 +13,6 @@ function model(id: string, aliases: readonly string[] = []): Model {
     enabledByDefault: true,
     contextTokens: undefined,
     maxOutputTokens: undefined,
-    prices: undefined,
     price: undefined,
     createdAt: new Date(0),
   }

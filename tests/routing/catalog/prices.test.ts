@@ -7,7 +7,7 @@ import { readPrices } from '@/generation/rate-text.ts'
 import { applyToEmpty } from '@/routing/catalog/apply.ts'
 import { refreshPrices } from '@/routing/catalog/price-refresh.ts'
 import { readCurrentPrices, readVersion } from '@/routing/catalog/price-store.ts'
-import { loadCatalog } from '@/routing/catalog/store.ts'
+import { loadCatalog, readModels } from '@/routing/catalog/store.ts'
 import { secretBox } from '@/secrets/secret-box.ts'
 import { configFile } from './config.ts'
 
@@ -158,7 +158,8 @@ describe('the shipped catalogue of a later release', () => {
     await ship('input: 1.25, output: 10')
     expect(await refreshPrices(db, file('input: 1, output: 10'))).toEqual([])
     expect((await inCatalog())?.rates.tokens.input).toBe(1_000_000n)
-    expect((await loadCatalog(db, box)).find(id)?.prices).toEqual({ input: '1', output: '10' })
+    const stored = (await readModels(db.orm)).find(model => model.id === id)
+    expect(stored?.prices).toEqual({ input: '1', output: '10' })
     expect(await refreshPrices(db, file('input: 1, output: 10'))).toEqual([])
     expect(await versions()).toHaveLength(2)
   })
