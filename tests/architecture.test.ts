@@ -248,7 +248,7 @@ describe('metering is the only door to an upstream', () => {
   })
 
   test('nobody else fetches', async () => {
-    const found = await filesWith(/await fetch\(/)
+    const found = await filesWith(/(?:await|return|=>|=) fetch\(/)
     // Media by address carry no key and cost nothing; the console's pages run in browsers; its playground is a client
     // of the API host like any other.
     expect(found.filter(file => !file.startsWith('console/web/'))).toEqual([
