@@ -74,7 +74,12 @@ test('a file becomes the catalog that it describes', async () => {
     contextTokens: 5,
     maxOutputTokens: undefined,
     enabledByDefault: true,
-    prices: { input: '1.25', tiers: [{ above_input_tokens: 5, input: '2' }] },
+    price: {
+      rates: {
+        tokens: { input: 1_250_000n },
+        tiers: [{ aboveInputTokens: 5n, tokens: { input: 2_000_000n } }],
+      },
+    },
   })
   expect(catalog.find('gpt')?.routes).toMatchObject([
     {
