@@ -1,4 +1,5 @@
 import { afterAll, expect, test } from 'bun:test'
+import { until } from '#tests/support/upstreams/upstream.ts'
 import { connect } from '@/db/connect.ts'
 import { audit } from '@/ledger/audit.ts'
 import { ledgerStore } from '@/ledger/store.ts'
@@ -20,6 +21,19 @@ async function rowsRead(tables: string): Promise<number> {
   const [row] = await sql<{ read: bigint }[]>`
     select sum(seq_tup_read + coalesce(idx_tup_fetch, 0))::bigint as read from pg_stat_user_tables where relname like ${tables}`
   return Number(row?.read ?? 0n)
+}
+
+/** Audits, and waits until the connection is gone that did: it tells what it has read when it ends. */
+async function auditToTheEnd(options: Parameters<typeof audit>[1] = {}): ReturnType<typeof audit> {
+  const connections = async () => {
+    const rows = await sql<{ pid: number }[]>`
+      select pid from pg_stat_activity where datname = current_database() and backend_type = 'client backend'`
+    return rows.map(({ pid }) => pid)
+  }
+  const before = new Set(await connections())
+  const report = await audit(fixture.database.url, options)
+  await until(async () => (await connections()).every(pid => before.has(pid)))
+  return report
 }
 
 test('what a batch reads does not grow with the ledger', async () => {
@@ -60,7 +74,7 @@ test('what the audit since the last one reads does not grow with the years befor
       from made m where m.account_id = w.account_id and m.n = ${each}::integer`
   })
   await sql`analyze`
-  await audit(fixture.database.url)
+  await auditToTheEnd()
   const payer = await fixture.payer(10n ** 9n)
   const owner = newId()
   await store.register(owner, 'test')
@@ -69,7 +83,7 @@ test('what the audit since the last one reads does not grow with the years befor
   await store.settle([costOf(request, 3n)])
   const read = async () => [await rowsRead('entry%'), await rowsRead('exchange')] as const
   const [entries, exchanges] = await read()
-  const { brokenAccounts } = await audit(fixture.database.url, { sinceCheckpoint: true })
+  const { brokenAccounts } = await auditToTheEnd({ sinceCheckpoint: true })
   const [entriesAfter, exchangesAfter] = await read()
   expect(brokenAccounts).toEqual([])
   expect(entriesAfter - entries).toBeLessThan((accounts * each) / 2)
