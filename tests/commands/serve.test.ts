@@ -62,6 +62,16 @@ async function stopReading(client: RawClient): Promise<RawClient[]> {
   return []
 }
 
+/** A client whose answer has begun and flows until it is ended. */
+async function openStream({ apiUrl }: { apiUrl: string }) {
+  const fed = fedStream()
+  answer = () => eventStream(fed.stream)
+  fed.write(EVENT)
+  const client = rawPost(apiUrl, PATH, key, BODY)
+  await until(contains([client], 'one'))
+  return { fed, client }
+}
+
 function contains(clients: readonly RawClient[], text: string): () => boolean {
   return () => clients.every(client => client.text().includes(text))
 }
@@ -267,11 +277,7 @@ describe('one process', () => {
 describe('SIGTERM', () => {
   test('lets open streams end, refuses new work, and exits 0', async () => {
     const server = await start()
-    const fed = fedStream()
-    answer = () => eventStream(fed.stream)
-    fed.write(EVENT)
-    const client = rawPost(server.apiUrl, PATH, key, BODY)
-    await until(contains([client], 'one'))
+    const { fed, client } = await openStream(server)
     server.kill('SIGTERM')
     await until(() => server.output().includes('"stopping"'))
     await until(async () =>
@@ -328,11 +334,7 @@ describe('SIGTERM', () => {
 
   test('cuts what is still open after SHUTDOWN_GRACE_MS, and exits 0', async () => {
     const server = await start({ SHUTDOWN_GRACE_MS: '300' })
-    const fed = fedStream()
-    answer = () => eventStream(fed.stream)
-    fed.write(EVENT)
-    const client = rawPost(server.apiUrl, PATH, key, BODY)
-    await until(contains([client], 'one'))
+    const { client } = await openStream(server)
     server.kill('SIGTERM')
     expect(await server.exited).toBe(0)
     await client.closed
@@ -366,11 +368,7 @@ describe('SIGTERM', () => {
 
 test('SIGHUP applies the configuration again, cuts nothing, and keeps what there is where the file is wrong', async () => {
   const server = await start()
-  const fed = fedStream()
-  answer = () => eventStream(fed.stream)
-  fed.write(EVENT)
-  const client = rawPost(server.apiUrl, PATH, key, BODY)
-  await until(contains([client], 'one'))
+  const { fed, client } = await openStream(server)
   const file = join(server.dataDir, 'tollgate.yaml')
   const text = await Bun.file(file).text()
   const namesOf = async () => (await database.sql`select id from model order by id`).map(row => row['id'])
@@ -390,11 +388,7 @@ test('SIGHUP applies the configuration again, cuts nothing, and keeps what there
 
 test('signals that mean something to other servers only are logged and cut nothing', async () => {
   const server = await start()
-  const fed = fedStream()
-  answer = () => eventStream(fed.stream)
-  fed.write(EVENT)
-  const client = rawPost(server.apiUrl, PATH, key, BODY)
-  await until(contains([client], 'one'))
+  const { fed, client } = await openStream(server)
   for (const signal of ['SIGUSR1', 'SIGUSR2'] as const) {
     server.kill(signal)
     await until(() => server.output().includes(`"signal":"${signal}"`))
