@@ -36,6 +36,7 @@ export class Playground {
     const answer = await this.#ask(asked)
     if (answer.status !== 401) return shown(answer)
     // The key was ended with all others when the account was closed, and that is open again.
+    await answer.body?.cancel()
     this.#keys.delete(asked.accountId)
     return shown(await this.#ask(asked))
   }
