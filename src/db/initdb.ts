@@ -1,10 +1,37 @@
 import { spawn } from 'node:child_process'
+import { chmodSync, copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
 import { Refusal } from '@/errors/refusal.ts'
 import { type Cluster, DATABASE, faultsIn, pathForServer, processOptions, USER } from './cluster.ts'
 
 /** Makes a cluster in the empty directory. Collation is built into Postgres, so no locale of the system matters. */
 export async function initialise(cluster: Cluster): Promise<void> {
-  const { exitCode, output } = await run(cluster, cluster.binaries.initdb, [
+  const { path, remove } = plainInitdb(cluster.binaries.initdb)
+  await makeCluster(cluster, path).finally(remove)
+  await createDatabase(cluster)
+}
+
+/**
+ * The program under a path that means itself to a shell, between whose double quotes it puts the path of its neighbour
+ * `postgres`. It looks through links to itself, so it is copied; the libraries' folder may be a link.
+ */
+function plainInitdb(initdb: string): { path: string; remove(): void } {
+  if (!/["$`\\]/.test(initdb)) return { path: initdb, remove: () => undefined }
+  const native = dirname(dirname(initdb))
+  const folder = mkdtempSync(join(tmpdir(), 'tollgate-'))
+  // It may run as another user.
+  chmodSync(folder, 0o755)
+  mkdirSync(join(folder, 'bin'))
+  for (const program of ['initdb', 'postgres']) {
+    copyFileSync(join(native, 'bin', program), join(folder, 'bin', program))
+  }
+  for (const name of ['lib', 'share']) symlinkSync(join(native, name), join(folder, name))
+  return { path: join(folder, 'bin', 'initdb'), remove: () => rmSync(folder, { recursive: true }) }
+}
+
+async function makeCluster(cluster: Cluster, initdb: string): Promise<void> {
+  const { exitCode, output } = await run(cluster, initdb, [
     `--pgdata=${pathForServer(cluster)}`,
     `--username=${USER}`,
     '--auth=trust',
@@ -15,7 +42,6 @@ export async function initialise(cluster: Cluster): Promise<void> {
     '--no-instructions',
   ])
   if (exitCode !== 0) throw notMade(output)
-  await createDatabase(cluster)
 }
 
 /** In the server's single-user mode, so that a cluster is never seen without the database. */
